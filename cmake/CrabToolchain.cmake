@@ -1,0 +1,37 @@
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} destroys some temporaries in co_await expressions twice; "
+                      "use clang 19: cmake --preset dev (package clang-19)")
+endif()
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# libstdc++ 12 has std::expected, but shows it only to compilers that claim the final concepts feature value;
+# clang 19 does so in C++23 mode.
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+                    -Wno-missing-designated-field-initializers -Wswitch-enum -fno-omit-frame-pointer)
+
+set(CRAB_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+option(CRAB_FUZZ "Build the libFuzzer targets with coverage feedback" OFF)
+if(CRAB_SANITIZE)
+  add_compile_options(-fsanitize=${CRAB_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CRAB_SANITIZE})
+endif()
+if(CRAB_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(CRAB_MOLD mold)
+if(CRAB_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+find_program(CRAB_CCACHE ccache)
+if(CRAB_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1 ${CRAB_CCACHE})
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Make src/base/error_code.{hpp,cpp} and docs/reference/errors.md from spec/errors.json.
+
+usage: gen_errors.py [--check]
+  --check   write nothing; exit 1 and name the files that are not what spec/errors.json gives
+"""
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MARK = "Made by scripts/gen_errors.py from spec/errors.json: edit that file, not this one."
+PROTOCOLS = [("http", "HTTP"), ("grpc", "gRPC (sw4rm)"), ("rtp", "Remote Tool Protocol"), ("cetp", "CETP"), ("mcp", "MCP")]
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=True)
+
+
+def header(codes: list) -> str:
+    lines = [f"// {MARK}", "#pragma once", "", "#include <cstdint>", "#include <optional>", "#include <span>",
+             "#include <string_view>", "", "namespace crab {", "",
+             "/// What can go wrong, in plain words; every protocol gives each of them its own form.",
+             "enum class ErrorCode : std::uint8_t {"]
+    for code in codes:
+        lines.append(f"    {code['name']},  ///< {code['meaning']}")
+    lines += ["};", "",
+              "/// Every code, in the order of spec/errors.json.",
+              "std::span<const ErrorCode> all_error_codes();",
+              "/// The code's token as people and logs see it, such as `INVALID_ARGS`.",
+              "std::string_view token_of(ErrorCode code);",
+              "/// What to do next, one sentence; never empty.",
+              "std::string_view next_step(ErrorCode code);",
+              "/// Whether a call that ended so may succeed if repeated unchanged; the pipeline still asks whether that is safe.",
+              "bool is_retryable(ErrorCode code);",
+              "/// The code with this token; nothing for any other text.",
+              "std::optional<ErrorCode> find_error_code(std::string_view token);", "", "}  // namespace crab", ""]
+    return "\n".join(lines)
+
+
+def source(codes: list) -> str:
+    lines = [f"// {MARK}", '#include "base/error_code.hpp"', "", "#include <array>", "", "namespace crab {", "namespace {", "",
+             "constexpr std::array kAll{"]
+    lines += [f"    ErrorCode::{c['name']}," for c in codes] + ["};", "", "}  // namespace", "",
+              "std::span<const ErrorCode> all_error_codes() { return kAll; }", ""]
+    for name, field in (("token_of", "token"), ("next_step", "next")):
+        lines += [f"std::string_view {name}(ErrorCode code) {{", "    switch (code) {"]
+        lines += [f"        case ErrorCode::{c['name']}: return {quoted(c[field])};" for c in codes]
+        lines += ["    }", "    return {};", "}", ""]
+    lines += ["bool is_retryable(ErrorCode code) {", "    switch (code) {"]
+    for value in (True, False):
+        lines += [f"        case ErrorCode::{c['name']}:" for c in codes if c["retryable"] is value]
+        lines.append(f"            return {'true' if value else 'false'};")
+    lines += ["    }", "    return false;", "}", "",
+              "std::optional<ErrorCode> find_error_code(std::string_view token) {",
+              "    for (const ErrorCode code : kAll) {", "        if (token_of(code) == token) return code;", "    }",
+              "    return std::nullopt;", "}", "", "}  // namespace crab", ""]
+    return "\n".join(lines)
+
+
+def page(codes: list) -> str:
+    lines = ["# Error codes", "", f"<!-- {MARK} -->", "",
+             "Every failure has one of these codes, whichever protocol carries it. `retry` says whether an unchanged repeat may",
+             "succeed; whether it is also *safe* depends on the tool, and the gateway decides that for its own retries.", "",
+             "| code | meaning | what to do | retry |", "|---|---|---|---|"]
+    lines += [f"| `{c['token']}` | {c['meaning']} | {c['next']} | {'yes' if c['retryable'] else 'no'} |" for c in codes]
+    lines += ["", "## Its form in every protocol", "",
+              "ClawSeed's `tool_error` is text and carries `CODE: message` with the code of the first column.", "",
+              "| code | " + " | ".join(title for _, title in PROTOCOLS) + " |", "|---" * (len(PROTOCOLS) + 1) + "|"]
+    lines += [f"| `{c['token']}` | " + " | ".join(str(c[key]) for key, _ in PROTOCOLS) + " |" for c in codes]
+    return "\n".join(lines + [""])
+
+
+def main() -> int:
+    if "--help" in sys.argv or "-h" in sys.argv:
+        print(__doc__)
+        return 0
+    codes = json.loads((ROOT / "spec/errors.json").read_text())["codes"]
+    stale = []
+    for path, text in (("src/base/error_code.hpp", header(codes)), ("src/base/error_code.cpp", source(codes)),
+                       ("docs/reference/errors.md", page(codes))):
+        target = ROOT / path
+        if target.exists() and target.read_text() == text:
+            continue
+        stale.append(path)
+        if "--check" not in sys.argv:
+            target.write_text(text)
+    if stale:
+        print(("stale: " if "--check" in sys.argv else "wrote: ") + ", ".join(stale))
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
