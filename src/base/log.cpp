@@ -1,5 +1,7 @@
 #include "base/log.hpp"
 
+#include "base/clock.hpp"
+
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -68,16 +70,7 @@ bool is_plain(std::string_view text) {
     return true;
 }
 
-std::string timestamp() {
-    const auto now = std::chrono::system_clock::now();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
-    const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(now - seconds).count();
-    const std::time_t time = std::chrono::system_clock::to_time_t(seconds);
-    std::tm parts{};
-    gmtime_r(&time, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                       parts.tm_hour, parts.tm_min, parts.tm_sec, millis);
-}
+std::string timestamp() { return to_rfc3339(std::chrono::system_clock::now()); }
 
 }  // namespace
 

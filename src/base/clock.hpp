@@ -1,0 +1,51 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace crab {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+using SystemTime = std::chrono::system_clock::time_point;
+using Milliseconds = std::chrono::milliseconds;
+
+/// A point on the steady clock after which nobody waits any more. Deadlines travel down a call, timeouts do not.
+using Deadline = SteadyTime;
+inline constexpr Deadline kNoDeadline = Deadline::max();
+
+/// Where time comes from. Thread-safe. Tests give a FakeClock and move it by hand.
+class Clock {
+public:
+    virtual ~Clock() = default;
+    virtual SteadyTime steady_now() const = 0;
+    virtual SystemTime system_now() const = 0;
+};
+
+class RealClock final : public Clock {
+public:
+    SteadyTime steady_now() const override { return std::chrono::steady_clock::now(); }
+    SystemTime system_now() const override { return std::chrono::system_clock::now(); }
+};
+
+/// Stands still until advance(); starts at a fixed moment, so that what tests print is the same every day.
+class FakeClock final : public Clock {
+public:
+    SteadyTime steady_now() const override { return SteadyTime(std::chrono::hours(1) + offset()); }
+    SystemTime system_now() const override { return SystemTime(std::chrono::seconds(1'780'000'000) + offset()); }
+    void advance(std::chrono::nanoseconds by) { offset_ += by.count(); }
+
+private:
+    std::chrono::nanoseconds offset() const { return std::chrono::nanoseconds(offset_.load()); }
+    std::atomic<std::int64_t> offset_{0};
+};
+
+/// RFC 3339 in UTC with milliseconds and `Z`: `2026-11-21T09:30:00.250Z`.
+std::string to_rfc3339(SystemTime time);
+/// Milliseconds since the Unix epoch.
+inline std::int64_t to_unix_ms(SystemTime time) {
+    return std::chrono::duration_cast<Milliseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace crab

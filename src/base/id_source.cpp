@@ -1,0 +1,82 @@
+#include "base/id_source.hpp"
+
+#include <bit>
+#include <optional>
+#include <random>
+
+namespace crab {
+namespace {
+
+constexpr std::uint64_t kVariant = 0x8000'0000'0000'0000ULL;
+constexpr std::uint64_t kTagMask = 0x3fff'ffff'ffff'ffffULL;
+
+std::uint64_t split_mix(std::uint64_t& state) {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+std::uint64_t system_seed() {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32) ^ device();
+}
+
+int hex_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+}  // namespace
+
+UuidText::UuidText(std::uint64_t high, std::uint64_t low) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::size_t at = 0;
+    for (int nibble = 0; nibble < 32; ++nibble) {
+        if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) text_[at++] = '-';
+        const std::uint64_t half = nibble < 16 ? high : low;
+        text_[at++] = kDigits[(half >> (60 - 4 * (nibble % 16))) & 0xf];
+    }
+}
+
+IdSource::IdSource(const Clock& clock, std::uint64_t seed) : clock_(clock), state_{} {
+    for (std::uint64_t& word : state_) word = split_mix(seed);
+}
+
+IdSource::IdSource(const Clock& clock) : IdSource(clock, system_seed()) {}
+
+std::uint64_t IdSource::random() {  // xoshiro256**, Blackman and Vigna
+    const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+    const std::uint64_t shifted = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= shifted;
+    state_[3] = std::rotl(state_[3], 45);
+    return result;
+}
+
+UuidText IdSource::uuid_v7() { return uuid_v7(random() & kTagMask); }
+
+UuidText IdSource::uuid_v7(std::uint64_t tag) {
+    const auto ms = static_cast<std::uint64_t>(to_unix_ms(clock_.system_now()));
+    const std::uint64_t high = (ms << 16) | 0x7000 | (random() & 0x0fff);
+    return UuidText(high, kVariant | (tag & kTagMask));
+}
+
+std::optional<std::uint64_t> uuid_tag(std::string_view text) {
+    if (text.size() != 36 || text[23] != '-' || text[18] != '-') return std::nullopt;
+    std::uint64_t low = 0;
+    for (std::size_t at = 19; at < 36; ++at) {
+        if (at == 23) continue;
+        const int value = hex_value(text[at]);
+        if (value < 0) return std::nullopt;
+        low = (low << 4) | static_cast<std::uint64_t>(value);
+    }
+    return low & kTagMask;
+}
+
+}  // namespace crab

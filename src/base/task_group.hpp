@@ -1,0 +1,40 @@
+#pragma once
+
+#include "base/task.hpp"
+
+#include <functional>
+#include <list>
+#include <string>
+
+#include <boost/asio/cancellation_signal.hpp>
+
+namespace crab {
+
+/// The tasks that somebody started and has to see ended. Used on one thread: that of its executor.
+/// Declare it last, so that all that a task uses outlives it; call stop() before it is destroyed.
+class TaskGroup {
+public:
+    explicit TaskGroup(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+    TaskGroup(const TaskGroup&) = delete;
+    TaskGroup& operator=(const TaskGroup&) = delete;
+    ~TaskGroup();
+
+    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`.
+    void spawn(std::string name, Task<void> task);
+    /// Asks every task to end; each ends at its current wait.
+    void cancel();
+    /// cancel(), then calls `done` when the last task has ended; at once if there is none.
+    void stop(std::function<void()> done);
+    std::size_t size() const { return running_.size(); }
+
+private:
+    struct Running {
+        std::string name;
+        asio::cancellation_signal signal;
+    };
+    asio::any_io_executor executor_;
+    std::list<Running> running_;
+    std::function<void()> on_empty_;
+};
+
+}  // namespace crab
