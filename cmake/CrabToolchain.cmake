@@ -10,6 +10,7 @@ set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)  # for executables too: clang refuses the shared precompiled header otherwise
 # libstdc++ 12 has std::expected, but shows it only to compilers that claim the final concepts feature value;
 # clang 19 does so in C++23 mode.
 

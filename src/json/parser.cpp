@@ -1,0 +1,115 @@
+#include "json/parser.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+namespace crab::json {
+namespace {
+
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+bool is_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+
+Error explain(simdjson::error_code code, const Limits& limits) {
+    if (code == simdjson::DEPTH_ERROR) {
+        return {.code = ErrorCode::kInvalidArgs, .message = fmt::format("the JSON text is nested deeper than {} levels", limits.max_depth)};
+    }
+    if (code == simdjson::UTF8_ERROR) return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text is not valid UTF-8"};
+    if (code == simdjson::EMPTY) return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text is empty"};
+    if (code == simdjson::NUMBER_ERROR) {
+        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text holds a malformed number or one beyond the range of a double"};
+    }
+    if (code == simdjson::STRING_ERROR) {
+        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text holds a string with an invalid escape or surrogate"};
+    }
+    if (code == simdjson::UNCLOSED_STRING) return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text ends inside a string"};
+    if (code == simdjson::UNESCAPED_CHARS) {
+        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text holds a control character that is not escaped"};
+    }
+    if (code == simdjson::MEMALLOC) return {.code = ErrorCode::kOversize, .message = "no memory for a JSON text of this size"};
+    return {.code = ErrorCode::kInvalidArgs, .message = "the text is not valid JSON: check commas, colons, brackets and literals"};
+}
+
+}  // namespace
+
+Result<Root> Parser::parse(std::string_view text) {
+    if (text.size() > limits_.max_bytes) {
+        return fail(ErrorCode::kOversize, fmt::format("the JSON text has {} bytes, the limit is {}", text.size(), limits_.max_bytes));
+    }
+    if (text.size() > capacity_ || capacity_ == 0) {
+        if (auto room = reserve(text.size()); !room) return fail(std::move(room.error()));
+    }
+    if (!text.empty()) std::memcpy(padded_.get(), text.data(), text.size());
+    Element element;
+    auto code = parser_.parse(padded_.get(), text.size(), false).get(element);
+    if (code == simdjson::NUMBER_ERROR && shorten_long_integers(text.size())) {
+        code = parser_.parse(padded_.get(), text.size(), false).get(element);
+    }
+    if (code != simdjson::SUCCESS) return fail(explain(code, limits_));
+    const auto& tokens = *parser_.implementation;
+    return Root(element, text, {tokens.structural_indexes.get(), tokens.n_structural_indexes});
+}
+
+Result<void> Parser::reserve(std::size_t bytes) {
+    constexpr std::size_t kLeast = 4096;
+    const std::size_t capacity = std::bit_ceil(std::max(bytes, kLeast));
+    padded_ = std::make_unique_for_overwrite<char[]>(capacity + simdjson::SIMDJSON_PADDING);
+    capacity_ = capacity;
+    // simdjson counts the level below the innermost bracket, so one more than ours.
+    auto code = parser_.allocate(capacity, limits_.max_depth + 1);
+    if (code == simdjson::SUCCESS) code = parser_.doc.allocate(capacity);
+    if (code == simdjson::SUCCESS) return {};
+    capacity_ = 0;
+    return fail(explain(code, limits_));
+}
+
+// simdjson refuses integers beyond 64 bits. With their last two digits replaced by "e2" they parse as doubles, and every
+// offset into the text stays right. Returns whether anything changed.
+bool Parser::shorten_long_integers(std::size_t bytes) {
+    constexpr std::ptrdiff_t kFirstTooLong = 19;  // 2^63 has 19 digits
+    bool changed = false;
+    const auto& tokens = *parser_.implementation;
+    const char* const text_end = padded_.get() + bytes;
+    for (std::uint32_t i = 0; i < tokens.n_structural_indexes && tokens.structural_indexes[i] < bytes; ++i) {
+        char* const begin = padded_.get() + tokens.structural_indexes[i];
+        char* end = begin + (*begin == '-' ? 1 : 0);
+        while (end < text_end && is_digit(*end)) ++end;
+        if (end - begin < kFirstTooLong) continue;
+        if (end < text_end && (*end == '.' || *end == 'e' || *end == 'E')) continue;
+        std::int64_t small;
+        std::uint64_t large;
+        if (std::from_chars(begin, end, small).ec == std::errc{} || std::from_chars(begin, end, large).ec == std::errc{}) continue;
+        end[-2] = 'e';
+        end[-1] = '2';
+        changed = true;
+    }
+    return changed;
+}
+
+std::optional<std::string_view> Root::raw_member(std::string_view name) const {
+    Object object;
+    if (element_.get(object) != simdjson::SUCCESS) return std::nullopt;
+    std::size_t token = 1;  // the first name's opening quote
+    for (auto field = object.begin(); field != object.end(); ++field) {
+        const std::size_t first = token + 2;  // after the name and its colon
+        std::size_t last = first;
+        if (text_[tokens_[first]] == '{' || text_[tokens_[first]] == '[') {
+            for (std::size_t depth = 1; depth > 0;) {
+                const char byte = text_[tokens_[++last]];
+                if (byte == '{' || byte == '[') ++depth;
+                if (byte == '}' || byte == ']') --depth;
+            }
+        }
+        token = last + 2;  // over the comma
+        if (!field.key_equals(name)) continue;
+        std::size_t end = tokens_[last + 1];
+        while (is_space(text_[end - 1])) --end;
+        return text_.substr(tokens_[first], end - tokens_[first]);
+    }
+    return std::nullopt;
+}
+
+}  // namespace crab::json

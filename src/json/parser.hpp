@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "json/element.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace crab::json {
+
+/// What one text may cost.
+struct Limits {
+    std::size_t max_bytes = std::size_t{8} << 20;
+    std::size_t max_depth = 64;  ///< arrays and objects inside each other; `[[]]` is 2 deep
+};
+
+/// One parsed text. It views the parser and the caller's text: use it before the parser's next parse() and while the text lives.
+class Root {
+public:
+    Element element() const { return element_; }
+
+    /// The bytes of a top-level member's value exactly as the caller wrote them, without the white space around it;
+    /// a view into the text given to parse(), ready to be spliced into another frame. Of several members with the name
+    /// it is the first, as in get(). Nothing when absent or when the text is no object.
+    std::optional<std::string_view> raw_member(std::string_view name) const;
+
+private:
+    friend class Parser;
+    Root(Element element, std::string_view text, std::span<const std::uint32_t> tokens)
+        : element_(element), text_(text), tokens_(tokens) {}
+
+    Element element_;
+    std::string_view text_;
+    std::span<const std::uint32_t> tokens_;  // where each bracket, comma, colon and scalar begins
+};
+
+/// Parses one text at a time (RFC 8259, strict UTF-8), reusing its memory: after the largest text so far nothing is allocated.
+/// Not thread-safe; keep one per thread. About 14 times `max_bytes` of memory after the largest text.
+class Parser {
+public:
+    explicit Parser(Limits limits = {}) : limits_(limits) {}
+
+    /// Parses `text`, which need not be padded; makes every earlier Root of this parser invalid.
+    /// An integer beyond 64 bits becomes the nearest double (within one unit in the last place).
+    /// Errors: kOversize above `max_bytes`; kInvalidArgs for what is not JSON or UTF-8, too deep, or a number beyond a double.
+    Result<Root> parse(std::string_view text);
+
+private:
+    Result<void> reserve(std::size_t bytes);
+    bool shorten_long_integers(std::size_t bytes);
+
+    Limits limits_;
+    simdjson::dom::parser parser_;
+    std::unique_ptr<char[]> padded_;  // capacity_ + SIMDJSON_PADDING bytes
+    std::size_t capacity_ = 0;
+};
+
+}  // namespace crab::json
