@@ -1,0 +1,48 @@
+#include "load/call_request.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace crab::bench {
+namespace {
+
+constexpr std::size_t kDigits = 12;
+std::uint64_t next_call = 0;  // all requests of the process share it
+
+std::string headers(const std::string& first_line, const Address& to, const std::string& token) {
+    std::string text = first_line + " HTTP/1.1\r\nHost: " + to.authority() + "\r\n";
+    if (!token.empty()) text += "Authorization: Bearer " + token + "\r\n";
+    return text;
+}
+
+}  // namespace
+
+CallRequest::CallRequest(const Address& to, const std::string& token, const std::string& tool, std::string_view args) {
+    const auto run = std::chrono::system_clock::now().time_since_epoch().count();
+    std::string body = R"({"version":"v1","call_id":"bench-)" + std::to_string(getpid()) + "-" + std::to_string(run) + "-";
+    const std::size_t digits_in_body = body.size();
+    body += std::string(kDigits, '0') + R"(","tool_name":")" + tool + R"(","tenant_id":"bench","args":)" + std::string(args) +
+            R"(,"context":{"agent_id":"bench","session_id":"bench"}})";
+    text_ = headers("POST /v1/tools/call", to, token) + "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+    digits_at_ = text_.size() + digits_in_body;
+    text_ += body;
+}
+
+CallRequest CallRequest::get(const Address& to, const std::string& token, const std::string& path) {
+    CallRequest request;
+    request.text_ = headers("GET " + path, to, token) + "\r\n";
+    return request;
+}
+
+void CallRequest::append_to(std::string& out) {
+    const std::size_t start = out.size();
+    out.append(text_);
+    if (digits_at_ == 0) return;
+    std::uint64_t number = ++next_call;
+    for (std::size_t digit = kDigits; digit-- > 0; number /= 10) out[start + digits_at_ + digit] = static_cast<char>('0' + number % 10);
+}
+
+}  // namespace crab::bench
