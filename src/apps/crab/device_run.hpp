@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/secret.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace crab::app {
+
+/// One tool of `crab device`: the arguments go to the command as JSON on standard input, what it prints is the result.
+struct ExecTool {
+    std::string name;
+    std::string command;  ///< for `/bin/sh -c`
+};
+
+/// What `crab device` was asked to do.
+struct DeviceOptions {
+    std::string gateway = "ws://127.0.0.1:42617";  ///< ws:// or wss://, with the path prefix if the gateway has one
+    Secret<std::string> token;                     ///< --token, --token-file or CRAB_TOKEN; empty: none
+    std::string pair_code;                         ///< --pair; empty: none
+    std::string name;                              ///< for people; empty: the host's name
+    std::string session_id;                        ///< empty: kept in `state_file`, or made anew
+    std::vector<ExecTool> exec_tools;
+    std::filesystem::path state_file;              ///< keeps the token that pairing gave; mode 0600
+    bool once = false;                             ///< end with the first connection instead of reconnecting
+};
+
+/// Serves the tools until SIGINT or SIGTERM. Returns a process exit code (exit_codes.hpp).
+int run_device(const DeviceOptions& options);
+
+}  // namespace crab::app

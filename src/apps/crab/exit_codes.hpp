@@ -1,0 +1,35 @@
+#pragma once
+
+#include "base/error_code.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace crab::app {
+
+/// What `crab` tells the shell. Documented by `crab help exit-codes` and docs/reference/cli.md.
+enum ExitCode : int {
+    kExitOk = 0,
+    kExitFailed = 1,
+    kExitUsage = 2,
+    kExitUnreachable = 3,
+    kExitRefused = 4,
+    kExitNotFound = 5,
+    kExitTimeout = 6,
+    kExitUnknown = 7,
+    kExitInterrupted = 130,
+};
+
+struct ExitCodeText {
+    ExitCode code;
+    std::string_view meaning;
+};
+/// Every code with its meaning, in order.
+std::span<const ExitCodeText> exit_code_texts();
+
+/// How a failure of that kind ends the process.
+ExitCode exit_code_of(ErrorCode code);
+/// The same for a code as a reply carries it; RTP's own words are known too, any other is kExitFailed.
+ExitCode exit_code_of(std::string_view token);
+
+}  // namespace crab::app

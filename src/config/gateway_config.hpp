@@ -1,0 +1,180 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What the configuration file says, as plain values. Every default here is also the `default` of spec/config.schema.json;
+/// a test compares them. Globs use `*` and `?`.
+namespace crab::config {
+
+/// An address to listen on. `host` is a name or an IP literal without brackets; port 0 lets the system choose.
+struct HostPort {
+    std::string host;
+    std::uint16_t port = 0;
+
+    bool is_loopback() const;
+    /// `host:port`, an IPv6 literal in brackets.
+    std::string to_text() const;
+    /// Reads what to_text() writes; nothing for anything else.
+    static std::optional<HostPort> parse(std::string_view text);
+    friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+struct LogOptions {
+    log::Level level = log::Level::kInfo;
+    log::Format format = log::Format::kText;
+    friend bool operator==(const LogOptions&, const LogOptions&) = default;
+};
+
+struct GatewayOptions {
+    std::string name = "crab";
+    std::size_t threads = 0;            ///< 0: one per core
+    std::filesystem::path state_dir;    ///< empty: Paths decides
+    std::filesystem::path runtime_dir;  ///< empty: Paths decides
+    LogOptions log;
+    bool busy_poll = false;
+    friend bool operator==(const GatewayOptions&, const GatewayOptions&) = default;
+};
+
+struct TlsOptions {
+    std::filesystem::path cert;  ///< PEM, leaf first
+    std::filesystem::path key;   ///< PEM
+    friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
+};
+
+/// `listen.public`: devices, HTTP callers, chat, console.
+struct ListenOptions {
+    std::optional<HostPort> public_address = HostPort{"127.0.0.1", 42617};  ///< nothing: off
+    std::string path_prefix;                                                ///< empty, or `/` and more, without a `/` at the end
+    std::optional<TlsOptions> tls;
+    std::vector<std::string> allowed_origins;
+    std::vector<std::string> host_names;
+    bool open_loopback = false;
+    std::size_t max_connections = 10'000;
+    std::size_t max_connections_per_principal = 32;
+    std::filesystem::path admin_socket;  ///< empty: Paths decides
+    friend bool operator==(const ListenOptions&, const ListenOptions&) = default;
+};
+
+struct LimitOptions {
+    std::size_t message_bytes = 8'388'608;
+    std::size_t request_body_bytes = 1'048'576;
+    std::size_t json_depth = 64;
+    std::size_t tools_per_connection = 256;
+    std::size_t tool_name = 128;
+    std::size_t description_bytes = 8'192;
+    std::size_t parameters_bytes = 65'536;
+    std::size_t calls_per_connection = 64;
+    std::size_t outgoing_queue_bytes = 8'388'608;
+    std::chrono::seconds slow_reader{10};
+    std::size_t waiting_turns = 8;
+    std::size_t result_bytes = 8'388'608;
+    friend bool operator==(const LimitOptions&, const LimitOptions&) = default;
+};
+
+struct DeviceOptions {
+    Milliseconds grace{15'000};
+    std::chrono::seconds ping_after{20};
+    bool permessage_deflate = false;
+    bool query_token = true;
+    std::chrono::days token_lifetime{365};
+    friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
+};
+
+struct CallOptions {
+    Milliseconds default_timeout{30'000};
+    Milliseconds max_timeout{120'000};
+    std::size_t max_retries = 2;
+    friend bool operator==(const CallOptions&, const CallOptions&) = default;
+};
+
+/// At most `per_second` calls on average and `burst` at once, for each principal that matches, for the tools that match.
+struct RateRule {
+    std::string principal = "*";
+    std::string tool = "*";
+    double per_second = 0;
+    double burst = 1;
+    friend bool operator==(const RateRule&, const RateRule&) = default;
+};
+
+/// A condition on one place in the arguments; exactly one kind of test is set (`min` and `max` together are one range).
+struct ArgumentCondition {
+    std::string pointer;                     ///< RFC 6901
+    std::optional<std::string> equals_json;  ///< a JSON value as text
+    std::optional<std::string> glob;
+    std::optional<std::string> matches;      ///< RE2
+    std::optional<double> min;
+    std::optional<double> max;
+    friend bool operator==(const ArgumentCondition&, const ArgumentCondition&) = default;
+};
+
+/// What the principals of one glob may do; deny wins over allow, here and between rules.
+struct PolicyRule {
+    std::string principal;
+    std::vector<std::string> roles;    ///< names as core::find_role() knows them; given in addition to those of the credential
+    std::optional<std::string> tenant; ///< glob
+    std::vector<std::string> call_allow, call_deny, call_needs_approval;  ///< tool globs
+    std::vector<std::string> register_allow, register_deny;               ///< tool globs
+    std::vector<std::string> sources;                                     ///< globs such as `device/*`; empty: any
+    std::vector<ArgumentCondition> where;                                 ///< all must hold for the rule to apply
+    friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
+};
+
+/// The operator's word on the tools of one glob; what is not set stays as the tool says.
+struct ToolOverride {
+    std::string match;
+    std::optional<Milliseconds> timeout, max_timeout;
+    std::optional<std::size_t> max_concurrency, queue;
+    std::optional<bool> trust_annotations, idempotent, side_effects;
+    friend bool operator==(const ToolOverride&, const ToolOverride&) = default;
+};
+
+enum class HookType : std::uint8_t { kCommand, kDeny, kReplace };
+
+/// Code or a fixed answer before a call.
+struct HookRule {
+    std::string name;
+    HookType type = HookType::kCommand;
+    std::vector<std::string> tools{"*"};  ///< globs
+    std::vector<std::string> run;         ///< command: program and arguments
+    Milliseconds timeout{5'000};          ///< command: longer counts as a denial
+    std::string reason;                   ///< deny: what the caller is told
+    std::string args_json;                ///< replace: a merge patch (RFC 7396) for the arguments
+    friend bool operator==(const HookRule&, const HookRule&) = default;
+};
+
+struct AuditOptions {
+    std::chrono::days retention{90};
+    friend bool operator==(const AuditOptions&, const AuditOptions&) = default;
+};
+
+struct MetricsOptions {
+    bool enabled = true;
+    friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
+};
+
+struct GatewayConfig {
+    std::filesystem::path source;  ///< the file it was read from; empty for the defaults
+    GatewayOptions gateway;
+    ListenOptions listen;
+    LimitOptions limits;
+    DeviceOptions devices;
+    CallOptions calls;
+    std::vector<RateRule> rates;
+    std::vector<PolicyRule> policy;
+    std::vector<ToolOverride> tools;
+    std::vector<HookRule> hooks;
+    AuditOptions audit;
+    MetricsOptions metrics;
+    friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;
+};
+
+}  // namespace crab::config
