@@ -58,7 +58,7 @@ Result<void> Parser::reserve(std::size_t bytes) {
     const std::size_t capacity = std::bit_ceil(std::max(bytes, kLeast));
     padded_ = std::make_unique_for_overwrite<char[]>(capacity + simdjson::SIMDJSON_PADDING);
     capacity_ = capacity;
-    // simdjson counts the level below the innermost bracket, so one more than ours.
+    // simdjson refuses the level that reaches its limit, so its limit is one more than ours.
     auto code = parser_.allocate(capacity, limits_.max_depth + 1);
     if (code == simdjson::SUCCESS) code = parser_.doc.allocate(capacity);
     if (code == simdjson::SUCCESS) return {};

@@ -15,7 +15,7 @@ namespace crab::json {
 /// What one text may cost.
 struct Limits {
     std::size_t max_bytes = std::size_t{8} << 20;
-    std::size_t max_depth = 64;  ///< arrays and objects inside each other; `[[]]` is 2 deep
+    std::size_t max_depth = 64;  ///< arrays and objects inside each other, empty ones not counted: `[[1]]` is 2 deep
 };
 
 /// One parsed text. It views the parser and the caller's text: use it before the parser's next parse() and while the text lives.

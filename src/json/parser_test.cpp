@@ -5,7 +5,7 @@
 namespace crab::json {
 namespace {
 
-std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+std::string nested(std::size_t depth) { return std::string(depth, '[') + "1" + std::string(depth, ']'); }
 
 TEST(Parser, RawMembersAreTheCallersOwnBytes) {
     const std::string text = R"( {"id" : "c1", "args" :  {"a": [1,{"b":"]}"}], "n":1e2 } , "x\u0041": -1.50 ,"last":true } )";
@@ -82,7 +82,7 @@ TEST(Parser, IntegersBeyond64BitsBecomeDoublesAndOffsetsStayRight) {
     EXPECT_EQ(get_int64(root->element(), "small"), 1234567890123456789);
     EXPECT_DOUBLE_EQ(get_double(root->element(), "big").value(), -98249283749234923498293171823948729348710298301928331.0);
     EXPECT_EQ(root->raw_member("big"), "-98249283749234923498293171823948729348710298301928331");
-    EXPECT_EQ(to_text(get_array(root->element(), "more").value().at(0).value_unsafe()), "1.8446744073709552e+19");
+    EXPECT_EQ(to_text(get_array(root->element(), "more").value().at(0).value_unsafe()), "18446744073709551616.0");
 }
 
 TEST(Element, LookupsGiveNothingForAbsentOrOtherTypes) {
