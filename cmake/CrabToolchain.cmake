@@ -14,6 +14,7 @@ set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)  # for executables too: clang refuses t
 # libstdc++ 12 has std::expected, but shows it only to compilers that claim the final concepts feature value;
 # clang 19 does so in C++23 mode.
 
+add_compile_options(-pthread)  # some packages ask for it, and a precompiled header must agree with its users
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
                     -Wno-missing-designated-field-initializers -Wswitch-enum -fno-omit-frame-pointer)
 
