@@ -75,13 +75,14 @@ void Driver::start_due(Clock::time_point now) {
 
 void Driver::on_answer(std::size_t lane, std::string_view failure) {
     const auto now = Clock::now();
-    if (stopping_) return;
     if (!failure.empty()) {
         if (failures_++ == 0) first_failure_ = failure;
         if (failures_ > kMostFailures) throw std::runtime_error("calls keep failing; the first: " + first_failure_);
-    } else if (measuring_) {
-        latency_.record(now - started_[lane]);
+    } else {
+        ++answered_;
+        if (measuring_) latency_.record(now - started_[lane]);
     }
+    if (stopping_) return;
     if (options_.rate == 0) {
         start(lane, now);
     } else {
@@ -95,8 +96,8 @@ std::string Driver::report() const {
     const double calls = latency_.total() > 0 ? static_cast<double>(latency_.total()) : 1;
     std::array<char, 512> text;
     std::snprintf(text.data(), text.size(),
-                  R"({"calls":%llu,"failures":%llu,"backlog":%zu,"seconds":%.4f,"rate":%.1f,"cpu_us":%.4f,"load_cpu_us":%.4f,"server_busy":%.3f,"p50_us":%.2f,"p99_us":%.2f,"p999_us":%.2f})",
-                  static_cast<unsigned long long>(latency_.total()), static_cast<unsigned long long>(failures_), backlog_.size(), seconds,
+                  R"({"calls":%llu,"answered":%llu,"failures":%llu,"backlog":%zu,"seconds":%.4f,"rate":%.1f,"cpu_us":%.4f,"load_cpu_us":%.4f,"server_busy":%.3f,"p50_us":%.2f,"p99_us":%.2f,"p999_us":%.2f})",
+                  static_cast<unsigned long long>(latency_.total()), static_cast<unsigned long long>(answered_), static_cast<unsigned long long>(failures_), backlog_.size(), seconds,
                   static_cast<double>(latency_.total()) / seconds, static_cast<double>(server_cpu_.count()) / calls / 1000.0,
                   static_cast<double>(own_cpu_.count()) / calls / 1000.0, static_cast<double>(server_cpu_.count()) / 1e9 / seconds,
                   latency_.quantile_us(0.5), latency_.quantile_us(0.99), latency_.quantile_us(0.999));

@@ -44,7 +44,7 @@ public:
 
     /// Throws std::runtime_error when calls keep failing, naming what the first failure was.
     void run(Loop& loop, Transport& transport);
-    /// One JSON object: calls, failures, seconds, rate, server and own CPU per call, quantiles of the latency.
+    /// One JSON object: calls (measured), answered (warm-up included), failures, seconds, rate, server and own CPU per call, quantiles of the latency.
     std::string report() const;
 
     void on_answer(std::size_t lane, std::string_view failure) override;
@@ -63,6 +63,7 @@ private:
     bool measuring_ = false;
     bool stopping_ = false;
     Histogram latency_;
+    std::uint64_t answered_ = 0;  // warm-up included
     std::uint64_t failures_ = 0;
     std::string first_failure_;
     std::chrono::nanoseconds server_cpu_{};

@@ -1,0 +1,35 @@
+"""Builds what a benchmark needs, in build/release unless told otherwise."""
+
+import os
+import subprocess
+import sys
+
+from .machine import ROOT
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = (ROOT / folder).resolve()
+        if not (self.folder / "build.ninja").exists():
+            self._run("cmake", "--preset", "release", "-B", self.folder)
+        else:
+            self._run("cmake", self.folder)  # picks up targets that are new since
+
+    def has(self, target):
+        query = subprocess.run(["ninja", "-C", self.folder, "-t", "query", target], capture_output=True, cwd=ROOT)
+        return query.returncode == 0
+
+    def executable(self, target):
+        """Builds `target` and returns its path."""
+        self._run("cmake", "--build", self.folder, "--target", target)
+        for found in sorted(self.folder.rglob(target)):
+            if found.is_file() and os.access(found, os.X_OK):
+                return found
+        raise RuntimeError(f"{target} was built, but no such executable is in {self.folder}")
+
+    @staticmethod
+    def _run(*command):
+        done = subprocess.run([str(word) for word in command], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            print(done.stdout, file=sys.stderr)
+            raise RuntimeError("failed: " + " ".join(map(str, command)))

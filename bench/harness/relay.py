@@ -1,0 +1,162 @@
+"""bench/relay: the gateway's whole path of a call beside the floor, nats-server and nginx, in one run, interleaved."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
+
+from . import http_client, load, machine
+from .processes import Unavailable
+from .servers import Floor, Gateway, Nats, Nginx, Server
+
+CALLS_PER_DEVICE = 64  # the default limit of calls out to one device
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One line of the table at each number of calls in flight."""
+
+    name: str
+    server: Server
+    transport: str
+    extra: tuple = ()
+
+
+def variants_of(servers):
+    found = []
+    for server in servers:
+        if server.name == "nats":
+            found += [Variant("nats N connections", server, "tcp"), Variant("nats multiplexed", server, "tcp", ("--target", "nats-mux"))]
+            continue
+        found += [Variant(f"{server.name} {transport}", server, transport) for transport in server.transports]
+        if server.name in ("floor", "gateway"):
+            found.append(Variant(f"{server.name} healthz", server, "tcp", ("--get", "/healthz")))
+    return found
+
+
+class RelayBench:
+    def __init__(self, build, options, report, say):
+        self.options, self.report, self.say = options, report, say
+        self.build = build
+        self.program = build.executable("bench_load")
+        self.cores = machine.cores(options.cores)
+        self.warm_up, self.seconds, self.rounds = (0.2, 0.5, 1) if options.quick else (0.4, options.seconds, options.rounds)
+        report.settings.update(rounds=self.rounds, seconds=self.seconds, cores=options.cores, devices=options.devices or "auto")
+
+    def run(self):
+        with ExitStack() as stack:
+            servers = self._start_all(stack, self.cores[0])
+            results = self._closed_loop(variants_of(servers))
+        self._print_rows(results)
+        self._cpu_goals({(variant.name, in_flight): result for (variant, in_flight), result in results.items()})
+        self._half_load()
+        self._allocations()
+
+    def _start_all(self, stack, core):
+        servers = []
+        makers = (lambda: Floor(self.build, core), lambda: Gateway(self.build, core), lambda: Nats(core), lambda: Nginx(core))
+        for name, make in zip(("floor", "gateway", "nats", "nginx"), makers):
+            try:
+                servers.append(stack.enter_context(make()))
+            except Unavailable as reason:
+                self.report.skip(name, str(reason))
+        return servers
+
+    def _measure(self, variant, in_flight, core, *words, seconds=None):
+        devices = self.options.devices or -(-in_flight // CALLS_PER_DEVICE)
+        base, descriptors = variant.server.load_options(variant.transport, devices)
+        extra = variant.extra
+        if "--get" in extra:  # no device takes part
+            base = [word for i, word in enumerate(base) if "--device" not in str(word) and (i == 0 or "--device" not in str(base[i - 1]))]
+        if "--target" in extra:
+            base = base[2:]
+        return load.run(self.program, core, "calls", *base, *extra, "--in-flight", in_flight, "--warm-up", self.warm_up,
+                        "--seconds", seconds or self.seconds, "--server-pid", variant.server.pid, *words, pass_fds=descriptors)
+
+    def _closed_loop(self, variants):
+        samples = {}
+        for round_number in range(self.rounds):
+            for in_flight in self.options.in_flight:
+                self.say(f"round {round_number + 1} of {self.rounds}, {in_flight} in flight")
+                for variant in variants:
+                    try:
+                        sample = self._measure(variant, in_flight, self.cores[1])
+                    except RuntimeError as failure:
+                        self.report.skip(f"{variant.name} at {in_flight}", str(failure))
+                        continue
+                    samples.setdefault((variant, in_flight), []).append(sample)
+        return {key: medians(found) for key, found in samples.items()}
+
+    def _print_rows(self, results):
+        by_name = {(variant.name, in_flight): result for (variant, in_flight), result in results.items()}
+        for (variant, in_flight), result in sorted(results.items(), key=lambda item: item[0][1]):
+            floor = by_name.get((f"floor {variant.transport}", in_flight))
+            self.report.row(variant=variant.name, in_flight=in_flight, cpu_us=result["cpu_us"], per_floor=ratio(result, floor),
+                            calls_per_s=round(result["rate"]), p50_us=result["p50_us"], p99_us=result["p99_us"], spread=result["spread"], failures=result["failures"])
+
+    def _cpu_goals(self, results):
+        top = max(self.options.in_flight)
+
+        def cpu(name):
+            return results.get((name, top), {}).get("cpu_us")
+
+        def goal(name, value, other, limit):
+            self.report.goal(f"{name} at {top} in flight", value / other if value is not None and other else None, limit, "x")
+
+        goal("gateway's CPU per call over the floor's, TCP", cpu("gateway tcp"), cpu("floor tcp"), 2.0)
+        goal("gateway's CPU per call over the floor's, Unix socket", cpu("gateway unix"), cpu("floor unix"), 2.0)
+        goal("gateway's CPU per call over nats-server's with N connections", cpu("gateway tcp"), cpu("nats N connections"), 0.6)
+        whole, front = cpu("gateway tcp"), cpu("gateway healthz")
+        goal("device link alone, multiplexed (gateway tcp less healthz), over nats-server multiplexed",
+             None if whole is None or front is None else whole - front, cpu("nats multiplexed"), 1.0)
+        goal("whole call with N callers over nats-server multiplexed (unlike things; see docs/how_to/benchmarks.md)",
+             cpu("gateway tcp"), cpu("nats multiplexed"), 1.0)
+
+    def _half_load(self):
+        """p99 at a fixed rate on two cores: half of what the gateway (or, without one, the floor) can do there."""
+        server_core, load_core = machine.cores("split")
+        in_flight = max(self.options.in_flight)
+        with ExitStack() as stack:
+            servers = [server for server in self._start_all(stack, server_core) if server.name in ("floor", "gateway")]
+            variants = [Variant(f"{server.name} tcp", server, "tcp") for server in servers]
+            self.say("half load")
+            rate = self._measure(variants[-1], in_flight, load_core)["rate"] / 2
+            samples = {}
+            for _ in range(self.rounds):
+                for variant in variants:
+                    samples.setdefault(variant.server.name, []).append(self._measure(variant, in_flight, load_core, "--rate", f"{rate:.0f}"))
+        results = {name: medians(found) for name, found in samples.items()}
+        for name, result in results.items():
+            self.report.row(variant=f"{name} half load", in_flight=f"{rate:,.0f}/s", cpu_us=result["cpu_us"], per_floor=ratio(result, results["floor"]),
+                            calls_per_s=round(result["rate"]), p50_us=result["p50_us"], p99_us=result["p99_us"], spread=result["spread"], failures=result["failures"])
+        added = results["gateway"]["p99_us"] - results["floor"]["p99_us"] if "gateway" in results else None
+        self.report.goal("p99 added to the floor's at half load", added, 200.0, "us")
+
+    def _allocations(self):
+        """Two runs of different length on a gateway that counts: their difference has no set-up in it."""
+        goal = ("allocations per call", 8.0, "")
+        try:
+            with Gateway(self.build, self.cores[0], count_allocations=True) as gateway:
+                variant, counts = Variant("gateway tcp", gateway, "tcp"), []
+                for seconds in (0.3, 1.3):
+                    before = self._allocated(gateway)
+                    answered = self._measure(variant, min(16, max(self.options.in_flight)), self.cores[1], seconds=seconds)["answered"]
+                    counts.append((answered, self._allocated(gateway) - before))
+            (calls, allocated), (more_calls, more_allocated) = counts
+            self.report.goal(goal[0], (more_allocated - allocated) / (more_calls - calls), *goal[1:])
+        except (Unavailable, KeyError):
+            self.report.goal(goal[0], None, *goal[1:])
+
+    @staticmethod
+    def _allocated(gateway):
+        return http_client.metrics(gateway.admin)[0]["crab_allocations_total"]
+
+
+def ratio(result, floor):
+    return result["cpu_us"] / floor["cpu_us"] if floor else None
+
+
+def medians(samples):
+    """The median of each figure, and `spread`: how far the CPU figures lie apart, relative to their median."""
+    result = {key: median(sample[key] for sample in samples) for key in samples[0]}
+    cpu = [sample["cpu_us"] for sample in samples]
+    return {**result, "failures": sum(sample["failures"] for sample in samples), "spread": (max(cpu) - min(cpu)) / result["cpu_us"] if result["cpu_us"] else None}
