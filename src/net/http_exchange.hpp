@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/task.hpp"
+#include "net/event_loop.hpp"
+#include "net/http_request.hpp"
+#include "net/wakeup.hpp"
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace crab::net {
+
+/// One request and the answer to it. Lives on its connection's loop; answers exactly once: respond(), or begin_response()
+/// and finish_response(), or start_stream() … end_stream(). Once the caller is gone all of these lead nowhere.
+class HttpExchange {
+public:
+    const HttpRequest& request() const { return request_; }
+    EventLoop& loop() const { return loop_; }
+    /// An answer was begun.
+    bool responded() const { return state_ != State::kOpen; }
+    /// The other side closed its connection or its half of it; serve() is being cancelled.
+    bool caller_gone() const { return caller_gone_; }
+
+    /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
+    void respond(int status, std::string_view content_type, std::string_view body, std::initializer_list<HttpHeader> extra = {});
+    /// `{"error":message,"code":code}`.
+    void respond_error(int status, std::string_view code, std::string_view message, std::initializer_list<HttpHeader> extra = {});
+
+    /// The hot path: append the body to what this returns, straight into the connection's outgoing queue, then
+    /// finish_response(); nothing may be awaited in between.
+    std::string& begin_response(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra = {});
+    void finish_response();
+
+    /// A body of unknown length, in chunks (until close for HTTP/1.0): SSE, downloads.
+    void start_stream(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra = {});
+    void write_chunk(std::string_view bytes);
+    /// Waits until less than 64 KiB are queued.
+    Task<void> drained();
+    void end_stream();
+
+    /// The connection is closed after this answer.
+    void close_when_done() { keep_alive_ = false; }
+
+private:
+    friend class HttpSession;
+    enum class State : std::uint8_t { kOpen, kBody, kStream, kDone };
+    explicit HttpExchange(EventLoop& loop) : loop_(loop) {}
+    std::string& begin_head(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra);
+
+    EventLoop& loop_;
+    HttpRequest request_;
+    std::string buffer_;  // head and body; all views of request_ point into it
+    std::string nowhere_;
+    Wakeup drained_;
+    std::size_t length_at_ = 0;  // where the length goes
+    std::size_t body_at_ = 0;
+    State state_ = State::kOpen;
+    bool caller_gone_ = false;
+    bool keep_alive_ = true;
+    bool head_only_ = false;
+    bool chunked_ = false;
+};
+
+}  // namespace crab::net

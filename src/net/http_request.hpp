@@ -1,0 +1,33 @@
+#pragma once
+
+#include "net/codec/http_head.hpp"
+#include "net/peer_address.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace crab::net {
+
+class Connection;
+
+/// One complete request. Views stay valid until its exchange has ended, across co_await too.
+struct HttpRequest {
+    RequestHead head;
+    std::string_view body;  ///< whole; EventLoop::kSlack bytes behind it are readable
+    PeerAddress peer;
+    bool tls = false;
+    Connection* connection = nullptr;  ///< it came on; null once the caller is gone
+
+    /// A WebSocket handshake was asked for; `websocket_problem` says what is wrong with it, empty when nothing is.
+    bool websocket = false;
+    std::string_view websocket_problem;
+
+    std::string_view method() const { return head.method; }
+    std::string_view target() const { return head.target; }
+    std::string_view path() const { return head.path; }    ///< percent-encoded
+    std::string_view query() const { return head.query; }  ///< without `?`, encoded
+    /// Value of the first field of that lower-case name.
+    std::optional<std::string_view> find(std::string_view lower_case_name) const { return head.headers.find(lower_case_name); }
+};
+
+}  // namespace crab::net

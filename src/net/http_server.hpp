@@ -1,0 +1,63 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "net/connection.hpp"
+#include "net/http_service.hpp"
+#include "net/listener.hpp"
+#include "net/tls_context.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+namespace crab::net {
+
+class HttpSession;
+
+struct HttpServerOptions {
+    HttpLimits head;                        ///< 16 KiB; beyond: 431
+    Milliseconds header_timeout{5'000};     ///< from a head's first byte to its last; beyond: 408
+    Milliseconds first_byte_timeout{10'000};  ///< of a new connection that says nothing; closed silently
+    Milliseconds idle_timeout{75'000};      ///< between requests; closed silently
+    std::size_t max_connections = 10'000;   ///< of all servers that share `count`; beyond: 503
+    std::size_t max_pipelined_bytes = 64 * 1024;  ///< kept while a request is being served
+    ConnectionLimits connection;
+    std::shared_ptr<TlsContext> tls;        ///< null: plain
+    std::shared_ptr<std::atomic<std::size_t>> count;  ///< share one between loops; null: this server counts alone
+};
+
+/// Serves HTTP/1.1 and WebSocket on one loop. Make, use and destroy it on that loop's thread (or before it runs).
+class HttpServer {
+public:
+    /// `service` must outlive the server.
+    HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options = {});
+    HttpServer(const HttpServer&) = delete;
+    HttpServer& operator=(const HttpServer&) = delete;
+    /// stop() must have finished, or the loop must have ended.
+    ~HttpServer();
+
+    /// Accepts on one more descriptor of `listener`. Errors: those of Listener::descriptor().
+    Result<void> listen(Listener& listener);
+    /// Serves a connected socket, which it owns from now on.
+    void serve(int fd);
+    /// Accepts nothing more, cancels what is being served, closes every connection (WebSockets with 1001) and calls `done`
+    /// when the last one is gone and the last coroutine has ended.
+    void stop(std::function<void()> done);
+
+    std::size_t connections() const;
+    EventLoop& loop() const { return loop_; }
+    const HttpServerOptions& options() const { return options_; }
+
+private:
+    friend class HttpSession;
+    EventLoop& loop_;
+    HttpService& service_;
+    HttpServerOptions options_;
+    std::vector<std::shared_ptr<Acceptor>> acceptors_;
+    HttpSession* sessions_ = nullptr;  // intrusive list: of HTTP sessions and those that became WebSockets
+    std::size_t running_ = 0;
+    std::function<void()> on_stopped_;
+    bool stopping_ = false;
+};
+
+}  // namespace crab::net

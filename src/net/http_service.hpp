@@ -1,0 +1,55 @@
+#pragma once
+
+#include "base/task.hpp"
+#include "net/http_exchange.hpp"
+#include "net/http_request.hpp"
+#include "net/websocket_session.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace crab::net {
+
+/// What a request's body may cost.
+struct BodyLimits {
+    std::size_t max_bytes = 1024 * 1024;  ///< beyond: 413, the rest unread
+    Milliseconds timeout{10'000};         ///< for the whole body; beyond: 408
+};
+
+using OwnedHeaders = std::vector<std::pair<std::string, std::string>>;
+
+/// The answer to a WebSocket handshake.
+struct UpgradeRefused {
+    int status = 403;
+    std::string content_type = "application/json";
+    std::string body;
+    OwnedHeaders headers;
+};
+struct UpgradeAccepted {
+    std::shared_ptr<WebSocketHandler> handler;
+    std::string subprotocol;      ///< echoed; empty: none
+    bool allow_deflate = false;   ///< honour an offer of permessage-deflate
+    OwnedHeaders headers;
+    WebSocketOptions options;
+};
+using Upgrade = std::variant<UpgradeRefused, UpgradeAccepted>;
+
+/// What a server serves. One object may serve several loops; each call runs on the loop of its connection.
+class HttpService {
+public:
+    virtual ~HttpService() = default;
+
+    /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or throwing, is a 500.
+    virtual Task<void> serve(HttpExchange& exchange) = 0;
+    /// Decides about a request that asks for a WebSocket, at once; nothing: it is an ordinary request for serve().
+    /// `request.websocket_problem` tells of a broken handshake; accepting one is answered with 400 all the same.
+    virtual std::optional<Upgrade> upgrade(const HttpRequest&) { return std::nullopt; }
+    /// Limits for the body of a request whose head is complete; only the head is set.
+    virtual BodyLimits limits_for(const HttpRequest&) { return {}; }
+};
+
+}  // namespace crab::net
