@@ -1,0 +1,97 @@
+#include "core/chat_session_memory.hpp"
+
+#include <tuple>
+
+namespace crab::core {
+namespace {
+
+std::unexpected<Error> unknown_session() {
+    return fail(ErrorCode::kNotFound, "no such chat session: open it first");
+}
+
+}  // namespace
+
+Result<OpenedChatSession> ChatSessionMemory::open(const NewChatSession& wanted) {
+    if (!is_chat_session_id(wanted.id.text())) return fail(ErrorCode::kInvalidArgs, "session_id must be 1-128 of [A-Za-z0-9._-]");
+    if (wanted.owner.empty()) return fail(ErrorCode::kInvalidArgs, "a chat session needs an owner");
+    const std::scoped_lock lock(mutex_);
+    const auto [found, created] = entries_.try_emplace(wanted.id);
+    ChatSession& session = found->second.session;
+    if (created) {
+        session = {.id = wanted.id, .owner = wanted.owner, .name = wanted.name, .persona = wanted.persona,
+                   .created_at = wanted.created_at, .last_activity = wanted.created_at};
+    } else if (session.name.empty() && session.owner == wanted.owner) {
+        session.name = wanted.name;
+    }
+    return OpenedChatSession{.session = session, .created = created};
+}
+
+Result<std::optional<ChatSession>> ChatSessionMemory::find(const ChatSessionId& id) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return std::nullopt;
+    return found->second.session;
+}
+
+Result<std::vector<ChatSession>> ChatSessionMemory::list(std::string_view owner) {
+    std::vector<ChatSession> sessions;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [id, entry] : entries_) {
+            if (entry.session.owner == owner) sessions.push_back(entry.session);
+        }
+    }
+    std::ranges::sort(sessions, [](const ChatSession& a, const ChatSession& b) {
+        return std::tie(b.last_activity, a.id) < std::tie(a.last_activity, b.id);
+    });
+    return sessions;
+}
+
+Result<void> ChatSessionMemory::rename(const ChatSessionId& id, std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return unknown_session();
+    found->second.session.name = name;
+    return {};
+}
+
+Result<bool> ChatSessionMemory::remove(const ChatSessionId& id) {
+    const std::scoped_lock lock(mutex_);
+    return entries_.erase(id) != 0;
+}
+
+Result<void> ChatSessionMemory::append(const ChatSessionId& id, const ChatMessage& message) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return unknown_session();
+    auto& [session, messages] = found->second;
+    messages.push_back(message);
+    session.message_count = messages.size();
+    session.last_activity = message.created_at;
+    return {};
+}
+
+Result<std::vector<ChatMessage>> ChatSessionMemory::messages(const ChatSessionId& id) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return std::vector<ChatMessage>{};
+    return found->second.messages;
+}
+
+Result<std::uint64_t> ChatSessionMemory::message_count(const ChatSessionId& id) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    return found == entries_.end() ? 0 : found->second.session.message_count;
+}
+
+Result<void> ChatSessionMemory::truncate(const ChatSessionId& id, std::uint64_t count) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return unknown_session();
+    auto& [session, messages] = found->second;
+    if (count < messages.size()) messages.resize(count);
+    session.message_count = messages.size();
+    return {};
+}
+
+}  // namespace crab::core
