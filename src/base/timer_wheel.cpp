@@ -40,12 +40,17 @@ void TimerWheel::arm(TimerNode& node, Deadline deadline) {
     anchor.previous_->next_ = &node;
     anchor.previous_ = &node;
     occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    if (node.tick_ < announced_ && on_earlier_) {
+        announced_ = node.tick_;
+        on_earlier_(origin_ + kTick * node.tick_);
+    }
 }
 
 void TimerWheel::run_expired() {
     const auto since = std::chrono::nanoseconds(clock_.steady_now() - origin_).count();
     const std::int64_t now = since / std::chrono::nanoseconds(kTick).count();
     if (now <= done_) return;
+    announced_ = std::numeric_limits<std::int64_t>::max();
     // A long sleep passes every slot at most once.
     const std::int64_t first = std::max(done_ + 1, now - static_cast<std::int64_t>(kSlots) + 1);
     done_ = now;

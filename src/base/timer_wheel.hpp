@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
+#include <utility>
 
 namespace crab {
 
@@ -47,6 +50,9 @@ public:
     void run_expired();
     /// When run_expired() has to be called next; nothing while no node is armed. May be early, never late.
     std::optional<Deadline> next_wakeup() const;
+    /// Has `hook` called by arm() when a deadline comes before all those it was told of since the last run_expired(): whoever
+    /// drives the wheel then wakes up earlier.
+    void on_earlier_wakeup(std::function<void(Deadline)> hook) { on_earlier_ = std::move(hook); }
 
 private:
     static constexpr std::size_t kSlots = 4096;
@@ -58,6 +64,8 @@ private:
     const Clock& clock_;
     SteadyTime origin_;
     std::int64_t done_ = 0;  ///< every tick up to this one has been run
+    std::int64_t announced_ = std::numeric_limits<std::int64_t>::max();  ///< the earliest tick on_earlier_ was told of
+    std::function<void(Deadline)> on_earlier_;
     std::array<Anchor, kSlots> slots_;
     mutable std::array<std::uint64_t, kSlots / 64> occupied_{};  ///< may show emptied slots as occupied; next_wakeup() mends it
 };
