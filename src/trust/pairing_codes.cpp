@@ -1,0 +1,113 @@
+#include "trust/pairing_codes.hpp"
+
+#include "crypto/digest.hpp"
+#include "crypto/random.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace crab::trust {
+namespace {
+
+constexpr std::uint64_t kCodes = 1'000'000'000'000;  // twelve digits: 40 bits
+constexpr auto kWindow = std::chrono::minutes(1);
+
+std::string digits_of(std::string_view code) {
+    std::string digits;
+    for (const char c : code) {
+        if (c != '-' && c != ' ') digits += c;
+    }
+    return digits;
+}
+
+std::unexpected<Error> limited(const char* message, SteadyTime::duration wait) {
+    Error error{.code = ErrorCode::kRateLimited, .message = message};
+    error.retry_after = std::chrono::ceil<Milliseconds>(wait);
+    return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<PairingCode> PairingCodes::open(PairingOffer offer) {
+    if (offer.name.empty()) offer.name = "Device";
+    const SteadyTime now = clock_.steady_now();
+    const std::scoped_lock lock(mutex_);
+    drop_dead_codes(now);
+    if (open_.size() >= options_.max_open) return limited("too many pairing codes are open: use one or wait until one expires", open_.front().expires_at - now);
+    const std::string digits = fmt::format("{:012}", crypto::random_below(kCodes));
+    open_.push_back({.digits = digits, .offer = std::move(offer), .expires_at = now + options_.lifetime});
+    return PairingCode{.code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
+                       .expires_at = clock_.system_now() + options_.lifetime};
+}
+
+std::size_t PairingCodes::close_all() {
+    const std::scoped_lock lock(mutex_);
+    drop_dead_codes(clock_.steady_now());
+    const std::size_t closed = open_.size();
+    open_.clear();
+    return closed;
+}
+
+std::size_t PairingCodes::open_count() {
+    const std::scoped_lock lock(mutex_);
+    drop_dead_codes(clock_.steady_now());
+    return open_.size();
+}
+
+Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address) {
+    auto taken = take(code, remote_address);
+    if (!taken) return fail(std::move(taken.error()));
+    const PairingOffer& offer = taken->offer;
+    auto issued = tokens_.issue({.name = offer.name, .roles = offer.roles, .tenant = offer.tenant, .lifetime = offer.lifetime, .device = offer.device});
+    if (!issued) {
+        const std::scoped_lock lock(mutex_);
+        open_.push_back(std::move(*taken));  // the person may try again once the store works
+    }
+    return issued;
+}
+
+/// Removes the code that matches, so that nobody else can redeem it meanwhile.
+Result<PairingCodes::Open> PairingCodes::take(std::string_view code, std::string_view remote_address) {
+    const SteadyTime now = clock_.steady_now();
+    const std::string digits = digits_of(code);
+    const std::scoped_lock lock(mutex_);
+    if (auto counted = count_try(remote_address, now); !counted) return fail(std::move(counted.error()));
+    drop_dead_codes(now);
+    if (open_.empty()) return fail(ErrorCode::kNotFound, "no pairing code is open: ask the operator for one (`crab pair`)");
+    auto match = open_.end();
+    for (auto it = open_.begin(); it != open_.end(); ++it) {  // all of them, so that the time tells nothing
+        if (crypto::constant_time_equal(it->digits, digits)) match = it;
+    }
+    if (match == open_.end()) {
+        for (Open& open : open_) ++open.wrong_tries;
+        return fail(ErrorCode::kForbidden, "the pairing code is wrong: compare it, or ask the operator for a new one");
+    }
+    Open taken = std::move(*match);
+    open_.erase(match);
+    return taken;
+}
+
+Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime now) {
+    if (tries_.size() >= options_.max_addresses) {
+        std::erase_if(tries_, [&](const auto& entry) { return entry.second.back() <= now - kWindow; });
+    }
+    const std::string address(remote_address);
+    const auto found = tries_.find(address);
+    if (found == tries_.end() && tries_.size() >= options_.max_addresses) {
+        return limited("too many addresses try to pair: wait a minute", kWindow);
+    }
+    std::deque<SteadyTime>& tries = found == tries_.end() ? tries_[address] : found->second;
+    while (!tries.empty() && tries.front() <= now - kWindow) tries.pop_front();
+    if (tries.size() >= static_cast<std::size_t>(options_.tries_per_minute)) {
+        return limited("too many tries to pair from this address: wait", tries.front() + kWindow - now);
+    }
+    tries.push_back(now);
+    return {};
+}
+
+void PairingCodes::drop_dead_codes(SteadyTime now) {
+    std::erase_if(open_, [&](const Open& open) { return open.expires_at <= now || open.wrong_tries >= options_.wrong_tries; });
+}
+
+}  // namespace crab::trust

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "base/secret.hpp"
+#include "trust/tokens.hpp"
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace crab::trust {
+
+/// What the device that brings the code will get.
+struct PairingOffer {
+    std::string name;                          ///< of the device or caller; empty: `Device`
+    core::Roles roles{core::Role::kDevice, core::Role::kCaller};
+    TenantId tenant;
+    std::optional<Milliseconds> lifetime;      ///< of the token; absent: until revoked
+    std::string device;                        ///< a known device that is paired again; empty: a new one
+};
+
+struct PairingCode {
+    Secret<std::string> code;                  ///< `NNNN-NNNN-NNNN`
+    SystemTime expires_at;
+};
+
+/// Codes that a person carries from the operator to a device, once. They live in memory: a restart closes them.
+/// Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on the token store.
+class PairingCodes {
+public:
+    struct Options {
+        Milliseconds lifetime = std::chrono::minutes(5);
+        int wrong_tries = 5;                   ///< each counts against every code that is open
+        int tries_per_minute = 10;             ///< of one address, right and wrong ones
+        std::size_t max_open = 32;
+        std::size_t max_addresses = 4096;      ///< remembered for the limit above; beyond it new ones wait
+    };
+
+    PairingCodes(Tokens& tokens, const Clock& clock, Options options) : tokens_(tokens), clock_(clock), options_(options) {}
+    PairingCodes(Tokens& tokens, const Clock& clock) : PairingCodes(tokens, clock, Options{}) {}
+
+    /// Opens a code. For the admin socket only. Errors: kRateLimited when too many are open.
+    Result<PairingCode> open(PairingOffer offer);
+    /// Closes all codes and returns how many were open.
+    std::size_t close_all();
+    std::size_t open_count();
+
+    /// Turns a code into a token, once. Dashes and spaces in `code` do not matter.
+    /// Errors, in this order: kRateLimited with retry_after; kNotFound when no code is open; kForbidden for a wrong code;
+    /// those of Tokens::issue(), and then the code stays good.
+    Result<IssuedToken> redeem(std::string_view code, std::string_view remote_address);
+
+private:
+    struct Open {
+        std::string digits;
+        PairingOffer offer;
+        SteadyTime expires_at;
+        int wrong_tries = 0;
+    };
+
+    Result<void> count_try(std::string_view remote_address, SteadyTime now);
+    void drop_dead_codes(SteadyTime now);
+    Result<Open> take(std::string_view code, std::string_view remote_address);
+
+    Tokens& tokens_;
+    const Clock& clock_;
+    const Options options_;
+    std::mutex mutex_;
+    std::vector<Open> open_;
+    std::unordered_map<std::string, std::deque<SteadyTime>> tries_;  ///< of the last minute, by address
+};
+
+}  // namespace crab::trust

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "trust/device_record.hpp"
+#include "trust/token.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace crab::trust {
+
+/// One token was used at this time; so was the device behind it.
+struct TokenUse {
+    std::string token_id;
+    SystemTime at;
+};
+
+/// Where tokens and devices are kept. Every function may block and is atomic: it has happened in full, durably, or not at all.
+/// `Tokens` calls one function at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
+class TokenStore {
+public:
+    struct Contents {
+        std::vector<TokenRecord> tokens;
+        std::vector<DeviceRecord> devices;
+    };
+
+    virtual ~TokenStore() = default;
+
+    virtual Result<Contents> load_all() = 0;
+    /// Adds a token and, when it is the first one of a device, the device.
+    virtual Result<void> insert(const TokenRecord& token, const std::optional<DeviceRecord>& new_device) = 0;
+    /// Marks these tokens revoked; a token that is revoked already keeps its time.
+    virtual Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) = 0;
+    virtual Result<void> record_uses(std::span<const TokenUse> uses) = 0;
+};
+
+}  // namespace crab::trust
