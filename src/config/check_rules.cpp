@@ -1,0 +1,78 @@
+#include "config/read_config.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::config {
+namespace {
+
+class Rules {
+public:
+    Rules(const YamlDocument& document, Problems& problems) : document_(document), problems_(problems) {}
+
+    void expect(bool holds, const std::string& pointer, std::string message) {
+        if (!holds && !has_problem_at(problems_, pointer)) problems_.push_back({document_.line_of(pointer), pointer, std::move(message)});
+    }
+
+private:
+    const YamlDocument& document_;
+    Problems& problems_;
+};
+
+void check_listen(const ListenOptions& listen, const YamlDocument& document, Rules& rules) {
+    const json::Value* address = document.value.resolve("/listen/public");
+    const bool off = address && address->as_string() && *address->as_string() == "off";
+    rules.expect(off || listen.public_address, "/listen/public", "has to be host:port with a port up to 65535, or off");
+    if (listen.public_address) {
+        rules.expect(listen.tls || listen.public_address->is_loopback(), "/listen/public",
+                     "without listen.tls it has to be a loopback address such as 127.0.0.1:42617; set listen.tls");
+        rules.expect(!listen.open_loopback || listen.public_address->is_loopback(), "/listen/open_loopback",
+                     "needs a loopback address in listen.public");
+    }
+}
+
+void check_condition(const ArgumentCondition& condition, const std::string& at, Rules& rules) {
+    const bool range = condition.min || condition.max;
+    const int tests = int{condition.equals_json.has_value()} + int{condition.glob.has_value()} + int{condition.matches.has_value()} + int{range};
+    rules.expect(tests == 1, at, "needs exactly one of equals, glob, matches, or min and max");
+    rules.expect(!condition.min || !condition.max || *condition.min <= *condition.max, at + "/min", "may not be more than max");
+}
+
+void check_hook(const HookRule& hook, const std::string& at, Rules& rules) {
+    switch (hook.type) {
+        case HookType::kCommand:
+            rules.expect(!hook.run.empty(), at, "a command hook needs the key run");
+            rules.expect(hook.run.empty() || hook.run[0].starts_with('/'), at + "/run/0", "has to be the absolute path of a program");
+            break;
+        case HookType::kDeny: rules.expect(!hook.reason.empty(), at, "a deny hook needs the key reason"); break;
+        case HookType::kReplace: rules.expect(!hook.args_json.empty(), at, "a replace hook needs the key args"); break;
+    }
+    rules.expect(hook.type == HookType::kCommand || hook.run.empty(), at + "/run", "is only for hooks of type command");
+    rules.expect(hook.type == HookType::kReplace || hook.args_json.empty(), at + "/args", "is only for hooks of type replace");
+}
+
+}  // namespace
+
+void check_rules(const GatewayConfig& config, const YamlDocument& document, Problems& problems) {
+    Rules rules(document, problems);
+    check_listen(config.listen, document, rules);
+    rules.expect(config.calls.default_timeout <= config.calls.max_timeout, "/calls/default_timeout_ms", "may not be more than calls.max_timeout_ms");
+    for (std::size_t i = 0; i < config.policy.size(); ++i) {
+        for (std::size_t k = 0; k < config.policy[i].where.size(); ++k) {
+            check_condition(config.policy[i].where[k], fmt::format("/policy/{}/where/{}", i, k), rules);
+        }
+    }
+    for (std::size_t i = 0; i < config.tools.size(); ++i) {
+        const ToolOverride& tool = config.tools[i];
+        rules.expect(!tool.timeout || *tool.timeout <= tool.max_timeout.value_or(config.calls.max_timeout),
+                     fmt::format("/tools/{}/timeout_ms", i), "may not be more than max_timeout_ms");
+    }
+    for (std::size_t i = 0; i < config.hooks.size(); ++i) {
+        const std::string at = fmt::format("/hooks/{}", i);
+        check_hook(config.hooks[i], at, rules);
+        for (std::size_t k = 0; k < i; ++k) {
+            rules.expect(config.hooks[k].name != config.hooks[i].name, at + "/name", "another hook has this name");
+        }
+    }
+}
+
+}  // namespace crab::config

@@ -1,0 +1,341 @@
+#include "config/load.hpp"
+
+#include "json/pointer.hpp"
+#include "json/value.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace crab::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Environment environment_of(std::map<std::string, std::string, std::less<>> variables) {
+    return [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+    };
+}
+
+Result<GatewayConfig> load(std::string_view text, std::map<std::string, std::string, std::less<>> variables = {}) {
+    return load_text(text, "gateway.yaml", environment_of(std::move(variables)));
+}
+
+std::string problems_of(std::string_view text, std::map<std::string, std::string, std::less<>> variables = {}) {
+    const auto loaded = load(text, std::move(variables));
+    return loaded ? "" : loaded.error().message;
+}
+
+TEST(Load, NothingInTheFileGivesTheDefaults) {
+    for (const std::string_view text : {"", "# only a comment\n", "---\n", "{}"}) {
+        auto loaded = load(text);
+        ASSERT_TRUE(loaded) << text << ": " << loaded.error().message;
+        loaded->source.clear();
+        EXPECT_EQ(*loaded, GatewayConfig{}) << text;
+    }
+}
+
+TEST(Load, EveryKeyReachesItsStruct) {
+    const auto loaded = load(R"(
+gateway:
+  name: harbour
+  threads: 3
+  state_dir: /srv/state
+  runtime_dir: /srv/run
+  log: {level: debug, format: json}
+  busy_poll: true
+listen:
+  public: "[::]:8443"
+  path_prefix: /crab
+  tls: {cert: /c.pem, key: /k.pem}
+  allowed_origins: ["https://app.example"]
+  host_names: [crab.example]
+  max_connections: 11
+  max_connections_per_principal: 12
+  admin: {socket: /srv/admin.sock}
+limits:
+  message_bytes: 2001
+  request_body_bytes: 2002
+  json_depth: 13
+  tools_per_connection: 14
+  tool_name: 15
+  description_bytes: 16
+  parameters_bytes: 17
+  calls_per_connection: 18
+  outgoing_queue_bytes: 2003
+  slow_reader_s: 19
+  waiting_turns: 20
+  result_bytes: 2004
+devices: {grace_ms: 21, ping_after_s: 22, permessage_deflate: true, query_token: false, token_days: 23}
+calls: {default_timeout_ms: 24, max_timeout_ms: 25, max_retries: 1}
+rates:
+  - {principal: "caller/*", tool: "sms.*", per_second: 0.5, burst: 3}
+policy:
+  - principal: device/*
+    roles: [caller]
+    tenant: harbour
+    call: {allow: ["a.*"], deny: [a.b], needs_approval: [a.c]}
+    register: {allow: [x], deny: [y]}
+    sources: [device/*]
+    where:
+      - {pointer: /to, equals: {n: 1}}
+      - {pointer: /to, glob: "+49*"}
+      - {pointer: /to, matches: "^a"}
+      - {pointer: /n, min: 1, max: 2.5}
+tools:
+  - {match: "*", timeout_ms: 5, max_timeout_ms: 6, max_concurrency: 7, queue: 8, trust_annotations: true, idempotent: false, side_effects: true}
+hooks:
+  - {name: ask, type: command, tools: [a], run: [/bin/ask, -q], timeout_ms: 9}
+  - {name: stop, type: deny, reason: closed}
+  - {name: mend, type: replace, args: {limit: 10}}
+audit: {retention_days: 30}
+metrics: {enabled: false}
+)");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    GatewayConfig expected;
+    expected.source = "gateway.yaml";
+    expected.gateway = {"harbour", 3, "/srv/state", "/srv/run", {log::Level::kDebug, log::Format::kJson}, true};
+    expected.listen.public_address = HostPort{"::", 8443};
+    expected.listen.path_prefix = "/crab";
+    expected.listen.tls = TlsOptions{"/c.pem", "/k.pem"};
+    expected.listen.allowed_origins = {"https://app.example"};
+    expected.listen.host_names = {"crab.example"};
+    expected.listen.max_connections = 11;
+    expected.listen.max_connections_per_principal = 12;
+    expected.listen.admin_socket = "/srv/admin.sock";
+    expected.limits = {2001, 2002, 13, 14, 15, 16, 17, 18, 2003, 19s, 20, 2004};
+    expected.devices = {21ms, 22s, true, false, std::chrono::days(23)};
+    expected.calls = {24ms, 25ms, 1};
+    expected.rates = {{"caller/*", "sms.*", 0.5, 3}};
+    PolicyRule rule{.principal = "device/*", .roles = {"caller"}, .tenant = "harbour"};
+    rule.call_allow = {"a.*"}, rule.call_deny = {"a.b"}, rule.call_needs_approval = {"a.c"};
+    rule.register_allow = {"x"}, rule.register_deny = {"y"}, rule.sources = {"device/*"};
+    rule.where.resize(4);
+    rule.where[0] = {.pointer = "/to", .equals_json = R"({"n":1})"};
+    rule.where[1] = {.pointer = "/to", .glob = "+49*"};
+    rule.where[2] = {.pointer = "/to", .matches = "^a"};
+    rule.where[3] = {.pointer = "/n", .min = 1, .max = 2.5};
+    expected.policy = {rule};
+    expected.tools = {{"*", 5ms, 6ms, 7, 8, true, false, true}};
+    expected.hooks = {{.name = "ask", .type = HookType::kCommand, .tools = {"a"}, .run = {"/bin/ask", "-q"}, .timeout = 9ms},
+                      {.name = "stop", .type = HookType::kDeny, .reason = "closed"},
+                      {.name = "mend", .type = HookType::kReplace, .args_json = R"({"limit":10})"}};
+    expected.audit.retention = std::chrono::days(30);
+    expected.metrics.enabled = false;
+    EXPECT_EQ(*loaded, expected);
+}
+
+/// A document that sets every key that has a default to that default.
+json::Value defaults_of(const json::Value& schema) {
+    json::Value out = json::Value::object();
+    for (const auto& [name, property] : *schema.find("properties")->as_object()) {
+        if (const json::Value* value = property.find("default")) {
+            out.set(name, *value);
+        } else if (property.find("properties") && !property.find("required")) {
+            out.set(name, defaults_of(property));
+        }
+    }
+    return out;
+}
+
+TEST(Load, TheSchemasDefaultsAreTheStructsDefaults) {
+    auto loaded = load(defaults_of(json::Value::parse(schema_text()).value()).dump());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    loaded->source.clear();
+    EXPECT_EQ(*loaded, GatewayConfig{});
+}
+
+void expect_described(const json::Value& schema, const std::string& at) {
+    EXPECT_TRUE(schema.find("description")) << at;
+    const json::Value* items = schema.find("items");
+    const json::Value* closed = items && items->find("properties") ? items : &schema;
+    if (const json::Value* properties = closed->find("properties")) {
+        ASSERT_TRUE(closed->find("additionalProperties")) << at;
+        for (const auto& [name, property] : *properties->as_object()) expect_described(property, at + "." + name);
+    }
+}
+
+TEST(Load, EveryKeyOfTheSchemaIsDescribedAndEveryObjectIsClosed) {
+    expect_described(json::Value::parse(schema_text()).value(), "");
+}
+
+TEST(Load, AnUnknownKeyIsAnErrorWithItsLineAndTheNameThatWasMeant) {
+    EXPECT_EQ(problems_of("listen:\n  admin:\n    sockt: /x\n"),
+              "gateway.yaml:3: listen.admin.sockt: unknown key; did you mean socket?");
+    EXPECT_EQ(problems_of("gatway: {}\n"), "gateway.yaml:1: gatway: unknown key; did you mean gateway?");
+    EXPECT_EQ(problems_of("rates:\n  - per_second: 1\n    zzzzzz: 2\n"), "gateway.yaml:3: rates[0].zzzzzz: unknown key");
+}
+
+TEST(Load, AllProblemsAreReportedAtOnceInTheOrderOfTheFile) {
+    EXPECT_EQ(problems_of("gateway:\n  threads: many\n  nam: x\nlisten:\n  public: ${NOWHERE}\n  open_loopback: 1\ncalls: []\n"),
+              "gateway.yaml:2: gateway.threads: has to be a whole number\n"
+              "gateway.yaml:3: gateway.nam: unknown key; did you mean name?\n"
+              "gateway.yaml:5: listen.public: the environment variable NOWHERE is not set; set it or write ${NOWHERE:-default}\n"
+              "gateway.yaml:6: listen.open_loopback: has to be true or false\n"
+              "gateway.yaml:7: calls: has to be a mapping (key: value)");
+}
+
+TEST(Load, TheDetailsOfTheErrorListTheProblemsAsJson) {
+    const auto loaded = load("gateway: {nam: x}");
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(loaded.error().details,
+              R"({"errors":[{"line":1,"key":"gateway.nam","message":"unknown key; did you mean name?"}]})");
+}
+
+struct BadCase {
+    std::string_view text;
+    std::string_view expected;
+};
+
+class LoadRefuses : public testing::TestWithParam<BadCase> {};
+
+TEST_P(LoadRefuses, WithASentenceThatNamesThePlace) {
+    EXPECT_THAT(problems_of(GetParam().text), HasSubstr(std::string(GetParam().expected)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, LoadRefuses,
+    testing::Values(
+        BadCase{"gateway: {name: 7}", "gateway.name: has to be a string; put it in quotes"},
+        BadCase{"gateway: {log: {level: inof}}", "gateway.log.level: has to be one of debug, info, warn, error, off; did you mean info?"},
+        BadCase{"gateway: {threads: 1.5}", "gateway.threads: has to be a whole number"},
+        BadCase{"rates: {}", "rates: has to be a list (- item)"}, BadCase{"rates: [{tool: a}]", "rates[0]: needs the key per_second"},
+        BadCase{"rates: [{per_second: fast}]", "rates[0].per_second: has to be a number"},
+        BadCase{"listen: {tls: {cert: /c}}", "listen.tls: needs the key key"},
+        BadCase{"listen: {public: '0.0.0.0:42617'}", "listen.public: without listen.tls it has to be a loopback address"},
+        BadCase{"listen: {public: '127.0.0.1:99999'}", "listen.public: has to be host:port"},
+        BadCase{"listen: {public: '0.0.0.0:1', tls: {cert: /c, key: /k}, open_loopback: true}", "listen.open_loopback: needs a loopback"},
+        BadCase{"calls: {default_timeout_ms: 200000}", "calls.default_timeout_ms: may not be more than calls.max_timeout_ms"},
+        BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]", "tools[0].timeout_ms: may not be more"},
+        BadCase{"policy: [{principal: a, roles: [calle]}]", "policy[0].roles[0]: has to be one of"},
+        BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]", "policy[0].where[0]: needs exactly one of"},
+        BadCase{"policy: [{principal: a, where: [{pointer: /x, min: 2, max: 1}]}]", "where[0].min: may not be more than max"},
+        BadCase{"hooks: [{name: a, type: command}]", "hooks[0]: a command hook needs the key run"},
+        BadCase{"hooks: [{name: a, type: command, run: [ask]}]", "hooks[0].run[0]: has to be the absolute path"},
+        BadCase{"hooks: [{name: a, type: deny}]", "hooks[0]: a deny hook needs the key reason"},
+        BadCase{"hooks: [{name: a, type: replace}]", "hooks[0]: a replace hook needs the key args"},
+        BadCase{"hooks: [{name: a, type: deny, reason: r}, {name: a, type: deny, reason: r}]", "hooks[1].name: another hook has this name"},
+        BadCase{"gateway: {name: a}\ngateway: {name: b}", "gateway.yaml:2: gateway: is set twice"},
+        BadCase{"gateway: {threads: .inf}", "gateway.threads: has to be a finite number"},
+        BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"}, BadCase{"gateway: [", "gateway.yaml:1: is not YAML"},
+        BadCase{"[1]", "has to be a mapping"}, BadCase{"? [a]\n: b", "keys have to be strings"},
+        BadCase{"a: &x [*x]", "an alias may not stand inside"}, BadCase{"{}\n---\n{}\n", "more than one document"},
+        BadCase{"gateway: {name: 'a${'}", "gateway.name: a ${ has no } after it"},
+        BadCase{"gateway: {name: '${not a name}'}", "is no reference"},
+        BadCase{"gateway: {name: '${file:/nowhere/at/all}'}", "gateway.name: cannot read the file /nowhere/at/all"}));
+
+TEST(Load, LargeDeepAndRepeatedTextIsStoppedEarly) {
+    EXPECT_THAT(problems_of(std::string((1 << 20) + 1, '#')), HasSubstr("more than 1048576 bytes"));
+    EXPECT_THAT(problems_of(std::string(40, '[') + std::string(40, ']')), HasSubstr("nested deeper than 32"));
+    std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+    for (int i = 1; i < 10; ++i) {
+        laughs += fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i, i - 1);
+    }
+    EXPECT_THAT(problems_of(laughs), HasSubstr("more than 100000 values"));
+}
+
+TEST(Load, AnAliasRepeatsWhatItNames) {
+    const auto loaded = load("rates:\n  - &slow {per_second: 1, tool: a}\n  - *slow\n");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->rates.at(1), loaded->rates.at(0));
+}
+
+TEST(Load, ScalarsAreThoseOfYaml12AndQuotedTextStaysText) {
+    const auto loaded = load("gateway: {name: '42', threads: 0x10}\nlisten: {public: off, host_names: [yes, no, '1', \"true\"]}\n");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->gateway.name, "42");
+    EXPECT_EQ(loaded->gateway.threads, 16u);
+    EXPECT_EQ(loaded->listen.public_address, std::nullopt);
+    EXPECT_THAT(loaded->listen.host_names, ElementsAre("yes", "no", "1", "true"));
+}
+
+TEST(Load, EnvironmentVariablesStandWhereTheyAreNamed) {
+    const auto loaded = load("gateway: {name: 'a-${HOST}', threads: '${THREADS}'}\nlisten:\n  open_loopback: ${OPEN:-true}\n"
+                             "calls: {max_retries: '${RETRIES:-1}'}\naudit:\n  retention_days: ${EMPTY:-7}\n",
+                             {{"HOST", "box"}, {"THREADS", "4"}, {"EMPTY", ""}});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->gateway.name, "a-box");
+    EXPECT_EQ(loaded->gateway.threads, 4u);
+    EXPECT_TRUE(loaded->listen.open_loopback);
+    EXPECT_EQ(loaded->calls.max_retries, 1u);
+    EXPECT_EQ(loaded->audit.retention, std::chrono::days(7));
+}
+
+TEST(Load, ADigitStringFromTheEnvironmentStaysAStringWhereOneIsExpected) {
+    const auto loaded = load("gateway:\n  name: ${NAME}\n", {{"NAME", "42"}});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->gateway.name, "42");
+    EXPECT_THAT(problems_of("gateway: {threads: '${N}0'}", {{"N", "4"}}), HasSubstr("has to be a whole number")) << "not only a reference";
+}
+
+TEST(Load, ReplacementsAreNotLookedAtAgainAndADoubledDollarIsOne) {
+    const auto loaded = load("hooks: [{name: a, type: deny, reason: '${A} $${B} $C'}]", {{"A", "${B}"}, {"B", "wrong"}});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->hooks.at(0).reason, "${B} ${B} $C");
+}
+
+class LoadFile : public testing::Test {
+protected:
+    LoadFile() : folder_(std::filesystem::temp_directory_path() / fmt::format("crab-load-test-{}", ::getpid())) {
+        std::filesystem::create_directories(folder_);
+    }
+    ~LoadFile() override { std::filesystem::remove_all(folder_); }
+    std::filesystem::path write(std::string_view name, std::string_view text) {
+        std::ofstream(folder_ / name) << text;
+        return folder_ / name;
+    }
+    std::filesystem::path folder_;
+};
+
+TEST_F(LoadFile, FileReferencesStartAtTheFolderOfTheFileAndLoseTheirLineEnd) {
+    write("secret", "s3cret\n");
+    const auto loaded = load_file(write("gateway.yaml", "hooks: [{name: a, type: deny, reason: '${file:secret}'}]"), environment_of({}));
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->hooks.at(0).reason, "s3cret");
+}
+
+TEST_F(LoadFile, AMessageNeverShowsWhatAReferenceHeld) {
+    write("secret", "s3cret\n");
+    const auto loaded = load_file(write("gateway.yaml", "gateway: {threads: '${file:secret}', log: {level: '${file:secret}'}}"), environment_of({}));
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().message, testing::Not(HasSubstr("s3cret")));
+}
+
+TEST_F(LoadFile, AMissingFileIsNotFoundAndADirectoryIsRefused) {
+    EXPECT_EQ(load_file(folder_ / "none.yaml").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(load_file(folder_).error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST_F(LoadFile, TheFirstCandidateThatExistsIsReadAndNoneGivesTheDefaults) {
+    Paths paths;
+    paths.user_config = folder_ / "user.yaml";
+    paths.system_config = folder_ / "system.yaml";
+    EXPECT_EQ(load_first({}, paths).value(), GatewayConfig{});
+    write("system.yaml", "gateway: {name: system}");
+    EXPECT_EQ(load_first({}, paths)->gateway.name, "system");
+    write("user.yaml", "gateway: {name: user}");
+    EXPECT_EQ(load_first({}, paths)->gateway.name, "user");
+    EXPECT_EQ(load_first(folder_ / "system.yaml", paths)->source, folder_ / "system.yaml");
+}
+
+TEST(HostPort, ReadsWhatItWrites) {
+    for (const char* text : {"127.0.0.1:42617", "[::1]:1", "localhost:0", "crab.example:65535"}) {
+        ASSERT_TRUE(HostPort::parse(text)) << text;
+        EXPECT_EQ(HostPort::parse(text)->to_text(), text);
+    }
+    for (const char* text : {"", ":1", "a", "a:", "a:b", "a:65536", "a:-1", "::1:5", "[::1]", "[x]:1"}) EXPECT_FALSE(HostPort::parse(text)) << text;
+    EXPECT_TRUE(HostPort::parse("127.9.9.9:1")->is_loopback());
+    EXPECT_TRUE(HostPort::parse("[::1]:1")->is_loopback());
+    EXPECT_FALSE(HostPort::parse("0.0.0.0:1")->is_loopback());
+}
+
+}  // namespace
+}  // namespace crab::config

@@ -1,0 +1,159 @@
+#include "config/read_config.hpp"
+
+namespace crab::config {
+namespace {
+
+using json::Value;
+
+void read(const Value& value, bool& out) {
+    if (const bool* given = value.as_bool()) out = *given;
+}
+void read(const Value& value, double& out) { out = value.as_double().value_or(out); }
+void read(const Value& value, std::size_t& out) {
+    if (const auto given = value.as_int64(); given && *given >= 0) out = static_cast<std::size_t>(*given);
+}
+void read(const Value& value, std::string& out) {
+    if (const std::string* given = value.as_string()) out = *given;
+}
+void read(const Value& value, std::filesystem::path& out) {
+    if (const std::string* given = value.as_string()) out = *given;
+}
+/// The key's unit (`_ms`, `_s`, `_days`) is the struct's.
+template <class Period>
+void read(const Value& value, std::chrono::duration<std::int64_t, Period>& out) {
+    if (const auto given = value.as_int64()) out = std::chrono::duration<std::int64_t, Period>(*given);
+}
+void read(const Value& value, std::vector<std::string>& out) {
+    const Value::Items* items = value.as_array();
+    if (!items) return;
+    out.clear();
+    for (const Value& item : *items) {
+        if (item.as_string()) out.push_back(*item.as_string());
+    }
+}
+template <class T>
+void read(const Value& value, std::optional<T>& out) {
+    T inner = out.value_or(T{});
+    read(value, inner);
+    out = std::move(inner);
+}
+void read(const Value& value, log::Level& out) {
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "debug") out = log::Level::kDebug;
+    if (*word == "info") out = log::Level::kInfo;
+    if (*word == "warn") out = log::Level::kWarn;
+    if (*word == "error") out = log::Level::kError;
+    if (*word == "off") out = log::Level::kOff;
+}
+void read(const Value& value, log::Format& out) {
+    if (const std::string* word = value.as_string()) out = *word == "json" ? log::Format::kJson : log::Format::kText;
+}
+void read(const Value& value, HookType& out) {
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "command") out = HookType::kCommand;
+    if (*word == "deny") out = HookType::kDeny;
+    if (*word == "replace") out = HookType::kReplace;
+}
+
+/// Members of one object: `(name, out)` reads the member into `out` when it is there.
+class Members {
+public:
+    explicit Members(const Value* object) : object_(object) {}
+
+    template <class T>
+    const Members& operator()(std::string_view name, T& out) const {
+        if (const Value* member = object_ ? object_->find(name) : nullptr) read(*member, out);
+        return *this;
+    }
+    /// The member as JSON text.
+    template <class T>
+    const Members& text(std::string_view name, T& out) const {
+        if (const Value* member = object_ ? object_->find(name) : nullptr) out = member->dump();
+        return *this;
+    }
+    Members in(std::string_view name) const { return Members(object_ ? object_->find(name) : nullptr); }
+    bool present() const { return object_ != nullptr; }
+
+    /// One T per item of the list `name`, read by `item`.
+    template <class T, class Read>
+    void each(std::string_view name, std::vector<T>& out, Read item) const {
+        const Value* list = object_ ? object_->find(name) : nullptr;
+        if (!list || !list->as_array()) return;
+        out.clear();
+        for (const Value& value : *list->as_array()) item(Members(&value), out.emplace_back());
+    }
+
+private:
+    const Value* object_;
+};
+
+void read_listen(const Members& listen, ListenOptions& out) {
+    std::string address = out.public_address ? out.public_address->to_text() : "off";
+    listen("public", address)("path_prefix", out.path_prefix)("allowed_origins", out.allowed_origins)("host_names", out.host_names);
+    listen("open_loopback", out.open_loopback)("max_connections", out.max_connections);
+    listen("max_connections_per_principal", out.max_connections_per_principal);
+    listen.in("admin")("socket", out.admin_socket);
+    out.public_address = HostPort::parse(address);
+    if (const Members tls = listen.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
+}
+
+void read_limits(const Members& limits, LimitOptions& out) {
+    limits("message_bytes", out.message_bytes)("request_body_bytes", out.request_body_bytes)("json_depth", out.json_depth);
+    limits("tools_per_connection", out.tools_per_connection)("tool_name", out.tool_name)("description_bytes", out.description_bytes);
+    limits("parameters_bytes", out.parameters_bytes)("calls_per_connection", out.calls_per_connection);
+    limits("outgoing_queue_bytes", out.outgoing_queue_bytes)("slow_reader_s", out.slow_reader);
+    limits("waiting_turns", out.waiting_turns)("result_bytes", out.result_bytes);
+}
+
+void read_condition(const Members& condition, ArgumentCondition& out) {
+    condition("pointer", out.pointer)("glob", out.glob)("matches", out.matches)("min", out.min)("max", out.max);
+    condition.text("equals", out.equals_json);
+}
+
+void read_policy(const Members& rule, PolicyRule& out) {
+    rule("principal", out.principal)("roles", out.roles)("tenant", out.tenant)("sources", out.sources);
+    rule.in("call")("allow", out.call_allow)("deny", out.call_deny)("needs_approval", out.call_needs_approval);
+    rule.in("register")("allow", out.register_allow)("deny", out.register_deny);
+    rule.each("where", out.where, read_condition);
+}
+
+void read_override(const Members& tool, ToolOverride& out) {
+    tool("match", out.match)("timeout_ms", out.timeout)("max_timeout_ms", out.max_timeout)("max_concurrency", out.max_concurrency);
+    tool("queue", out.queue)("trust_annotations", out.trust_annotations)("idempotent", out.idempotent)("side_effects", out.side_effects);
+}
+
+void read_hook(const Members& hook, HookRule& out) {
+    hook("name", out.name)("type", out.type)("tools", out.tools)("run", out.run)("timeout_ms", out.timeout)("reason", out.reason);
+    hook.text("args", out.args_json);
+}
+
+}  // namespace
+
+GatewayConfig read_config(const json::Value& document) {
+    GatewayConfig config;
+    const Members root(&document);
+    const Members gateway = root.in("gateway");
+    gateway("name", config.gateway.name)("threads", config.gateway.threads)("state_dir", config.gateway.state_dir);
+    gateway("runtime_dir", config.gateway.runtime_dir)("busy_poll", config.gateway.busy_poll);
+    gateway.in("log")("level", config.gateway.log.level)("format", config.gateway.log.format);
+    read_listen(root.in("listen"), config.listen);
+    read_limits(root.in("limits"), config.limits);
+    root.in("devices")("grace_ms", config.devices.grace)("ping_after_s", config.devices.ping_after);
+    root.in("devices")("permessage_deflate", config.devices.permessage_deflate)("query_token", config.devices.query_token);
+    root.in("devices")("token_days", config.devices.token_lifetime);
+    root.in("calls")("default_timeout_ms", config.calls.default_timeout)("max_timeout_ms", config.calls.max_timeout);
+    root.in("calls")("max_retries", config.calls.max_retries);
+    root.each("rates", config.rates, [](const Members& rate, RateRule& out) {
+        rate("principal", out.principal)("tool", out.tool)("per_second", out.per_second)("burst", out.burst);
+    });
+    root.each("policy", config.policy, read_policy);
+    root.each("tools", config.tools, read_override);
+    root.each("hooks", config.hooks, read_hook);
+    root.in("audit")("retention_days", config.audit.retention);
+    root.in("metrics")("enabled", config.metrics.enabled);
+    return config;
+}
+
+}  // namespace crab::config
