@@ -1,0 +1,71 @@
+#pragma once
+
+#include "core/call.hpp"
+#include "core/tool.hpp"
+
+#include <string_view>
+
+namespace crab::core {
+
+class Pipeline;
+
+// The stages of a call as types: each can only be made from the one before, by the pipeline; dispatch takes an AdmittedCall.
+// A stage left out does not compile. All of them are views on one Call, valid while the pipeline works on it.
+
+/// A call whose caller is known.
+class AuthenticatedCall {
+public:
+    AuthenticatedCall(Call& call, const PrincipalRef& principal) : call_(&call), principal_(&principal) {}
+    Call& call() const { return *call_; }
+    const PrincipalRef& principal() const { return *principal_; }
+
+private:
+    Call* call_;
+    const PrincipalRef* principal_;
+};
+
+/// A call that its principal may make to this tool.
+class AuthorizedCall {
+public:
+    Call& call() const { return authenticated_.call(); }
+    const PrincipalRef& principal() const { return authenticated_.principal(); }
+    const Tool& tool() const { return *tool_; }
+
+private:
+    friend class Pipeline;
+    AuthorizedCall(AuthenticatedCall authenticated, const Tool& tool) : authenticated_(authenticated), tool_(&tool) {}
+    AuthenticatedCall authenticated_;
+    const Tool* tool_;
+};
+
+/// A call whose arguments fit the tool's schema.
+class ValidatedCall {
+public:
+    const AuthorizedCall& authorized() const { return authorized_; }
+
+private:
+    friend class Pipeline;
+    explicit ValidatedCall(AuthorizedCall authorized) : authorized_(authorized) {}
+    AuthorizedCall authorized_;
+};
+
+/// A call that the ledger has let in, with the deadline that binds everything from here on.
+class AdmittedCall {
+public:
+    const Call& call() const { return authorized_.call(); }
+    const PrincipalRef& principal() const { return authorized_.principal(); }
+    const Tool& tool() const { return authorized_.tool(); }
+    /// A JSON object, never empty.
+    std::string_view args() const { return call().args; }
+    Deadline deadline() const { return deadline_; }
+    int attempt() const { return attempt_; }
+
+private:
+    friend class Pipeline;
+    AdmittedCall(ValidatedCall validated, Deadline deadline) : authorized_(validated.authorized()), deadline_(deadline) {}
+    AuthorizedCall authorized_;
+    Deadline deadline_;
+    int attempt_ = 1;
+};
+
+}  // namespace crab::core

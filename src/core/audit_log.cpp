@@ -1,0 +1,149 @@
+#include "core/audit_log.hpp"
+
+#include "base/log.hpp"
+#include "json/writer.hpp"
+
+namespace crab::core {
+namespace {
+
+/// The newest line of `records` that holds `needle`.
+std::optional<std::string> find_line(std::string_view records, std::string_view needle) {
+    const std::size_t at = records.rfind(needle);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::size_t before = records.rfind('\n', at);
+    const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
+    return std::string(records.substr(start, records.find('\n', at) - start));
+}
+
+}  // namespace
+
+AuditLog::AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock, Options options)
+    : store_(std::move(store)), pool_(pool), clock_(clock), options_(options) {
+    gathered_.records.reserve(options_.batch_bytes + 4096);
+}
+
+AuditLog::~AuditLog() {
+    flush_and_wait();
+    std::unique_lock lock(mutex_);
+    all_done_.wait(lock, [this] { return posted_ == 0; });
+}
+
+void AuditLog::begin_record() {
+    const SystemTime now = clock_.system_now();
+    if (gathered_.count == 0) gathered_.first = now;
+    gathered_.last = now;
+    if (gathered_.count > 0) gathered_.records += '\n';
+}
+
+void AuditLog::end_record() {
+    ++gathered_.count;
+    if (gathered_.records.size() >= options_.batch_bytes) hand_over();
+}
+
+void AuditLog::hand_over() {  // with mutex_ held
+    if (gathered_.count == 0) return;
+    auto batch = std::make_shared<AuditBatch>(std::move(gathered_));
+    gathered_ = AuditBatch{};
+    gathered_.records.reserve(options_.batch_bytes + 4096);
+    backlog_ += batch->records.size();
+    recent_bytes_ += batch->records.size();
+    recent_.push_back(batch);
+    while (recent_bytes_ > options_.recent_bytes && recent_.size() > 1) {
+        recent_bytes_ -= recent_.front()->records.size();
+        recent_.pop_front();
+    }
+    to_store_.push_back(std::move(batch));
+    ++posted_;
+    pool_.post([this] {
+        store_next();
+        const std::scoped_lock lock(mutex_);
+        if (--posted_ == 0) all_done_.notify_all();
+    });
+}
+
+bool AuditLog::store_next() {
+    const std::scoped_lock storing(storing_);
+    std::shared_ptr<const AuditBatch> next;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (to_store_.empty()) return false;
+        next = std::move(to_store_.front());
+        to_store_.pop_front();
+    }
+    store_batch(*next);
+    return true;
+}
+
+void AuditLog::store_batch(const AuditBatch& batch) {
+    const auto stored = store_->append(batch);
+    if (!stored) {
+        lost_ += batch.count;
+        log::error("audit records were not stored", {{"records", batch.count}, {"reason", stored.error().message}});
+    }
+    backlog_ -= batch.records.size();
+}
+
+Task<Result<void>> AuditLog::append_durable(std::string record) {
+    AuditBatch batch{.first = clock_.system_now(), .last = clock_.system_now(), .count = 1, .records = std::move(record)};
+    auto work = [this, moved = std::move(batch)] {
+        const std::scoped_lock storing(storing_);
+        return store_->append(moved);
+    };
+    co_return co_await pool_.run(std::move(work));
+}
+
+void AuditLog::flush() {
+    const std::scoped_lock lock(mutex_);
+    hand_over();
+}
+
+void AuditLog::flush_and_wait() {
+    flush();
+    while (store_next()) {
+    }
+}
+
+std::optional<std::string> AuditLog::find_recent(std::string_view needle) {
+    const std::scoped_lock lock(mutex_);
+    if (auto line = find_line(gathered_.records, needle)) return line;
+    for (auto batch = recent_.rbegin(); batch != recent_.rend(); ++batch) {
+        if (auto line = find_line((*batch)->records, needle)) return line;
+    }
+    return std::nullopt;
+}
+
+Task<std::optional<std::string>> AuditLog::find_call(std::string call_id) {
+    std::string needle = R"("call_id":)";
+    json::append_quoted(needle, call_id);
+    if (auto line = find_recent(needle)) co_return line;
+    static constexpr auto kSearchDays = std::chrono::hours(24 * 7);
+    auto work = [this, id = std::move(call_id)] { return store_->find_call(id, clock_.system_now() - kSearchDays); };
+    auto found = co_await pool_.run(std::move(work));
+    co_return found ? std::move(*found) : std::nullopt;
+}
+
+Task<std::vector<std::string>> AuditLog::latest(std::size_t limit) {
+    std::vector<std::string> lines;
+    const auto take = [&](std::string_view records) {
+        while (!records.empty() && lines.size() < limit) {
+            const std::size_t before = records.rfind('\n');
+            lines.emplace_back(records.substr(before == std::string_view::npos ? 0 : before + 1));
+            records = before == std::string_view::npos ? std::string_view{} : records.substr(0, before);
+        }
+    };
+    {
+        const std::scoped_lock lock(mutex_);
+        take(gathered_.records);
+        for (auto batch = recent_.rbegin(); batch != recent_.rend(); ++batch) take((*batch)->records);
+    }
+    if (lines.size() >= limit) co_return lines;
+    auto work = [this, limit] {
+        flush_and_wait();
+        return store_->latest(limit);
+    };
+    auto stored = co_await pool_.run(std::move(work));
+    if (stored) co_return std::move(*stored);
+    co_return lines;
+}
+
+}  // namespace crab::core

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
+#include "base/task.hpp"
+#include "core/audit_store.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::core {
+
+/// The audit trail of all calls. Records of ordinary calls are gathered and stored in batches a moment later; a record that
+/// must exist before something happens is stored at once. Thread-safe.
+class AuditLog {
+public:
+    struct Options {
+        std::size_t batch_bytes = std::size_t{256} << 10;     ///< a fuller buffer is handed over at once
+        std::size_t max_backlog_bytes = std::size_t{64} << 20; ///< not stored yet; beyond it nothing more is taken in
+        std::size_t recent_bytes = std::size_t{4} << 20;       ///< kept in memory for explain
+    };
+
+    AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock, Options options);
+    AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock) : AuditLog(std::move(store), pool, clock, Options{}) {}
+    ~AuditLog();
+
+    /// Lets `write(std::string& out)` append one JSON object to the current batch. The caller has asked accepts() before the
+    /// call began; what has happened is always recorded.
+    template <class F>
+    void append(F&& write) {
+        const std::scoped_lock lock(mutex_);
+        begin_record();
+        write(gathered_.records);
+        end_record();
+    }
+    /// Whether there is room for more; false when the store has fallen too far behind or fails.
+    bool accepts() const { return backlog_.load(std::memory_order_relaxed) < options_.max_backlog_bytes; }
+    /// Stores one record and returns when it is durable. Errors: those of the store.
+    Task<Result<void>> append_durable(std::string record);
+
+    /// Hands over what has been gathered; called on a timer (about 200 ms) and at the end.
+    void flush();
+    /// flush(), and waits for the store; blocking, for the end of the process and tests.
+    void flush_and_wait();
+
+    /// The newest record of this call, wherever it is now.
+    Task<std::optional<std::string>> find_call(std::string call_id);
+    /// The newest `limit` records, newest first.
+    Task<std::vector<std::string>> latest(std::size_t limit);
+
+    std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }   ///< records that the store refused
+    std::size_t backlog_bytes() const { return backlog_.load(std::memory_order_relaxed); }
+
+private:
+    void begin_record();
+    void end_record();
+    void hand_over();
+    bool store_next();
+    void store_batch(const AuditBatch& batch);
+    std::optional<std::string> find_recent(std::string_view needle);
+
+    std::shared_ptr<AuditStore> store_;
+    BlockingPool& pool_;
+    const Clock& clock_;
+    const Options options_;
+    std::mutex mutex_;
+    AuditBatch gathered_;
+    std::deque<std::shared_ptr<const AuditBatch>> recent_;   ///< newest last
+    std::size_t recent_bytes_ = 0;
+    std::atomic<std::size_t> backlog_{0};
+    std::atomic<std::uint64_t> lost_{0};
+    std::mutex storing_;                                     ///< batches reach the store in their order
+    std::deque<std::shared_ptr<const AuditBatch>> to_store_; ///< under mutex_
+    std::size_t posted_ = 0;                                 ///< pool tasks that still refer to this object; under mutex_
+    std::condition_variable all_done_;
+};
+
+}  // namespace crab::core

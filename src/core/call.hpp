@@ -1,0 +1,71 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/id.hpp"
+#include "base/id_source.hpp"
+#include "core/principal.hpp"
+#include "core/timeline.hpp"
+#include "core/tool_result.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <simdjson.h>
+
+namespace boost::asio {
+class cancellation_signal;
+}
+
+namespace crab::core {
+
+/// Whom and what a call belongs to, as its caller says. Empty where unsaid.
+struct CallContext {
+    std::string_view agent_id, session_id, platform, channel_id, actor_id, isolation_key, trace_id, request_origin;
+};
+
+/// What a caller asks of the execution; the effective values are made by the pipeline and the host, and only ever tighter.
+struct ExecutionPolicy {
+    std::optional<std::uint32_t> max_retries;
+    std::string_view backoff, network_policy, privilege_level;
+    bool worktree_required = false;
+    std::uint64_t budget_cpu_ms = 0, budget_wall_ms = 0;
+};
+
+/// One request to run one tool, under one id. It lives in its front for as long as the pipeline is awaited; its views point
+/// into text that the front keeps alive for that time.
+struct Call {
+    Call() = default;
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    std::string_view id;                   ///< the caller's; empty: the pipeline makes a UUIDv7 and sets it
+    std::string_view tool;                 ///< as the caller named it
+    std::string_view provider_id;          ///< narrows `tool` to one source; empty: any
+    std::string_view args;                 ///< a JSON object, the bytes received; empty or `null` stand for `{}`
+    CallContext context;
+    std::string_view tenant;
+    std::string_view idempotency_key;
+    std::string_view traceparent;
+    std::optional<Milliseconds> timeout;   ///< the caller's wish, capped by the tool's maximum
+    Deadline caller_deadline = kNoDeadline;
+    ExecutionPolicy policy;
+    bool wants_stream = false;
+    std::string_view prefer_source;        ///< of several tools with the plain name, that of this source
+    ConnectionId prefer_connection{};      ///< and among the connections of one device this one
+    std::string_view front;                ///< which accent it came in: `http`, `chat`, … (for the audit record)
+
+    /// What cancels the coroutine that awaits the pipeline; the front sets it, so that the call can be cancelled by its id.
+    boost::asio::cancellation_signal* canceller = nullptr;
+
+    /// `args` parsed already by the front; holds until the first suspension of the pipeline only.
+    std::optional<simdjson::dom::element> parsed_args;
+
+    Timeline timeline;                     ///< filled by the pipeline
+
+    // What the pipeline had to make itself; `id` and `args` may point here.
+    UuidText made_id;
+    std::string replaced_args;
+};
+
+}  // namespace crab::core

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/call.hpp"
+#include "core/policy.hpp"
+#include "core/tool.hpp"
+#include "core/tool_result.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::core {
+
+/// What the pipeline learned about a call beside its timeline: the answer to "who ran what, and why was it allowed".
+struct CallFacts {
+    struct HookNote {
+        std::string hook, answer;
+        std::chrono::nanoseconds took{0};
+    };
+    struct Attempt {
+        std::chrono::nanoseconds took{0};
+        Status status = Status::kOk;
+        ErrorCode code = ErrorCode::kInternal;   ///< when status is not kOk
+    };
+    ToolRef tool;                 ///< null when the name led nowhere
+    Decision decision{Verdict::kDeny, {}};
+    std::vector<HookNote> hooks;
+    std::vector<Attempt> attempts;   ///< those before the last; the last is `last`
+    Attempt last;
+    bool dispatched = false;
+    bool replayed = false;
+};
+
+/// Appends the audit record of a call as one JSON object, `call_id` first. Arguments and results appear as sizes only.
+/// `outcome` null: the call is about to be dispatched (the record that side effects need).
+void append_call_record(std::string& out, const Call& call, const Principal& principal, const CallFacts& facts, const Outcome* outcome);
+
+}  // namespace crab::core

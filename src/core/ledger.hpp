@@ -1,0 +1,105 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/waiter.hpp"
+#include "core/tool_result.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace crab::core {
+
+/// Whose call it is and by which name it would be repeated.
+struct LedgerKey {
+    std::string_view tenant, principal, key;   ///< `key`: the idempotency key, else the call id
+};
+
+/// What the ledger says of a call that wants in.
+enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict };
+
+/// Remembers calls so that a repeat joins or replays the first instead of running twice. This one keeps calls without
+/// declared side effects: in memory, 10 minutes, at most 64 MiB. Thread-safe; each lock is held inside one function.
+class Ledger {
+public:
+    struct Options {
+        std::size_t max_bytes = std::size_t{64} << 20;
+        std::chrono::minutes keep{10};
+    };
+    using OutcomeRef = std::shared_ptr<const Outcome>;
+
+    /// A repeat that waits for the first; `outcome` is set before it is woken.
+    struct Joiner : RemoteWaiter {
+        using RemoteWaiter::RemoteWaiter;
+        OutcomeRef outcome;   ///< null: the first ended without one that serves repeats; run anew
+    };
+    /// The right to run; finish() it. A ticket that is only destroyed counts as finish(nothing).
+    class Ticket {
+    public:
+        Ticket() = default;
+        Ticket(Ticket&& other) noexcept;
+        Ticket& operator=(Ticket&& other) noexcept;
+        ~Ticket();
+        /// Stores what repeats will get, and wakes joiners. Null: a repeat runs again (nothing happened).
+        void finish(OutcomeRef outcome);
+
+    private:
+        friend class Ledger;
+        Ledger* ledger_ = nullptr;
+        std::uint64_t high_ = 0, low_ = 0;
+    };
+    struct Answer {
+        Admission admission = Admission::kNew;
+        Ticket ticket;                          ///< for kNew
+        OutcomeRef outcome;                     ///< for kReplay
+        std::shared_ptr<Joiner> joiner;         ///< for kJoin
+    };
+
+    Ledger(const Clock& clock, Options options) : clock_(clock), options_(options) {}
+
+    /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin.
+    Answer admit(const LedgerKey& key, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers);
+    std::size_t entries() const;
+
+private:
+    struct Hash128 {
+        std::uint64_t high, low;
+        friend bool operator==(const Hash128&, const Hash128&) = default;
+    };
+    struct Hasher {
+        std::size_t operator()(const Hash128& hash) const { return hash.low; }
+    };
+    struct Entry {
+        std::uint64_t content = 0;
+        OutcomeRef outcome;                     ///< null while it runs
+        std::vector<std::shared_ptr<Joiner>> joiners;
+    };
+    struct Kept {
+        Hash128 hash;
+        SteadyTime until;
+        std::size_t bytes;
+    };
+    /// A slice of the keys with its own lock.
+    struct Stripe {
+        mutable std::mutex mutex;
+        std::unordered_map<Hash128, Entry, Hasher> entries;
+        std::deque<Kept> finished;              ///< oldest first
+        std::size_t bytes = 0;
+    };
+    static constexpr std::size_t kStripes = 16;
+    Stripe& stripe_of(const Hash128& hash) { return stripes_[hash.high % kStripes]; }
+    void finish(const Hash128& hash, OutcomeRef outcome);
+    void evict(Stripe& stripe, SteadyTime now);
+
+    const Clock& clock_;
+    Options options_;
+    std::array<Stripe, kStripes> stripes_;
+};
+
+}  // namespace crab::core

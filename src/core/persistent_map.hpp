@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace crab::core {
+
+/// An immutable hash map from names to V with cheap changed copies: set() and erase() share all but one path of the tree
+/// (three levels of 32 children, then a bucket) with the original, so that changing one entry among 100 000 costs about a
+/// microsecond. V is cheap to copy (a shared_ptr). Copying the map is one reference count. Thread-safe as a value.
+template <class V>
+class PersistentMap {
+public:
+    const V* find(std::string_view key) const {
+        const std::size_t hash = std::hash<std::string_view>{}(key);
+        if (!root_) return nullptr;
+        const auto& middle = (*root_)[hash % kFanOut];
+        if (!middle) return nullptr;
+        const auto& leaf = (*middle)[hash / kFanOut % kFanOut];
+        if (!leaf) return nullptr;
+        const auto& bucket = (*leaf)[hash / kFanOut / kFanOut % kFanOut];
+        if (!bucket) return nullptr;
+        for (const Item& item : *bucket) {
+            if (item.hash == hash && item.key == key) return &item.value;
+        }
+        return nullptr;
+    }
+
+    PersistentMap set(std::string_view key, V value) const {
+        return change(key, [&](Bucket& bucket, std::size_t hash) {
+            for (Item& item : bucket) {
+                if (item.hash == hash && item.key == key) {
+                    item.value = std::move(value);
+                    return;
+                }
+            }
+            bucket.push_back({hash, std::string(key), std::move(value)});
+        });
+    }
+
+    PersistentMap erase(std::string_view key) const {
+        return change(key, [&](Bucket& bucket, std::size_t) { std::erase_if(bucket, [&](const Item& item) { return item.key == key; }); });
+    }
+
+private:
+    static constexpr std::size_t kFanOut = 32;
+    struct Item {
+        std::size_t hash;
+        std::string key;
+        V value;
+    };
+    using Bucket = std::vector<Item>;
+    template <class Child>
+    using Level = std::array<std::shared_ptr<const Child>, kFanOut>;
+    using Leaf = Level<Bucket>;
+    using Middle = Level<Leaf>;
+    using Root = Level<Middle>;
+
+    template <class T>
+    static std::shared_ptr<T> copy_of(const std::shared_ptr<const T>& original) {
+        return original ? std::make_shared<T>(*original) : std::make_shared<T>();
+    }
+
+    template <class F>
+    PersistentMap change(std::string_view key, F edit) const {
+        const std::size_t hash = std::hash<std::string_view>{}(key);
+        auto root = copy_of<Root>(root_);
+        auto& middle_slot = (*root)[hash % kFanOut];
+        auto middle = copy_of<Middle>(middle_slot);
+        auto& leaf_slot = (*middle)[hash / kFanOut % kFanOut];
+        auto leaf = copy_of<Leaf>(leaf_slot);
+        auto& bucket_slot = (*leaf)[hash / kFanOut / kFanOut % kFanOut];
+        auto bucket = copy_of<Bucket>(bucket_slot);
+        edit(*bucket, hash);
+        bucket_slot = bucket->empty() ? nullptr : std::move(bucket);
+        leaf_slot = std::move(leaf);
+        middle_slot = std::move(middle);
+        PersistentMap changed;
+        changed.root_ = std::move(root);
+        return changed;
+    }
+
+    std::shared_ptr<const Root> root_;
+};
+
+}  // namespace crab::core

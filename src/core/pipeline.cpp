@@ -1,0 +1,381 @@
+#include "core/pipeline.hpp"
+
+#include "core/tool_host.hpp"
+#include "json/element.hpp"
+#include "json/schema.hpp"
+#include "json/value.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <ranges>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::core {
+namespace {
+
+constexpr Milliseconds kFirstBackoff{50};
+constexpr Milliseconds kLongestBackoff{2'000};
+
+std::shared_ptr<const Outcome> ended(Error error) { return std::make_shared<const Outcome>(fail(std::move(error))); }
+std::shared_ptr<const Outcome> ended(ErrorCode code, std::string message) {
+    return std::make_shared<const Outcome>(fail(code, std::move(message)));
+}
+
+Error cancelled() { return fail(ErrorCode::kCancelled, "the call was cancelled").error(); }
+
+/// The first violations as one message, all of them as details.
+Error invalid_arguments(const std::vector<json::SchemaViolation>& violations) {
+    constexpr std::size_t kInMessage = 3;
+    std::string message;
+    for (const auto& violation : violations | std::views::take(kInMessage)) {
+        if (!message.empty()) message += "; ";
+        message += violation.message;
+    }
+    return fail(ErrorCode::kInvalidArgs, std::move(message), fmt::format(R"({{"errors":{}}})", json::to_json(violations))).error();
+}
+
+/// Whether a repeat under the same key may run again although this call ended so.
+bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) {
+    if (outcome) return false;
+    const Error& error = outcome.error();
+    if (!dispatched || error.may_retry()) return true;
+    const bool in_doubt = error.code == ErrorCode::kTimeout || error.code == ErrorCode::kCancelled || error.code == ErrorCode::kOutcomeUnknown;
+    return in_doubt && tool.spec.idempotent;
+}
+
+}  // namespace
+
+/// What one call needs while it is worked on.
+struct Pipeline::Working {
+    std::shared_ptr<const CallRules> rules;   ///< one set of rules from beginning to end
+    CallFacts facts;
+    RunningCalls::Entry* entry = nullptr;
+    std::optional<simdjson::dom::element> args;   ///< until the next suspension
+    bool hooked = false;
+};
+
+Pipeline::Pipeline(CallServices services, asio::any_io_executor home, TimerWheel& timers, IdSource& ids)
+    : services_(services), home_(home), timers_(timers), ids_(ids), registry_(services.registry.published()), rules_(services.rules),
+      running_(home, services.clock) {}
+
+std::vector<RegistrySnapshot::Listed> Pipeline::list(const Principal& principal, std::string_view tenant, std::string_view after, std::size_t limit) {
+    const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
+    return registry_.get()->list(view, after, limit);
+}
+
+Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view tenant, std::string_view name) {
+    const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
+    return registry_.get()->resolve(view, name);
+}
+
+Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    Call& call = authenticated.call();
+    const PrincipalRef principal = authenticated.principal();
+    if (call.id.empty()) {
+        call.made_id = ids_.uuid_v7();
+        call.id = call.made_id.view();
+    }
+    if (call.tenant.empty()) call.tenant = principal->tenant.text();
+    call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
+    Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false};
+    RunningCalls::Entry entry(running_, call, *principal);
+    working.entry = &entry;
+
+    OutcomeRef outcome = co_await process(authenticated, sink, working);
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    if (working.hooked) co_await tell_hooks(call, *principal, working, *outcome);
+    finish(call, *principal, working, *outcome);
+    CallEnd end{.outcome = std::move(outcome), .duration = std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished)),
+                .replayed = working.facts.replayed, .tool = std::move(working.facts.tool)};
+    co_return end;
+}
+
+Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, FrameSink& sink, Working& working) {
+    Call& call = authenticated.call();
+    const auto reach = [&](Stage stage) {
+        call.timeline.reach(stage, services_.clock.steady_now());
+        working.entry->reach(stage);
+    };
+    if (!services_.audit.accepts()) {
+        co_return ended(ErrorCode::kUnavailable, "the audit trail cannot take more records now; call again in a moment");
+    }
+    auto authorized = resolve_and_authorize(authenticated, working);
+    if (!authorized) co_return ended(std::move(authorized.error()));
+    reach(Stage::kAuthorized);
+
+    const ToolRef tool = working.facts.tool;
+    for (const auto& hook : working.rules->hooks) working.hooked = working.hooked || hook->applies_to(*tool);
+    if (working.hooked) {
+        auto hooked = co_await ask_hooks(*authorized, working);
+        if (!hooked) co_return ended(std::move(hooked.error()));
+        authorized = std::move(hooked);
+        reach(Stage::kHooked);
+    }
+
+    auto validated = validate(*authorized, working);
+    if (!validated) co_return ended(std::move(validated.error()));
+    reach(Stage::kValidated);
+
+    const SteadyTime now = services_.clock.steady_now();
+    const Milliseconds allowed = std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
+    const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
+    const AdmittedCall admitted(*validated, deadline);
+
+    // A call whose id we made ourselves cannot be repeated by anybody, so the ledger need not know it.
+    Ledger::Ticket ticket;
+    if (!call.idempotency_key.empty() || call.id.data() != call.made_id.view().data()) {
+        const std::uint64_t content = json::hash_of(*working.args) * 31 + std::hash<std::string_view>{}(tool->qualified_name().empty() ? tool->spec.name : tool->qualified_name());
+        const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id,
+                            .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
+        while (true) {
+            auto answer = services_.ledger.admit(key, content, home_, timers_);
+            if (answer.admission == Admission::kConflict) {
+                co_return ended(ErrorCode::kConflict, "this call id or idempotency key was used for a call with other content; use a new one");
+            }
+            if (answer.admission == Admission::kReplay) {
+                working.facts.replayed = true;
+                co_return std::move(answer.outcome);
+            }
+            if (answer.admission == Admission::kNew) {
+                ticket = std::move(answer.ticket);
+                break;
+            }
+            const WaitEnd end = co_await answer.joiner->wait(deadline);
+            if (end == WaitEnd::kCancelled) co_return ended(cancelled());
+            if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
+            if (answer.joiner->outcome) {
+                working.facts.replayed = true;
+                co_return answer.joiner->outcome;
+            }
+        }
+    }
+    reach(Stage::kAdmitted);
+
+    if (auto taken = working.rules->rates->take(*authenticated.principal(), *tool, now); !taken) co_return ended(std::move(taken.error()));
+    ToolGate::Permit permit;
+    if (tool->gate) {
+        auto entered = co_await tool->gate->enter(timers_, deadline);
+        if (!entered) co_return ended(std::move(entered.error()));
+        permit = std::move(*entered);
+    }
+    reach(Stage::kLimited);
+
+    if (tool->spec.side_effects) {
+        std::string record;
+        append_call_record(record, call, *authenticated.principal(), working.facts, nullptr);
+        auto stored = co_await services_.audit.append_durable(std::move(record));
+        if (!stored) co_return ended(ErrorCode::kUnavailable, "the audit record of this call could not be written, so it was not run; free disk space or ask the operator");
+    }
+    OutcomeRef outcome = co_await dispatch(admitted, sink, working);
+    if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
+        ticket.finish(nullptr);
+    } else {
+        ticket.finish(outcome);
+    }
+    co_return outcome;
+}
+
+Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authenticated, Working& working) {
+    Call& call = authenticated.call();
+    const Principal& principal = *authenticated.principal();
+    if (!principal.tenant.empty() && call.tenant != principal.tenant.text()) {
+        return fail(ErrorCode::kForbidden, "your credential belongs to another tenant; use your own tenant_id");
+    }
+    const View view{.principal = &principal, .policy = working.rules->policy.get(), .tenant = call.tenant,
+                    .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
+    auto tool = registry_.get()->resolve(view, call.tool, call.provider_id);
+    if (!tool) return fail(std::move(tool.error()));
+    working.facts.tool = std::move(*tool);
+    call.timeline.reach(Stage::kResolved, services_.clock.steady_now());
+    return authorize(authenticated, working.facts.tool, working);
+}
+
+Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, const ToolRef& tool, Working& working) {
+    if (!working.args) {
+        auto parsed = parse_arguments(authenticated.call());
+        if (!parsed) return fail(std::move(parsed.error()));
+        working.args = *parsed;
+    }
+    if (!working.args->is_object()) {
+        if (!working.args->is_null()) return fail(ErrorCode::kInvalidArgs, "the arguments must be a JSON object", R"({"errors":[{"pointer":"","rule":"type","message":"the arguments must be a JSON object"}]})");
+        authenticated.call().args = "{}";
+        working.args = *parse_arguments(authenticated.call());
+    }
+    const Policy& policy = *working.rules->policy;
+    working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, working.args);
+    switch (working.facts.decision.verdict) {
+        case Verdict::kAllow: return AuthorizedCall(authenticated, *tool);
+        case Verdict::kDeny:
+            return fail(ErrorCode::kForbidden, fmt::format("{} may not make this call ({})", authenticated.principal()->id, working.facts.decision.rule));
+        case Verdict::kNeedsApproval:
+            return fail(ErrorCode::kApprovalRequired, fmt::format("this call needs an approval ({}), and there is nobody to ask", working.facts.decision.rule));
+    }
+    return fail(ErrorCode::kInternal, "no verdict");
+}
+
+Result<simdjson::dom::element> Pipeline::parse_arguments(Call& call) {
+    if (call.args.empty()) call.args = "{}";
+    auto root = parser_.parse(call.args);
+    if (!root) return fail(ErrorCode::kInvalidArgs, fmt::format("the arguments are not JSON: {}", root.error().message));
+    return root->element();
+}
+
+Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Working& working) {
+    Call& call = authorized.call();
+    const ToolRef tool = working.facts.tool;
+    const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + tool->spec.max_timeout);
+    for (const auto& hook : working.rules->hooks) {
+        if (!hook->applies_to(*tool)) continue;
+        const SteadyTime before = services_.clock.steady_now();
+        HookAnswer answer = Proceed{};
+        try {
+            HookView view{.call = call, .tool = *tool, .principal = *authorized.principal(), .deadline = deadline};
+            answer = co_await hook->before(view);
+        } catch (const std::exception& failure) {
+            answer = Deny{fmt::format("the hook {} failed", hook->name())};
+        }
+        const auto note = [&](std::string_view word) {
+            working.facts.hooks.push_back({std::string(hook->name()), std::string(word), services_.clock.steady_now() - before});
+        };
+        working.args.reset();  // other calls may have used the parser meanwhile
+        if (const auto* deny = std::get_if<Deny>(&answer)) {
+            note("deny");
+            co_return fail(ErrorCode::kForbidden, deny->reason.empty() ? fmt::format("denied by the hook {}", hook->name()) : deny->reason);
+        }
+        if (auto* replace = std::get_if<Replace>(&answer)) {
+            note("replace");
+            call.replaced_args = std::move(replace->args);
+            call.args = call.replaced_args;
+            AuthenticatedCall again(call, authorized.principal());
+            auto decided = authorize(again, tool, working);
+            if (!decided) co_return fail(std::move(decided.error()));
+        } else {
+            note("proceed");
+        }
+        const auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) co_return fail(cancelled());
+    }
+    co_return authorized;
+}
+
+Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& working) {
+    if (!working.args) {
+        auto parsed = parse_arguments(authorized.call());
+        if (!parsed) return fail(std::move(parsed.error()));
+        working.args = *parsed;
+    }
+    const Tool& tool = authorized.tool();
+    if (!tool.input->is_valid(*working.args)) return fail(invalid_arguments(tool.input->validate(*working.args)));
+    return ValidatedCall(authorized);
+}
+
+bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error) const {
+    if (call.wants_stream && tool.spec.streams) return false;  // frames may have reached the caller
+    if (error.code == ErrorCode::kOutcomeUnknown) return tool.spec.idempotent;
+    return error.may_retry();
+}
+
+Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& sink, Working& working) {
+    Call& call = admitted.authorized_.call();
+    CallFacts& facts = working.facts;
+    const auto reach = [&](Stage stage) {
+        call.timeline.reach(stage, services_.clock.steady_now());
+        working.entry->reach(stage);
+    };
+    const std::uint32_t retries = std::min(call.policy.max_retries.value_or(working.rules->max_retries), working.rules->max_retries);
+    ToolRef tool = facts.tool;
+    for (;;) {
+        reach(Stage::kDispatched);
+        facts.dispatched = true;
+        const SteadyTime sent = services_.clock.steady_now();
+        Outcome outcome;
+        try {
+            outcome = co_await tool->host->run(admitted, sink);
+        } catch (const std::exception& failure) {
+            outcome = fail(ErrorCode::kInternal, "the tool's host failed unexpectedly");
+        }
+        facts.last = {.took = services_.clock.steady_now() - sent, .status = status_of(outcome), .code = outcome ? ErrorCode::kInternal : outcome.error().code};
+        reach(Stage::kAnswered);
+        const bool again = !outcome && static_cast<std::uint32_t>(admitted.attempt_) <= retries && may_repeat(*tool, call, outcome.error());
+        if (again) {
+            const Milliseconds most = std::min(kLongestBackoff, kFirstBackoff * (1 << std::min(admitted.attempt_ - 1, 10)));
+            const auto jitter = Milliseconds(static_cast<std::int64_t>(ids_.random() % static_cast<std::uint64_t>(most.count() + 1)));
+            const SteadyTime at = services_.clock.steady_now() + std::max(jitter, outcome.error().retry_after.value_or(Milliseconds(0)));
+            if (at < admitted.deadline_) {
+                Waiter pause(timers_);
+                if (co_await pause.wait(at) == WaitEnd::kCancelled) co_return ended(cancelled());
+                // The device may have come back with a new registration meanwhile.
+                const View view{.principal = admitted.principal().get(), .policy = working.rules->policy.get(), .tenant = call.tenant,
+                                .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
+                if (auto now_there = registry_.get()->resolve(view, call.tool, call.provider_id); now_there && (*now_there)->spec.input_schema == tool->spec.input_schema) {
+                    facts.attempts.push_back(facts.last);
+                    metrics_.retries.add();
+                    tool = facts.tool = std::move(*now_there);
+                    admitted.authorized_.tool_ = tool.get();
+                    ++admitted.attempt_;
+                    continue;
+                }
+            }
+        }
+        Outcome checked = check_result(*tool, std::move(outcome), *working.rules);
+        reach(Stage::kChecked);
+        co_return std::make_shared<const Outcome>(std::move(checked));
+    }
+}
+
+Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRules& rules) {
+    if (!outcome) return outcome;
+    if (outcome->content.size() > rules.max_result_bytes) {
+        return fail(ErrorCode::kOversize, fmt::format("the result has {} bytes, more than the {} allowed; ask the tool for less", outcome->content.size(), rules.max_result_bytes));
+    }
+    if (!tool.output) return outcome;
+    std::string quoted;
+    std::string_view text = outcome->content;
+    auto root = result_parser_.parse(text);
+    if (!root && outcome->kind == ContentKind::kText) {
+        json::append_quoted_lossy(quoted, text);
+        root = result_parser_.parse(quoted);
+    }
+    if (!root) return fail(ErrorCode::kInternal, "the tool's result is not JSON although it declares an output schema; the call may have taken effect");
+    if (tool.output->is_valid(root->element())) return outcome;
+    const auto violations = tool.output->validate(root->element());
+    return fail(ErrorCode::kInternal, fmt::format("the tool's result breaks its own output schema ({}); the call may have taken effect",
+                                                  violations.empty() ? "no detail" : violations.front().message),
+                fmt::format(R"({{"errors":{}}})", json::to_json(violations)));
+}
+
+Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Working& working, const Outcome& outcome) {
+    const ToolRef tool = working.facts.tool;
+    for (const auto& hook : working.rules->hooks) {
+        if (!hook->applies_to(*tool)) continue;
+        try {
+            HookView view{.call = call, .tool = *tool, .principal = principal, .deadline = services_.clock.steady_now() + std::chrono::seconds(5)};
+            co_await hook->after(view, outcome);
+        } catch (const std::exception& failure) {
+            working.facts.hooks.push_back({std::string(hook->name()), "failed after the call", {}});
+        }
+    }
+}
+
+void Pipeline::finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome) {
+    Timeline& timeline = call.timeline;
+    timeline.reach(Stage::kFinished, services_.clock.steady_now());
+    const CallFacts& facts = working.facts;
+    const Status status = status_of(outcome);
+    metrics_.count(facts.tool ? facts.tool->source.kind : SourceKind::kBuiltIn, status, std::chrono::nanoseconds(timeline.offset_ns(Stage::kFinished)),
+                   call.args.size(), outcome ? outcome->content.size() : 0);
+    if (facts.replayed) metrics_.replays.add();
+    if (!facts.dispatched && !facts.replayed) metrics_.refused.add();
+    services_.audit.append([&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });
+    if (services_.events.wanted()) {
+        Event event{.type = outcome ? "tool.call.completed" : "tool.call.failed", .time = services_.clock.system_now(), .payload = {}};
+        append_call_record(event.payload, call, principal, facts, &outcome);
+        services_.events.publish(event);
+    }
+}
+
+}  // namespace crab::core

@@ -1,0 +1,104 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
+#include "base/id_source.hpp"
+#include "base/published.hpp"
+#include "base/task.hpp"
+#include "base/timer_wheel.hpp"
+#include "core/admitted_call.hpp"
+#include "core/audit_log.hpp"
+#include "core/call_record.hpp"
+#include "core/event_hub.hpp"
+#include "core/frame_sink.hpp"
+#include "core/hook.hpp"
+#include "core/ledger.hpp"
+#include "core/metrics.hpp"
+#include "core/policy.hpp"
+#include "core/rate_limits.hpp"
+#include "core/registry.hpp"
+#include "core/running_calls.hpp"
+#include "json/parser.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace crab::core {
+
+/// What the operator's configuration says about calls; replaced as a whole when it is reloaded.
+struct CallRules {
+    std::shared_ptr<const Policy> policy;                ///< never null
+    std::vector<std::shared_ptr<Hook>> hooks;            ///< in their order
+    std::shared_ptr<RateLimits> rates;                   ///< never null
+    std::uint32_t max_retries = 2;
+    std::size_t max_result_bytes = std::size_t{8} << 20;
+};
+
+/// What all event loops share. Each member is thread-safe by itself.
+struct CallServices {
+    const Clock& clock;
+    Registry& registry;
+    Published<CallRules>& rules;
+    Ledger& ledger;
+    AuditLog& audit;
+    EventHub& events;
+};
+
+/// How a call ended.
+struct CallEnd {
+    std::shared_ptr<const Outcome> outcome;              ///< never null
+    std::chrono::nanoseconds duration{0};
+    bool replayed = false;
+    ToolRef tool;                                        ///< null when the name led nowhere
+};
+
+/// The one path that every call takes: resolve, authorize, hooks, validate, admit, limit, dispatch, check, audit, event.
+/// One per event loop, used on that loop only. The order is carried by the stage types of core/admitted_call.hpp.
+class Pipeline {
+public:
+    Pipeline(CallServices services, asio::any_io_executor home, TimerWheel& timers, IdSource& ids);
+
+    /// Runs one call to its end; `call` and what it views must live until then. Sets `call.id` if it was empty. Cancelling the
+    /// coroutine (the caller went away, somebody cancelled the id) cancels the call; the cancellation is used up here, so that
+    /// the front can go on. Never throws for reasons that lie in the call.
+    Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink);
+
+    /// The tools that `principal` may call, as it would name them.
+    std::vector<RegistrySnapshot::Listed> list(const Principal& principal, std::string_view tenant = {}, std::string_view after = {},
+                                               std::size_t limit = SIZE_MAX);
+    Result<ToolRef> resolve(const Principal& principal, std::string_view tenant, std::string_view name);
+
+    const std::shared_ptr<const CallRules>& rules() { return rules_.get(); }
+    RunningCalls& running() { return running_; }
+    const CallMetrics& metrics() const { return metrics_; }
+
+private:
+    using OutcomeRef = std::shared_ptr<const Outcome>;
+    struct Working;
+
+    Task<OutcomeRef> process(AuthenticatedCall call, FrameSink& sink, Working& working);
+    Task<Result<AuthorizedCall>> ask_hooks(AuthorizedCall call, Working& working);
+    Task<OutcomeRef> dispatch(AdmittedCall call, FrameSink& sink, Working& working);
+    Task<void> tell_hooks(const Call& call, const Principal& principal, Working& working, const Outcome& outcome);
+
+    Result<AuthorizedCall> resolve_and_authorize(AuthenticatedCall call, Working& working);
+    Result<AuthorizedCall> authorize(AuthenticatedCall call, const ToolRef& tool, Working& working);
+    Result<ValidatedCall> validate(AuthorizedCall call, Working& working);
+    Result<simdjson::dom::element> parse_arguments(Call& call);
+    Outcome check_result(const Tool& tool, Outcome outcome, const CallRules& rules);
+    bool may_repeat(const Tool& tool, const Call& call, const Error& error) const;
+    void finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome);
+
+    CallServices services_;
+    asio::any_io_executor home_;
+    TimerWheel& timers_;
+    IdSource& ids_;
+    Published<RegistrySnapshot>::Reader registry_;
+    Published<CallRules>::Reader rules_;
+    json::Parser parser_;
+    json::Parser result_parser_;
+    RunningCalls running_;
+    CallMetrics metrics_;
+};
+
+}  // namespace crab::core

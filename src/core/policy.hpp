@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/glob.hpp"
+#include "base/result.hpp"
+#include "core/principal.hpp"
+#include "core/tool.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <simdjson.h>
+
+namespace crab::core {
+
+enum class Verdict : std::uint8_t { kAllow, kDeny, kNeedsApproval };
+std::string_view name_of(Verdict verdict);
+
+/// What was decided and by which rule. `rule` views text of the Policy that decided.
+struct Decision {
+    Verdict verdict = Verdict::kDeny;
+    std::string_view rule;
+};
+
+/// Holds for arguments whose value at `pointer` is as said; every condition that is set must hold.
+struct ArgumentCondition {
+    std::string pointer;                       ///< RFC 6901
+    std::optional<std::string> equals;         ///< a JSON value as text
+    std::optional<std::string> glob;           ///< for strings
+    std::optional<std::string> matches;        ///< RE2, for strings, anywhere in the text
+    std::optional<double> min, max;            ///< for numbers
+};
+
+/// One entry of the operator's policy. Unset patterns stand for "any". Of the names a tool has, plain and qualified, each counts.
+struct PolicyRule {
+    Glob principal, tenant;
+    Roles roles;                               ///< empty: any
+    std::vector<Glob> sources;                 ///< `device/kitchen-*`, `built_in/*`, …
+    std::vector<Glob> call_allow, call_deny, call_needs_approval;
+    std::vector<Glob> register_allow, register_deny;
+    std::vector<ArgumentCondition> where;      ///< narrows the call lists to calls with such arguments
+};
+
+/// Who may do what. Role defaults first: `caller` and `operator` may call, `device` and `tool_host` may register. Then the
+/// rules: deny wins; once an allow list speaks of a principal, what none of them lists is refused. Immutable; thread-safe.
+class Policy {
+public:
+    /// Errors: kInvalidArgs naming the rule whose pattern or value does not compile.
+    static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules);
+    ~Policy();
+
+    /// May `principal` call `tool` with these arguments? Without arguments: with any at all (what listing asks).
+    Decision decide_call(const Principal& principal, const Tool& tool, std::optional<simdjson::dom::element> args) const;
+    bool may_call(const Principal& principal, const Tool& tool) const {
+        return decide_call(principal, tool, std::nullopt).verdict != Verdict::kDeny;
+    }
+    /// Whether any rule looks at arguments, so that they must be parsed before the decision.
+    bool looks_at_arguments() const { return looks_at_arguments_; }
+    /// May `principal` register a tool of this name?
+    Decision decide_registration(const Principal& principal, std::string_view name) const;
+
+private:
+    struct Compiled;
+    explicit Policy(std::vector<PolicyRule> rules);
+    std::vector<std::unique_ptr<Compiled>> rules_;
+    bool looks_at_arguments_ = false;
+};
+
+}  // namespace crab::core

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "base/id.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::core {
+
+enum class Role : std::uint8_t { kOperator, kCaller, kDevice, kToolHost, kSubscriber, kListener, kCliAdmin };
+std::string_view name_of(Role role);
+std::optional<Role> find_role(std::string_view name);
+
+/// A set of roles.
+class Roles {
+public:
+    Roles() = default;
+    Roles(std::initializer_list<Role> roles) {
+        for (const Role role : roles) add(role);
+    }
+    void add(Role role) { bits_ = static_cast<std::uint8_t>(bits_ | 1u << static_cast<unsigned>(role)); }
+    bool has(Role role) const { return (bits_ >> static_cast<unsigned>(role) & 1u) != 0; }
+    bool empty() const { return bits_ == 0; }
+    /// Names separated by commas, as the command line and the stores write them.
+    std::string to_text() const;
+    /// Nothing when a name is unknown.
+    static std::optional<Roles> parse(std::string_view text);
+    friend bool operator==(Roles, Roles) = default;
+
+private:
+    std::uint8_t bits_ = 0;
+};
+
+/// How an identity was proven.
+enum class Proof : std::uint8_t { kLocalSocket, kOpenLoopback, kBearerToken, kDeviceKey, kCertificate, kInternal };
+std::string_view name_of(Proof proof);
+
+/// The identity a call acts for. No anonymous one exists. Immutable; shared between threads.
+struct Principal {
+    std::string id;               ///< `local/<uid or addr>`, `device/<slug>`, `caller/<name>`, …
+    TenantId tenant;              ///< empty: may act for any tenant
+    Roles roles;
+    Proof proof = Proof::kInternal;
+    std::string device;           ///< slug of the device record behind the credential, or empty
+    std::string credential_id;    ///< names the credential, never holds it
+
+    bool may(Role role) const { return roles.has(role) || roles.has(Role::kOperator); }
+};
+using PrincipalRef = std::shared_ptr<const Principal>;
+
+}  // namespace crab::core

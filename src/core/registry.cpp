@@ -1,0 +1,222 @@
+#include "core/registry.hpp"
+
+#include "base/closest_name.hpp"
+#include "core/policy.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::core {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
+
+bool is_visible(const View& view, const Tool& tool) {
+    const std::string_view tenant = view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+    if (!tool.tenant.empty() && !tenant.empty() && tool.tenant.text() != tenant) return false;
+    return view.policy->may_call(*view.principal, tool);
+}
+
+/// What tells a tool from every other: the qualified name, or the plain one of a built-in, which nobody else can have.
+std::string unique_name(const Tool& tool) {
+    std::string qualified = tool.qualified_name();
+    return qualified.empty() ? tool.spec.name : qualified;
+}
+
+Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool more) {
+    std::vector<std::string> names;
+    for (const ToolRef& tool : choices) names.push_back(unique_name(*tool));
+    std::ranges::sort(names);
+    std::string details = R"({"choices":[)";
+    for (const std::string& choice : names) details += fmt::format(R"({}"{}")", &choice == &names.front() ? "" : ",", choice);
+    details += "]}";
+    return Error{.code = ErrorCode::kAmbiguousTool,
+                 .message = fmt::format("several devices offer {}; use one of {}{}", name, fmt::join(names, ", "), more ? ", …" : ""),
+                 .details = std::move(details), .retryable = {}, .retry_after = {}};
+}
+
+}  // namespace
+
+/// The registration that wins among those with one unique name: that of the preferred connection, else the latest.
+ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view name) const {
+    const EntryRef* entry = entries_.find(name);
+    if (entry == nullptr) return nullptr;
+    ToolRef latest;
+    for (const ToolRef& tool : (*entry)->own) {
+        if (!is_visible(view, *tool)) continue;
+        if (view.prefer != ConnectionId{} && tool->source.connection == view.prefer) return tool;
+        latest = tool;
+    }
+    return latest;
+}
+
+template <class F>
+void RegistrySnapshot::for_each_candidate(const View& view, const Entry& entry, F&& visit) const {
+    entry.plain_of.for_each_after({}, [&](std::string_view unique) {
+        ToolRef tool = visible_own(view, unique);
+        return !tool || visit(std::move(tool));
+    });
+}
+
+Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view name, std::string_view provider) const {
+    constexpr std::size_t kMaxChoices = 32;
+    const EntryRef* entry = entries_.find(name);
+    if (entry != nullptr && provider.empty()) {
+        if (ToolRef own = visible_own(view, name)) return own;
+    }
+    if (!provider.empty() || !view.prefer_source.empty()) {
+        const std::string_view source = provider.empty() ? view.prefer_source : provider;
+        if (ToolRef own = visible_own(view, fmt::format("{}__{}", source, name))) return own;
+    }
+    if (entry != nullptr && provider.empty()) {
+        std::vector<ToolRef> choices;
+        for_each_candidate(view, **entry, [&](ToolRef tool) {
+            choices.push_back(std::move(tool));
+            return choices.size() <= kMaxChoices;
+        });
+        if (choices.size() == 1) return std::move(choices.front());
+        const bool more = choices.size() > kMaxChoices;
+        if (more) choices.pop_back();
+        if (!choices.empty()) return fail(ambiguous(name, choices, more));
+    }
+    constexpr std::size_t kSuggestFrom = 500;  // beyond that a suggestion costs more than it helps
+    std::vector<std::string> names;
+    if (tools_ <= kSuggestFrom) {
+        for (Listed& listed : list(view)) names.push_back(std::move(listed.name));
+    }
+    const std::string_view near = closest_name(name.substr(0, 128), names);
+    return fail(ErrorCode::kToolNotFound,
+                near.empty() ? std::string("no tool of that name is visible to you; list the tools to see which are there now")
+                             : fmt::format("no tool of that name is visible to you; did you mean {}?", near));
+}
+
+/// Whether the plain name does not lead to the one tool that has it.
+bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_name) const {
+    const EntryRef* entry = entries_.find(plain_name);
+    if (entry == nullptr) return true;
+    if (visible_own(view, plain_name)) return true;  // taken by a built-in's or somebody's unique name
+    int found = 0;
+    for_each_candidate(view, **entry, [&](const ToolRef&) { return ++found < 2; });
+    return found != 1;
+}
+
+std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, std::string_view after, std::size_t limit) const {
+    std::vector<Listed> page;
+    if (limit == 0) return page;
+    names_.for_each_after(after, [&](std::string_view name) {
+        if (ToolRef own = visible_own(view, name)) {
+            // A qualified name is listed only where the plain one does not do.
+            if (own->source.name.empty() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
+        } else if (!is_ambiguous(view, name)) {
+            for_each_candidate(view, **entries_.find(name), [&](ToolRef tool) {
+                page.push_back({std::string(name), std::move(tool)});
+                return false;
+            });
+        }
+        return page.size() < limit;
+    });
+    return page;
+}
+
+void RegistrySnapshot::change(std::string_view key, const std::function<void(Entry&)>& edit) {
+    const EntryRef* old = entries_.find(key);
+    auto entry = old != nullptr ? std::make_shared<Entry>(**old) : std::make_shared<Entry>();
+    const bool known = old != nullptr;
+    edit(*entry);
+    if (entry->own.empty() && entry->plain_of.empty()) {
+        entries_ = entries_.erase(key);
+        names_ = names_.erase(key);
+        return;
+    }
+    if (!known) names_ = names_.insert(key);
+    entries_ = entries_.set(key, std::move(entry));
+}
+
+void RegistrySnapshot::add(const ToolRef& tool) {
+    ++tools_;
+    const std::string unique = unique_name(*tool);
+    change(unique, [&](Entry& entry) { entry.own.push_back(tool); });
+    if (unique != tool->spec.name) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
+}
+
+void RegistrySnapshot::remove(const ToolRef& tool) {
+    --tools_;
+    const std::string unique = unique_name(*tool);
+    bool last = false;
+    change(unique, [&](Entry& entry) {
+        std::erase(entry.own, tool);
+        last = entry.own.empty();
+    });
+    if (last && unique != tool->spec.name) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.erase(unique); });
+}
+
+Registry::Registry() : current_(std::make_shared<RegistrySnapshot>()) {}
+
+void Registry::change(ConnectionId owner, std::span<const ToolRef> add, std::span<const std::string> drop) {
+    const std::scoped_lock lock(mutex_);
+    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    Owned& owned = owners_[owner];
+    for (const std::string& name : drop) {
+        if (const auto it = owned.find(name); it != owned.end()) {
+            next->remove(it->second);
+            owned.erase(it);
+        }
+    }
+    for (const ToolRef& tool : add) {
+        ToolRef& slot = owned[tool->spec.name];
+        if (slot) next->remove(slot);
+        slot = tool;
+        next->add(tool);
+    }
+    if (owned.empty()) owners_.erase(owner);
+    current_.set(std::move(next));
+}
+
+void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = owners_.find(owner);
+    if (it == owners_.end() && tools.empty()) return;
+    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    if (it != owners_.end()) {
+        for (const auto& [name, tool] : it->second) next->remove(tool);
+        owners_.erase(it);
+    }
+    if (!tools.empty()) {
+        Owned& owned = owners_[owner];
+        for (const ToolRef& tool : tools) {
+            ToolRef& slot = owned[tool->spec.name];
+            if (slot) next->remove(slot);
+            slot = tool;
+            next->add(tool);
+        }
+    }
+    current_.set(std::move(next));
+}
+
+std::vector<ToolRef> Registry::owned_by(ConnectionId owner) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ToolRef> tools;
+    if (const auto it = owners_.find(owner); it != owners_.end()) {
+        for (const auto& [name, tool] : it->second) tools.push_back(tool);
+    }
+    return tools;
+}
+
+void Registry::reserve(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    reserved_[lower(name)] = true;
+}
+
+bool Registry::is_reserved(std::string_view name) const {
+    const std::scoped_lock lock(mutex_);
+    return reserved_.contains(lower(name));
+}
+
+}  // namespace crab::core

@@ -1,0 +1,22 @@
+#include "core/timeline.hpp"
+
+namespace crab::core {
+
+std::string_view name_of(Stage stage) {
+    switch (stage) {
+        case Stage::kReceived: return "received";
+        case Stage::kResolved: return "resolved";
+        case Stage::kAuthorized: return "authorized";
+        case Stage::kHooked: return "hooked";
+        case Stage::kValidated: return "validated";
+        case Stage::kAdmitted: return "admitted";
+        case Stage::kLimited: return "limited";
+        case Stage::kDispatched: return "dispatched";
+        case Stage::kAnswered: return "answered";
+        case Stage::kChecked: return "checked";
+        case Stage::kFinished: return "finished";
+    }
+    return "";
+}
+
+}  // namespace crab::core

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/id.hpp"
+#include "base/result.hpp"
+#include "core/tool_gate.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::json {
+class Schema;
+}
+
+namespace crab::core {
+
+class ToolHost;
+
+/// A claim of the tool's author about its behaviour. Untrusted claims can only make the gateway more careful.
+struct Annotations {
+    std::optional<bool> read_only, destructive, idempotent, open_world;
+    bool trusted = false;
+};
+
+/// A named operation: what it takes, gives and may do.
+struct ToolSpec {
+    std::string name;                        ///< `[A-Za-z0-9_.-]{1,128}`
+    std::string title;
+    std::string description;
+    std::string input_schema;                ///< JSON Schema, compact text
+    std::string output_schema;               ///< empty: unchecked
+    std::string version;
+    Milliseconds default_timeout{30'000};
+    Milliseconds max_timeout{120'000};
+    std::optional<std::uint32_t> max_concurrency;
+    Annotations annotations;
+    bool idempotent = false;                 ///< a repeat has no second effect
+    bool side_effects = false;               ///< declared by the tool: durable admission and audit
+    bool accepts_idempotency_key = false;
+    bool needs_worktree = false;
+    bool interactive = false;
+    bool streams = false;
+};
+
+enum class SourceKind : std::uint8_t { kBuiltIn, kDevice, kPeer, kProvider, kCommand, kMcpServer };
+std::string_view name_of(SourceKind kind);
+
+/// Where a tool comes from, as callers see it.
+struct ToolSource {
+    SourceKind kind = SourceKind::kBuiltIn;
+    std::string name;                        ///< device slug, host name, provider id; prefix of the qualified name
+    std::string owner;                       ///< principal id behind it; empty for built-ins
+    ConnectionId connection{};               ///< for devices
+};
+
+/// A registered tool: its spec, its compiled validators, and who runs it. Immutable; shared between threads.
+struct Tool {
+    ToolSpec spec;
+    ToolSource source;
+    TenantId tenant;                         ///< empty: every tenant sees it
+    std::shared_ptr<const json::Schema> input;
+    std::shared_ptr<const json::Schema> output;   ///< null: unchecked
+    std::shared_ptr<ToolHost> host;
+    std::shared_ptr<ToolGate> gate;          ///< null: unlimited
+
+    /// `<source>__<name>`; empty for built-ins, whose plain names are reserved.
+    std::string qualified_name() const;
+};
+using ToolRef = std::shared_ptr<const Tool>;
+
+/// Whether `name` is one that a tool may have.
+bool is_tool_name(std::string_view name);
+
+/// Checks `spec` (name, schemas, timeouts) and compiles its schemas; sources and the host are the caller's to set.
+/// Errors: kInvalidArgs with what is wrong.
+Result<std::shared_ptr<Tool>> make_tool(ToolSpec spec);
+
+}  // namespace crab::core

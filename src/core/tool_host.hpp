@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/task.hpp"
+#include "core/admitted_call.hpp"
+#include "core/frame_sink.hpp"
+#include "core/tool_result.hpp"
+
+namespace crab::core {
+
+/// What runs calls: a built-in, a device's session, a paired service. run() is awaited on the event loop of the call's front.
+class ToolHost {
+public:
+    virtual ~ToolHost() = default;
+    /// Runs one call until it is answered or its deadline passes; cancelling the coroutine cancels the call at the host.
+    /// Errors of transport: kUnavailable when the request was surely not delivered, kOutcomeUnknown when it may have been;
+    /// kTimeout, kCancelled; else the tool's own word. Hosts do not retry.
+    virtual Task<Outcome> run(AdmittedCall call, FrameSink& sink) = 0;
+};
+
+}  // namespace crab::core

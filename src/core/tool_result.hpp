@@ -1,0 +1,55 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::core {
+
+enum class ContentKind : std::uint8_t { kText, kJson, kBytes };
+
+/// What a run used, as far as its host can tell; 0 where it cannot.
+struct Usage {
+    Milliseconds cpu{0};
+    Milliseconds wall{0};
+    std::uint64_t peak_memory_bytes = 0;
+};
+
+/// What a tool that succeeded gave back.
+struct ToolResult {
+    ContentKind kind = ContentKind::kText;
+    std::string content;                 ///< UTF-8 text, compact JSON, or bytes, as `kind` says
+    std::string content_type;            ///< for kBytes only
+    std::vector<std::string> logs;
+    Usage usage;
+};
+
+/// How a call ended: a result, or the error that took its place.
+using Outcome = Result<ToolResult>;
+
+enum class Status : std::uint8_t { kOk, kError, kRetryableError, kTimeout, kCancelled, kUnknown };
+std::string_view name_of(Status status);
+/// kTimeout, kCancelled and kOutcomeUnknown have a status of their own; other errors are kRetryableError if they may_retry().
+Status status_of(const Outcome& outcome);
+
+/// One part of a streamed result.
+struct ToolFrame {
+    std::uint64_t number = 1;            ///< 1, 2, 3, … without a gap
+    std::string_view data;
+    std::string_view content_type;
+    bool final = false;
+    std::string_view summary;            ///< a JSON object, on the final frame only
+};
+
+/// News of a running call; every field is optional and none moves a deadline.
+struct Progress {
+    std::string message;
+    std::optional<double> progress;
+    std::optional<double> total;
+};
+
+}  // namespace crab::core
