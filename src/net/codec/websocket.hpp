@@ -4,3 +4,4 @@
 #include "net/codec/websocket_decoder.hpp"
 #include "net/codec/websocket_deflate.hpp"
 #include "net/codec/websocket_frame.hpp"
+#include "net/codec/websocket_handshake.hpp"
