@@ -31,9 +31,8 @@ void check_listen(const ListenOptions& listen, const YamlDocument& document, Rul
 }
 
 void check_condition(const ArgumentCondition& condition, const std::string& at, Rules& rules) {
-    const bool range = condition.min || condition.max;
-    const int tests = int{condition.equals_json.has_value()} + int{condition.glob.has_value()} + int{condition.matches.has_value()} + int{range};
-    rules.expect(tests == 1, at, "needs exactly one of equals, glob, matches, or min and max");
+    const bool tests = condition.equals_json || condition.glob || condition.matches || condition.min || condition.max;
+    rules.expect(tests, at, "needs one of equals, glob, matches, min, max");
     rules.expect(!condition.min || !condition.max || *condition.min <= *condition.max, at + "/min", "may not be more than max");
 }
 

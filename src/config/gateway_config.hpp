@@ -105,7 +105,7 @@ struct RateRule {
     friend bool operator==(const RateRule&, const RateRule&) = default;
 };
 
-/// A condition on one place in the arguments; exactly one kind of test is set (`min` and `max` together are one range).
+/// A condition on one place in the arguments; at least one test is set, and all that are set must hold.
 struct ArgumentCondition {
     std::string pointer;                     ///< RFC 6901
     std::optional<std::string> equals_json;  ///< a JSON value as text
@@ -119,7 +119,7 @@ struct ArgumentCondition {
 /// What the principals of one glob may do; deny wins over allow, here and between rules.
 struct PolicyRule {
     std::string principal;
-    std::vector<std::string> roles;    ///< names as core::find_role() knows them; given in addition to those of the credential
+    std::vector<std::string> roles;    ///< names as core::find_role() knows them; empty: any
     std::optional<std::string> tenant; ///< glob
     std::vector<std::string> call_allow, call_deny, call_needs_approval;  ///< tool globs
     std::vector<std::string> register_allow, register_deny;               ///< tool globs

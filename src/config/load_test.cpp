@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"calls: {default_timeout_ms: 200000}", "calls.default_timeout_ms: may not be more than calls.max_timeout_ms"},
         BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]", "tools[0].timeout_ms: may not be more"},
         BadCase{"policy: [{principal: a, roles: [calle]}]", "policy[0].roles[0]: has to be one of"},
-        BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]", "policy[0].where[0]: needs exactly one of"},
+        BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]", "policy[0].where[0]: needs one of"},
         BadCase{"policy: [{principal: a, where: [{pointer: /x, min: 2, max: 1}]}]", "where[0].min: may not be more than max"},
         BadCase{"hooks: [{name: a, type: command}]", "hooks[0]: a command hook needs the key run"},
         BadCase{"hooks: [{name: a, type: command, run: [ask]}]", "hooks[0].run[0]: has to be the absolute path"},
