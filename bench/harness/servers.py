@@ -1,5 +1,6 @@
 """What is measured: each server starts in a folder of its own on free ports and says how the load reaches it."""
 
+import http.client
 import os
 import re
 import shutil
@@ -214,7 +215,7 @@ def wait_until_healthy(server, poll_seconds=0.0005, limit_seconds=10):
         try:
             if http_client.request(connection, "GET", "/healthz")[0] == 200:
                 return
-        except OSError:
+        except (OSError, http.client.HTTPException):
             pass
         finally:
             connection.close()
