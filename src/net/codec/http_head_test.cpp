@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -280,6 +281,29 @@ TEST(HttpHead, AHeadCanBeParsedAgainAndAgainIntoTheSameObject) {
     EXPECT_FALSE(head.connection_upgrade);
     EXPECT_FALSE(head.expect_continue);
     EXPECT_EQ(head.headers.size(), 1U);
+}
+
+TEST(HttpHead, APrefixNeedsMoreOrGivesTheAnswerOfTheWhole) {
+    constexpr unsigned kSeed = 1;
+    std::mt19937 random(kSeed);
+    const std::string corpus[] = {
+        request(""), request("Content-Length: 5\r\nX:\ta b\t\r\n"), request("Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n"),
+        request("", "OPTIONS * HTTP/1.0", ""), "\r\n" + request("", "GET http://h/a?b=c HTTP/1.1"),
+        request("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")};
+    constexpr std::string_view kEdits("\r\n\t :/\0\x7f\x80,;19aH", 17);
+    for (int run = 0; run < 5000; ++run) {
+        std::string bytes = corpus[random() % std::size(corpus)];
+        for (unsigned edits = random() % 3; edits > 0; --edits) bytes[random() % bytes.size()] = kEdits[random() % kEdits.size()];
+        const HttpLimits limits{.max_head_bytes = 60 + random() % 200, .max_headers = 1 + random() % 4, .max_target = 1 + random() % 20};
+        const HeadOutcome whole = parse(bytes, limits).outcome;
+        for (std::size_t size = 0; size < bytes.size(); ++size) {
+            const HeadOutcome part = parse(std::string_view(bytes).substr(0, size), limits).outcome;
+            if (part.kind == Kind::kNeedMore) continue;
+            ASSERT_EQ(part.kind, whole.kind) << "seed " << kSeed << ", run " << run << ", " << size << " bytes of " << bytes;
+            ASSERT_EQ(part.reason, whole.reason) << "seed " << kSeed << ", run " << run << ", " << size << " bytes of " << bytes;
+            ASSERT_EQ(part.consumed, whole.consumed);
+        }
+    }
 }
 
 ResponseHead response(std::string_view bytes, HeadOutcome& outcome) {
