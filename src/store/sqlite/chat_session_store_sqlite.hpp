@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/chat_session_store.hpp"
+#include "store/sqlite/database.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+namespace crab::store::sqlite {
+
+/// Chat sessions and messages in the tables `chat_session` and `chat_message`. Thread-safe.
+class ChatSessionStoreSqlite final : public core::ChatSessionStore {
+public:
+    /// Errors: those of Database.
+    static Result<std::unique_ptr<ChatSessionStoreSqlite>> open(const std::filesystem::path& path,
+                                                               DatabaseOptions options = {.durability = Durability::kProcess});
+
+    Result<core::OpenedChatSession> open(const core::NewChatSession& wanted) override;
+    Result<std::optional<core::ChatSession>> find(const ChatSessionId& id) override;
+    Result<std::vector<core::ChatSession>> list(std::string_view owner) override;
+    Result<void> rename(const ChatSessionId& id, std::string_view name) override;
+    Result<bool> remove(const ChatSessionId& id) override;
+    Result<void> append(const ChatSessionId& id, const core::ChatMessage& message) override;
+    Result<std::vector<core::ChatMessage>> messages(const ChatSessionId& id) override;
+    Result<std::uint64_t> message_count(const ChatSessionId& id) override;
+    Result<void> truncate(const ChatSessionId& id, std::uint64_t count) override;
+
+private:
+    explicit ChatSessionStoreSqlite(Database database) : database_(std::move(database)) {}
+    Result<std::optional<core::ChatSession>> read(const ChatSessionId& id);
+    Result<void> require_changed(Result<void> done) const;
+
+    std::mutex mutex_;
+    Database database_;
+};
+
+}  // namespace crab::store::sqlite
