@@ -42,7 +42,7 @@ def run(build, options, report, say):
 
 
 def measure(build, options, report, program, count, name, tls, tools):
-    """KiB of anonymous memory per connection; adds the row."""
+    """KiB of anonymous memory per connection, None when not all could be opened; adds the row."""
     with relay_server(options.server, build) as server:
         tokens = server.folder / "tokens"
         tokens.write_text("\n".join(server.pair(f"idle{i}", "device") for i in range(-(-count // DEVICES_PER_TOKEN))))
@@ -61,4 +61,4 @@ def measure(build, options, report, program, count, name, tls, tools):
         raise RuntimeError(f"no device could connect to {server.name}")
     rss, anonymous = ((late - early) / opened / 1024 for late, early in zip(after, before))
     report.row(case=name, open=opened, asked=count, user_kib=anonymous, rss_kib=rss, before_mib=before[0] / 2**20, after_mib=after[0] / 2**20, connect_s=seconds)
-    return anonymous
+    return anonymous if opened == count else None

@@ -49,7 +49,10 @@ class RelayBench:
             results = self._closed_loop(variants_of(servers))
         self._print_rows(results)
         self._cpu_goals({(variant.name, in_flight): result for (variant, in_flight), result in results.items()})
-        self._half_load()
+        try:
+            self._half_load()
+        except RuntimeError as failure:
+            self.report.skip("half load", str(failure))
         self._allocations()
 
     def _start_all(self, stack, core):
@@ -58,7 +61,7 @@ class RelayBench:
         for name, make in zip(("floor", "gateway", "nats", "nginx"), makers):
             try:
                 servers.append(stack.enter_context(make()))
-            except Unavailable as reason:
+            except (Unavailable, RuntimeError) as reason:
                 self.report.skip(name, str(reason))
         return servers
 
@@ -98,7 +101,8 @@ class RelayBench:
         top = max(self.options.in_flight)
 
         def cpu(name):
-            return results.get((name, top), {}).get("cpu_us")
+            result = results.get((name, top), {"failures": 1})
+            return None if result["failures"] else result["cpu_us"]  # a refusal is cheap: it must not help a goal
 
         def goal(name, value, other, limit):
             self.report.goal(f"{name} at {top} in flight", value / other if value is not None and other else None, limit, "x")
@@ -156,7 +160,7 @@ class RelayBench:
                     counts.append((answered, self._allocated(gateway) - before))
             (calls, allocated), (more_calls, more_allocated) = counts
             self.report.goal(goal[0], (more_allocated - allocated) / (more_calls - calls), *goal[1:])
-        except (Unavailable, KeyError):
+        except (Unavailable, RuntimeError, KeyError):  # KeyError: this build does not count
             self.report.goal(goal[0], None, *goal[1:])
 
     @staticmethod

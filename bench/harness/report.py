@@ -22,6 +22,10 @@ class Report:
     def missed(self):
         return any(goal["met"] is False for goal in self.goals)
 
+    def unproven(self):
+        """Missed, or not measured."""
+        return any(not goal["met"] for goal in self.goals)
+
     def as_json(self):
         parts = ("name", "machine", "settings", "rows", "goals", "skipped", "notes")
         return json.dumps({("benchmark" if part == "name" else part): getattr(self, part) for part in parts}, indent=2)
