@@ -1,0 +1,249 @@
+#include "adapters/clawseed/wire.hpp"
+
+#include "json/writer.hpp"
+
+#include <array>
+
+namespace crab::clawseed {
+namespace {
+
+using json::Element;
+using json::Writer;
+
+constexpr std::array kExtensions{Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
+                                 Extension::kCancel,  Extension::kAccepted,   Extension::kProgress};
+
+struct ClaimableCode {
+    std::string_view word;
+    ErrorCode code;
+};
+constexpr std::array kClaimable{
+    ClaimableCode{"INVALID_ARGS", ErrorCode::kInvalidArgs},     ClaimableCode{"TOOL_NOT_FOUND", ErrorCode::kToolNotFound},
+    ClaimableCode{"FORBIDDEN", ErrorCode::kForbidden},          ClaimableCode{"PERMISSION_DENIED", ErrorCode::kForbidden},
+    ClaimableCode{"AUTH_REQUIRED", ErrorCode::kAuthRequired},   ClaimableCode{"RATE_LIMITED", ErrorCode::kRateLimited},
+    ClaimableCode{"UNAVAILABLE", ErrorCode::kUnavailable},      ClaimableCode{"TIMEOUT", ErrorCode::kTimeout},
+    ClaimableCode{"CANCELLED", ErrorCode::kCancelled},          ClaimableCode{"INTERNAL", ErrorCode::kInternal},
+    ClaimableCode{"INTERNAL_ERROR", ErrorCode::kInternal},
+};
+
+void begin(std::string& out, std::string_view type) {
+    out += R"({"type":")";
+    out += type;
+    out += '"';
+}
+
+void text_member(std::string& out, std::string_view name, std::string_view value) {
+    out += ",\"";
+    out += name;
+    out += "\":";
+    json::append_quoted(out, value);
+}
+
+core::Outcome text_result(std::string text) { return core::ToolResult{.kind = core::ContentKind::kText, .content = std::move(text), .content_type = {}, .logs = {}, .usage = {}}; }
+
+/// `output` as text: a string as it is, anything else as compact JSON.
+std::string output_text(Element output) {
+    std::string_view text;
+    return output.get(text) == simdjson::SUCCESS ? std::string(text) : json::to_text(output);
+}
+
+}  // namespace
+
+std::string_view name_of(Extension extension) {
+    switch (extension) {
+        case Extension::kReplace: return "register_tools.replace";
+        case Extension::kUnregister: return "unregister_tools";
+        case Extension::kRejected: return "tools_registered.rejected";
+        case Extension::kDeadline: return "tool_call_request.deadline_ms";
+        case Extension::kCancel: return "tool_call_cancel";
+        case Extension::kAccepted: return "tool_call_accepted";
+        case Extension::kProgress: return "tool_call_progress";
+    }
+    return "";
+}
+
+Extensions parse_capabilities(Element connect) {
+    Extensions extensions;
+    if (const auto list = json::get_array(connect, "capabilities")) {
+        for (const Element item : *list) {
+            std::string_view name;
+            if (item.get(name) != simdjson::SUCCESS) continue;
+            for (const Extension extension : kExtensions) {
+                if (name_of(extension) == name) extensions.add(extension);
+            }
+        }
+    }
+    return extensions;
+}
+
+bool lists_capabilities(Element connect) {
+    const auto list = json::get_array(connect, "capabilities");
+    return list && list->begin() != list->end();
+}
+
+void write_session_start(std::string& out, const SessionStart& frame) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("session_start").key("v").integer(kVersion).key("session_id").string(frame.session_id);
+    writer.key("resumed").boolean(frame.resumed).key("message_count").unsigned_integer(frame.message_count);
+    if (!frame.name.empty()) writer.key("name").string_lossy(frame.name);
+    if (!frame.persona.empty()) writer.key("persona").string_lossy(frame.persona);
+    writer.end_object();
+}
+
+void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("connected").key("v").integer(kVersion).key("message").string("connected to crab");
+    if (with_extensions) {
+        writer.key("capabilities").begin_array();
+        for (const Extension extension : kExtensions) writer.string(name_of(extension));
+        writer.end_array().key("max_message_bytes").unsigned_integer(max_message_bytes).key("grace_ms").integer(grace.count());
+    }
+    writer.end_object();
+}
+
+void write_tools_registered(std::string& out, std::size_t count, std::size_t registered, std::span<const Rejected> rejected) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("tools_registered").key("count").unsigned_integer(count).key("registered").unsigned_integer(registered);
+    if (!rejected.empty()) {
+        writer.key("rejected").begin_array();
+        for (const Rejected& element : rejected) {
+            writer.begin_object().key("index").unsigned_integer(element.index).key("name").string_lossy(element.name);
+            writer.key("code").string(token_of(element.code)).key("message").string_lossy(element.message).end_object();
+        }
+        writer.end_array();
+    }
+    writer.end_object();
+}
+
+void write_registered_tools(std::string& out, std::span<const core::ToolRef> tools) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("registered_tools").key("tools").begin_array();
+    for (const core::ToolRef& tool : tools) {
+        writer.begin_object().key("name").string(tool->spec.name).key("description").string(tool->spec.description);
+        writer.key("parameters").raw(tool->spec.input_schema).end_object();
+    }
+    writer.end_array().end_object();
+}
+
+void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, std::optional<Milliseconds> deadline) {
+    begin(out, "tool_call_request");
+    out += R"(,"id":")";
+    out += id;
+    out += R"(","name":")";
+    out += name;  // a tool's name needs no escapes
+    out += R"(","args":)";
+    out += args;
+    if (deadline) {
+        out += R"(,"deadline_ms":)";
+        out += std::to_string(std::max<std::int64_t>(1, deadline->count()));
+    }
+    out += '}';
+}
+
+void write_tool_call_cancel(std::string& out, std::string_view id, std::string_view reason) {
+    begin(out, "tool_call_cancel");
+    text_member(out, "id", id);
+    text_member(out, "reason", reason);
+    out += '}';
+}
+
+void write_result_acknowledged(std::string& out, std::string_view id) {
+    begin(out, "result_acknowledged");
+    text_member(out, "id", id);
+    out += '}';
+}
+
+void write_error(std::string& out, std::string_view code, std::string_view message) {
+    begin(out, "error");
+    text_member(out, "message", message);
+    text_member(out, "code", code);
+    out += '}';
+}
+
+void write_agent(std::string& out, bool start, std::string_view provider, std::string_view model) {
+    begin(out, start ? "agent_start" : "agent_end");
+    text_member(out, "provider", provider);
+    text_member(out, "model", model);
+    out += '}';
+}
+
+void write_text(std::string& out, std::string_view type, std::string_view content) {
+    begin(out, type);
+    out += R"(,"content":)";
+    json::append_quoted_lossy(out, content);
+    out += '}';
+}
+
+void write_debug_prompt(std::string& out, std::string_view messages, std::int64_t tokens) {
+    begin(out, "debug_prompt");
+    text_member(out, "messages", messages);
+    out += R"(,"estimated_tokens":)";
+    out += std::to_string(tokens);
+    out += '}';
+}
+
+void write_tool_call(std::string& out, std::string_view id, std::string_view name, std::string_view args) {
+    Writer(out).begin_object().key("type").string("tool_call").key("id").string_lossy(id).key("name").string_lossy(name).key("args").raw(args).end_object();
+}
+
+void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output) {
+    Writer(out).begin_object().key("type").string("tool_result").key("id").string_lossy(id).key("name").string_lossy(name).key("output").string_lossy(output).end_object();
+}
+
+void write_done(std::string& out, std::string_view full_response) {
+    begin(out, "done");
+    out += R"(,"full_response":)";
+    json::append_quoted_lossy(out, full_response);
+    out += '}';
+}
+
+void write_plain(std::string& out, std::string_view type) {
+    begin(out, type);
+    out += '}';
+}
+
+void write_abort_ack(std::string& out, bool aborted) {
+    begin(out, "abort_ack");
+    text_member(out, "status", aborted ? "aborted" : "no_active_response");
+    out += '}';
+}
+
+Error error_from_text(std::string_view text) {
+    Error error{.code = ErrorCode::kToolFailed, .message = std::string(text), .details = {}, .retryable = {}, .retry_after = {}};
+    const bool bracketed = text.starts_with('[');
+    const std::string_view rest = bracketed ? text.substr(1) : text;
+    for (const auto& [word, code] : kClaimable) {
+        if (rest.starts_with(word) && rest.substr(word.size()).starts_with(bracketed ? "] " : ": ")) {
+            error.code = code;
+            break;
+        }
+    }
+    // The device has seen the call: "unavailable" is its word, not a promise that nothing happened.
+    if (error.code == ErrorCode::kUnavailable) error.retryable = false;
+    return error;
+}
+
+core::Outcome parse_tool_result(Element frame) {
+    const auto output = json::get(frame, "output");
+    if (json::get_bool(frame, "success").value_or(true)) {
+        if (!output || output->is_null()) return text_result({});
+        std::string_view text;
+        if (output->get(text) == simdjson::SUCCESS) return text_result(std::string(text));
+        core::ToolResult result;
+        result.kind = core::ContentKind::kJson;
+        json::append_text(result.content, *output);
+        return result;
+    }
+    if (const auto error = json::get_string(frame, "error")) return fail(error_from_text(*error));
+    if (output && !output->is_null()) return fail(error_from_text(output_text(*output)));
+    return fail(error_from_text("Unknown error"));
+}
+
+core::Outcome parse_tool_error(Element frame) { return fail(error_from_text(json::get_string(frame, "error").value_or("Unknown error"))); }
+
+core::Progress parse_progress(Element frame) {
+    return core::Progress{.message = std::string(json::get_string(frame, "message").value_or("")), .progress = json::get_double(frame, "progress"),
+                          .total = json::get_double(frame, "total")};
+}
+
+}  // namespace crab::clawseed

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "core/call.hpp"
+#include "core/tool.hpp"
+#include "core/tool_result.hpp"
+#include "json/element.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The frames of docs/protocols/clawseed.md, sections 2 and 9: functions that write one, and readers of what clients send.
+namespace crab::clawseed {
+
+inline constexpr int kVersion = 1;
+
+/// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
+enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCancel, kAccepted, kProgress };
+std::string_view name_of(Extension extension);
+
+class Extensions {
+public:
+    void add(Extension extension) { bits_ = static_cast<std::uint8_t>(bits_ | 1u << static_cast<unsigned>(extension)); }
+    bool has(Extension extension) const { return (bits_ >> static_cast<unsigned>(extension) & 1u) != 0; }
+    bool empty() const { return bits_ == 0; }
+    std::uint8_t bits() const { return bits_; }
+
+private:
+    std::uint8_t bits_ = 0;
+};
+/// Names that are not known are ignored.
+Extensions parse_capabilities(json::Element connect);
+/// Whether the client listed anything at all, known or not.
+bool lists_capabilities(json::Element connect);
+
+struct SessionStart {
+    std::string_view session_id;
+    bool resumed = false;
+    std::uint64_t message_count = 0;
+    std::string_view name, persona;   ///< empty: left out
+};
+void write_session_start(std::string& out, const SessionStart& frame);
+/// `max_message_bytes` and `grace` are told only to clients that list capabilities.
+void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace);
+
+/// An element of `register_tools` that was not taken.
+struct Rejected {
+    std::size_t index = 0;
+    std::string name;                 ///< as far as it could be read
+    ErrorCode code = ErrorCode::kInvalidArgs;
+    std::string message;
+};
+void write_tools_registered(std::string& out, std::size_t count, std::size_t registered, std::span<const Rejected> rejected);
+void write_registered_tools(std::string& out, std::span<const core::ToolRef> tools);
+void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, std::optional<Milliseconds> deadline);
+void write_tool_call_cancel(std::string& out, std::string_view id, std::string_view reason);
+void write_result_acknowledged(std::string& out, std::string_view id);
+void write_error(std::string& out, std::string_view code, std::string_view message);
+
+// Frames of a turn (section 6).
+void write_agent(std::string& out, bool start, std::string_view provider, std::string_view model);
+void write_text(std::string& out, std::string_view type, std::string_view content);   ///< `chunk`, `thinking`
+void write_debug_prompt(std::string& out, std::string_view messages, std::int64_t tokens);
+void write_tool_call(std::string& out, std::string_view id, std::string_view name, std::string_view args);
+void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output);
+void write_done(std::string& out, std::string_view full_response);
+void write_plain(std::string& out, std::string_view type);                            ///< `aborted`, `chunk_reset`
+void write_abort_ack(std::string& out, bool aborted);
+
+/// What a `tool_result` or `tool_error` frame says about its call (section 4, items 3 and 4).
+core::Outcome parse_tool_result(json::Element frame);
+core::Outcome parse_tool_error(json::Element frame);
+core::Progress parse_progress(json::Element frame);
+
+/// `CODE: message` or `[CODE] message` with a code that a tool may claim; kToolFailed otherwise. The text stays whole.
+Error error_from_text(std::string_view text);
+
+}  // namespace crab::clawseed

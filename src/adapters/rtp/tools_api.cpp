@@ -1,0 +1,138 @@
+#include "adapters/rtp/tools_api.hpp"
+
+#include "adapters/rtp/call_wire.hpp"
+#include "base/encoding.hpp"
+#include "base/scope_exit.hpp"
+#include "json/writer.hpp"
+#include "net/codec/sse.hpp"
+
+namespace crab::rtp {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+
+std::int64_t whole_ms(std::chrono::nanoseconds duration) { return std::chrono::duration_cast<Milliseconds>(duration).count(); }
+
+bool wants_events(const net::HttpRequest& request) {
+    const auto accept = request.find("accept");
+    return accept && accept->find("text/event-stream") != std::string_view::npos;
+}
+
+/// Turns frames and progress into server-sent events on the answer to the call.
+class EventSink final : public core::FrameSink {
+public:
+    explicit EventSink(net::HttpExchange& exchange) : exchange_(exchange) {}
+    bool wants_progress() const override { return true; }
+    Task<void> drained() override { return exchange_.drained(); }
+
+    void on_frame(const core::ToolFrame& frame) override {
+        std::string body;
+        json::Writer writer(body);
+        writer.begin_object().key("frame_no").unsigned_integer(frame.number).key("final").boolean(frame.final).key("content_type").string(frame.content_type);
+        if (simdjson::validate_utf8(frame.data.data(), frame.data.size())) {
+            writer.key("data").string(frame.data);
+        } else {
+            writer.key("data_base64").string(to_base64({reinterpret_cast<const std::uint8_t*>(frame.data.data()), frame.data.size()}));
+        }
+        if (!frame.summary.empty()) writer.key("summary").raw(frame.summary);
+        writer.end_object();
+        send("frame", body);
+    }
+    void on_progress(const core::Progress& progress) override {
+        std::string body;
+        json::Writer writer(body);
+        writer.begin_object();
+        if (!progress.message.empty()) writer.key("message").string(progress.message);
+        if (progress.progress) writer.key("progress").number(*progress.progress);
+        if (progress.total) writer.key("total").number(*progress.total);
+        writer.end_object();
+        send("progress", body);
+    }
+    void send(std::string_view name, std::string_view body) {
+        std::string event;
+        if (net::append_sse_event(event, name, {}, body)) exchange_.write_chunk(event);
+    }
+
+private:
+    net::HttpExchange& exchange_;
+};
+
+}  // namespace
+
+void ToolsApi::list(net::HttpExchange& exchange, const core::Principal& principal) {
+    std::string& out = exchange.begin_response(200, kJson);
+    out += R"({"version":"v1","service":)";
+    json::append_quoted(out, service_);
+    out += R"(,"tools":[)";
+    bool first = true;
+    for (const auto& listed : pipeline_.list(principal)) {
+        if (!first) out += ',';
+        first = false;
+        append_discovered_tool(out, listed.name, *listed.tool);
+    }
+    out += "]}";
+    exchange.finish_response();
+}
+
+void ToolsApi::refuse(net::HttpExchange& exchange, int status, const Error& error) {
+    const core::Outcome outcome = fail(error);
+    append_call_response(exchange.begin_response(status, kJson), "", "", 0, outcome);
+    exchange.finish_response();
+}
+
+Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view front) {
+    std::string texts = exchange.loop().take_buffer();
+    const ScopeExit give_back([&] {
+        texts.clear();
+        exchange.loop().give_buffer(std::move(texts));
+    });
+    core::Call call;
+    call.front = front;
+    call.canceller = &exchange.canceller();
+    if (const auto parsed = parse_call_request(exchange.request().body, parser_, texts, call); !parsed) {
+        const core::Outcome outcome = fail(ErrorCode::kInvalidArgs, parsed.error().message);
+        append_call_response(exchange.begin_response(parsed.error().http_status, kJson), call.id, call.tool, 0, outcome);
+        exchange.finish_response();
+        co_return;
+    }
+    if (const auto trace = exchange.request().find("traceparent")) call.traceparent = *trace;
+    if (wants_events(exchange.request())) {
+        co_await call_streaming(exchange, principal, call);
+        co_return;
+    }
+    core::FrameSink nobody;
+    const core::AuthenticatedCall authenticated(call, principal);
+    const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    std::string& out = end.replayed ? exchange.begin_response(200, kJson, {{"Crab-Replayed", "true"}}) : exchange.begin_response(200, kJson);
+    append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome);
+    exchange.finish_response();
+}
+
+Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal, core::Call& call) {
+    call.wants_stream = true;
+    exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
+    EventSink sink(exchange);
+    const core::AuthenticatedCall authenticated(call, principal);
+    const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
+    std::string body;
+    append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome);
+    sink.send("result", body);
+    exchange.end_stream();
+}
+
+void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& principal) {
+    std::string texts;
+    const auto request = parse_cancel_request(exchange.request().body, parser_, texts);
+    if (!request) {
+        exchange.respond_error(400, "INVALID_ARGS", request.error());
+        return;
+    }
+    const bool found = cancel_(principal, request->tenant_id, request->call_id) > 0;
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);
+    writer.key("status").string(found ? "cancelling" : "not_found").end_object();
+    exchange.finish_response();
+}
+
+}  // namespace crab::rtp

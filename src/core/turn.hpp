@@ -1,0 +1,59 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "core/principal.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace crab::core {
+
+/// One question to the agent.
+struct TurnRequest {
+    PrincipalRef principal;
+    std::string session_id;
+    std::string persona;
+    std::string content;                    ///< empty when `regenerate`
+    bool regenerate = false;
+    bool debug = false;                     ///< the first model request's prompt is wanted
+    std::string prefer_source;              ///< tools of this device win over equal names elsewhere
+    ConnectionId prefer_connection{};
+};
+
+/// What a turn tells while it runs. Called on the event loop that runs the turn.
+class TurnEvents {
+public:
+    virtual ~TurnEvents() = default;
+    virtual void on_debug_prompt(std::string_view messages_json, std::int64_t estimated_tokens) = 0;
+    virtual void on_chunk(std::string_view text) = 0;
+    virtual void on_thinking(std::string_view text) = 0;
+    /// `args` is a JSON object. Of one batch all calls come first, in the model's order, then all results in the same order.
+    virtual void on_tool_call(std::string_view id, std::string_view name, std::string_view args) = 0;
+    virtual void on_tool_result(std::string_view id, std::string_view name, std::string_view output) = 0;
+};
+
+/// Runs turns: messages to a model, tool calls through the pipeline, until there is an answer. One object per event loop.
+class TurnRunner {
+public:
+    virtual ~TurnRunner() = default;
+    /// Names for people; empty while no model is configured.
+    virtual std::string_view provider() const = 0;
+    virtual std::string_view model() const = 0;
+    /// Runs one turn to its end; cancelling the coroutine cancels it and its calls. The result is the whole answer.
+    /// Errors: kUnauthenticated (the model refused our credentials), kUnavailable (unreachable or not configured), kCancelled,
+    /// anything else for a turn that failed.
+    virtual Task<Result<std::string>> run(TurnRequest request, TurnEvents& events) = 0;
+};
+
+/// The runner of a gateway without a model: says so.
+class NoModel final : public TurnRunner {
+public:
+    std::string_view provider() const override { return ""; }
+    std::string_view model() const override { return ""; }
+    Task<Result<std::string>> run(TurnRequest, TurnEvents&) override {
+        co_return fail(ErrorCode::kUnavailable, "no model is configured on this gateway; its tools can be called over /v1/tools/call all the same");
+    }
+};
+
+}  // namespace crab::core
