@@ -1,0 +1,25 @@
+#include "json/schema.hpp"
+
+#include "json/schema_compiler.hpp"
+#include "json/schema_validation.hpp"
+
+namespace crab::json {
+
+Schema::Schema(std::unique_ptr<const SchemaProgram> program) : program_(std::move(program)) {}
+Schema::~Schema() = default;
+
+Result<std::shared_ptr<const Schema>> Schema::compile(std::string_view text, const SchemaOptions& options) {
+    auto program = SchemaCompiler(options).compile(text);
+    if (!program) return fail(std::move(program.error()));
+    return std::shared_ptr<const Schema>(new Schema(std::move(*program)));
+}
+
+bool Schema::is_valid(Element instance) const { return SchemaValidation(*program_, nullptr, 0).run(instance); }
+
+std::vector<SchemaViolation> Schema::validate(Element instance, std::size_t max_errors) const {
+    std::vector<SchemaViolation> violations;
+    SchemaValidation(*program_, &violations, std::max<std::size_t>(max_errors, 1)).run(instance);
+    return violations;
+}
+
+}  // namespace crab::json
