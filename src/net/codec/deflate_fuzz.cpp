@@ -24,5 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string back;
     require(inflater.inflate(small, bytes.size(), back) == MessageInflater::Outcome::kDone, "what was deflated can be inflated");
     require(back == bytes, "what was deflated comes back");
+    if (bytes.empty()) return 0;
+    require(inflater.inflate(small, bytes.size() - 1, back) == MessageInflater::Outcome::kTooBig, "one byte beyond the limit is too much");
     return 0;
 }

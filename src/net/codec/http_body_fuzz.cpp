@@ -1,7 +1,9 @@
-// Chunked and other bodies, and event streams: cutting the input anywhere changes nothing, and no limit is passed.
+// Chunked and other bodies, and event streams: cutting the input anywhere changes nothing, no limit is passed, and what our own
+// side writes reads back.
 
 #include "net/codec/fuzz_check.hpp"
 #include "net/codec/http_body.hpp"
+#include "net/codec/http_write.hpp"
 #include "net/codec/sse.hpp"
 
 #include <algorithm>
@@ -52,6 +54,36 @@ std::string events(std::string_view bytes, NextSize next_size) {
     return seen;
 }
 
+// The input as a body: written in chunks and read back, with another request behind it.
+void check_chunks(std::string_view bytes, Cuts cuts) {
+    std::string out;
+    for (std::string_view rest = bytes; !rest.empty();) {
+        const std::string_view chunk = rest.substr(0, cuts.next(30));
+        append_chunk(out, chunk);
+        rest.remove_prefix(chunk.size());
+    }
+    append_last_chunk(out);
+    const Read back = read(BodyDecoder(BodyFraming::kChunked, 0), out + "GET", [&] { return cuts.next(40); });
+    require(back.last == BodyEvent::Kind::kEnd && back.data == bytes && back.rest == 3, "what was written in chunks comes back");
+}
+
+// The input as the data of an event, whose line ends may be LF or CRLF.
+void check_event(std::string_view bytes) {
+    std::string out;
+    require(append_sse_event(out, "t", "1", bytes), "data may be anything");
+    std::string lines(bytes);
+    for (std::size_t at = 0; (at = lines.find('\r', at)) != std::string::npos; ++at) lines.replace(at, lines.substr(at, 2) == "\r\n" ? 2 : 1, "\n");
+    std::string with_crlf;
+    for (const char c : out) with_crlf.append(c == '\n' ? "\r\n" : std::string_view(&c, 1));
+    for (const std::string_view stream : {std::string_view(out), std::string_view(with_crlf)}) {
+        SseParser parser;
+        std::string_view in = stream;
+        const SseEvent event = parser.next(in);
+        require(event.kind == SseEvent::Kind::kEvent && event.type == "t" && event.id == "1" && event.data == lines, "an event comes back");
+        require(parser.next(in).kind == SseEvent::Kind::kNeedMore, "one event is one");
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -73,5 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string whole = events(bytes, all);
     const std::string cut = events(bytes, [&] { return cuts.next(10); });
     require(whole == cut, "cuts make no difference to events");
+    check_chunks(bytes, cuts);
+    check_event(bytes);
     return 0;
 }

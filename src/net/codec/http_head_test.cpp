@@ -9,6 +9,7 @@
 namespace crab::net {
 namespace {
 
+using namespace std::string_view_literals;
 using Kind = HeadOutcome::Kind;
 
 std::string request(std::string_view fields, std::string_view line = "GET / HTTP/1.1", std::string_view host = "Host: h\r\n") {
@@ -290,7 +291,7 @@ TEST(HttpHead, APrefixNeedsMoreOrGivesTheAnswerOfTheWhole) {
         request(""), request("Content-Length: 5\r\nX:\ta b\t\r\n"), request("Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n"),
         request("", "OPTIONS * HTTP/1.0", ""), "\r\n" + request("", "GET http://h/a?b=c HTTP/1.1"),
         request("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")};
-    constexpr std::string_view kEdits("\r\n\t :/\0\x7f\x80,;19aH", 17);
+    constexpr std::string_view kEdits = "\r\n\t :/\0\x7f\x80,;19aH"sv;
     for (int run = 0; run < 5000; ++run) {
         std::string bytes = corpus[random() % std::size(corpus)];
         for (unsigned edits = random() % 3; edits > 0; --edits) bytes[random() % bytes.size()] = kEdits[random() % kEdits.size()];

@@ -74,6 +74,9 @@ TEST(WebSocketDeflate, ABombStopsAtTheLimit) {
     const std::string exact = deflated(std::string(1000, 'a'));
     EXPECT_EQ(inflater.inflate(exact, 1000, out), Outcome::kDone);
     EXPECT_EQ(inflater.inflate(exact, 999, out), Outcome::kTooBig);
+    const std::string final_block = "\xf3\x48\xcd\xc9\xc9\x07\x00\x00"s;  // "Hello"
+    EXPECT_EQ(inflater.inflate(final_block, 5, out), Outcome::kDone);
+    EXPECT_EQ(inflater.inflate(final_block, 4, out), Outcome::kTooBig);
 }
 
 TEST(WebSocketDeflate, WhatIsNoDeflateStreamIsBroken) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <utility>
 
 namespace crab::net {
 namespace {
