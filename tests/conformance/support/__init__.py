@@ -1,0 +1,1 @@
+"""What the black-box tests share: clients that are strict about the wire, and the gateway as a real process."""
