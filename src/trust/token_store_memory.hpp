@@ -24,7 +24,7 @@ public:
     Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) override {
         if (failure) return fail(*failure);
         for (TokenRecord& token : contents.tokens) {
-            if (std::ranges::contains(token_ids, token.id) && !token.revoked_at) token.revoked_at = at;
+            if (std::ranges::find(token_ids, token.id) != token_ids.end() && !token.revoked_at) token.revoked_at = at;
         }
         return {};
     }

@@ -1,6 +1,7 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 
 #include "base/encoding.hpp"
+#include "base/scope_exit.hpp"
 #include "json/writer.hpp"
 
 #include <fmt/format.h>
@@ -149,31 +150,26 @@ Result<std::optional<std::string>> AuditStoreSqlite::find_call(std::string_view 
 
 Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
     const std::scoped_lock lock(reading_);
-    // One statement is one snapshot: prune() cannot move the anchor while the rows are read.
-    auto statement = reader_.query(
-        "SELECT n.sequence, n.hash, a.sequence, a.first_ms, a.last_ms, a.count, a.previous, a.hash, a.records"
-        " FROM audit_anchor n LEFT JOIN audit a ORDER BY a.sequence");
+    // One transaction is one snapshot: prune() cannot move the anchor while the rows are read.
+    if (auto begun = reader_.execute("BEGIN"); !begun) return fail(std::move(begun.error()));
+    const ScopeExit end([&] { (void)reader_.execute("COMMIT"); });
+    auto link = read_link(reader_, kAnchor);
+    if (!link) return fail(std::move(link.error()));
+    auto statement = reader_.query("SELECT sequence, first_ms, last_ms, count, previous, hash, records FROM audit ORDER BY sequence");
     if (!statement) return fail(std::move(statement.error()));
     core::AuditCheck check;
-    std::optional<Link> link;
     for (;;) {
         const auto row = statement->step();
         if (!row) return fail(row.error());
         if (!*row) break;
-        if (!link) {
-            link.emplace();
-            link->sequence = statement->integer(0);
-            if (statement->bytes(1).size() == link->hash.size()) std::ranges::copy(statement->bytes(1), link->hash.begin());
-        }
-        if (statement->is_null(2)) break;  // an anchor and no rows
-        const std::int64_t sequence = statement->integer(2);
-        const auto hash = hash_of(link->hash, sequence, statement->integer(3), statement->integer(4), statement->integer(5), statement->text_view(8));
+        const std::int64_t sequence = statement->integer(0);
+        const auto hash = hash_of(link->hash, sequence, statement->integer(1), statement->integer(2), statement->integer(3), statement->text_view(6));
         const char* problem = nullptr;
         if (sequence != link->sequence + 1) {
             problem = "batches before it are missing";
-        } else if (!is_equal(statement->bytes(6), link->hash)) {
+        } else if (!is_equal(statement->bytes(4), link->hash)) {
             problem = "it does not follow the batch before it";
-        } else if (!is_equal(statement->bytes(7), hash)) {
+        } else if (!is_equal(statement->bytes(5), hash)) {
             problem = "its content was changed";
         }
         if (problem != nullptr) {
@@ -183,13 +179,8 @@ Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
         }
         if (check.batches == 0) check.first_sequence = static_cast<std::uint64_t>(sequence);
         ++check.batches;
-        check.records += static_cast<std::uint64_t>(statement->integer(5));
-        *link = {.sequence = sequence, .hash = hash};
-    }
-    if (!link) {
-        check.intact = false;
-        check.problem = "the anchor is missing";
-        return check;
+        check.records += static_cast<std::uint64_t>(statement->integer(3));
+        *link = Link{.sequence = sequence, .hash = hash};
     }
     check.last_sequence = static_cast<std::uint64_t>(link->sequence);
     check.head_hash = to_hex(link->hash);

@@ -1,0 +1,148 @@
+#include "store/sqlite/chat_session_store_sqlite.hpp"
+
+#include "core/chat_session_memory.hpp"
+#include "store/sqlite/temporary_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::store::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+using core::ChatMessage;
+using core::ChatSession;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+
+enum class Kind { kMemory, kSqlite };
+
+/// Both implementations keep the same promises.
+class ChatSessionStoreTest : public testing::TestWithParam<Kind> {
+protected:
+    ChatSessionStoreTest() {
+        switch (GetParam()) {
+            case Kind::kMemory: store = std::make_unique<core::ChatSessionMemory>(); break;
+            case Kind::kSqlite: store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value()); break;
+        }
+    }
+    core::OpenedChatSession open(std::string id, std::string owner = "device/phone", std::string name = {}) {
+        return store->open({.id = ChatSessionId(std::move(id)), .owner = std::move(owner), .name = std::move(name), .persona = "butler", .created_at = now}).value();
+    }
+    void say(const ChatSessionId& id, std::string text) {
+        now += 1s;
+        ASSERT_TRUE(store->append(id, {.role = "user", .content = std::move(text), .created_at = now}));
+    }
+
+    TemporaryFolder folder;
+    std::unique_ptr<core::ChatSessionStore> store;
+    SystemTime now = FakeClock().system_now();
+    const ChatSessionId kitchen{"kitchen"};
+};
+
+TEST_P(ChatSessionStoreTest, OpeningMakesASessionOnceAndThenReturnsItWithItsOwner) {
+    const auto first = open("kitchen");
+    EXPECT_TRUE(first.created);
+    EXPECT_EQ(first.session.persona, "butler");
+    EXPECT_EQ(first.session.created_at, now);
+    now += 1h;
+    const auto again = store->open({.id = kitchen, .owner = "device/other", .name = "Mine", .persona = "pirate", .created_at = now}).value();
+    EXPECT_FALSE(again.created);
+    EXPECT_EQ(again.session.owner, "device/phone");
+    EXPECT_EQ(again.session.name, "") << "another principal names nothing";
+    EXPECT_EQ(again.session.persona, "butler");
+    EXPECT_EQ(again.session.last_activity, now - 1h);
+}
+
+TEST_P(ChatSessionStoreTest, ANameIsTakenOnlyWhileThereIsNone) {
+    open("kitchen");
+    EXPECT_EQ(open("kitchen", "device/phone", "Dinner").session.name, "Dinner");
+    EXPECT_EQ(open("kitchen", "device/phone", "Lunch").session.name, "Dinner");
+    ASSERT_TRUE(store->rename(kitchen, "Supper"));
+    EXPECT_EQ(store->find(kitchen).value()->name, "Supper");
+}
+
+TEST_P(ChatSessionStoreTest, MalformedIdsAndOwnerlessSessionsAreRefused) {
+    for (const std::string& id : {std::string(), std::string("a b"), std::string("a/b"), std::string("ü"), std::string(129, 'a')}) {
+        EXPECT_EQ(store->open({.id = ChatSessionId(id), .owner = "device/phone"}).error().code, ErrorCode::kInvalidArgs) << id;
+    }
+    EXPECT_EQ(store->open({.id = kitchen, .owner = ""}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_TRUE(open(std::string(128, 'a')).created);
+}
+
+TEST_P(ChatSessionStoreTest, MessagesComeBackInOrderWithEverything) {
+    open("kitchen");
+    const ChatMessage message{.role = "assistant", .content = "line\nün\"", .created_at = now + 5s, .extra = R"({"tool_calls":[]})"};
+    say(kitchen, "first");
+    ASSERT_TRUE(store->append(kitchen, message));
+    const auto messages = store->messages(kitchen).value();
+    ASSERT_EQ(messages.size(), 2u);
+    EXPECT_EQ(messages[0].content, "first");
+    EXPECT_EQ(messages[0].extra, "");
+    EXPECT_EQ(std::tie(messages[1].role, messages[1].content, messages[1].created_at, messages[1].extra),
+              std::tie(message.role, message.content, message.created_at, message.extra));
+    EXPECT_EQ(store->message_count(kitchen).value(), 2u);
+    EXPECT_EQ(store->find(kitchen).value()->message_count, 2u);
+    EXPECT_EQ(store->find(kitchen).value()->last_activity, message.created_at);
+}
+
+TEST_P(ChatSessionStoreTest, AnOwnerSeesOwnSessionsLatestActivityFirst) {
+    open("a");
+    open("b");
+    open("c", "caller/other");
+    say(ChatSessionId("b"), "hello");
+    say(ChatSessionId("a"), "hello");
+    EXPECT_THAT(store->list("device/phone").value(), ElementsAre(Field(&ChatSession::id, ChatSessionId("a")), Field(&ChatSession::id, ChatSessionId("b"))));
+    EXPECT_THAT(store->list("device/nobody").value(), IsEmpty());
+}
+
+TEST_P(ChatSessionStoreTest, ARemovedSessionLeavesNoMessagesToALaterOneOfItsId) {
+    open("kitchen");
+    say(kitchen, "secret");
+    EXPECT_TRUE(store->remove(kitchen).value());
+    EXPECT_FALSE(store->remove(kitchen).value());
+    EXPECT_FALSE(store->find(kitchen).value());
+    EXPECT_TRUE(open("kitchen", "device/other").created);
+    EXPECT_THAT(store->messages(kitchen).value(), IsEmpty());
+}
+
+TEST_P(ChatSessionStoreTest, TruncatingKeepsTheOldestMessages) {
+    open("kitchen");
+    open("other");
+    for (const char* text : {"one", "two", "three"}) say(kitchen, text);
+    say(ChatSessionId("other"), "stays");
+    ASSERT_TRUE(store->truncate(kitchen, 1));
+    EXPECT_THAT(store->messages(kitchen).value(), ElementsAre(Field(&ChatMessage::content, "one")));
+    EXPECT_EQ(store->message_count(kitchen).value(), 1u);
+    EXPECT_EQ(store->message_count(ChatSessionId("other")).value(), 1u);
+    ASSERT_TRUE(store->truncate(kitchen, 9));
+    EXPECT_EQ(store->message_count(kitchen).value(), 1u);
+}
+
+TEST_P(ChatSessionStoreTest, AnUnknownSessionIsNotFoundOrEmpty) {
+    EXPECT_EQ(store->append(kitchen, {}).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(store->rename(kitchen, "x").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(store->truncate(kitchen, 0).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(store->message_count(kitchen).value(), 0u);
+    EXPECT_THAT(store->messages(kitchen).value(), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ChatSessionStoreTest, testing::Values(Kind::kMemory, Kind::kSqlite),
+                         [](const auto& parameter) { return parameter.param == Kind::kMemory ? "Memory" : "Sqlite"; });
+
+TEST(ChatSessionStoreSqliteTest, SessionsSurviveARestart) {
+    TemporaryFolder folder;
+    const ChatSessionId id("kitchen");
+    {
+        auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
+        ASSERT_TRUE(store->open({.id = id, .owner = "device/phone"}));
+        ASSERT_TRUE(store->append(id, {.role = "user", .content = "hello"}));
+    }
+    auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
+    EXPECT_EQ(store->find(id).value()->owner, "device/phone");
+    EXPECT_EQ(store->messages(id).value().at(0).content, "hello");
+}
+
+}  // namespace
+}  // namespace crab::store::sqlite
