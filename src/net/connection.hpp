@@ -3,6 +3,7 @@
 #include "base/timer_wheel.hpp"
 #include "net/event_loop.hpp"
 #include "net/peer_address.hpp"
+#include "net/tls_stream.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-
-struct ssl_st;
 
 namespace crab::net {
 
@@ -91,7 +90,7 @@ public:
     std::size_t queued_bytes() const { return out_.size() - sent_; }
 
     void pause_reading() { paused_ = true; }
-    /// Takes up reading where it stopped; may call on_bytes() before it returns, unless called from there.
+    /// Takes up reading where it stopped, in a later turn.
     void resume_reading();
     bool paused() const { return paused_; }
     /// Offers the kept bytes again; does nothing when called from on_bytes().
@@ -117,25 +116,20 @@ public:
 
     void on_ready(std::uint32_t events) override;
     void on_turn_end() override;
+    void on_loop_end() override { close_now(CloseReason::kShutdown); }
 
 private:
     enum class State : std::uint8_t { kConnecting, kHandshaking, kOpen, kLingering, kClosed };
-    enum class Io : std::uint8_t { kDone, kBlocked, kEnd, kBroken };
-    struct Transfer {
-        Io outcome;
-        std::size_t bytes;
-    };
-    void start(bool connected);
-    void on_connected();
+    void begin_tls(TlsContext& tls, const std::string& server_name);
+    void finish_connect();
     void continue_handshake();
     void become_open();
-    void read_some(bool to_the_end);
+    void read_some();
     Transfer read_into(std::span<char> space);
     Transfer write_from(std::string_view bytes);
     void offer(std::span<char> bytes, bool kept);
-    void on_flushed();
-    void on_end();
-    void watch_writes();
+    void write_some();
+    void wait_for_write();
     void begin_linger();
     void discard_input();
     void slow_reader();
@@ -149,19 +143,22 @@ private:
     std::string out_;   // [sent_, size) still to be written
     std::size_t sent_ = 0;
     SteadyTime progress_{};  // when the kernel last took bytes after it had refused some
-    std::string failure_;
-    ssl_st* tls_ = nullptr;
+    std::string failure_;  // of connect or TLS
+    std::unique_ptr<TlsStream> tls_;
     PeerAddress peer_;
     int fd_;
+    int connect_error_ = 0;
     State state_ = State::kConnecting;
-    bool watching_writes_ = false;
+    bool watching_writes_ = false;  // EPOLLOUT is asked for; only once the kernel has refused bytes
     bool write_blocked_ = false;
-    bool tls_read_wants_write_ = false;
+    bool read_wants_write_ = false;  // TLS has to write before it can read on
     bool paused_ = false;
-    bool readable_ = false;  // an edge was seen and the socket not read until empty
-    bool ended_ = false;     // end of stream was read
-    bool closing_ = false;   // close_after_flush() was called
+    bool hangup_ = false;      // the kernel has told of the end of the stream, so reading must go on until it is seen
+    bool ended_ = false;       // end of stream was read
+    bool closing_ = false;     // close_after_flush() was called
     bool offering_ = false;
+    bool offer_wanted_ = false;  // resume_reading() was called; what was kept comes first
+    bool slow_ = false;
 };
 
 }  // namespace crab::net

@@ -64,7 +64,7 @@ public:
     /// Watches `fd` for `pollable` with these EPOLL* bits plus EPOLLET; false when the kernel refuses.
     bool watch(int fd, std::uint32_t events, Pollable& pollable);
     bool rewatch(int fd, std::uint32_t events, Pollable& pollable);
-    void unwatch(int fd);
+    void unwatch(int fd, Pollable& pollable);
     /// Has on_turn_end() called once when the current turn ends, or soon when there is none.
     void mark_dirty(Pollable& pollable);
     /// Has on_ready(events) called in a later turn, for one that stopped before its descriptor was empty.
@@ -90,6 +90,8 @@ private:
     void dispatch_events();
     void finish_turn();
     void schedule_soon();
+    void drop_watched();
+    void forget(Pollable& pollable);
     void wake_at(Deadline deadline);
 
     const Clock& clock_;
@@ -102,6 +104,7 @@ private:
     std::unique_ptr<epoll_event[]> events_;
     std::unique_ptr<char[]> scratch_;
     std::vector<std::string> buffers_;
+    Pollable* watched_ = nullptr;  // intrusive list
     std::vector<Pollable*> dirty_;
     std::vector<Again> again_;
     std::vector<std::shared_ptr<void>> buried_;

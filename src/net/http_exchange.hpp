@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,17 +25,23 @@ public:
     bool caller_gone() const { return caller_gone_; }
 
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
-    void respond(int status, std::string_view content_type, std::string_view body, std::initializer_list<HttpHeader> extra = {});
+    void respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra = {});
+    void respond(int status, std::string_view content_type, std::string_view body, std::initializer_list<HttpHeader> extra) {
+        respond(status, content_type, body, std::span(extra.begin(), extra.size()));
+    }
     /// `{"error":message,"code":code}`.
-    void respond_error(int status, std::string_view code, std::string_view message, std::initializer_list<HttpHeader> extra = {});
+    void respond_error(int status, std::string_view code, std::string_view message, std::span<const HttpHeader> extra = {});
+    void respond_error(int status, std::string_view code, std::string_view message, std::initializer_list<HttpHeader> extra) {
+        respond_error(status, code, message, std::span(extra.begin(), extra.size()));
+    }
 
     /// The hot path: append the body to what this returns, straight into the connection's outgoing queue, then
     /// finish_response(); nothing may be awaited in between.
-    std::string& begin_response(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra = {});
+    std::string& begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
     void finish_response();
 
     /// A body of unknown length, in chunks (until close for HTTP/1.0): SSE, downloads.
-    void start_stream(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra = {});
+    void start_stream(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
     void write_chunk(std::string_view bytes);
     /// Waits until less than 64 KiB are queued.
     Task<void> drained();
@@ -47,7 +54,8 @@ private:
     friend class HttpSession;
     enum class State : std::uint8_t { kOpen, kBody, kStream, kDone };
     explicit HttpExchange(EventLoop& loop) : loop_(loop) {}
-    std::string& begin_head(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra);
+    std::string& begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra);
+    void done();
 
     EventLoop& loop_;
     HttpRequest request_;

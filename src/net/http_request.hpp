@@ -18,10 +18,6 @@ struct HttpRequest {
     bool tls = false;
     Connection* connection = nullptr;  ///< it came on; null once the caller is gone
 
-    /// A WebSocket handshake was asked for; `websocket_problem` says what is wrong with it, empty when nothing is.
-    bool websocket = false;
-    std::string_view websocket_problem;
-
     std::string_view method() const { return head.method; }
     std::string_view target() const { return head.target; }
     std::string_view path() const { return head.path; }    ///< percent-encoded

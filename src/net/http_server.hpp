@@ -9,6 +9,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <unordered_set>
+#include <vector>
 
 namespace crab::net {
 
@@ -44,18 +46,23 @@ public:
     /// when the last one is gone and the last coroutine has ended.
     void stop(std::function<void()> done);
 
-    std::size_t connections() const;
+    std::size_t connections() const { return open_.size(); }
     EventLoop& loop() const { return loop_; }
     const HttpServerOptions& options() const { return options_; }
 
 private:
     friend class HttpSession;
+    struct Place;
+    std::shared_ptr<void> take_place(Connection& connection);
+    void session_ended();
+    void check_stopped();
+
     EventLoop& loop_;
     HttpService& service_;
     HttpServerOptions options_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    HttpSession* sessions_ = nullptr;  // intrusive list: of HTTP sessions and those that became WebSockets
-    std::size_t running_ = 0;
+    std::unordered_set<Connection*> open_;  // HTTP, and what became a WebSocket
+    std::size_t running_ = 0;               // coroutines
     std::function<void()> on_stopped_;
     bool stopping_ = false;
 };

@@ -5,6 +5,7 @@
 #include "net/http_request.hpp"
 #include "net/websocket_session.hpp"
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,28 +16,31 @@
 namespace crab::net {
 
 /// What a request's body may cost.
-struct BodyLimits {
+struct RequestBodyLimits {
     std::size_t max_bytes = 1024 * 1024;  ///< beyond: 413, the rest unread
     Milliseconds timeout{10'000};         ///< for the whole body; beyond: 408
 };
 
 using OwnedHeaders = std::vector<std::pair<std::string, std::string>>;
 
+/// A valid WebSocket handshake, or the status and sentence to refuse it with.
+using WebSocketOffer = std::expected<WebSocketUpgrade, HttpRefusal>;
+
 /// The answer to a WebSocket handshake.
-struct UpgradeRefused {
+struct RefuseUpgrade {
     int status = 403;
     std::string content_type = "application/json";
     std::string body;
     OwnedHeaders headers;
 };
-struct UpgradeAccepted {
+struct AcceptUpgrade {
     std::shared_ptr<WebSocketHandler> handler;
     std::string subprotocol;      ///< echoed; empty: none
     bool allow_deflate = false;   ///< honour an offer of permessage-deflate
     OwnedHeaders headers;
     WebSocketOptions options;
 };
-using Upgrade = std::variant<UpgradeRefused, UpgradeAccepted>;
+using Upgrade = std::variant<RefuseUpgrade, AcceptUpgrade>;
 
 /// What a server serves. One object may serve several loops; each call runs on the loop of its connection.
 class HttpService {
@@ -45,11 +49,15 @@ public:
 
     /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or throwing, is a 500.
     virtual Task<void> serve(HttpExchange& exchange) = 0;
-    /// Decides about a request that asks for a WebSocket, at once; nothing: it is an ordinary request for serve().
-    /// `request.websocket_problem` tells of a broken handshake; accepting one is answered with 400 all the same.
-    virtual std::optional<Upgrade> upgrade(const HttpRequest&) { return std::nullopt; }
+    /// Decides about a request with an Upgrade field, at once; nothing: it is an ordinary request for serve(). `offer` is the
+    /// WebSocket handshake or what is wrong with it, so that the service chooses the order of its refusals; a wrong one that
+    /// is accepted is refused with its status all the same.
+    virtual std::optional<Upgrade> upgrade(const HttpRequest& request, const WebSocketOffer& offer) {
+        static_cast<void>(request), static_cast<void>(offer);
+        return std::nullopt;
+    }
     /// Limits for the body of a request whose head is complete; only the head is set.
-    virtual BodyLimits limits_for(const HttpRequest&) { return {}; }
+    virtual RequestBodyLimits limits_for(const HttpRequest&) { return {}; }
 };
 
 }  // namespace crab::net

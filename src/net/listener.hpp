@@ -42,6 +42,8 @@ public:
     Acceptor(EventLoop& loop, int fd, std::function<void(int fd)> on_accept);
     ~Acceptor() override;
     void on_ready(std::uint32_t events) override;
+    void on_loop_end() override { close(); }
+    void close();
 
 private:
     void on_expired() override;

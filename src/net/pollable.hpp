@@ -14,9 +14,13 @@ public:
     virtual void on_ready(std::uint32_t events) = 0;
     /// The turn in which EventLoop::mark_dirty() was called ends: write what was gathered.
     virtual void on_turn_end() {}
+    /// The loop is being destroyed while this is still watched: let go of the descriptor.
+    virtual void on_loop_end() {}
 
 private:
     friend class EventLoop;
+    Pollable* next_watched_ = nullptr;
+    Pollable* previous_watched_ = nullptr;
     bool dirty_ = false;
 };
 

@@ -57,6 +57,9 @@ public:
     /// Takes over `connection` after the handshake; calls on_open().
     void attach(Connection& connection);
 
+    /// Keeps `object` until the link is gone.
+    void hold(std::shared_ptr<void> object) { held_ = std::move(object); }
+
     bool is_open() const { return state_ == State::kOpen; }
     /// A text message, written straight into the outgoing queue: append to what begin_text() returns, then end_text();
     /// nothing else may be sent or awaited in between.
@@ -88,14 +91,14 @@ public:
 
 private:
     enum class State : std::uint8_t { kOpen, kClosing, kOver };
-    void handle(const WebSocketEvent& event, std::span<char> rest);
-    void deliver(const WebSocketEvent& event, std::span<char> read);
+    void handle(const WebSocketEvent& event, std::span<char> read);
+    std::span<char> with_slack(std::string_view payload, std::span<char> read);
     void on_close_frame(const WebSocketEvent& event);
     void drop(std::uint16_t code, std::string_view reason);
     void finish(CloseInfo info);
     void send(Opcode opcode, std::string_view payload);
     Mask next_mask() const;
-    void arm_liveness(SteadyTime from);
+    void watch_liveness(SteadyTime from);
     void on_expired() override;
 
     WebSocketDecoder decoder_;
@@ -105,11 +108,14 @@ private:
     WebSocketOptions options_;
     SteadyTime last_heard_{};
     std::string close_reason_;
+    std::shared_ptr<void> held_;
     OpenFrame open_frame_{};
     PeerAddress peer_;
     std::uint16_t close_code_ = 0;  // ours, once sent
     int unanswered_pings_ = 0;
-    State state_ = State::kOpen;
+    State state_ = State::kOver;  // until attach()
+    bool finished_ = false;       // on_closed() was called
+    bool writing_ = false;        // between begin_text() and end_text()
 };
 
 }  // namespace crab::net

@@ -1,0 +1,134 @@
+#include "net/http_exchange.hpp"
+
+#include "base/log.hpp"
+#include "net/codec/http_write.hpp"
+#include "net/connection.hpp"
+
+#include <cassert>
+#include <charconv>
+
+namespace crab::net {
+namespace {
+
+constexpr std::string_view kGuessedLength = "000";  // most bodies have 100 to 999 bytes; others are moved a little
+constexpr std::size_t kStreamWindow = 64 * 1024;
+
+bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
+
+void append_json_string(std::string& out, std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    out += '"';
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20) {
+            out += "\\u00";
+            out += kHex[byte >> 4];
+            out += kHex[byte & 15];
+        } else {
+            out += c;
+        }
+    }
+    out += '"';
+}
+
+}  // namespace
+
+std::string& HttpExchange::begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+    assert(state_ == State::kOpen && "an exchange is answered once");
+    std::string& out = request_.connection != nullptr ? request_.connection->out() : nowhere_;
+    append_status_line(out, status);
+    if (!content_type.empty() && !append_header(out, "Content-Type", content_type)) log::error("content type is no header value");
+    for (const HttpHeader& header : extra) {
+        if (!append_header(out, header.name, header.value)) log::error("response header left out", {{"name", header.name}});
+    }
+    if (!keep_alive_) {
+        append_connection_close(out);
+    } else if (request_.head.minor_version == 0) {
+        out += "Connection: keep-alive\r\n";
+    }
+    return out;
+}
+
+void HttpExchange::respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra) {
+    std::string& out = begin_head(status, content_type, extra);
+    if (has_body(status)) append_content_length(out, body.size());
+    append_head_end(out);
+    if (has_body(status) && !head_only_) out += body;
+    done();
+}
+
+void HttpExchange::respond_error(int status, std::string_view code, std::string_view message, std::span<const HttpHeader> extra) {
+    std::string body = "{\"error\":";
+    append_json_string(body, message);
+    body += ",\"code\":";
+    append_json_string(body, code);
+    body += '}';
+    respond(status, "application/json", body, extra);
+}
+
+std::string& HttpExchange::begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+    assert(has_body(status));
+    std::string& out = begin_head(status, content_type, extra);
+    out += "Content-Length: ";
+    length_at_ = out.size();
+    out += kGuessedLength;
+    out += "\r\n\r\n";
+    body_at_ = out.size();
+    state_ = State::kBody;
+    return out;
+}
+
+void HttpExchange::finish_response() {
+    assert(state_ == State::kBody);
+    std::string& out = request_.connection != nullptr ? request_.connection->out() : nowhere_;
+    if (out.size() < body_at_) return done();  // the connection ended in between
+    char digits[20];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, out.size() - body_at_).ptr;
+    if (head_only_) out.resize(body_at_);
+    out.replace(length_at_, kGuessedLength.size(), digits, static_cast<std::size_t>(end - digits));
+    done();
+}
+
+void HttpExchange::start_stream(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+    chunked_ = request_.head.minor_version >= 1;
+    if (!chunked_) keep_alive_ = false;
+    std::string& out = begin_head(status, content_type, extra);
+    if (chunked_) append_chunked(out);
+    append_head_end(out);
+    state_ = State::kStream;
+    if (request_.connection != nullptr) request_.connection->mark_dirty();
+}
+
+void HttpExchange::write_chunk(std::string_view bytes) {
+    assert(state_ == State::kStream);
+    if (request_.connection == nullptr || head_only_) return;
+    if (chunked_) {
+        append_chunk(request_.connection->out(), bytes);
+    } else {
+        request_.connection->out() += bytes;
+    }
+    request_.connection->mark_dirty();
+}
+
+Task<void> HttpExchange::drained() {
+    while (request_.connection != nullptr && !caller_gone_ && request_.connection->queued_bytes() >= kStreamWindow) {
+        co_await drained_.wait();
+    }
+}
+
+void HttpExchange::end_stream() {
+    assert(state_ == State::kStream);
+    if (request_.connection != nullptr && chunked_ && !head_only_) append_last_chunk(request_.connection->out());
+    done();
+}
+
+void HttpExchange::done() {
+    state_ = State::kDone;
+    nowhere_.clear();
+    if (request_.connection != nullptr) request_.connection->mark_dirty();
+}
+
+}  // namespace crab::net

@@ -1,0 +1,94 @@
+#include "net/http_server.hpp"
+
+#include "net/http_session.hpp"
+
+#include <cassert>
+#include <utility>
+
+#include <unistd.h>
+
+namespace crab::net {
+namespace {
+
+constexpr std::size_t kRefusedAtOnce = 256;  // connections beyond the limit that are told so; more are just closed
+
+}  // namespace
+
+/// One of the server's connections, for as long as its socket is open.
+struct HttpServer::Place {
+    HttpServer& server;
+    Connection* connection;
+
+    Place(HttpServer& of, Connection& what) : server(of), connection(&what) { server.open_.insert(connection); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+        server.open_.erase(connection);
+        server.options_.count->fetch_sub(1, std::memory_order_relaxed);
+        server.check_stopped();
+    }
+};
+
+HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options)
+    : loop_(loop), service_(service), options_(std::move(options)) {
+    if (!options_.count) options_.count = std::make_shared<std::atomic<std::size_t>>(0);
+}
+
+HttpServer::~HttpServer() {
+    for (const auto& acceptor : acceptors_) acceptor->close();
+    while (!open_.empty()) (*open_.begin())->close_now(CloseReason::kShutdown);
+    assert(running_ == 0 && "stop() a server before it is destroyed");
+}
+
+Result<void> HttpServer::listen(Listener& listener) {
+    const auto fd = listener.descriptor();
+    if (!fd) return fail(fd.error());
+    acceptors_.push_back(std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
+    return {};
+}
+
+void HttpServer::serve(int fd) {
+    const std::size_t before = options_.count->fetch_add(1, std::memory_order_relaxed);
+    if (stopping_ || before >= options_.max_connections + kRefusedAtOnce) {
+        options_.count->fetch_sub(1, std::memory_order_relaxed);
+        ::close(fd);
+        return;
+    }
+    const bool room = before < options_.max_connections;
+    auto session = std::make_shared<HttpSession>(*this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany);
+    Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session));
+}
+
+std::shared_ptr<void> HttpServer::take_place(Connection& connection) { return std::make_shared<Place>(*this, connection); }
+
+void HttpServer::stop(std::function<void()> done) {
+    stopping_ = true;
+    on_stopped_ = std::move(done);
+    for (const auto& acceptor : std::exchange(acceptors_, {})) {
+        acceptor->close();
+        loop_.bury(acceptor);
+    }
+    const std::vector<Connection*> connections(open_.begin(), open_.end());
+    for (Connection* const connection : connections) {
+        if (!open_.contains(connection)) continue;
+        const auto handler = connection->handler();
+        if (auto* const websocket = dynamic_cast<WebSocketSession*>(handler.get())) {
+            websocket->close(close_code::kGoingAway, "the server is stopping");
+        } else if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) {
+            session->stop();
+        }
+    }
+    check_stopped();
+}
+
+void HttpServer::session_ended() {
+    running_ -= 1;
+    check_stopped();
+}
+
+void HttpServer::check_stopped() {
+    if (!stopping_ || !open_.empty() || running_ != 0 || !on_stopped_) return;
+    loop_.post(std::exchange(on_stopped_, nullptr));
+}
+
+}  // namespace crab::net

@@ -1,0 +1,434 @@
+#include "net/http_server.hpp"
+
+#include "net/test_support.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include <boost/asio/steady_timer.hpp>
+#include <sys/stat.h>
+
+namespace crab::net {
+namespace {
+
+using namespace std::chrono_literals;
+using test::RawClient;
+using test::ServerThread;
+
+/// Answers by path; what it sees of cancellation is counted.
+class EchoService : public HttpService {
+public:
+    Task<void> serve(HttpExchange& exchange) override {
+        const HttpRequest& request = exchange.request();
+        if (request.path() == "/wait") {
+            waiting += 1;
+            asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
+            try {
+                co_await timer.async_wait(asio::use_awaitable);
+            } catch (const boost::system::system_error&) {
+                cancelled += 1;
+                throw;
+            }
+        } else if (request.path() == "/throw") {
+            throw std::runtime_error("on purpose");
+        } else if (request.path() == "/later") {
+            co_await asio::post(exchange.loop().executor(), asio::use_awaitable);
+            exchange.respond(200, "text/plain", request.body);
+        } else if (request.path() == "/direct") {
+            std::string& out = exchange.begin_response(200, "text/plain");
+            out += request.query();
+            exchange.finish_response();
+        } else if (request.path() == "/stream") {
+            exchange.start_stream(200, "text/plain");
+            exchange.write_chunk("one");
+            co_await asio::post(exchange.loop().executor(), asio::use_awaitable);
+            exchange.write_chunk("two");
+            exchange.end_stream();
+        } else if (request.path() == "/flood") {
+            exchange.start_stream(200, "application/octet-stream");
+            const std::string chunk(16 * 1024, 'x');
+            for (int i = 0; i < 1024; ++i) {
+                exchange.write_chunk(chunk);
+                most_queued = std::max(most_queued.load(), request.connection->queued_bytes());
+                co_await exchange.drained();
+                if (exchange.caller_gone()) co_return;
+            }
+            exchange.end_stream();
+        } else if (request.path() == "/bulk") {
+            exchange.respond(200, "application/octet-stream", std::string(32 * 1024 * 1024, 'x'));
+        } else if (request.path() == "/silent") {
+            co_return;
+        } else if (request.path() == "/peer") {
+            exchange.respond(200, "text/plain", request.peer.text());
+        } else if (request.path() == "/fields") {
+            exchange.respond(204, {}, {}, {{"X-Good", "yes"}, {"X-Bad", "a\r\nInjected: 1"}});
+        } else {
+            exchange.respond(200, "text/plain", request.body.empty() ? request.target() : request.body);
+        }
+    }
+    RequestBodyLimits limits_for(const HttpRequest& request) override {
+        return {.max_bytes = request.path() == "/large" ? std::size_t{64} << 20 : std::size_t{1} << 20, .timeout = 10s};
+    }
+
+    std::atomic<int> waiting = 0;
+    std::atomic<int> cancelled = 0;
+    std::atomic<std::size_t> most_queued = 0;
+};
+
+class HttpServerTest : public ::testing::Test {
+protected:
+    void use(HttpServerOptions options, bool unix_socket = false) {
+        server.reset();
+        server = std::make_unique<ServerThread>(clock, service, std::move(options), unix_socket);
+    }
+    void wait_for_a_request() {
+        server->run_until([&] { return service.waiting == 1; });
+    }
+
+    FakeClock clock;
+    EchoService service;
+    std::unique_ptr<ServerThread> server = std::make_unique<ServerThread>(clock, service);
+};
+
+constexpr std::string_view kGet = "GET /a?b=1 HTTP/1.1\r\nHost: h\r\n\r\n";
+
+TEST_F(HttpServerTest, AnswersSeveralRequestsOnOneConnection) {
+    RawClient client(server->endpoint());
+    for (int i = 0; i < 3; ++i) {
+        client.send(kGet);
+        EXPECT_EQ(client.read_response(), "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\n/a?b=1");
+    }
+    EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
+    RawClient client(server->endpoint());
+    std::string burst;
+    for (int i = 0; i < 200; ++i) burst += fmt::format("GET /{}{} HTTP/1.1\r\nHost: h\r\n\r\n", i % 3 == 0 ? "later?" : "", i);
+    for (int i = 0; i < 200; ++i) burst += fmt::format("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n{:03}", i);
+    client.send(burst);
+    for (int i = 0; i < 200; ++i) {
+        const std::string answer = client.read_response();
+        if (i % 3 != 0) EXPECT_TRUE(answer.ends_with(fmt::format("/{}", i))) << answer;
+    }
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(client.read_response().ends_with(fmt::format("{:03}", i)));
+}
+
+TEST_F(HttpServerTest, TakesARequestByteByByte) {
+    RawClient client(server->endpoint());
+    for (const char c : std::string("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")) client.send({&c, 1});
+    EXPECT_TRUE(client.read_response().ends_with("\r\n\r\nabcde"));
+}
+
+TEST_F(HttpServerTest, TakesALargeBodyAndGivesItBack) {
+    RawClient client(server->endpoint());
+    const std::string body(6 << 20, 'b');
+    std::thread sender([&] { client.send(fmt::format("POST /large HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", body.size()) + body); });
+    const std::string answer = client.read_response();
+    sender.join();
+    EXPECT_TRUE(answer.ends_with(body));
+}
+
+TEST_F(HttpServerTest, PatchesTheLengthOfADirectlyWrittenBody) {
+    RawClient client(server->endpoint());
+    for (const std::size_t size : {0u, 7u, 99u, 100u, 999u, 1000u, 7000u}) {
+        const std::string query(size, 'q');
+        client.send("GET /direct?" + query + " HTTP/1.1\r\nHost: h\r\n\r\n");
+        const std::string answer = client.read_response();
+        EXPECT_TRUE(answer.ends_with("\r\n\r\n" + query)) << size;
+        EXPECT_NE(answer.find(fmt::format("Content-Length: {}\r\n", size)), std::string::npos);
+    }
+}
+
+TEST_F(HttpServerTest, StreamsInChunksAndUntilCloseForHttp10) {
+    RawClient client(server->endpoint());
+    client.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(client.read_until("0\r\n\r\n").ends_with("\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"));
+    client.send("GET /stream HTTP/1.0\r\n\r\n");
+    EXPECT_TRUE(client.read_to_end().ends_with("\r\n\r\nonetwo"));
+}
+
+TEST_F(HttpServerTest, HeadHasTheLengthAndNoBody) {
+    RawClient client(server->endpoint());
+    client.send("HEAD /direct?abc HTTP/1.1\r\nHost: h\r\n\r\nHEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(client.read_until("\r\n\r\n").find("Content-Length: 3\r\n") != std::string::npos);
+    const std::string last = client.read_to_end();
+    EXPECT_TRUE(last.ends_with("Connection: close\r\nContent-Length: 2\r\n\r\n")) << last;
+}
+
+TEST_F(HttpServerTest, LeavesOutFieldsThatWouldBreakTheHead) {
+    RawClient client(server->endpoint());
+    client.send("GET /fields HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 204 No Content\r\nX-Good: yes\r\n\r\n");
+}
+
+TEST_F(HttpServerTest, ThrowingOrSilentServicesGiveA500AndTheConnectionGoesOn) {
+    RawClient client(server->endpoint());
+    for (const char* path : {"/throw", "/silent"}) {
+        client.send(fmt::format("GET {} HTTP/1.1\r\nHost: h\r\n\r\n", path));
+        const std::string answer = client.read_response();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << answer;
+        EXPECT_TRUE(answer.ends_with("\"code\":\"INTERNAL\"}")) << answer;
+        EXPECT_EQ(answer.find("on purpose"), std::string::npos);
+    }
+    client.send(kGet);
+    EXPECT_TRUE(client.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, RefusesGarbageAndCloses) {
+    for (const std::string_view garbage : {"\x16\x03\x01\x02\x01garbage", "GET / HTTP/1.1\nHost: h\n\n", "NONSENSE\r\n\r\n",
+                                           "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"}) {
+        RawClient client(server->endpoint());
+        client.send(garbage);
+        const std::string answer = client.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 ")) << answer;
+        EXPECT_NE(answer.find("\"code\":\"INVALID_ARGS\""), std::string::npos);
+    }
+}
+
+TEST_F(HttpServerTest, HeadOfExactlyTheLimitPassesAndOneMoreIs431) {
+    const std::string start = "GET / HTTP/1.1\r\nHost: h\r\n";
+    for (const int beyond : {0, 1}) {
+        std::string head = start;
+        while (head.size() + 1100 < 16 * 1024) head += fmt::format("X: {}\r\n", std::string(1000, 'x'));
+        head += fmt::format("Y: {}\r\n\r\n", std::string(16 * 1024 + static_cast<std::size_t>(beyond) - head.size() - 7, 'y'));
+        ASSERT_EQ(head.size(), 16u * 1024 + static_cast<std::size_t>(beyond));
+        RawClient client(server->endpoint());
+        client.send(head);
+        EXPECT_TRUE(client.read_response().starts_with(beyond == 0 ? "HTTP/1.1 200 " : "HTTP/1.1 431 "));
+    }
+}
+
+TEST_F(HttpServerTest, BodyOfExactlyTheLimitPassesAndOneMoreIs413WithTheRestUnread) {
+    {
+        RawClient client(server->endpoint());
+        const std::string body(1 << 20, 'b');
+        client.send(fmt::format("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", body.size()) + body);
+        EXPECT_TRUE(client.read_response().ends_with(body));
+    }
+    {
+        RawClient client(server->endpoint());
+        client.send(fmt::format("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", (1 << 20) + 1) + std::string(300'000, 'b'));
+        const std::string answer = client.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
+        EXPECT_TRUE(answer.ends_with("\"code\":\"OVERSIZE\"}")) << answer;
+    }
+    {
+        RawClient client(server->endpoint());
+        client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n100001\r\n");
+        EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 413 "));
+    }
+}
+
+TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWanted) {
+    RawClient client(server->endpoint());
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send("abc");
+    EXPECT_TRUE(client.read_response().ends_with("abc"));
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
+    EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {
+    RawClient head(server->endpoint());
+    head.send("GET / HT");
+    server->run_until([&] { return server->server->connections() == 1; });
+    RawClient body(server->endpoint());
+    body.send("POST /first HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nPOST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc");
+    body.read_response();
+    // Each trickles on; the limit is for the whole, so that does not help.
+    server->thread.advance(clock, 4s);
+    head.send("TP");
+    body.send("d");
+    server->thread.advance(clock, 1100ms);
+    EXPECT_TRUE(head.read_to_end().starts_with("HTTP/1.1 408 "));
+    server->thread.advance(clock, 5s);
+    const std::string answer = body.read_to_end();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+    EXPECT_TRUE(answer.ends_with("\"code\":\"TIMEOUT\"}")) << answer;
+}
+
+TEST_F(HttpServerTest, SilentAndIdleConnectionsAreClosedWithoutAWord) {
+    RawClient silent(server->endpoint());
+    RawClient idle(server->endpoint());
+    idle.send(kGet);
+    idle.read_response();
+    server->run_until([&] { return server->server->connections() == 2; });
+    server->thread.advance(clock, 11s);
+    EXPECT_EQ(silent.read_to_end(), "");
+    server->thread.advance(clock, 60s);
+    idle.send(kGet);
+    EXPECT_FALSE(idle.read_response().empty());
+    server->thread.advance(clock, 74s);
+    idle.send(kGet);
+    EXPECT_FALSE(idle.read_response().empty());
+    server->thread.advance(clock, 76s);
+    EXPECT_EQ(idle.read_to_end(), "");
+}
+
+TEST_F(HttpServerTest, CancelsWhatACallerWaitsForWhenItLeaves) {
+    for (const int way : {0, 1, 2}) {
+        service.waiting = service.cancelled = 0;
+        RawClient client(server->endpoint());
+        client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+        wait_for_a_request();
+        if (way == 0) client.close();
+        if (way == 1) client.reset();
+        if (way == 2) client.half_close();
+        server->run_until([&] { return service.cancelled == 1 && (way == 2 || server->server->connections() == 0); });
+        if (way == 2) EXPECT_EQ(client.read_to_end(), "");
+    }
+}
+
+TEST_F(HttpServerTest, AnswersWhatCameBeforeAHalfClose) {
+    RawClient client(server->endpoint());
+    client.send(std::string(kGet) + std::string(kGet));
+    client.half_close();
+    const std::string answer = client.read_to_end();
+    EXPECT_EQ(std::count(answer.begin(), answer.end(), '?'), 2) << answer;
+}
+
+TEST_F(HttpServerTest, SpeaksOverUnixSocketsAndKnowsTheUser) {
+    use({}, true);
+    RawClient client(server->endpoint());
+    client.send("GET /peer HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(client.read_response().ends_with(fmt::format("unix:uid={}", ::getuid())));
+    struct stat file{};
+    ASSERT_EQ(::stat(server->endpoint().path.c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 0777, 0600u);
+}
+
+TEST_F(HttpServerTest, ConnectionsBeyondTheLimitAreTold503) {
+    HttpServerOptions options;
+    options.max_connections = 2;
+    use(std::move(options));
+    RawClient first(server->endpoint()), second(server->endpoint());
+    first.send(kGet);
+    first.read_response();
+    second.send(kGet);
+    second.read_response();
+    {
+        RawClient third(server->endpoint());
+        const std::string answer = third.read_to_end();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+        EXPECT_TRUE(answer.ends_with("\"code\":\"UNAVAILABLE\"}")) << answer;
+    }
+    first.close();
+    server->run_until([&] { return server->server->connections() == 1; });
+    RawClient fourth(server->endpoint());
+    fourth.send(kGet);
+    EXPECT_TRUE(fourth.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, AStreamWaitsForASlowReaderAndStaysBounded) {
+    RawClient client(server->endpoint(), 4096);
+    client.send("GET /flood HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n0\r\n\r\n").size() > 16u * 1024 * 1024, true);
+    EXPECT_LT(service.most_queued, 128u * 1024);
+}
+
+TEST_F(HttpServerTest, ACallerThatTakesNothingIsDropped) {
+    RawClient bulk(server->endpoint(), 4096);  // more than the queue may hold
+    bulk.send("GET /bulk HTTP/1.1\r\nHost: h\r\n\r\n");
+    RawClient stream(server->endpoint(), 4096);  // a little, for too long
+    stream.send("GET /flood HTTP/1.1\r\nHost: h\r\n\r\n");
+    server->run_until([&] { return service.most_queued >= 64 * 1024 && server->server->connections() == 1; });
+    server->thread.advance(clock, 9s);
+    EXPECT_EQ(server->connections(), 1u);
+    server->thread.advance(clock, 2s);
+    server->run_until([&] { return server->server->connections() == 0; });
+}
+
+TEST_F(HttpServerTest, ServesAThousandConnectionsAndStopsWithThemOpen) {
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (int i = 0; i < 1000; ++i) clients.push_back(std::make_unique<RawClient>(server->endpoint()));
+    for (auto& client : clients) client->send(kGet);
+    for (auto& client : clients) EXPECT_TRUE(client->read_response().ends_with("/a?b=1"));
+    EXPECT_EQ(server->connections(), 1000u);
+    for (std::size_t i = 0; i < 100; ++i) clients[i]->send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+    server->run_until([&] { return service.waiting == 100; });
+    server->stop();
+    EXPECT_EQ(service.cancelled, 100);
+    for (auto& client : clients) client->read_to_end();
+}
+
+TEST(HttpServersTest, TwoLoopsShareAPortAndALimit) {
+    const RealClock clock;
+    EchoService service;
+    LoopGroup loops(2, clock);
+    loops.start();
+    auto listener = Listener::bind(Endpoint::tcp("127.0.0.1", 0));
+    ASSERT_TRUE(listener);
+    HttpServerOptions options;
+    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    std::vector<std::unique_ptr<HttpServer>> servers;
+    for (std::size_t i = 0; i < 2; ++i) servers.push_back(std::make_unique<HttpServer>(loops.at(i), service, options));
+    const auto on = [&](std::size_t i, std::function<void()> work) {
+        std::promise<void> done;
+        loops.at(i).post([&] { work(), done.set_value(); });
+        done.get_future().get();
+    };
+    for (std::size_t i = 0; i < 2; ++i) on(i, [&] { ASSERT_TRUE(servers[i]->listen(**listener)); });
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 4; ++t) {
+        callers.emplace_back([&] {
+            for (int i = 0; i < 20; ++i) {
+                RawClient client((*listener)->endpoint());
+                for (int j = 0; j < 20; ++j) {
+                    client.send("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
+                    EXPECT_TRUE(client.read_response().ends_with("hi"));
+                }
+            }
+        });
+    }
+    for (auto& caller : callers) caller.join();
+    for (std::size_t i = 0; i < 2; ++i) {
+        std::promise<void> stopped;
+        on(i, [&] { servers[i]->stop([&] { stopped.set_value(); }); });
+        stopped.get_future().get();
+        on(i, [&] { servers[i].reset(); });
+    }
+    loops.stop_and_join();
+    EXPECT_EQ(*options.count, 0u);
+}
+
+TEST(ListenerTest, ReplacesADeadSocketFileButNotALivingOneOrAFile) {
+    std::string directory = (std::filesystem::temp_directory_path() / "crab-net-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+    const Endpoint endpoint = Endpoint::unix_socket(directory + "/deeper/s");
+    {
+        auto living = Listener::bind(endpoint);
+        ASSERT_TRUE(living);
+        EXPECT_EQ(Listener::bind(endpoint).error().code, ErrorCode::kUnavailable);
+    }
+    EXPECT_FALSE(std::filesystem::exists(endpoint.path));
+    {
+        const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+        const auto address = to_socket_address(endpoint);
+        ASSERT_EQ(::bind(fd, address->data(), address->size), 0);
+        ::close(fd);
+        EXPECT_TRUE(Listener::bind(endpoint));
+    }
+    std::ofstream(endpoint.path) << "precious";
+    EXPECT_FALSE(Listener::bind(endpoint));
+    std::filesystem::remove_all(directory);
+}
+
+TEST(ListenerTest, RefusesAPortThatIsTaken) {
+    auto first = Listener::bind(Endpoint::tcp("127.0.0.1", 0));
+    ASSERT_TRUE(first);
+    const auto second = Listener::bind((*first)->endpoint());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(EndpointTest, ReadsBackWhatItWrites) {
+    for (const char* text : {"127.0.0.1:80", "[::1]:8080", "unix:/run/crab.sock", "example.org:443"}) {
+        EXPECT_EQ(parse_endpoint(text)->text(), text);
+    }
+    for (const char* text : {"", "host", ":80", "host:", "host:99999", "::1:80", "host:8o"}) EXPECT_FALSE(parse_endpoint(text)) << text;
+}
+
+}  // namespace
+}  // namespace crab::net

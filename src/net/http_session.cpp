@@ -1,0 +1,340 @@
+#include "net/http_session.hpp"
+
+#include "base/log.hpp"
+#include "net/codec/http_write.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+namespace crab::net {
+namespace {
+
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
+constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough for most bodies
+
+std::string_view code_for(int status) {
+    switch (status) {
+        case 408: return token_of(ErrorCode::kTimeout);
+        case 413:
+        case 431: return token_of(ErrorCode::kOversize);
+        case 503: return token_of(ErrorCode::kUnavailable);
+        default: return token_of(status >= 500 ? ErrorCode::kInternal : ErrorCode::kInvalidArgs);
+    }
+}
+
+}  // namespace
+
+HttpSession::HttpSession(HttpServer& server, Admission admission)
+    : server_(server), exchange_(server.loop()), admission_(admission) {}
+
+HttpSession::~HttpSession() = default;
+
+void HttpSession::on_open(Connection& connection) {
+    connection_ = &connection;
+    place_ = server_.take_place(connection);
+    exchange_.request_.connection = &connection;
+    exchange_.request_.peer = connection.peer();
+    exchange_.request_.tls = connection.is_tls();
+    if (admission_ == Admission::kTooMany) return refuse(503, "too many connections; try again later");
+    set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
+}
+
+std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes) {
+    std::string_view rest(bytes.data(), bytes.size());
+    while (!rest.empty() && connection_ != nullptr) {
+        std::size_t taken = 0;
+        switch (phase_) {
+            case Phase::kHead: taken = take_head(rest); break;
+            case Phase::kBody: taken = take_body(rest); break;
+            case Phase::kServing:
+                if (rest.size() > server_.options().max_pipelined_bytes) connection.pause_reading();
+                break;
+            case Phase::kOver: return bytes.size();
+        }
+        if (taken == 0) break;
+        rest.remove_prefix(taken);
+    }
+    return bytes.size() - rest.size();
+}
+
+// Looks for the end of the head, copies it once into the exchange's own buffer and parses it there.
+std::size_t HttpSession::take_head(std::string_view bytes) {
+    std::size_t blank = 0;
+    while (bytes.substr(blank).starts_with("\r\n")) blank += 2;  // RFC 9112 section 2.2: empty lines before a request are ignored
+    if (blank != 0) return blank;
+    const void* const end = ::memmem(bytes.data(), bytes.size(), kHeadEnd.data(), kHeadEnd.size());
+    HttpRequest& request = exchange_.request_;
+    if (end == nullptr) {
+        const HeadOutcome outcome = parse_request_head(bytes, request.head, server_.options().head);
+        if (outcome.kind == HeadOutcome::Kind::kRefused) {
+            refuse(outcome.status, outcome.reason);
+            return bytes.size();
+        }
+        if (!std::exchange(head_begun_, true)) set_deadline(server_.loop().now() + server_.options().header_timeout);
+        return 0;
+    }
+    head_bytes_ = static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()) + kHeadEnd.size();
+    std::string& buffer = exchange_.buffer_;
+    buffer = server_.loop().take_buffer();
+    const std::size_t copied = std::min(bytes.size(), head_bytes_ + kCopiedWithHead);
+    buffer.reserve(copied + EventLoop::kSlack);
+    buffer.assign(bytes.data(), copied);
+    const HeadOutcome outcome = parse_request_head(buffer, request.head, server_.options().head);
+    if (outcome.kind != HeadOutcome::Kind::kComplete || outcome.consumed != head_bytes_) {
+        const bool refused = outcome.kind == HeadOutcome::Kind::kRefused;
+        refuse(refused ? outcome.status : 400, refused ? outcome.reason : "the request head is malformed");
+        return bytes.size();
+    }
+    head_begun_ = false;
+    exchange_.keep_alive_ = request.head.keep_alive;
+    exchange_.head_only_ = request.head.method == "HEAD";
+    const std::size_t length = request.head.content_length.value_or(0);
+    if (request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
+        (length == 0 || length <= server_.service_.limits_for(request).max_bytes)) {
+        buffer.resize(head_bytes_ + length);
+        complete();
+        return head_bytes_ + length;
+    }
+    buffer.resize(head_bytes_);
+    begin_body();
+    return phase_ == Phase::kOver ? bytes.size() : head_bytes_;
+}
+
+void HttpSession::begin_body() {
+    const RequestHead& head = exchange_.request_.head;
+    const RequestBodyLimits limits = server_.service_.limits_for(exchange_.request_);
+    BodyLimits decoder_limits;
+    decoder_limits.max_body_bytes = limits.max_bytes;
+    if (head.content_length.value_or(0) > limits.max_bytes) return refuse(413, "the request body is larger than the limit");
+    body_.emplace(head, decoder_limits);
+    phase_ = Phase::kBody;
+    set_deadline(server_.loop().now() + limits.timeout);
+    if (head.expect_continue) {
+        append_status_line(connection_->out(), 100);
+        append_head_end(connection_->out());
+        connection_->mark_dirty();
+    }
+}
+
+std::size_t HttpSession::take_body(std::string_view bytes) {
+    std::string_view rest = bytes;
+    std::string& buffer = exchange_.buffer_;
+    while (true) {
+        const BodyEvent event = body_->next(rest);
+        switch (event.kind) {
+            case BodyEvent::Kind::kData:
+                if (buffer.capacity() < buffer.size() + event.data.size() + EventLoop::kSlack) {
+                    buffer.reserve(std::max(2 * buffer.size(), buffer.size() + event.data.size() + EventLoop::kSlack));
+                }
+                buffer.append(event.data);
+                break;
+            case BodyEvent::Kind::kNeedMore: return bytes.size() - rest.size();
+            case BodyEvent::Kind::kEnd:
+                body_.reset();
+                // The buffer has moved as it grew; the head is parsed again where it lies now.
+                parse_request_head(std::string_view(buffer).substr(0, head_bytes_), exchange_.request_.head, server_.options().head);
+                complete();
+                return bytes.size() - rest.size();
+            case BodyEvent::Kind::kRefused:
+                refuse(event.status, event.reason);
+                return bytes.size();
+        }
+    }
+}
+
+void HttpSession::complete() {
+    HttpRequest& request = exchange_.request_;
+    request.body = std::string_view(exchange_.buffer_).substr(head_bytes_);
+    exchange_.state_ = HttpExchange::State::kOpen;
+    set_deadline(kNoDeadline);
+    phase_ = Phase::kServing;
+    if (request.head.connection_upgrade && request.find("upgrade") && try_upgrade()) return;
+    serve();
+}
+
+void HttpSession::serve() {
+    if (std::exchange(running_, true)) return ready_.notify();
+    server_.running_ += 1;
+    auto ended = [self = shared_from_this()](const std::exception_ptr&) {  // run() lets nothing out
+        self->server_.loop().bury(self);
+        self->running_ = false;
+        self->server_.session_ended();
+    };
+    asio::co_spawn(server_.loop().executor(), run(shared_from_this()), asio::bind_cancellation_slot(cancel_.slot(), std::move(ended)));
+}
+
+Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
+    while (phase_ != Phase::kOver) {
+        if (phase_ == Phase::kServing) {
+            std::string failure;
+            try {
+                co_await server_.service_.serve(exchange_);
+            } catch (const std::exception& error) {
+                failure = error.what();
+            } catch (...) {
+                failure = "not a standard exception";
+            }
+            finish_exchange(failure);
+        } else {
+            co_await ready_.wait();
+        }
+    }
+}
+
+void HttpSession::finish_exchange(std::string_view failure) {
+    const bool gone = exchange_.caller_gone_;
+    if (!failure.empty() && !gone) {
+        log::error("request failed", {{"path", exchange_.request_.path()}, {"reason", failure}});
+    }
+    if (connection_ == nullptr) {
+        phase_ = Phase::kOver;
+        return;
+    }
+    switch (exchange_.state_) {
+        case HttpExchange::State::kOpen:
+            if (!gone) exchange_.respond_error(500, token_of(ErrorCode::kInternal), "the request failed inside the gateway; see its log");
+            break;
+        case HttpExchange::State::kBody: exchange_.finish_response(); break;
+        case HttpExchange::State::kStream:  // only a break tells the caller that the stream is not whole
+            phase_ = Phase::kOver;
+            return connection_->close_now(CloseReason::kLocal);
+        case HttpExchange::State::kDone: break;
+    }
+    server_.loop().give_buffer(std::move(exchange_.buffer_));
+    if (gone || !exchange_.keep_alive_ || server_.stopping_) {
+        phase_ = Phase::kOver;
+        return connection_->close_after_flush();
+    }
+    phase_ = Phase::kHead;
+    set_deadline(server_.loop().now() + server_.options().idle_timeout);
+    connection_->resume_reading();
+    connection_->offer_again();
+}
+
+// Answers for the HTTP layer itself; the rest of the request stays unread.
+void HttpSession::refuse(int status, std::string_view reason) {
+    phase_ = Phase::kOver;
+    set_deadline(kNoDeadline);
+    body_.reset();
+    exchange_.state_ = HttpExchange::State::kOpen;
+    exchange_.keep_alive_ = false;
+    exchange_.head_only_ = false;
+    exchange_.respond_error(status, code_for(status), reason);
+    connection_->close_after_flush();
+    ready_.notify();
+}
+
+bool HttpSession::try_upgrade() {
+    const WebSocketOffer offer = validate_upgrade(exchange_.request_.head);
+    std::optional<Upgrade> decision = server_.service_.upgrade(exchange_.request_, offer);
+    if (!decision) return false;
+    if (auto* const refusal = std::get_if<RefuseUpgrade>(&*decision)) {
+        refuse_upgrade(*refusal);
+    } else if (!offer) {
+        RefuseUpgrade broken{.status = offer.error().status, .content_type = {}, .body = std::string(offer.error().reason), .headers = {}};
+        if (broken.status == 426) broken.headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
+        refuse_upgrade(broken);
+    } else {
+        accept_upgrade(*offer, std::move(std::get<AcceptUpgrade>(*decision)));
+    }
+    return true;
+}
+
+void HttpSession::refuse_upgrade(const RefuseUpgrade& refusal) {
+    std::vector<HttpHeader> headers;
+    for (const auto& [name, value] : refusal.headers) headers.push_back({name, value});
+    exchange_.keep_alive_ = false;
+    if (refusal.content_type.empty()) {
+        exchange_.respond_error(refusal.status, code_for(refusal.status), refusal.body, headers);
+    } else {
+        exchange_.respond(refusal.status, refusal.content_type, refusal.body, headers);
+    }
+    phase_ = Phase::kOver;
+    connection_->close_after_flush();
+    ready_.notify();
+}
+
+void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade accepted) {
+    const auto deflate = accepted.allow_deflate ? negotiate_deflate(exchange_.request_.head) : std::nullopt;
+    std::string& out = connection_->out();
+    append_upgrade_response(out, offer.key, accepted.subprotocol, deflate);
+    if (!accepted.headers.empty()) {
+        out.resize(out.size() - 2);  // the empty line
+        for (const auto& [name, value] : accepted.headers) static_cast<void>(append_header(out, name, value));
+        append_head_end(out);
+    }
+    connection_->mark_dirty();
+    accepted.options.role = WebSocketDecoder::Role::kServer;
+    accepted.options.deflate = deflate.has_value();
+    if (deflate) accepted.options.deflate_window_bits = deflate->send_window_bits;
+    const auto session = std::make_shared<WebSocketSession>(accepted.options, std::move(accepted.handler));
+    session->hold(std::move(place_));
+    Connection& connection = *std::exchange(connection_, nullptr);
+    phase_ = Phase::kOver;
+    disarm();
+    exchange_.buffer_.clear();
+    connection.set_handler(session);
+    ready_.notify();
+    session->attach(connection);
+}
+
+void HttpSession::cancel_exchange() {
+    exchange_.caller_gone_ = true;
+    if (!running_) return;
+    const auto self = shared_from_this();
+    cancel_.emit(asio::cancellation_type::terminal);
+    exchange_.drained_.notify();
+}
+
+void HttpSession::stop() {
+    if (phase_ == Phase::kServing) cancel_exchange();
+    if (connection_ == nullptr) return;
+    if (connection_->queued_bytes() != 0) return connection_->close_after_flush();
+    connection_->close_now(CloseReason::kShutdown);
+}
+
+// A caller that has ended its half is taken for gone: nothing else tells of one that died.
+void HttpSession::on_end_of_stream(Connection& connection) {
+    if (phase_ == Phase::kServing) return cancel_exchange();
+    phase_ = Phase::kOver;
+    ready_.notify();
+    connection.close_after_flush();
+}
+
+void HttpSession::on_drained(Connection&) {
+    if (exchange_.drained_.waiting()) exchange_.drained_.notify();
+}
+
+void HttpSession::on_closed(Connection&, CloseReason) {
+    disarm();
+    connection_ = nullptr;
+    exchange_.request_.connection = nullptr;
+    const auto place = std::exchange(place_, nullptr);
+    if (phase_ == Phase::kServing) {
+        cancel_exchange();
+    } else {
+        phase_ = Phase::kOver;
+        ready_.notify();
+    }
+}
+
+// The timer is touched only when the deadline moves to an earlier time; one that moved away is noticed when it fires.
+void HttpSession::set_deadline(Deadline deadline) {
+    deadline_ = deadline;
+    if (deadline == kNoDeadline || (armed() && armed_at_ <= deadline)) return;
+    armed_at_ = deadline;
+    server_.loop().timers().arm(*this, deadline);
+}
+
+void HttpSession::on_expired() {
+    if (connection_ == nullptr || deadline_ == kNoDeadline) return;
+    if (server_.loop().clock().steady_now() < deadline_) return set_deadline(deadline_);
+    if (phase_ == Phase::kBody) return refuse(408, "the request body did not come in time");
+    if (phase_ == Phase::kHead && head_begun_) return refuse(408, "the request head did not come in time");
+    connection_->close_after_flush();
+}
+
+}  // namespace crab::net
