@@ -120,7 +120,7 @@ class HttpClientTest(SupportCase):
         def script(peer: Peer) -> None:
             peer.read_head()
             peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-                      b"a\r\nevent: x\nd\r\n9\r\nata: 1\n\n:\r\n10\r\n ping\n\ndata: 2\n\n\n\r\n0\r\n\r\n")
+                      b"a\r\nevent: x\nd\r\n9\r\nata: 1\n\n:\r\n10\r\n ping\n\ndata: 2\n\n\r\n0\r\n\r\n")
 
         with HttpConnection(self.serve(script)) as connection:
             connection.send("GET", "/")
