@@ -105,7 +105,7 @@ bool is_uri_template(std::string_view text) {
             if (!scan.skip('}')) return false;
         } else if (c == '%') {
             if (!is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()) || !is_ascii_hex(scan.peek()) || !scan.skip(scan.peek())) return false;
-        } else if (is_ascii(c) && (c <= ' ' || c == 0x7F || std::string_view("\"'<>\\^`|}").find(c) != std::string_view::npos)) {
+        } else if (is_ascii(c) && (c <= ' ' || c == 0x7F || std::string_view("\"<>\\^`|}").find(c) != std::string_view::npos)) {
             return false;
         }
     }

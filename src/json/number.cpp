@@ -1,7 +1,8 @@
 #include "json/number.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <limits>
 
 namespace crab::json {
 namespace {
@@ -9,8 +10,53 @@ namespace {
 constexpr double kTwo63 = 9'223'372'036'854'775'808.0;
 constexpr double kTwo64 = 18'446'744'073'709'551'616.0;
 
-double as_double(const Number& number) {
-    return std::visit([](auto value) { return static_cast<double>(value); }, number);
+__extension__ using Wide = unsigned __int128;
+
+/// digits * 10^exponent, without the sign.
+struct Decimal {
+    std::uint64_t digits = 0;
+    int exponent = 0;
+};
+
+// A double as the shortest decimal that reads back as it, which is what people wrote.
+Decimal decimal_of(double value) {
+    std::array<char, 32> text;
+    const char* const end = std::to_chars(text.data(), text.data() + text.size(), std::abs(value), std::chars_format::scientific).ptr;
+    Decimal out;
+    const char* at = text.data();
+    for (bool fraction = false; at != end && *at != 'e'; ++at) {
+        if (*at == '.') {
+            fraction = true;
+        } else {
+            out.digits = out.digits * 10 + static_cast<std::uint64_t>(*at - '0');
+            out.exponent -= fraction ? 1 : 0;
+        }
+    }
+    int exponent = 0;
+    const bool negative = at + 1 < end && at[1] == '-';
+    std::from_chars(at + 2, end, exponent);
+    out.exponent += negative ? -exponent : exponent;
+    return out;
+}
+
+Decimal decimal_of(const Number& number) {
+    if (const auto* large = std::get_if<std::uint64_t>(&number)) return {*large, 0};
+    if (const auto* real = std::get_if<double>(&number)) return decimal_of(*real);
+    const auto small = std::get<std::int64_t>(number);
+    return {small < 0 ? 0 - static_cast<std::uint64_t>(small) : static_cast<std::uint64_t>(small), 0};
+}
+
+std::uint64_t multiply(std::uint64_t left, std::uint64_t right, std::uint64_t modulus) {
+    return static_cast<std::uint64_t>(static_cast<Wide>(left) * right % modulus);
+}
+
+std::uint64_t power_of_ten(int exponent, std::uint64_t modulus) {
+    std::uint64_t result = 1 % modulus;
+    for (std::uint64_t base = 10 % modulus; exponent > 0; exponent /= 2) {
+        if (exponent % 2 != 0) result = multiply(result, base, modulus);
+        base = multiply(base, base, modulus);
+    }
+    return result;
 }
 
 // An integer beside a double: the double's whole part fits an integer or decides alone; its fraction breaks a tie.
@@ -53,24 +99,18 @@ std::partial_ordering compare(const Number& left, const Number& right) {
 bool is_whole(double value) { return std::floor(value) == value; }
 
 bool is_multiple(const Number& value, const Number& divisor) {
-    const bool whole = !std::holds_alternative<double>(value) && !std::holds_alternative<double>(divisor);
-    if (whole) {
-        const auto magnitude = [](const Number& n) {
-            const auto* small = std::get_if<std::int64_t>(&n);
-            if (!small) return std::get<std::uint64_t>(n);
-            return *small < 0 ? 0 - static_cast<std::uint64_t>(*small) : static_cast<std::uint64_t>(*small);
-        };
-        return magnitude(value) % magnitude(divisor) == 0;
+    const Decimal dividend = decimal_of(value);
+    const Decimal unit = decimal_of(divisor);
+    if (unit.exponent <= dividend.exponent) {  // digits * 10^shift modulo the unit's digits, without ever building the power
+        return multiply(dividend.digits % unit.digits, power_of_ten(dividend.exponent - unit.exponent, unit.digits), unit.digits) == 0;
     }
-    const double numerator = as_double(value);
-    const double denominator = as_double(divisor);
-    if (std::fmod(numerator, denominator) == 0) return true;
-    const double quotient = numerator / denominator;
-    if (!std::isfinite(quotient)) return is_whole(numerator) && std::fmod(1.0, denominator) == 0;
-    // Both sides carry half a unit of rounding, so a whole quotient may be off by a few units, never by more.
-    const double nearest = std::round(quotient);
-    constexpr double kUnits = 4 * std::numeric_limits<double>::epsilon();
-    return nearest != 0 && std::abs(quotient - nearest) <= std::abs(nearest) * kUnits && std::abs(nearest) < kTwo63 / 4096;
+    constexpr int kMostDigits = 19;  // of the dividend, so that a unit with more zeros is larger than it
+    const int zeros = unit.exponent - dividend.exponent;
+    if (dividend.digits == 0) return true;
+    if (zeros > kMostDigits) return false;
+    Wide scaled = unit.digits;
+    for (int i = 0; i < zeros; ++i) scaled *= 10;
+    return dividend.digits % scaled == 0;
 }
 
 }  // namespace crab::json

@@ -13,8 +13,8 @@ using Number = std::variant<std::int64_t, std::uint64_t, double>;
 std::partial_ordering compare(const Number& left, const Number& right);
 /// Whether the value has no fraction (1.0 has none).
 bool is_whole(double value);
-/// Whether value / divisor is whole; `divisor` is more than 0. Decimal fractions count as people write them: 4.35 is a multiple
-/// of 0.01 although neither is an exact binary fraction.
+/// Whether `value` is a whole multiple of `divisor`, which is more than 0. Exact in decimal, on the numbers as people write
+/// them: 4.35 is a multiple of 0.01 although neither is an exact binary fraction.
 bool is_multiple(const Number& value, const Number& divisor);
 
 }  // namespace crab::json
