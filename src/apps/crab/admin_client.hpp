@@ -1,0 +1,57 @@
+#pragma once
+
+#include "apps/crab/commands.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "json/value.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace crab::app {
+
+/// An answer of the gateway. An HTTP error without a body in JSON has `body` null.
+struct Reply {
+    int status = 0;
+    json::Value body;
+};
+
+/// Talks HTTP to a gateway: to its admin socket, or to a public listener with a token. Blocks. Not thread-safe: a second
+/// thread takes a second client.
+class AdminClient {
+public:
+    /// Takes one server-sent event.
+    using OnEvent = std::function<void(std::string_view type, std::string_view data)>;
+
+    /// Finds the socket (config::client_socket()) or reads the URL; connects only with the first request.
+    /// Errors: kInvalidArgs for a URL that is none.
+    static Result<AdminClient> make(const Target& target);
+    AdminClient(AdminClient&&) noexcept;
+    ~AdminClient();
+
+    /// Any status is an answer. Errors: kUnavailable (nobody there), kTimeout, kInternal (not HTTP, not JSON).
+    Result<Reply> get(const std::string& path, Deadline deadline = kNoDeadline);
+    Result<Reply> post(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);
+    /// Asks for an event stream; `on_event` gets its events. An answer that is no stream comes back as the reply.
+    Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline = kNoDeadline);
+    /// The body of a page that is not JSON, such as /metrics.
+    Result<std::string> get_text(const std::string& path, Deadline deadline = kNoDeadline);
+
+    bool is_remote() const;
+    std::string where() const;  ///< the address, for messages
+
+private:
+    struct State;
+    explicit AdminClient(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+/// A 2xx reply as it is; any other as the error its body tells (`{"error","code"}`, or an RTP response's `error`).
+Result<json::Value> accepted(Result<Reply> reply);
+
+/// Says on standard error what failed and what to do next; returns the exit code.
+int report(const Error& error);
+
+}  // namespace crab::app

@@ -1,0 +1,353 @@
+// The only unit that includes CLI11: it is slow to compile and its types stay here.
+#include "apps/crab/command_line.hpp"
+
+#include "apps/crab/command_tree.hpp"
+#include "apps/crab/durations.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "base/closest_name.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#ifndef CRAB_VERSION
+#define CRAB_VERSION "unknown"
+#endif
+
+namespace crab::app {
+namespace {
+
+/// The whole command line; parse() leaves the chosen command in `chosen`.
+class CommandLine {
+public:
+    CommandLine() {
+        app_.name("crab");
+        app_.set_version_flag("--version", "crab " CRAB_VERSION);
+        app_.require_subcommand(1);
+        app_.footer("Examples:\n  crab gateway run\n  crab devices pair --name phone\n  crab tools list\n"
+                    "  crab call clipboard.read\n\ncrab help exit-codes lists the exit codes.");
+        gateway();
+        tools();
+        call();
+        calls();
+        explain();
+        devices();
+        device();
+        doctor();
+        completion();
+        schema();
+        help();
+    }
+
+    CLI::App& app() { return app_; }
+    std::optional<Command> chosen;
+
+private:
+    /// A command that runs with options of type T, which live as long as this object.
+    template <class T>
+    std::pair<CLI::App*, T*> leaf(CLI::App& parent, const std::string& name, const std::string& description, const std::string& examples) {
+        CLI::App* command = parent.add_subcommand(name, description);
+        auto options = std::make_shared<T>();
+        if (!examples.empty()) command->footer("Examples:\n" + examples);
+        command->callback([this, options] { chosen = *options; });
+        return {command, options.get()};
+    }
+    CLI::App& group(const std::string& name, const std::string& description) {
+        CLI::App* command = app_.add_subcommand(name, description);
+        command->require_subcommand(1);
+        return *command;
+    }
+
+    static void choose_output(CLI::App* command, Output& output, bool names = false) {
+        std::map<std::string, Output> choices{{"text", Output::kText}, {"json", Output::kJson}};
+        if (names) choices["names"] = Output::kNames;
+        command->add_option("-o,--output", output, "Form of the output")->type_name("FORM")->transform(CLI::CheckedTransformer(choices));
+    }
+    static void configuration(CLI::App* command, std::filesystem::path& config) {
+        command->add_option("--config", config, "Configuration file")->type_name("PATH");
+    }
+    static void local(CLI::App* command, Target& target) {
+        command->add_option("--socket", target.socket, "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")->type_name("PATH");
+        configuration(command, target.config);
+    }
+    static void remote(CLI::App* command, Target& target) {
+        local(command, target);
+        command->add_option("--url", target.url, "Call a gateway's public listener instead, such as http://127.0.0.1:42617")->type_name("URL");
+        secret(command, "--token", target.token, "Bearer token for --url (better: CRAB_TOKEN)");
+    }
+    static CLI::Option* secret(CLI::App* command, const std::string& name, Secret<std::string>& out, const std::string& description) {
+        return command->add_option_function<std::string>(name, [&out](const std::string& text) { out = Secret<std::string>(text); }, description)
+            ->type_name("TOKEN")->envname("CRAB_TOKEN");
+    }
+    template <class D>
+    static void duration(CLI::App* command, const std::string& name, std::optional<D>& out, const std::string& description) {
+        const auto take = [&out, name](const std::string& text) {
+            const auto parsed = parse_duration(text);
+            if (!parsed) throw CLI::ValidationError(name, "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
+            out = std::chrono::duration_cast<D>(*parsed);
+        };
+        command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
+    }
+    /// Repeatable, one value each time, so that what follows stays what it is.
+    static void repeated(CLI::App* command, const std::string& name, std::vector<std::string>& out, const std::string& value, const std::string& description) {
+        command->add_option(name, out, description)->type_name(value)->allow_extra_args(false);
+    }
+
+    void gateway() {
+        CLI::App& parent = group("gateway", "Run the gateway, check its configuration");
+        auto [run, run_options] = leaf<GatewayRun>(parent, "run", "Run the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration",
+                                                   "  crab gateway run\n  crab gateway run --config ./gateway.yaml");
+        configuration(run, run_options->config);
+        run->add_flag("--system", run_options->system, "Use the paths of the system service (/etc/crab, /var/lib/crab, /run/crab)");
+        auto [check, check_options] = leaf<GatewayCheck>(parent, "check", "Validate the configuration and report every problem",
+                                                         "  crab gateway check\n  crab gateway check --schema > config.schema.json");
+        configuration(check, check_options->config);
+        check->add_flag("--schema", check_options->schema, "Print the configuration's JSON Schema instead");
+        choose_output(check, check_options->output);
+    }
+
+    void tools() {
+        CLI::App& parent = group("tools", "See which tools can be called");
+        auto [list, list_options] = leaf<ToolsList>(parent, "list", "List the tools", "  crab tools list\n  crab tools list -o json | jq '.tools[].name'");
+        remote(list, list_options->target);
+        choose_output(list, list_options->output, true);
+        auto [show, show_options] = leaf<ToolsShow>(parent, "show", "Show one tool with its arguments", "  crab tools show sms.send");
+        show->add_option("tool", show_options->tool, "Name of the tool")->type_name("TOOL")->required();
+        remote(show, show_options->target);
+        choose_output(show, show_options->output);
+    }
+
+    void call() {
+        auto [command, options] = leaf<CallTool>(app_, "call", "Call a tool and print its result; Ctrl-C cancels the call",
+                                                 "  crab call clipboard.read\n  crab call sms.send '{\"to\":\"+4930123\",\"text\":\"hi\"}'\n"
+                                                 "  crab call sms.send --arg to=+4930123 --arg text=hi\n  crab call report.make @args.json --timeout 2m --stream\n"
+                                                 "  echo '{\"n\":3}' | crab call dice.roll -");
+        command->add_option("tool", options->tool, "Name of the tool")->type_name("TOOL")->required();
+        command->add_option("arguments", options->args, "Arguments: a JSON object, @FILE, or - for standard input")->type_name("JSON");
+        repeated(command, "--arg", options->arg, "KEY=VALUE", "One argument, repeatable; the value is JSON if it reads as JSON, else a string; KEY:=JSON insists on JSON");
+        duration(command, "--timeout", options->timeout, "Longest wait (default: the tool's)");
+        command->add_flag("--stream", options->stream, "Print parts of the result as they come");
+        command->add_option("--idempotency-key", options->idempotency_key, "A repeat with this key does not run the tool again")->type_name("KEY");
+        command->add_option("--call-id", options->call_id, "Id of the call (default: a new one)")->type_name("ID");
+        command->add_option("--tenant", options->tenant, "Tenant the call acts for")->type_name("NAME")->capture_default_str();
+        command->add_option("--agent", options->agent, "Agent in the call's context")->type_name("NAME")->capture_default_str();
+        command->add_option("--session", options->session, "Session in the call's context")->type_name("NAME")->capture_default_str();
+        remote(command, options->target);
+        choose_output(command, options->output);
+    }
+
+    void calls() {
+        CLI::App& parent = group("calls", "See and cancel calls");
+        auto [list, list_options] = leaf<CallsList>(parent, "list", "List running and recent calls", "  crab calls list\n  crab calls list --limit 100");
+        list->add_option("--limit", list_options->limit, "How many recent calls")->type_name("N")->check(CLI::Range(1, 10000))->capture_default_str();
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [show, show_options] = leaf<CallsShow>(parent, "show", "Show the record of one call", "  crab calls show 0192f0c1-…");
+        show->add_option("call", show_options->call_id, "Id of the call")->type_name("CALL_ID")->required();
+        local(show, show_options->target);
+        choose_output(show, show_options->output);
+        auto [cancel, cancel_options] = leaf<CallsCancel>(parent, "cancel", "Cancel a running call", "  crab calls cancel 0192f0c1-…");
+        cancel->add_option("call", cancel_options->call_id, "Id of the call")->type_name("CALL_ID")->required();
+        local(cancel, cancel_options->target);
+    }
+
+    void explain() {
+        auto [command, options] = leaf<Explain>(app_, "explain", "Tell what happened to a call: who, which rule, hooks, attempts, times",
+                                                "  crab explain 0192f0c1-…");
+        command->add_option("call", options->call_id, "Id of the call")->type_name("CALL_ID")->required();
+        local(command, options->target);
+        choose_output(command, options->output);
+    }
+
+    void devices() {
+        CLI::App& parent = group("devices", "Pair devices, list and revoke them");
+        auto [list, list_options] = leaf<DevicesList>(parent, "list", "List the devices and their tokens", "  crab devices list");
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [pair, pair_options] = leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
+                                                      "  crab devices pair --name phone\n  crab devices pair --token --name ci --role caller --expires 30d > token");
+        pair->add_option("--name", pair_options->name, "Name of the device")->type_name("NAME");
+        pair->add_option("--role", pair_options->roles, "Roles, separated by commas: device, caller, operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
+        duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
+        pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
+        local(pair, pair_options->target);
+        choose_output(pair, pair_options->output);
+        auto [revoke, revoke_options] = leaf<DevicesRevoke>(parent, "revoke", "Revoke a device with all its tokens, or one token",
+                                                            "  crab devices revoke phone\n  crab devices revoke --token-id tok_1");
+        CLI::Option* name = revoke->add_option("device", revoke_options->device, "Device")->type_name("DEVICE");
+        revoke->add_option("--token-id", revoke_options->token_id, "One token, by its id")->type_name("ID")->excludes(name);
+        local(revoke, revoke_options->target);
+    }
+
+    void device() {
+        auto [command, options] = leaf<Device>(app_, "device", "Serve commands of this machine as tools of a gateway",
+                                               "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --token-file token --exec 'disk.free=df -h'");
+        DeviceOptions& device = options->options;
+        command->add_option("--gateway", device.gateway, "Address of the gateway")->type_name("URL")->capture_default_str();
+        secret(command, "--token", device.token, "Bearer token (better: --token-file or CRAB_TOKEN)");
+        command->add_option("--token-file", options->token_file, "File that holds the token")->type_name("PATH");
+        command->add_option("--pair", device.pair_code, "Pair with this code first")->type_name("CODE");
+        command->add_option("--name", device.name, "Name for people (default: the host's name)")->type_name("NAME");
+        repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a shell command, repeatable; arguments come as JSON on its standard input");
+        command->add_option("--state", device.state_file, "File that keeps the token after pairing")->type_name("PATH");
+        command->add_option("--session-id", device.session_id, "Session to resume")->type_name("ID");
+        command->add_flag("--once", device.once, "End with the first connection instead of reconnecting");
+    }
+
+    void doctor() {
+        auto [command, options] = leaf<Doctor>(app_, "doctor", "Check configuration, directories, socket, listeners and limits", "  crab doctor\n  crab doctor -o json");
+        local(command, options->target);
+        command->add_flag("--system", options->system, "Check the system service");
+        choose_output(command, options->output);
+    }
+
+    void completion() {
+        auto [command, options] = leaf<Completion>(app_, "completion", "Print a completion script",
+                                                   "  crab completion bash > ~/.local/share/bash-completion/completions/crab\n"
+                                                   "  crab completion zsh > \"${fpath[1]}/_crab\"\n  crab completion fish > ~/.config/fish/completions/crab.fish");
+        command->add_option("shell", options->shell, "bash, zsh or fish")->type_name("SHELL")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    }
+
+    void schema() {
+        CLI::App& parent = group("schema", "Check JSON against a JSON Schema");
+        auto [check, check_options] = leaf<SchemaCheck>(parent, "check", "Check one instance; prints the errors as JSON", "  crab schema check schema.json instance.json");
+        check->add_option("schema", check_options->schema, "The schema")->type_name("PATH")->required();
+        check->add_option("instance", check_options->instance, "The JSON to check, - for standard input")->type_name("PATH")->required();
+        auto [suite, suite_options] = leaf<SchemaSuite>(parent, "suite", "Run a directory of the JSON Schema test suite", "  crab schema suite tests/draft2020-12 --remotes remotes");
+        suite->add_option("directory", suite_options->directory, "Directory with the suite's files")->type_name("DIR")->required();
+        suite->add_option("--remotes", suite_options->remotes, "Directory that http://localhost:1234/ stands for")->type_name("DIR");
+    }
+
+    void help() {
+        auto [command, options] = leaf<Help>(app_, "help", "Show the help of a command, or the exit codes", "  crab help call\n  crab help exit-codes");
+        command->add_option("topic", options->topic, "A command, or exit-codes")->type_name("TOPIC");
+        command->add_flag("--markdown", options->markdown, "Print docs/reference/cli.md")->group("");
+    }
+
+    CLI::App app_{"A gateway for remote tools"};
+};
+
+/// The deepest command that the arguments chose.
+CLI::App& deepest(CLI::App& app) {
+    for (CLI::App* command : app.get_subcommands()) return deepest(*command);
+    return app;
+}
+
+std::string full_name(const CLI::App& app) {
+    return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
+}
+
+std::vector<CLI::App*> visible_commands(CLI::App& app) {
+    return app.get_subcommands([](CLI::App* command) { return !command->get_group().empty(); });
+}
+
+/// What was probably meant by the first word that the parser did not know; empty when nothing is near.
+std::string meant(CLI::App& app, const std::string& word) {
+    std::vector<std::string> known;
+    if (word.starts_with("-")) {
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+        }
+    } else {
+        for (CLI::App* command : visible_commands(app)) known.push_back(command->get_name());
+    }
+    return std::string(closest_name(word.substr(0, word.find('=')), known));
+}
+
+Printed usage_error(CommandLine& line, const CLI::ParseError& error, std::span<const char* const> arguments) {
+    CLI::App& app = deepest(line.app());
+    std::vector<std::string> unknown = app.remaining(false);
+    if (unknown.empty()) unknown = line.app().remaining(true);
+    if (unknown.empty() && !visible_commands(app).empty()) {
+        // A group that got a word it does not know: CLI11 only says that a subcommand is missing.
+        for (const char* argument : arguments) {
+            if (argument[0] != '-' && argument != app.get_name() && full_name(app).find(argument) == std::string::npos) unknown.push_back(argument);
+        }
+    }
+    std::string text;
+    if (!unknown.empty()) {
+        const std::string near = meant(app, unknown[0]);
+        const std::string_view kind = unknown[0].starts_with("-") ? "option" : visible_commands(app).empty() ? "argument" : "command";
+        text = fmt::format("crab: unknown {} {}{}", kind, unknown[0], near.empty() ? "" : fmt::format("; did you mean {}?", near));
+    } else if (!visible_commands(app).empty()) {
+        std::vector<std::string> names;
+        for (CLI::App* command : visible_commands(app)) names.push_back(command->get_name());
+        text = fmt::format("crab: {} needs a command: {}", full_name(app), fmt::join(names, ", "));
+    } else {
+        text = fmt::format("crab: {}", error.what());
+    }
+    return {fmt::format("{}\nTry: {} --help\n", text, full_name(app)), kExitUsage};
+}
+
+ValueKind kind_of(const CLI::Option& option) {
+    const std::string value = option.get_type_name().substr(0, option.get_type_name().find(':'));
+    if (option.get_type_size() == 0) return ValueKind::kNone;
+    if (value == "PATH") return ValueKind::kFile;
+    if (value == "DIR") return ValueKind::kDirectory;
+    if (value == "TOOL") return ValueKind::kTool;
+    if (value == "CALL_ID") return ValueKind::kCall;
+    if (value == "DEVICE") return ValueKind::kDevice;
+    if (value == "FORM" || value == "SHELL") return ValueKind::kChoice;
+    return ValueKind::kText;
+}
+
+OptionNode node_of(const CLI::Option& option) {
+    OptionNode node;
+    if (!option.get_lnames().empty()) node.long_name = option.get_lnames()[0];
+    if (!option.get_snames().empty()) node.short_name = option.get_snames()[0][0];
+    node.kind = kind_of(option);
+    if (node.kind != ValueKind::kNone) node.value = option.get_type_name().substr(0, option.get_type_name().find(':'));
+    node.description = option.get_description();
+    if (node.value == "FORM") node.choices = {"text", "json"};
+    if (node.value == "SHELL") node.choices = {"bash", "zsh", "fish"};
+    return node;
+}
+
+CommandNode node_of(CLI::App& app) {
+    CommandNode node{.name = app.get_name(), .description = app.get_description(), .path = full_name(app), .examples = app.get_footer()};
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_group().empty()) continue;
+        (option->get_positional() ? node.positionals : node.options).push_back(node_of(*option));
+    }
+    for (CLI::App* command : visible_commands(app)) node.commands.push_back(node_of(*command));
+    return node;
+}
+
+}  // namespace
+
+std::variant<Command, Printed> parse_command_line(std::span<const char* const> arguments) {
+    CommandLine line;
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    try {
+        line.app().parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+        return Printed{deepest(line.app()).help(), kExitOk};
+    } catch (const CLI::CallForVersion& version) {
+        return Printed{std::string(version.what()) + "\n", kExitOk};
+    } catch (const CLI::ParseError& error) {
+        return usage_error(line, error, arguments);
+    }
+    return std::move(*line.chosen);
+}
+
+Printed help_of(const std::vector<std::string>& path) {
+    CommandLine line;
+    CLI::App* app = &line.app();
+    for (const std::string& name : path) {
+        const std::vector<CLI::App*> next = app->get_subcommands([&](CLI::App* command) { return command->get_name() == name; });
+        if (next.empty()) {
+            const std::string near = meant(*app, name);
+            return {fmt::format("crab: no help for {}{}\n", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)), kExitUsage};
+        }
+        app = next[0];
+    }
+    return {app->help(), kExitOk};
+}
+
+CommandNode command_tree() {
+    CommandLine line;
+    return node_of(line.app());
+}
+
+}  // namespace crab::app

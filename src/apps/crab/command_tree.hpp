@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace crab::app {
+
+/// What a value of an option or a positional is, for completion.
+enum class ValueKind : std::uint8_t { kNone, kText, kFile, kDirectory, kTool, kCall, kDevice, kChoice };
+
+struct OptionNode {
+    std::string long_name;              ///< without dashes; empty for a positional
+    char short_name = 0;
+    std::string value;                  ///< placeholder such as `PATH`; empty for a flag
+    std::string description;
+    ValueKind kind = ValueKind::kNone;
+    std::vector<std::string> choices;   ///< for kChoice
+};
+
+/// One command with what it takes, as help, completion scripts and docs/reference/cli.md need it.
+struct CommandNode {
+    std::string name;
+    std::string description;
+    std::string path;  ///< with those above it: `crab gateway run`
+    std::string examples;
+    std::vector<OptionNode> options;
+    std::vector<OptionNode> positionals;
+    std::vector<CommandNode> commands;
+};
+
+/// The whole tree, `crab` at its root. Hidden commands and options are left out.
+CommandNode command_tree();
+
+}  // namespace crab::app

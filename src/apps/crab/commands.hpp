@@ -1,0 +1,143 @@
+#pragma once
+
+#include "apps/crab/device_run.hpp"
+#include "base/clock.hpp"
+#include "base/secret.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What each subcommand was asked to do, and the function that does it. command_line.cpp fills the structs; every run() returns
+/// a process exit code (exit_codes.hpp), prints results to standard output and everything else to standard error.
+namespace crab::app {
+
+enum class Output : std::uint8_t { kText, kJson, kNames };
+
+/// Which gateway a command talks to: the admin socket of this machine, or with `url` a gateway's public listener.
+struct Target {
+    std::filesystem::path socket;  ///< --socket; empty: CRAB_SOCKET, the configuration's, the default
+    std::filesystem::path config;  ///< --config; empty: the usual places
+    std::string url;               ///< --url; empty: the admin socket
+    Secret<std::string> token;     ///< --token or CRAB_TOKEN, for `url`
+};
+
+struct GatewayRun {
+    std::filesystem::path config;
+    bool system = false;
+};
+struct GatewayCheck {
+    std::filesystem::path config;
+    bool schema = false;
+    Output output = Output::kText;
+};
+struct ToolsList {
+    Target target;
+    Output output = Output::kText;
+};
+struct ToolsShow {
+    Target target;
+    std::string tool;
+    Output output = Output::kText;
+};
+struct CallTool {
+    Target target;
+    std::string tool;
+    std::string args;               ///< JSON, `@file` or `-`; empty: none
+    std::vector<std::string> arg;   ///< --arg, each `k=v` or `k:=json`
+    std::optional<Milliseconds> timeout;
+    bool stream = false;
+    std::string idempotency_key;
+    std::string call_id;            ///< empty: made here
+    std::string tenant = "default";
+    std::string agent = "cli";
+    std::string session = "cli";
+    Output output = Output::kText;
+};
+struct CallsList {
+    Target target;
+    int limit = 20;
+    Output output = Output::kText;
+};
+struct CallsShow {
+    Target target;
+    std::string call_id;
+    Output output = Output::kText;
+};
+struct CallsCancel {
+    Target target;
+    std::string call_id;
+};
+struct Explain {
+    Target target;
+    std::string call_id;
+    Output output = Output::kText;
+};
+struct DevicesList {
+    Target target;
+    Output output = Output::kText;
+};
+struct DevicesPair {
+    Target target;
+    std::string name;
+    std::vector<std::string> roles;
+    std::optional<std::chrono::seconds> expires;
+    bool token = false;
+    Output output = Output::kText;
+};
+struct DevicesRevoke {
+    Target target;
+    std::string device;    ///< or
+    std::string token_id;
+};
+struct Doctor {
+    Target target;
+    bool system = false;
+    Output output = Output::kText;
+};
+struct Completion {
+    std::string shell;
+};
+struct SchemaCheck {
+    std::filesystem::path schema;
+    std::filesystem::path instance;
+};
+struct SchemaSuite {
+    std::filesystem::path directory;
+    std::filesystem::path remotes;
+};
+struct Help {
+    std::vector<std::string> topic;  ///< names of commands, or `exit-codes`
+    bool markdown = false;
+};
+struct Device {
+    DeviceOptions options;
+    std::filesystem::path token_file;
+    std::vector<std::string> exec;   ///< --exec, each `NAME=COMMAND`
+};
+
+using Command = std::variant<GatewayRun, GatewayCheck, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, Explain,
+                             DevicesList, DevicesPair, DevicesRevoke, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+
+int run(const GatewayRun& options);
+int run(const GatewayCheck& options);
+int run(const ToolsList& options);
+int run(const ToolsShow& options);
+int run(const CallTool& options);
+int run(const CallsList& options);
+int run(const CallsShow& options);
+int run(const CallsCancel& options);
+int run(const Explain& options);
+int run(const DevicesList& options);
+int run(const DevicesPair& options);
+int run(const DevicesRevoke& options);
+int run(const Device& options);
+int run(const Doctor& options);
+int run(const Completion& options);
+int run(const SchemaCheck& options);
+int run(const SchemaSuite& options);
+int run(const Help& options);
+
+}  // namespace crab::app

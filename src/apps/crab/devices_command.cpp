@@ -1,0 +1,89 @@
+#include "apps/crab/admin_client.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/pretty_json.hpp"
+#include "apps/crab/table.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::app {
+namespace {
+
+std::string roles_of(const json::Value& token) {
+    std::string roles;
+    for (const json::Value& role : items_of(token, "roles")) roles += (roles.empty() ? "" : ",") + (role.as_string() ? *role.as_string() : role.dump());
+    return roles.empty() ? text_of(token, "roles") : roles;
+}
+
+std::string tokens_of(const json::Value& device) {
+    std::string words;
+    for (const json::Value& token : items_of(device, "tokens")) {
+        const std::string until = text_of(token, "expires_at");
+        words += fmt::format("{}{} ({}{})", words.empty() ? "" : "; ", text_of(token, "id"), roles_of(token),
+                             flag_of(token, "revoked") ? ", revoked" : until.empty() ? "" : ", until " + until.substr(0, 10));
+    }
+    return words;
+}
+
+}  // namespace
+
+int run(const DevicesList& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    const auto reply = accepted(client->get("/v1/admin/devices"));
+    if (!reply) return report(reply.error());
+    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
+    Table table({"DEVICE", "NAME", "STATE", "TOOLS", "LAST SEEN", "TOKENS"});
+    for (const json::Value& device : items_of(*reply, "devices")) {
+        table.add({text_of(device, "device"), text_of(device, "name"), flag_of(device, "connected") ? "connected" : "away", text_of(device, "tools"),
+                   text_of(device, "last_seen_at"), tokens_of(device)});
+    }
+    if (table.empty()) print_line("No devices yet: crab devices pair --name phone");
+    else print(table.to_text(Terminal::out()));
+    return kExitOk;
+}
+
+int run(const DevicesPair& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    json::Value request = json::Value::object();
+    if (!options.name.empty()) request.set("name", options.name);
+    for (const std::string& role : options.roles) {
+        if (!request.find("roles")) request.set("roles", json::Value::array());
+        request.find("roles")->push_back(role);
+    }
+    if (options.expires) request.set("expires_in_s", std::int64_t{options.expires->count()});
+    if (options.token) request.set("token", true);
+    const auto reply = accepted(client->post("/v1/admin/devices/pair", request));
+    if (!reply) return report(reply.error());
+    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
+    if (options.token) return print_line(printable(text_of(*reply, "token"))), kExitOk;
+    const std::string code = printable(text_of(*reply, "code"));
+    print_line(Terminal::out().paint(Colour::kBold, code));
+    print_line("");
+    print_line(fmt::format("Valid once, until {}. On the device:", printable(text_of(*reply, "expires_at"))));
+    print_line(fmt::format("  crab device --pair {} --gateway ws://HOST:42617", code));
+    print_line("or type the code into the app's pairing screen.");
+    return kExitOk;
+}
+
+int run(const DevicesRevoke& options) {
+    if (options.device.empty() && options.token_id.empty()) {
+        complain("name a device, or a token with --token-id; crab devices list shows both");
+        return kExitUsage;
+    }
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    json::Value request = json::Value::object();
+    options.token_id.empty() ? request.set("device", options.device) : request.set("token_id", options.token_id);
+    const auto reply = accepted(client->post("/v1/admin/devices/revoke", request));
+    if (!reply) return report(reply.error());
+    const std::int64_t revoked = number_of(*reply, "revoked");
+    if (revoked == 0) {
+        complain("nothing to revoke has that name; crab devices list shows what there is");
+        return kExitNotFound;
+    }
+    print_line(fmt::format("revoked {} token{}", revoked, revoked == 1 ? "" : "s"));
+    return kExitOk;
+}
+
+}  // namespace crab::app

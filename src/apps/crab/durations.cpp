@@ -1,0 +1,42 @@
+#include "apps/crab/durations.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+
+std::optional<Milliseconds> parse_duration(std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (error != std::errc{}) return std::nullopt;
+    const std::string_view unit(end, text.data() + text.size());
+    double milliseconds = 0;
+    if (unit == "ms") milliseconds = number;
+    else if (unit.empty() || unit == "s") milliseconds = number * 1e3;
+    else if (unit == "m" || unit == "min") milliseconds = number * 60e3;
+    else if (unit == "h") milliseconds = number * 3600e3;
+    else if (unit == "d") milliseconds = number * 86400e3;
+    else return std::nullopt;
+    if (!(milliseconds >= 1) || milliseconds > 3650 * 86400e3) return std::nullopt;
+    return Milliseconds(static_cast<std::int64_t>(milliseconds));
+}
+
+std::string to_words(std::chrono::microseconds duration) {
+    const std::int64_t us = duration.count();
+    if (us < 1'000) return fmt::format("{} µs", us);
+    if (us < 1'000'000) return fmt::format("{:.1f} ms", static_cast<double>(us) / 1e3);
+    if (us < 60'000'000) return fmt::format("{:.1f} s", static_cast<double>(us) / 1e6);
+    const std::int64_t minutes = us / 60'000'000;
+    if (minutes < 60) return fmt::format("{}m {}s", minutes, us / 1'000'000 % 60);
+    if (minutes < 24 * 60) return fmt::format("{}h {}m", minutes / 60, minutes % 60);
+    return fmt::format("{}d {}h", minutes / 1440, minutes / 60 % 24);
+}
+
+std::string bytes_in_words(std::int64_t bytes) {
+    if (bytes < 1'000) return fmt::format("{} B", bytes);
+    if (bytes < 1'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+    return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+}  // namespace crab::app

@@ -1,0 +1,31 @@
+#include "apps/crab/files.hpp"
+
+#include "base/scope_exit.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+
+Result<std::string> read_input(std::string_view path) {
+    constexpr std::size_t kMax = std::size_t{64} << 20;
+    const std::string name(path);
+    std::FILE* file = path == "-" ? stdin : std::fopen(name.c_str(), "rbe");
+    if (!file) return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kForbidden, fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+    const ScopeExit close([&] {
+        if (file != stdin) std::fclose(file);
+    });
+    std::string content;
+    char bytes[64 * 1024];
+    while (const std::size_t count = std::fread(bytes, 1, sizeof bytes, file)) {
+        content.append(bytes, count);
+        if (content.size() > kMax) return fail(ErrorCode::kOversize, fmt::format("{} has more than 64 MiB", name));
+    }
+    if (std::ferror(file)) return fail(ErrorCode::kForbidden, fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+    return content;
+}
+
+}  // namespace crab::app

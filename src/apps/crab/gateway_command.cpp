@@ -1,0 +1,54 @@
+#include "apps/crab/admin_client.hpp"
+#include "apps/crab/commands.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway_run.hpp"
+#include "apps/crab/pretty_json.hpp"
+#include "apps/crab/terminal.hpp"
+#include "config/load.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+
+// Weak until src/apps/crab has both: a build without them says so instead of failing to link.
+[[gnu::weak]] int run_gateway(const GatewayRunOptions& options);
+
+namespace {
+
+/// Every problem on a line of its own, as compilers write them.
+int report_problems(const Error& error) {
+    if (error.details.empty()) return report(error);
+    std::fputs((printable(error.message, Lines::kKeep) + "\n").c_str(), stderr);
+    return kExitUsage;
+}
+
+}  // namespace
+
+int run(const GatewayRun& options) {
+    const config::Paths paths = config::Paths::find(options.system, ::getuid());
+    Result<config::GatewayConfig> config = config::load_first(options.config, paths);
+    if (!config) return report_problems(config.error());
+    if (&run_gateway == nullptr) return report({.code = ErrorCode::kInternal, .message = "this build has no gateway"});
+    return run_gateway({.config = std::move(*config), .config_file = options.config, .paths = paths});
+}
+
+int run(const GatewayCheck& options) {
+    if (options.schema) return print(config::schema_text()), kExitOk;
+    const Result<config::GatewayConfig> config = config::load_first(options.config, config::Paths::find(false, ::getuid()));
+    if (options.output == Output::kJson) {
+        json::Value answer = json::Value::object({{"valid", config.has_value()}});
+        if (config) answer.set("file", config->source.string());
+        const Result<json::Value> details = json::Value::parse(config || config.error().details.empty() ? "{}" : config.error().details);
+        if (!config) answer.set("errors", details->find("errors") ? *details->find("errors") : json::Value::array());
+        if (!config && config.error().details.empty()) answer.find("errors")->push_back(json::Value::object({{"message", config.error().message}}));
+        print_json(answer);
+        return config ? kExitOk : kExitFailed;
+    }
+    if (!config) return report_problems(config.error()), kExitFailed;
+    print_line(config->source.empty() ? "no configuration file: the defaults count, and they are valid" : config->source.string() + ": valid");
+    return kExitOk;
+}
+
+}  // namespace crab::app

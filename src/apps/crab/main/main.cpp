@@ -1,0 +1,23 @@
+#include "apps/crab/command_line.hpp"
+#include "apps/crab/terminal.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <span>
+
+int main(int argc, char** argv) {
+    using namespace crab::app;
+    std::signal(SIGPIPE, SIG_IGN);
+    const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
+    const std::variant<Command, Printed> parsed = parse_command_line(arguments);
+    if (const auto* printed = std::get_if<Printed>(&parsed)) {
+        std::fputs(printed->text.c_str(), printed->exit_code == 0 ? stdout : stderr);
+        return printed->exit_code;
+    }
+    try {
+        return std::visit([](const auto& command) { return run(command); }, std::get<Command>(parsed));
+    } catch (const std::exception& error) {
+        complain(std::string("internal error: ") + error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace crab::app {
+
+enum class Colour : std::uint8_t { kPlain, kBold, kDim, kRed, kGreen, kYellow };
+
+/// What one output stream can show. Colour only on a terminal, unless NO_COLOR is set (no-color.org) or TERM is `dumb`.
+class Terminal {
+public:
+    explicit Terminal(std::FILE* stream);
+    static const Terminal& out();
+    static const Terminal& err();
+
+    bool interactive() const { return interactive_; }
+    std::size_t width() const { return width_; }  ///< columns; 0 when it is no terminal
+    std::string paint(Colour colour, std::string_view text) const;
+
+private:
+    bool interactive_ = false;
+    bool colour_ = false;
+    std::size_t width_ = 0;
+};
+
+/// Text from elsewhere with its control characters made visible, so that it cannot steer a terminal. Line ends and tabs stay
+/// with `Lines::kKeep` and become spaces otherwise.
+enum class Lines : std::uint8_t { kKeep, kJoin };
+std::string printable(std::string_view text, Lines lines = Lines::kJoin);
+
+/// `crab: <message>` on standard error.
+void complain(std::string_view message);
+void print(std::string_view text);      ///< to standard output
+void print_line(std::string_view text); ///< with a line end
+
+}  // namespace crab::app
