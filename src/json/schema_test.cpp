@@ -1,0 +1,209 @@
+#include "json/schema.hpp"
+
+#include "json/parser.hpp"
+#include "json/value.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::json {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<SchemaViolation> violations(std::string_view schema, std::string_view instance, SchemaOptions options = {}) {
+    Parser parser;
+    const auto compiled = Schema::compile(schema, options);
+    if (!compiled) return {{.message = "schema: " + compiled.error().message}};
+    const auto root = parser.parse(instance);
+    if (!root) return {{.message = "instance: " + root.error().message}};
+    auto found = (*compiled)->validate(root->element());
+    EXPECT_EQ((*compiled)->is_valid(root->element()), found.empty());
+    return found;
+}
+
+std::vector<std::string> messages(std::string_view schema, std::string_view instance, SchemaOptions options = {}) {
+    std::vector<std::string> out;
+    for (const auto& violation : violations(schema, instance, options)) out.push_back(violation.message);
+    return out;
+}
+
+std::string compile_error(std::string_view schema, SchemaOptions options = {}) {
+    const auto compiled = Schema::compile(schema, options);
+    if (compiled) return "no error";
+    return compiled.error().message;
+}
+
+constexpr std::string_view kSearch = R"({
+  "type": "object",
+  "properties": {
+    "limit": {"type": "integer", "maximum": 100},
+    "unit": {"enum": ["celsius", "fahrenheit"]},
+    "name": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"},
+    "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2}
+  },
+  "required": ["room"],
+  "additionalProperties": false
+})";
+
+TEST(SchemaViolations, AreSentencesThatSayWhereWhatAndWhatWouldDo) {
+    EXPECT_THAT(messages(kSearch, R"({"room":1,"limit":500})"), ElementsAre("/room: this property is not allowed; known here: \"limit\", \"unit\", \"name\", \"tags\"",
+                                                                           "/limit: 500 is more than the maximum 100"));
+    EXPECT_THAT(messages(kSearch, R"({"unit":"kelvin"})"), ElementsAre(R"(/unit: must be one of "celsius", "fahrenheit")", "/room: required property is missing"));
+    EXPECT_THAT(messages(R"({"type":["string","null"]})", "[1]"), ElementsAre("(root): must be a string or null, not an array"));
+    EXPECT_THAT(messages(R"({"items":{"type":"integer"}})", R"([1,"x",1.5])"),
+                ElementsAre("/1: must be an integer, not the string \"x\"", "/2: must be an integer, not the number 1.5"));
+    EXPECT_THAT(messages(R"({"minLength":1})", R"("")"), ElementsAre("(root): must not be empty"));
+    EXPECT_THAT(messages(R"({"anyOf":[{"type":"string"},{"properties":{"a":{"const":1}}}]})", R"({"a":2})"),
+                ElementsAre("(root): matches none of the 2 alternatives: (1) must be a string, not an object; (2) /a: must be 1"));
+    EXPECT_THAT(messages(R"({"oneOf":[true,{"type":"string"}]})", R"("x")"), ElementsAre("(root): matches the alternatives 1 and 2 of 2, but must match exactly one"));
+    EXPECT_THAT(messages(R"({"dependentRequired":{"card":["cvc"]}})", R"({"card":1})"), ElementsAre(R"(/cvc: required when "card" is present)"));
+    EXPECT_THAT(messages(R"({"propertyNames":{"maxLength":2}})", R"({"abc":1})"), ElementsAre("/abc: the property name is not allowed: has 3 characters, more than the maximum 2"));
+    EXPECT_THAT(messages(R"({"properties":{"a/b":false}})", R"({"a/b":1})"), ElementsAre("/a~1b: no value is allowed here"));
+    EXPECT_THAT(messages(R"({"format":"ipv4"})", R"("nowhere")", {.assert_formats = true}), ElementsAre("(root): \"nowhere\" is not a valid ipv4"));
+}
+
+TEST(SchemaViolations, CarryPointersAndTheKeyword) {
+    const auto found = violations(R"({"$ref":"#/$defs/a~1b","$defs":{"a/b":{"items":{"maximum":1}}}})", "[0,2]");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].instance_pointer, "/1");
+    EXPECT_EQ(found[0].schema_pointer, "/$defs/a~1b/items/maximum");
+    EXPECT_EQ(found[0].rule, "maximum");
+    EXPECT_EQ(to_json(found), R"([{"pointer":"/1","schema":"/$defs/a~1b/items/maximum","rule":"maximum","message":"/1: 2 is more than the maximum 1"}])");
+}
+
+TEST(SchemaViolations, AreBoundedInNumberAndLength) {
+    std::string many = "[";
+    for (int i = 0; i < 1'000; ++i) many += "1,";
+    many.back() = ']';
+    EXPECT_EQ(violations(R"({"items":false})", many).size(), 16u);
+    std::string choices = R"({"enum":[)";
+    for (int i = 0; i < 1'000; ++i) choices += fmt::format("\"choice-{}\",", i);
+    choices.back() = ']';
+    const auto found = messages(choices + "}", '"' + std::string(100'000, 'x') + '"');
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_LT(found[0].size(), 450u);
+    EXPECT_THAT(found[0], HasSubstr("more"));
+}
+
+TEST(SchemaCompile, NamesThePlaceAndTheReason) {
+    EXPECT_EQ(compile_error(R"({"type":5})"),
+              R"(schema /type: must name types out of "null", "boolean", "object", "array", "number", "integer" and "string")");
+    EXPECT_THAT(compile_error(R"({"properties":{"a":{"minLength":-1}}})"), HasSubstr("schema /properties/a/minLength: must be a whole number"));
+    EXPECT_THAT(compile_error(R"({"properties":{"a":{"$ref":"#/nowhere"}}})"), HasSubstr("schema /properties/a/$ref: the pointer \"/nowhere\" leads nowhere"));
+    EXPECT_THAT(compile_error(R"({"$ref":"https://example.com/x.json"})"), HasSubstr("there is no schema \"https://example.com/x.json\" in memory"));
+    EXPECT_THAT(compile_error(R"({"pattern":"("})"), HasSubstr("schema /pattern: a group is not closed"));
+    EXPECT_THAT(compile_error(R"({"$schema":"https://example.com/dialect"})"), HasSubstr("unknown dialect"));
+    EXPECT_THAT(compile_error(R"({"$defs":{"a":5}})"), HasSubstr("schema /$defs/a: a schema must be an object or a boolean"));
+    EXPECT_THAT(compile_error(R"({"allOf":{}})"), HasSubstr("/allOf: must be an array of schemas"));
+    EXPECT_THAT(compile_error(R"({"required":"a"})"), HasSubstr("/required: must be an array of property names"));
+    EXPECT_THAT(compile_error(R"({"multipleOf":0})"), HasSubstr("/multipleOf: must be more than 0"));
+    EXPECT_THAT(compile_error("5"), HasSubstr("must be an object or a boolean"));
+    EXPECT_THAT(compile_error("{"), HasSubstr("not valid JSON"));
+    EXPECT_THAT(compile_error(R"({"$defs":{"a":{"$id":"x:1"},"b":{"$id":"x:1","type":"null"}}})"), HasSubstr("two schemas have the identifier"));
+}
+
+TEST(SchemaCompile, IsBoundedInBytesAndDepth) {
+    EXPECT_EQ(Schema::compile("{}" + std::string(100, ' '), {.max_bytes = 50}).error().code, ErrorCode::kOversize);
+    std::string deep;
+    for (int i = 0; i < 200; ++i) deep += R"({"not":)";
+    EXPECT_THAT(compile_error(deep + "true" + std::string(200, '}')), HasSubstr("deeper than 128"));
+}
+
+TEST(SchemaCompile, FollowsLongChainsOfReferences) {
+    std::string text = R"({"$ref":"#/$defs/0","$defs":{)";
+    for (int i = 0; i < 300; ++i) text += fmt::format(R"("{}":{{"$ref":"#/$defs/{}"}},)", i, i + 1);
+    text += R"("300":{"type":"string"}}})";
+    EXPECT_TRUE(messages(text, R"("x")").empty());
+    EXPECT_EQ(messages(text, "1").size(), 1u);
+}
+
+TEST(SchemaLimits, EndlessReferencesAreViolationsAndNotCrashes) {
+    EXPECT_THAT(messages(R"({"$ref":"#"})", "1"), ElementsAre(HasSubstr("refers to itself without end")));
+    EXPECT_THAT(messages(R"({"not":{"$ref":"#"}})", "1"), ElementsAre(HasSubstr("refers to itself without end")));
+    EXPECT_THAT(messages(R"({"anyOf":[true,{"$ref":"#"}],"allOf":[{"$ref":"#"},{"$ref":"#"}]})", "1"), ElementsAre(HasSubstr("without end")));
+}
+
+TEST(SchemaLimits, BranchingThatDoublesAtEachLevelEndsInBoundedTime) {
+    std::string text = R"({"$ref":"#/$defs/0","$defs":{)";
+    for (int i = 0; i < 60; ++i) text += fmt::format(R"("{}":{{"allOf":[{{"$ref":"#/$defs/{}"}},{{"$ref":"#/$defs/{}"}}]}},)", i, i + 1, i + 1);
+    text += R"("60":{"type":"integer"}}})";
+    EXPECT_THAT(messages(text, "1"), ElementsAre(HasSubstr("too many steps")));
+}
+
+TEST(SchemaLimits, RepeatedItemsAreFoundInLongArrays) {
+    std::string text = "[";
+    for (int i = 0; i < 50'000; ++i) text += fmt::format(R"({{"id":{}}},)", i);
+    EXPECT_TRUE(messages(R"({"uniqueItems":true})", text + R"({"id":-1}])").empty());
+    EXPECT_EQ(messages(R"({"uniqueItems":true})", text + R"({"id":77.0}])").size(), 1u);
+}
+
+TEST(SchemaLimits, LongEnumsAreSearchedByValue) {
+    std::string schema = R"({"enum":[)";
+    for (int i = 0; i < 5'000; ++i) schema += fmt::format("{},", i);
+    schema += R"({"a":1,"b":2}]})";
+    EXPECT_TRUE(messages(schema, "4999.0").empty());
+    EXPECT_TRUE(messages(schema, R"({"b":2.0,"a":1})").empty());
+    EXPECT_EQ(messages(schema, "5000").size(), 1u);
+}
+
+TEST(SchemaLimits, ObjectsWithHundredsOfPropertiesAreChecked) {
+    std::string schema = R"({"properties":{)", instance = "{", required = "[";
+    for (int i = 0; i < 500; ++i) {
+        schema += fmt::format(R"("property_{}":{{"const":{}}},)", i, i);
+        instance += fmt::format(R"("property_{}":{},)", i, i);
+        required += fmt::format(R"("property_{}",)", i);
+    }
+    schema.back() = '}';
+    required.back() = ']';
+    schema += R"(,"unevaluatedProperties":false,"required":)" + required + "}";
+    instance.back() = '}';
+    EXPECT_TRUE(messages(schema, instance).empty());
+    EXPECT_EQ(messages(schema, R"({"property_499":0})").size(), 16u);
+}
+
+TEST(SchemaPatterns, FollowEcma262AndNotTheEngine) {
+    const auto matches = [](std::string_view pattern, std::string_view text) {
+        return messages(Value::object({{"pattern", pattern}}).dump(), Value(text).dump()).empty();
+    };
+    EXPECT_TRUE(matches("b", "abc"));
+    EXPECT_FALSE(matches("^a$", "a\n"));
+    EXPECT_FALSE(matches("^[a-z]+$", "abc\n"));
+    EXPECT_TRUE(matches(R"(^\s$)", "\xC2\xA0"));
+    EXPECT_TRUE(matches(R"(^\s$)", "\xEF\xBB\xBF"));
+    EXPECT_FALSE(matches(R"(^\S$)", "\xE2\x80\xA8"));
+    EXPECT_FALSE(matches(R"(^\d$)", "٣"));
+    EXPECT_FALSE(matches(R"(^\w$)", "é"));
+    EXPECT_TRUE(matches(R"(^\p{Letter}+\p{Script=Greek}$)", "aΩ"));
+    EXPECT_TRUE(matches(R"(^\cA\x41\u0042\u{1F980}\uD83E\uDD80$)", "\x01" "AB🦀🦀"));
+    EXPECT_TRUE(matches("^.$", "🦀"));
+    EXPECT_FALSE(matches("^.$", "\xE2\x80\xA8"));
+    EXPECT_TRUE(matches(R"(^(?=.*\d)(?!.*x)\w{3,}$)", "ab1"));
+    EXPECT_FALSE(matches(R"(^(?=.*\d)(?!.*x)\w{3,}$)", "abx1"));
+    EXPECT_TRUE(matches(R"(^(?<q>['"]).*\k<q>$)", "'a'"));
+    EXPECT_FALSE(matches(R"(^(['"]).*\1$)", "'a\""));
+    EXPECT_TRUE(matches("^[^]$", "\n"));
+    EXPECT_FALSE(matches("[]", "a"));
+    EXPECT_TRUE(matches("^{[a-z]+}$", "{a}"));
+    EXPECT_TRUE(matches("^a{2,3}b?$", "aab"));
+    EXPECT_FALSE(matches("^a{2,3}b?$", "aaaab"));
+    EXPECT_TRUE(matches("^[a-z]+[0-9]", "abc1x"));
+    EXPECT_TRUE(matches("^[a-z]*a$", "bca"));  // needs more than one way to share the letters out
+    EXPECT_TRUE(matches("^(a|b|)$", ""));
+    EXPECT_TRUE(matches("^[\\w.-]+@[\\w-]+\\.[a-z]{2,}$", "a.b@c-d.org"));
+    EXPECT_TRUE(matches("^a{1500}$", std::string(1'500, 'a')));
+}
+
+TEST(SchemaPatterns, WhatIsNotEcma262IsRefused) {
+    for (const std::string_view pattern : {"(", ")", "[", "a**", "a++", "*", "\\Z", "\\a", "(?i)a", "(?P<n>a)", "\\1", "[b-a]", "\\u12", "\\p{Nonsense}", "a{2,1}", "\\", "\\k<n>"}) {
+        EXPECT_THAT(compile_error(Value::object({{"pattern", pattern}}).dump()), HasSubstr("schema /pattern: ")) << pattern;
+    }
+}
+
+TEST(SchemaPatterns, BacktrackingThatExplodesIsCutOff) {
+    EXPECT_EQ(messages(R"({"pattern":"^(?=(a+)+$)(a+)+$"})", '"' + std::string(5'000, 'a') + "b\"").size(), 1u);
+}
+
+}  // namespace
+}  // namespace crab::json
