@@ -32,8 +32,7 @@ struct ClientResponse {
 };
 
 /// Synchronous HTTP/1.1 for command line and SDK callers, over TCP, Unix sockets and TLS. Keeps its connection between
-/// requests; a request that fails on a kept connection before any byte of an answer is sent again once on a new one only
-/// if nothing of it can have been handled. Not thread-safe.
+/// requests; a GET or HEAD that finds the kept connection closed is sent once more on a new one. Not thread-safe.
 class BlockingClient {
 public:
     struct Options {
@@ -62,6 +61,7 @@ public:
 
 private:
     class Stream;
+    Result<ClientResponse> exchange(const std::string& method, std::string_view bytes, Deadline deadline, const OnBody& on_body, bool& answered);
     Endpoint endpoint_;
     Options options_;
     std::unique_ptr<Stream> stream_;

@@ -261,6 +261,7 @@ void Connection::write_some() {
         switch (transfer.outcome) {
             case Transfer::Outcome::kDone:
                 sent_ += transfer.bytes;
+                written_ += transfer.bytes;
                 if (armed()) progress_ = loop_.now();
                 break;
             case Transfer::Outcome::kWantsRead:

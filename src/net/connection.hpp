@@ -88,6 +88,8 @@ public:
     void mark_dirty() { loop_.mark_dirty(*this); }
     /// Bytes that the kernel has not taken yet.
     std::size_t queued_bytes() const { return out_.size() - sent_; }
+    /// Bytes that the kernel has taken since the connection was made.
+    std::uint64_t bytes_written() const { return written_; }
 
     void pause_reading() { paused_ = true; }
     /// Takes up reading where it stopped, in a later turn.
@@ -142,6 +144,7 @@ private:
     std::string kept_;  // offered and not consumed
     std::string out_;   // [sent_, size) still to be written
     std::size_t sent_ = 0;
+    std::uint64_t written_ = 0;
     SteadyTime progress_{};  // when the kernel last took bytes after it had refused some
     std::string failure_;  // of connect or TLS
     std::unique_ptr<TlsStream> tls_;

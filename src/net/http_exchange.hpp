@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/asio/cancellation_signal.hpp>
+
 namespace crab::net {
 
 /// One request and the answer to it. Lives on its connection's loop; answers exactly once: respond(), or begin_response()
@@ -23,6 +25,9 @@ public:
     bool responded() const { return state_ != State::kOpen; }
     /// The other side closed its connection or its half of it; serve() is being cancelled.
     bool caller_gone() const { return caller_gone_; }
+
+    /// What cancels serve(), for whoever wants this exchange to end although its caller is still there.
+    asio::cancellation_signal& canceller() { return *canceller_; }
 
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
     void respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra = {});
@@ -38,10 +43,16 @@ public:
     /// The hot path: append the body to what this returns, straight into the connection's outgoing queue, then
     /// finish_response(); nothing may be awaited in between.
     std::string& begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
+    std::string& begin_response(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra) {
+        return begin_response(status, content_type, std::span(extra.begin(), extra.size()));
+    }
     void finish_response();
 
     /// A body of unknown length, in chunks (until close for HTTP/1.0): SSE, downloads.
     void start_stream(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
+    void start_stream(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra) {
+        start_stream(status, content_type, std::span(extra.begin(), extra.size()));
+    }
     void write_chunk(std::string_view bytes);
     /// Waits until less than 64 KiB are queued.
     Task<void> drained();
@@ -58,6 +69,7 @@ private:
     void done();
 
     EventLoop& loop_;
+    asio::cancellation_signal* canceller_ = nullptr;
     HttpRequest request_;
     std::string buffer_;  // head and body; all views of request_ point into it
     std::string nowhere_;

@@ -28,7 +28,9 @@ std::string_view code_for(int status) {
 }  // namespace
 
 HttpSession::HttpSession(HttpServer& server, Admission admission)
-    : server_(server), exchange_(server.loop()), admission_(admission) {}
+    : server_(server), exchange_(server.loop()), admission_(admission) {
+    exchange_.canceller_ = &cancel_;
+}
 
 HttpSession::~HttpSession() = default;
 

@@ -217,6 +217,7 @@ bool WebSocketSession::on_slow_reader(Connection&) {
 
 void WebSocketSession::on_closed(Connection&, CloseReason reason) {
     const bool ours = state_ == State::kClosing;
+    written_ = connection_ != nullptr ? connection_->bytes_written() : written_;
     connection_ = nullptr;
     if (ours) {
         finish({.code = close_code_, .reason = close_reason_, .clean = false, .peer_initiated = false});

@@ -75,6 +75,8 @@ public:
 
     /// When bytes last came.
     SteadyTime last_heard() const { return last_heard_; }
+    /// Bytes of this connection that the kernel has taken; holds after the end too.
+    std::uint64_t bytes_written() const { return connection_ != nullptr ? connection_->bytes_written() : written_; }
     std::size_t queued_bytes() const { return connection_ != nullptr ? connection_->queued_bytes() : 0; }
     void pause_reading();
     void resume_reading();
@@ -107,6 +109,7 @@ private:
     Connection* connection_ = nullptr;
     WebSocketOptions options_;
     SteadyTime last_heard_{};
+    std::uint64_t written_ = 0;  // once the connection is gone
     std::string close_reason_;
     std::shared_ptr<void> held_;
     OpenFrame open_frame_{};

@@ -103,7 +103,8 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
-    std::string& out = end.replayed ? exchange.begin_response(200, kJson, {{"Crab-Replayed", "true"}}) : exchange.begin_response(200, kJson);
+    static constexpr net::HttpHeader kReplayed{"Crab-Replayed", "true"};
+    std::string& out = exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
     append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome);
     exchange.finish_response();
 }

@@ -1,0 +1,308 @@
+#include "adapters/clawseed/chat.hpp"
+
+#include "adapters/clawseed/hub.hpp"
+#include "adapters/clawseed/wire.hpp"
+#include "base/waiter.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+constexpr std::string_view kInterrupted = "[interrupted by user]";
+
+std::string error_frame(std::string_view code, std::string_view message) {
+    std::string frame;
+    write_error(frame, code, message);
+    return frame;
+}
+
+/// The code of a failed turn (section 5).
+std::string_view turn_code(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kAuthRequired: return "AUTH_ERROR";
+        case ErrorCode::kUnavailable: return "PROVIDER_ERROR";
+        case ErrorCode::kRateLimited: return "RATE_LIMITED";
+        case ErrorCode::kForbidden: return "FORBIDDEN";
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kOversize:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: return "AGENT_ERROR";
+    }
+    return "AGENT_ERROR";
+}
+
+}  // namespace
+
+/// A question in the queue; refused when its time is over.
+struct Chat::Waiting final : TimerNode {
+    Waiting(Chat& owner, ChatQuestion asked) : chat(owner), question(std::move(asked)) {}
+    void on_expired() override {
+        chat.send(question, error_frame("SESSION_BUSY", "the turn waited too long behind others; ask again"));
+        std::erase_if(chat.waiting_, [this](const auto& waiting) { return waiting.get() == this; });  // ends *this
+    }
+    Chat& chat;
+    ChatQuestion question;
+};
+
+/// The running turn: turns events into frames, and remembers what a connection that returns has missed.
+class Chat::Turn final : public core::TurnEvents, private TimerNode {
+public:
+    Turn(Chat& chat, ChatQuestion asked) : question(std::move(asked)), target(question.asker), returned(chat.loop_.timers()), chat_(chat) {}
+
+    void on_debug_prompt(std::string_view messages, std::int64_t tokens) override {
+        if (question.debug && !std::exchange(debug_sent_, true)) write([&](std::string& out) { write_debug_prompt(out, messages, tokens); });
+    }
+    void on_chunk(std::string_view text) override {
+        full_response += text;
+        write([&](std::string& out) { write_text(out, "chunk", text); });
+    }
+    void on_thinking(std::string_view text) override {
+        write([&](std::string& out) { write_text(out, "thinking", text); });
+    }
+    void on_tool_call(std::string_view id, std::string_view name, std::string_view args) override {
+        write([&](std::string& out) { write_tool_call(out, id, name, args); });
+    }
+    void on_tool_result(std::string_view id, std::string_view name, std::string_view output) override {
+        write([&](std::string& out) { write_tool_result(out, id, name, output); });
+    }
+    template <class F>
+    void write(F&& frame) {
+        if (!target || chat_.current_.get() != this) return;
+        std::string out;
+        frame(out);
+        target->send_frame(std::move(out));
+    }
+
+    /// Its link broke: somebody has to come back by `until`.
+    void wait_for_return(Deadline until) {
+        target = nullptr;
+        gone_until = until;
+        chat_.loop_.timers().arm(*this, until);
+    }
+    void go_on_with(std::shared_ptr<FrameTarget> other) {
+        target = std::move(other);
+        gone_until.reset();
+        disarm();
+        returned.wake();
+    }
+    void on_expired() override { chat_.tasks_.cancel(); }
+
+    ChatQuestion question;
+    std::shared_ptr<FrameTarget> target;
+    std::optional<Deadline> gone_until;
+    Waiter returned;
+    std::string full_response;
+    bool aborted = false;
+
+private:
+    Chat& chat_;
+    bool debug_sent_ = false;
+};
+
+Chat::Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal, core::ChatSession session)
+    : hub_(hub), loop_(loop), runner_(runner), principal_(std::move(principal)), session_(std::move(session)), tasks_(loop.executor()) {}
+
+Chat::~Chat() = default;
+
+/// Runs `function()` on the chat's loop: now if this is it, else soon.
+template <class F>
+void Chat::on_loop(F function) {
+    if (loop_.in_this_thread()) {
+        function();
+    } else {
+        loop_.post([self = shared_from_this(), work = std::move(function)]() mutable { work(); });
+    }
+}
+
+core::ChatSession Chat::session() const {
+    const std::scoped_lock lock(mutex_);
+    return session_;
+}
+
+void Chat::rename(std::string name) {
+    const std::scoped_lock lock(mutex_);
+    session_.name = std::move(name);
+}
+
+std::optional<Chat::RunningTurn> Chat::running_turn() const {
+    const std::scoped_lock lock(mutex_);
+    return running_info_;
+}
+
+void Chat::send(const ChatQuestion& question, std::string frame) { question.asker->send_frame(std::move(frame)); }
+
+void Chat::ask(ChatQuestion question) {
+    on_loop([this, asked = std::move(question)]() mutable {
+        const auto options = hub_.options();
+        if (current_ && waiting_.size() >= options->waiting_turns) {
+            send(asked, error_frame("SESSION_BUSY", "too many turns wait in this chat session; ask again later"));
+            return;
+        }
+        waiting_.push_back(std::make_unique<Waiting>(*this, std::move(asked)));
+        if (current_) {
+            loop_.timers().arm(*waiting_.back(), loop_.clock().steady_now() + options->turn_wait);
+        } else {
+            start_next();
+        }
+    });
+}
+
+void Chat::start_next() {
+    while (!current_ && !waiting_.empty()) {
+        const auto next = std::move(waiting_.front());
+        waiting_.pop_front();
+        current_ = std::make_shared<Turn>(*this, std::move(next->question));
+        {
+            const std::scoped_lock lock(mutex_);
+            running_info_ = RunningTurn{.turn_id = std::string(loop_.ids().uuid_v7().view()), .started_at = loop_.clock().system_now()};
+        }
+        state_ = ChatState::kRunning;
+        tasks_.spawn("chat turn", run_turn(current_));
+    }
+}
+
+void Chat::store(std::string role, std::string content) {
+    core::ChatSession session;
+    const SystemTime now = loop_.clock().system_now();
+    {
+        const std::scoped_lock lock(mutex_);
+        ++session_.message_count;
+        session_.last_activity = now;
+        session = session_;
+    }
+    hub_.services().store_pool.post([&store = hub_.services().chats, session, now, role = std::move(role), content = std::move(content)] {
+        const core::NewChatSession wanted{.id = session.id, .owner = session.owner, .name = session.name, .persona = session.persona, .created_at = session.created_at};
+        if (store.open(wanted)) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = {}});
+    });
+}
+
+Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
+    const auto self = shared_from_this();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    core::TurnRequest request{.principal = principal_, .session_id = id(), .persona = session().persona, .content = turn->question.content,
+                              .regenerate = turn->question.regenerate, .debug = turn->question.debug,
+                              .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection()};
+    bool nothing_to_regenerate = false;
+    if (request.regenerate) {
+        auto read = [&store = hub_.services().chats, session_id = ChatSessionId(id())]() -> std::optional<std::pair<std::string, std::uint64_t>> {
+            const auto messages = store.messages(session_id);
+            if (!messages) return std::nullopt;
+            for (std::size_t i = messages->size(); i > 0; --i) {
+                if ((*messages)[i - 1].role != "user") continue;
+                (void)store.truncate(session_id, i);
+                return std::pair((*messages)[i - 1].content, std::uint64_t{i});
+            }
+            return std::nullopt;
+        };
+        auto last = co_await hub_.services().store_pool.run(std::move(read));
+        nothing_to_regenerate = !last;
+        if (last) {
+            request.content = std::move(last->first);
+            const std::scoped_lock lock(mutex_);
+            session_.message_count = last->second;
+        }
+    } else {
+        store("user", request.content);
+    }
+    bool failed = false;
+    if (nothing_to_regenerate) {
+        turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
+    } else {
+        turn->write([&](std::string& out) { write_agent(out, true, runner_.provider(), runner_.model()); });
+        Result<std::string> answer = fail(ErrorCode::kInternal, "the turn failed");
+        try {
+            answer = co_await runner_.run(std::move(request), *turn);
+        } catch (const std::exception& failure) {
+            answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
+        }
+        const auto cancellation = co_await asio::this_coro::cancellation_state;
+        const bool cancelled = turn->aborted || cancellation.cancelled() != asio::cancellation_type::none;
+        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        if (!cancelled && turn->gone_until) {
+            // Somebody may still come back for the answer.
+            (void)co_await turn->returned.wait(*turn->gone_until);
+        }
+        if (cancelled) {
+            store("assistant", turn->full_response.empty() ? std::string(kInterrupted) : fmt::format("{}\n{}", turn->full_response, kInterrupted));
+            turn->write([&](std::string& out) { write_plain(out, "aborted"); });
+        } else if (answer) {
+            if (turn->full_response.empty()) turn->full_response = *answer;
+            store("assistant", turn->full_response);
+            turn->write([&](std::string& out) { write_plain(out, "chunk_reset"); });
+            turn->write([&](std::string& out) { write_done(out, turn->full_response); });
+        } else {
+            failed = true;
+            turn->write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
+        }
+        turn->write([&](std::string& out) { write_agent(out, false, runner_.provider(), runner_.model()); });
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        running_info_.reset();
+    }
+    state_ = failed ? ChatState::kError : ChatState::kIdle;
+    current_ = nullptr;
+    loop_.post([self] { self->start_next(); });
+}
+
+void Chat::abort(std::function<void(bool)> acknowledge) {
+    on_loop([this, reply = std::move(acknowledge)] {
+        const bool running = current_ && !current_->aborted;
+        reply(running);
+        if (!running) return;
+        current_->aborted = true;
+        tasks_.cancel();
+    });
+}
+
+void Chat::join(std::shared_ptr<FrameTarget> target) {
+    ++members_;
+    on_loop([this, joined = std::move(target)] {
+        targets_.push_back(joined);
+        if (current_ && current_->gone_until) current_->go_on_with(joined);
+    });
+}
+
+void Chat::leave(ConnectionId connection, bool goodbye) {
+    --members_;
+    on_loop([this, connection, goodbye] {
+        std::erase_if(targets_, [&](const auto& target) { return target->connection() == connection; });
+        std::erase_if(waiting_, [&](const auto& waiting) { return goodbye && waiting->question.asker->connection() == connection; });
+        if (!current_ || !current_->target || current_->target->connection() != connection) return;
+        if (goodbye) {
+            current_->target = nullptr;
+            tasks_.cancel();
+        } else if (!targets_.empty()) {
+            current_->go_on_with(targets_.back());
+        } else {
+            current_->wait_for_return(loop_.clock().steady_now() + hub_.options()->grace);
+        }
+    });
+}
+
+void Chat::stop(std::function<void()> done) {
+    on_loop([this, finished = std::move(done)]() mutable {
+        waiting_.clear();
+        tasks_.stop(std::move(finished));
+    });
+}
+
+}  // namespace crab::clawseed

@@ -1,0 +1,102 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/task_group.hpp"
+#include "base/timer_wheel.hpp"
+#include "core/chat_session_store.hpp"
+#include "core/principal.hpp"
+#include "core/turn.hpp"
+#include "net/event_loop.hpp"
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace crab::clawseed {
+
+class Hub;
+
+/// Where a turn's frames go: one connection. Thread-safe handle; sending to a link that is gone does nothing.
+class FrameTarget {
+public:
+    virtual ~FrameTarget() = default;
+    virtual void send_frame(std::string frame) = 0;
+    virtual ConnectionId connection() const = 0;
+};
+
+struct ChatQuestion {
+    std::shared_ptr<FrameTarget> asker;
+    std::string content;
+    bool regenerate = false;
+    bool debug = false;
+    std::string prefer_source;
+};
+
+enum class ChatState : std::uint8_t { kIdle, kRunning, kError };
+
+/// One chat session while anybody is connected to it or a turn runs: its queue of turns, of which one runs at a time.
+/// It lives on the event loop of the connection that opened it; public functions may be called from any loop.
+/// Source: docs/protocols/clawseed.md, section 6.
+class Chat final : public std::enable_shared_from_this<Chat> {
+public:
+    Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal, core::ChatSession session);
+    ~Chat();
+
+    const std::string& id() const { return session_.id.text(); }
+    const core::PrincipalRef& principal() const { return principal_; }
+    core::ChatSession session() const;
+
+    /// Starts a turn or puts it in the queue; refusals (SESSION_BUSY, NO_USER_MESSAGE) go to the asker.
+    void ask(ChatQuestion question);
+    /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before the turn ends.
+    void abort(std::function<void(bool aborted)> acknowledge);
+    /// A connection of this chat session: it gets the frames of a running turn whose own link broke.
+    void join(std::shared_ptr<FrameTarget> target);
+    /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody returns in the grace time.
+    void leave(ConnectionId connection, bool goodbye);
+    void rename(std::string name);
+
+    ChatState state() const { return state_.load(); }
+    std::size_t members() const { return members_.load(); }
+    /// The running turn's id and start, if one runs.
+    struct RunningTurn {
+        std::string turn_id;
+        SystemTime started_at;
+    };
+    std::optional<RunningTurn> running_turn() const;
+    /// Cancels everything and calls `done` when the last turn has ended; on the chat's loop.
+    void stop(std::function<void()> done);
+
+private:
+    class Turn;
+    struct Waiting;
+    template <class F>
+    void on_loop(F function);
+    void start_next();
+    Task<void> run_turn(std::shared_ptr<Turn> turn);
+    void send(const ChatQuestion& question, std::string frame);
+    void store(std::string role, std::string content);
+    void deliver(std::string frame);
+
+    Hub& hub_;
+    net::EventLoop& loop_;
+    core::TurnRunner& runner_;
+    const core::PrincipalRef principal_;
+    mutable std::mutex mutex_;                 ///< guards session_, last_user_, history_, running_info_
+    core::ChatSession session_;
+    std::optional<RunningTurn> running_info_;
+    std::string last_user_;
+    std::atomic<ChatState> state_{ChatState::kIdle};
+    std::atomic<std::size_t> members_{0};
+    std::vector<std::shared_ptr<FrameTarget>> targets_;
+    std::deque<std::unique_ptr<Waiting>> waiting_;
+    std::shared_ptr<Turn> current_;
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::clawseed

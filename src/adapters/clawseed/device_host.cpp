@@ -1,0 +1,127 @@
+#include "adapters/clawseed/device_host.hpp"
+
+#include "base/scope_exit.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+constexpr Milliseconds kAcceptWithin{3'000};
+constexpr Milliseconds kSilenceAfterPing{5'000};
+
+core::Outcome unavailable() { return fail(ErrorCode::kUnavailable, "the device is not connected any more; call again when it is back"); }
+
+}  // namespace
+
+/// Runs `function(DeviceLink*)` on the connection's loop, now if that is this one; the link is null when it has ended.
+template <class F>
+void DeviceHost::on_link_loop(F function) {
+    if (loop_.in_this_thread()) {
+        function(link_);
+    } else {
+        loop_.post([self = shared_from_this(), work = std::move(function)]() mutable { work(self->link_); });
+    }
+}
+
+void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
+    std::optional<Milliseconds> left;
+    if (speaks(Extension::kDeadline)) left = std::chrono::floor<Milliseconds>(call.deadline() - now);
+    const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
+        std::uint64_t starts_at = 0;
+        if (link == nullptr || !link->send_request(frame, starts_at)) {
+            replies_->resolve(tag, unavailable());
+            return;
+        }
+        replies_->sent(tag, connection_, starts_at);
+    };
+    if (loop_.in_this_thread()) {
+        std::string frame = loop_.take_buffer();
+        write_tool_call_request(frame, id, call.tool().spec.name, call.args(), left);
+        deliver(link_, frame);
+        frame.clear();
+        loop_.give_buffer(std::move(frame));
+        return;
+    }
+    std::string frame;
+    frame.reserve(128 + call.tool().spec.name.size() + call.args().size());
+    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), left);
+    on_link_loop([deliver, moved = std::move(frame)](DeviceLink* link) { deliver(link, moved); });
+}
+
+void DeviceHost::send_cancel(std::string_view id, std::string_view reason) {
+    if (!speaks(Extension::kCancel)) return;
+    std::string frame;
+    write_tool_call_cancel(frame, id, reason);
+    on_link_loop([moved = std::move(frame)](DeviceLink* link) {
+        if (link != nullptr) link->send(moved);
+    });
+}
+
+Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& sink) {
+    net::EventLoop& home = *net::EventLoop::current();
+    if (calls_out_.fetch_add(1, std::memory_order_relaxed) >= options_.max_calls) {
+        calls_out_.fetch_sub(1, std::memory_order_relaxed);
+        co_return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} calls are out to this device already; wait for some of them", options_.max_calls),
+                             .details = {}, .retryable = true, .retry_after = Milliseconds(100)});
+    }
+    const ScopeExit count_down([this] { calls_out_.fetch_sub(1, std::memory_order_relaxed); });
+    PendingReply reply(home, sink);
+    const std::uint64_t tag = replies_->add(reply);
+    const ScopeExit forget([&] { replies_->remove(tag); });
+    const UuidText id = home.ids().uuid_v7(tag);
+    const SteadyTime sent_at = home.clock().steady_now();
+    send_request(tag, id.view(), call, sent_at);
+
+    // 3 s for an acceptance where the device promised one, then a ping, then 5 s of silence end the link.
+    std::optional<SteadyTime> look_at;
+    bool pinged = false;
+    if (speaks(Extension::kAccepted)) look_at = sent_at + kAcceptWithin;
+    std::optional<SteadyTime> broken_at;
+    for (;;) {
+        Deadline until = call.deadline();
+        if (broken_at) until = std::min(until, *broken_at + options_.grace);
+        if (look_at) until = std::min(until, *look_at);
+        const WaitEnd end = co_await reply.waiter.wait(until);
+        PendingReplies::News news = replies_->take_news(reply);
+        if (news.answer) co_return std::move(*news.answer);
+        broken_at = news.broken_at;
+        if (end == WaitEnd::kCancelled) {
+            send_cancel(id.view(), "cancelled");
+            co_return fail(ErrorCode::kCancelled, "the call was cancelled while the device worked on it");
+        }
+        if (end == WaitEnd::kWoken) {
+            look_at.reset();  // the link is gone; nothing to look after
+            continue;
+        }
+        const SteadyTime now = home.clock().steady_now();
+        if (now >= call.deadline()) {
+            send_cancel(id.view(), "timeout");
+            if (broken_at) co_return fail(ErrorCode::kOutcomeUnknown, "the device's connection broke and it did not answer before the deadline; the call may have taken effect");
+            co_return fail(ErrorCode::kTimeout, "the device did not answer before the deadline");
+        }
+        if (broken_at && now >= *broken_at + options_.grace) {
+            co_return fail(ErrorCode::kOutcomeUnknown, "the device's connection broke while the call ran and it did not come back in time; the call may have taken effect");
+        }
+        if (look_at && now >= *look_at) {
+            if (news.accepted) {
+                look_at.reset();
+            } else if (!pinged) {
+                pinged = true;
+                look_at = now + kSilenceAfterPing;
+                on_link_loop([](DeviceLink* link) {
+                    if (link != nullptr) link->check_alive();
+                });
+            } else {
+                look_at.reset();
+                on_link_loop([since = now - kSilenceAfterPing](DeviceLink* link) {
+                    if (link != nullptr && link->last_heard() <= since) link->drop_dead_link();
+                });
+            }
+        }
+    }
+}
+
+}  // namespace crab::clawseed

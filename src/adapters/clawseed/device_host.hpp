@@ -1,0 +1,63 @@
+#pragma once
+
+#include "adapters/clawseed/pending_replies.hpp"
+#include "adapters/clawseed/wire.hpp"
+#include "core/tool_host.hpp"
+#include "net/event_loop.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace crab::clawseed {
+
+/// The sending end of a device's connection, as its calls need it. Used on the connection's own loop only.
+class DeviceLink {
+public:
+    virtual ~DeviceLink() = default;
+    /// Writes a request that is complete; tells `starts_at`. False when the link is gone.
+    virtual bool send_request(std::string_view frame, std::uint64_t& starts_at) = 0;
+    virtual void send(std::string_view frame) = 0;
+    /// The device has accepted nothing for too long: a ping, and later the end of the link if it stays silent.
+    virtual void check_alive() = 0;
+    virtual SteadyTime last_heard() const = 0;
+    virtual void drop_dead_link() = 0;
+};
+
+/// Runs the tools of one connection. Calls come from any event loop; the link is on its own. Outlives its connection while
+/// calls refer to it: then they are answered kUnavailable.
+class DeviceHost final : public core::ToolHost, public std::enable_shared_from_this<DeviceHost> {
+public:
+    struct Options {
+        std::size_t max_calls = 64;
+        Milliseconds grace{15'000};
+    };
+    DeviceHost(net::EventLoop& loop, ConnectionId connection, std::shared_ptr<PendingReplies> replies, Options options)
+        : loop_(loop), connection_(connection), replies_(std::move(replies)), options_(options) {}
+
+    Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
+
+    /// Called on the connection's loop: from here on calls go out, and stop() when it has ended.
+    void start(DeviceLink& link) { link_ = &link; }
+    void stop() { link_ = nullptr; }
+    void set_extensions(Extensions extensions) { extensions_ = extensions.bits(); }
+    std::size_t calls_out() const { return calls_out_.load(std::memory_order_relaxed); }
+
+private:
+    bool speaks(Extension extension) const { return (extensions_.load(std::memory_order_relaxed) >> static_cast<unsigned>(extension) & 1u) != 0; }
+    void send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now);
+    void send_cancel(std::string_view id, std::string_view reason);
+    template <class F>
+    void on_link_loop(F function);
+
+    net::EventLoop& loop_;
+    const ConnectionId connection_;
+    const std::shared_ptr<PendingReplies> replies_;
+    const Options options_;
+    DeviceLink* link_ = nullptr;                  ///< on loop_ only
+    std::atomic<std::uint8_t> extensions_{0};
+    std::atomic<std::size_t> calls_out_{0};
+};
+
+}  // namespace crab::clawseed

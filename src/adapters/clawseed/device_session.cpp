@@ -1,0 +1,267 @@
+#include "adapters/clawseed/device_session.hpp"
+
+#include "base/log.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+constexpr std::size_t kMaxReplyId = 128;
+constexpr std::size_t kMaxDeviceName = 128;
+constexpr std::uint16_t kNormalClose = 1000;
+constexpr std::uint16_t kCredentialGone = 4401;
+
+std::string in_quotes(std::string_view text) {
+    std::string out;
+    json::append_quoted_lossy(out, text);
+    return out;
+}
+
+}  // namespace
+
+DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection, core::PrincipalRef principal,
+                             Hub::ChatOpening chat, std::optional<SystemTime> expires_at)
+    : hub_(hub), loop_(loop), parser_(parser), connection_(connection), principal_(std::move(principal)), chat_(std::move(chat.chat)),
+      replies_(std::move(chat.replies)), opened_(std::move(chat.session)), resumed_(chat.resumed), expires_at_(expires_at), options_(hub.options()) {}
+
+DeviceSession::~DeviceSession() = default;
+
+template <class F>
+void DeviceSession::write(F&& frame) {
+    if (socket_ == nullptr) return;
+    frame(socket_->begin_text());
+    socket_->end_text();
+}
+
+void DeviceSession::on_open(net::WebSocketSession& socket) {
+    socket_ = &socket;
+    host_ = std::make_shared<DeviceHost>(loop_, connection_, replies_, DeviceHost::Options{.max_calls = options_->calls_per_connection, .grace = options_->grace});
+    host_->start(*this);
+    hub_.add(shared_from_this(), {.connection = connection_, .slug = principal_->device, .display_name = {}, .principal = principal_->id,
+                                  .credential_id = principal_->credential_id, .chat_session = opened_.id.text(), .tools = 0, .since = loop_.clock().system_now()});
+    write([&](std::string& out) {
+        write_session_start(out, {.session_id = opened_.id.text(), .resumed = resumed_, .message_count = opened_.message_count,
+                                  .name = opened_.name, .persona = opened_.persona});
+    });
+    chat_->join(shared_from_this());
+    if (expires_at_) {
+        const auto left = *expires_at_ - loop_.clock().system_now();
+        loop_.timers().arm(*this, loop_.clock().steady_now() + std::chrono::ceil<Milliseconds>(left));
+    }
+    log::debug("device connected", {{"principal", principal_->id}, {"session_id", opened_.id}, {"peer", socket.peer().text()}});
+}
+
+void DeviceSession::on_expired() {
+    if (socket_ != nullptr) socket_->close(kCredentialGone, "credential expired");
+}
+
+void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInfo& info) {
+    disarm();
+    socket_ = nullptr;
+    host_->stop();
+    const bool goodbye = info.peer_initiated && info.code == kNormalClose;
+    hub_.leave(connection_, *principal_);
+    replies_->connection_ended(connection_, socket.bytes_written(), goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken, loop_.clock().steady_now());
+    chat_->leave(connection_, goodbye);
+    hub_.remove(connection_);
+    if (!slug_.empty()) hub_.release_slug(slug_);
+    hub_.settle_chat(chat_, principal_->id);
+    log::debug("device gone", {{"principal", principal_->id}, {"session_id", opened_.id}, {"code", info.code}, {"reason", info.reason}});
+}
+
+void DeviceSession::send_frame(std::string frame) {
+    if (loop_.in_this_thread()) {
+        send(frame);
+    } else {
+        loop_.post([self = shared_from_this(), moved = std::move(frame)] { self->send(moved); });
+    }
+}
+
+void DeviceSession::close_from_anywhere(std::uint16_t code, std::string reason) {
+    loop_.post([self = shared_from_this(), code, why = std::move(reason)] {
+        if (self->socket_ != nullptr) self->socket_->close(code, why);
+    });
+}
+
+void DeviceSession::send(std::string_view frame) {
+    if (socket_ != nullptr) socket_->send_text(frame);
+}
+
+bool DeviceSession::send_request(std::string_view frame, std::uint64_t& starts_at) {
+    if (socket_ == nullptr || !socket_->is_open()) return false;
+    starts_at = socket_->bytes_written() + socket_->queued_bytes();
+    socket_->send_text(frame);
+    return true;
+}
+
+void DeviceSession::check_alive() {
+    if (socket_ != nullptr) socket_->ping();
+}
+
+SteadyTime DeviceSession::last_heard() const { return socket_ != nullptr ? socket_->last_heard() : SteadyTime{}; }
+
+void DeviceSession::drop_dead_link() {
+    if (socket_ != nullptr) socket_->abort();
+}
+
+void DeviceSession::error(std::string_view code, std::string_view message) {
+    write([&](std::string& out) { write_error(out, code, message); });
+}
+
+bool DeviceSession::require(core::Role role, std::string_view what) {
+    if (principal_->may(role)) return true;
+    error("FORBIDDEN", fmt::format("your token does not let you {}; ask for one with the role {}", what, core::name_of(role)));
+    return false;
+}
+
+void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
+    const bool first = !std::exchange(seen_text_, true);
+    const auto root = parser_.parse(std::string_view(text.data(), text.size()));
+    if (!root) return error("INVALID_JSON", "the frame is not JSON, or nested too deep; send one JSON object per message");
+    const Element frame = root->element();
+    const auto type = json::get_string(frame, "type");
+    if (!type) return error("UNKNOWN_MESSAGE_TYPE", "a frame is a JSON object with a string `type`");
+    if (*type == "tool_result") return on_reply(frame, false);
+    if (*type == "tool_error") return on_reply(frame, true);
+    if (*type == "connect") return on_connect(frame, first);
+    if (*type == "register_tools") return on_register(frame);
+    if (*type == "message") return on_question(frame, false);
+    if (*type == "regenerate") return on_question(frame, true);
+    if (*type == "abort") return on_abort();
+    if (*type == "get_registered_tools") return on_get_registered();
+    if (*type == "unregister_tools") return on_unregister(frame);
+    if (*type == "tool_call_accepted" || *type == "tool_call_progress") {
+        const auto tag = uuid_tag(json::get_string(frame, "id").value_or(""));
+        if (!tag) return;
+        if (*type == "tool_call_accepted") {
+            replies_->accept(*tag);
+        } else {
+            replies_->progress(*tag, parse_progress(frame), loop_.now());
+        }
+        return;
+    }
+    error("UNKNOWN_MESSAGE_TYPE", fmt::format("`{}` is no frame of this protocol", type->substr(0, 64)));
+}
+
+void DeviceSession::on_connect(Element frame, bool first) {
+    if (!first) return error("UNKNOWN_MESSAGE_TYPE", "`connect` is the first frame or none");
+    if (const auto name = json::get_string(frame, "device_name")) device_name_ = name->substr(0, kMaxDeviceName);
+    extensions_ = parse_capabilities(frame);
+    host_->set_extensions(extensions_);
+    if (const auto version = json::get_int64(frame, "v"); version && *version != kVersion) {
+        log::info("client speaks another version", {{"principal", principal_->id}, {"v", *version}});
+    }
+    hub_.update(connection_, tools_, principal_->device, device_name_);
+    write([&](std::string& out) { write_connected(out, lists_capabilities(frame), options_->max_message_bytes, options_->grace); });
+}
+
+std::string DeviceSession::own_slug() {
+    if (slug_.empty()) slug_ = hub_.take_slug(*principal_, device_name_);
+    return slug_;
+}
+
+void DeviceSession::on_register(Element frame) {
+    if (!require(core::Role::kDevice, "register tools")) return;
+    const auto list = json::get_array(frame, "tools");
+    const bool replace = list.has_value() && json::get_bool(frame, "replace").value_or(false);
+    const auto rules = hub_.services().rules.get();
+    const auto options = hub_.options();
+    std::vector<std::string> held;
+    if (!replace) {
+        for (const auto& tool : hub_.services().registry.owned_by(connection_)) held.push_back(tool->spec.name);
+    }
+    const RegistrationContext context{.registry = hub_.services().registry, .policy = *rules->policy, .principal = *principal_, .limits = options->registration,
+                                      .overrides = options->overrides,
+                                      .already_held = [&](std::string_view name) { return std::ranges::binary_search(held, name, std::less<>()); }, .held = held.size()};
+    Registration registration;
+    if (list) registration = read_registration(*list, context);
+    const std::size_t count = registration.count;
+    const std::vector<Rejected> rejected = std::move(registration.rejected);
+    register_tools(std::move(registration), replace);
+    for (const Rejected& element : rejected) {
+        hub_.record("tool.registration.refused", fmt::format(R"("principal":{},"tool":{},"code":"{}","reason":{})", in_quotes(principal_->id), in_quotes(element.name),
+                                                             token_of(element.code), in_quotes(element.message)));
+    }
+    write([&](std::string& out) {
+        write_tools_registered(out, count, tools_, extensions_.has(Extension::kRejected) ? std::span<const Rejected>(rejected) : std::span<const Rejected>());
+    });
+}
+
+void DeviceSession::register_tools(Registration registration, bool replace) {
+    std::vector<core::ToolRef> tools;
+    const std::string slug = own_slug();
+    for (auto& tool : registration.taken) {
+        tool->source = {.kind = core::SourceKind::kDevice, .name = slug, .owner = principal_->id, .connection = connection_};
+        tool->tenant = principal_->tenant;
+        tool->host = host_;
+        tools.push_back(std::move(tool));
+    }
+    core::Registry& registry = hub_.services().registry;
+    if (replace) {
+        registry.replace(connection_, tools);
+    } else if (!tools.empty()) {
+        registry.change(connection_, tools, {});
+    }
+    tools_ = registry.owned_by(connection_).size();
+    hub_.update(connection_, tools_, slug, device_name_);
+}
+
+void DeviceSession::on_unregister(Element frame) {
+    if (!require(core::Role::kDevice, "unregister tools")) return;
+    std::vector<std::string> names;
+    std::size_t count = 0;
+    if (const auto list = json::get_array(frame, "names")) {
+        for (const Element item : *list) {
+            ++count;
+            std::string_view name;
+            if (item.get(name) == simdjson::SUCCESS) names.emplace_back(name);
+        }
+    }
+    core::Registry& registry = hub_.services().registry;
+    registry.change(connection_, {}, names);
+    tools_ = registry.owned_by(connection_).size();
+    hub_.update(connection_, tools_, slug_, device_name_);
+    write([&](std::string& out) { write_tools_registered(out, count, tools_, {}); });
+}
+
+void DeviceSession::on_get_registered() {
+    const auto tools = hub_.services().registry.owned_by(connection_);
+    write([&](std::string& out) { write_registered_tools(out, tools); });
+}
+
+void DeviceSession::on_reply(Element frame, bool is_error) {
+    if (!require(core::Role::kDevice, "answer calls")) return;
+    const auto id = json::get_string(frame, "id");
+    if (!id || id->empty() || id->size() > kMaxReplyId) return;
+    // The acknowledgement precedes whatever the answer sets off.
+    write([&](std::string& out) { write_result_acknowledged(out, *id); });
+    const auto tag = uuid_tag(*id);
+    if (tag) replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(frame));
+}
+
+void DeviceSession::on_question(Element frame, bool regenerate) {
+    if (!require(core::Role::kCaller, "chat")) return;
+    ChatQuestion question{.asker = shared_from_this(), .content = {}, .regenerate = regenerate, .debug = json::get_bool(frame, "debug").value_or(false),
+                          .prefer_source = slug_};
+    if (!regenerate) {
+        const auto content = json::get_string(frame, "content");
+        if (!content || content->empty()) return error("EMPTY_CONTENT", "a message needs a string `content` that is not empty");
+        question.content = *content;
+    }
+    chat_->ask(std::move(question));
+}
+
+void DeviceSession::on_abort() {
+    if (!require(core::Role::kCaller, "abort a turn")) return;
+    chat_->abort([self = shared_from_this()](bool aborted) {
+        std::string frame;
+        write_abort_ack(frame, aborted);
+        self->send_frame(std::move(frame));
+    });
+}
+
+}  // namespace crab::clawseed

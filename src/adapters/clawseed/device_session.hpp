@@ -1,0 +1,79 @@
+#pragma once
+
+#include "adapters/clawseed/chat.hpp"
+#include "adapters/clawseed/device_host.hpp"
+#include "adapters/clawseed/hub.hpp"
+#include "json/parser.hpp"
+#include "net/websocket_session.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace crab::clawseed {
+
+/// One connection of a device or chat client: takes its frames, registers its tools, carries its calls and its chat.
+/// Lives on the event loop of its connection. Source: docs/protocols/clawseed.md, sections 2 to 7.
+class DeviceSession final : public net::WebSocketHandler, public FrameTarget, public DeviceLink, private TimerNode,
+                            public std::enable_shared_from_this<DeviceSession> {
+public:
+    /// `parser` is the loop's, shared by its sessions.
+    DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection, core::PrincipalRef principal, Hub::ChatOpening chat,
+                  std::optional<SystemTime> expires_at);
+    ~DeviceSession() override;
+
+    void on_open(net::WebSocketSession& socket) override;
+    void on_text(net::WebSocketSession& socket, std::span<char> text) override;
+    void on_closed(net::WebSocketSession& socket, const net::CloseInfo& info) override;
+
+    // FrameTarget: from any loop.
+    void send_frame(std::string frame) override;
+    ConnectionId connection() const override { return connection_; }
+    void close_from_anywhere(std::uint16_t code, std::string reason);
+
+    // DeviceLink: on the loop.
+    bool send_request(std::string_view frame, std::uint64_t& starts_at) override;
+    void send(std::string_view frame) override;
+    void check_alive() override;
+    SteadyTime last_heard() const override;
+    void drop_dead_link() override;
+
+private:
+    using Element = json::Element;
+    void on_connect(Element frame, bool first);
+    void on_register(Element frame);
+    void on_unregister(Element frame);
+    void on_get_registered();
+    void on_reply(Element frame, bool is_error);
+    void on_question(Element frame, bool regenerate);
+    void on_abort();
+    bool require(core::Role role, std::string_view what);
+    void error(std::string_view code, std::string_view message);
+    template <class F>
+    void write(F&& frame);
+    void register_tools(Registration registration, bool replace);
+    std::string own_slug();
+    std::size_t tool_count() const { return tools_; }
+    void on_expired() override;
+
+    Hub& hub_;
+    net::EventLoop& loop_;
+    json::Parser& parser_;
+    const ConnectionId connection_;
+    const core::PrincipalRef principal_;
+    const std::shared_ptr<Chat> chat_;
+    const std::shared_ptr<PendingReplies> replies_;
+    const core::ChatSession opened_;
+    const bool resumed_;
+    const std::optional<SystemTime> expires_at_;
+    const std::shared_ptr<const Options> options_;
+    std::shared_ptr<DeviceHost> host_;
+    net::WebSocketSession* socket_ = nullptr;
+    std::string device_name_;
+    std::string slug_;
+    std::size_t tools_ = 0;
+    Extensions extensions_;
+    bool seen_text_ = false;
+};
+
+}  // namespace crab::clawseed

@@ -1,0 +1,195 @@
+#include "adapters/clawseed/hub.hpp"
+
+#include "adapters/clawseed/chat.hpp"
+#include "adapters/clawseed/device_session.hpp"
+#include "base/log.hpp"
+#include "trust/slug.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+std::string link_key(const core::Principal& principal, std::string_view session_id) { return fmt::format("{}\n{}", principal.id, session_id); }
+
+/// Connections with one identity are one device (protocol page, first paragraph).
+std::string identity_of(const core::Principal& principal, std::string_view device_name) {
+    if (!principal.device.empty()) return fmt::format("record\n{}", principal.device);
+    return fmt::format("{}\n{}", principal.id, device_name);
+}
+
+}  // namespace
+
+Hub::~Hub() = default;
+
+Result<ConnectionId> Hub::enter(const core::Principal& principal) {
+    const std::scoped_lock lock(mutex_);
+    std::size_t& count = per_principal_[principal.id];
+    const std::size_t most = options_.get()->max_connections_per_principal;
+    if (count >= most) {
+        return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} has {} connections already; close one first", principal.id, most), .details = {},
+                          .retryable = true, .retry_after = Milliseconds(5000)});
+    }
+    ++count;
+    return ConnectionId{next_connection_++};
+}
+
+void Hub::leave(ConnectionId connection, const core::Principal& principal) {
+    services_.registry.remove_owner(connection);
+    const std::scoped_lock lock(mutex_);
+    const auto it = per_principal_.find(principal.id);
+    if (it != per_principal_.end() && --it->second == 0) per_principal_.erase(it);
+}
+
+Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std::string_view session_id, std::string_view name, std::string_view persona) {
+    const auto mismatch = [] { return fail(ErrorCode::kForbidden, "this chat session belongs to somebody else; use another session_id"); };
+    net::EventLoop& loop = *net::EventLoop::current();
+    core::ChatSession session{.id = ChatSessionId(std::string(session_id)), .owner = principal->id, .name = std::string(name), .persona = {},
+                              .created_at = services_.clock.system_now(), .last_activity = services_.clock.system_now(), .message_count = 0};
+    const auto current = options_.get();
+    if (std::ranges::find(current->personas, persona) != current->personas.end()) session.persona = persona;
+    if (session.id.empty()) {
+        session.id = ChatSessionId(std::string(loop.ids().uuid_v7().view()));
+    } else if (!find_live(session_id)) {
+        // One indexed read of a local file; an upgrade is decided at once, and only clients that name a session pay for it.
+        auto stored = services_.chats.find(session.id);
+        if (!stored) return fail(std::move(stored.error()));
+        if (*stored) {
+            if ((*stored)->owner != principal->id) return mismatch();
+            const bool unnamed = (*stored)->name.empty();
+            session = std::move(**stored);
+            if (unnamed && !name.empty()) {
+                session.name = name;
+                services_.store_pool.post([&store = services_.chats, id = session.id, given = session.name] { (void)store.rename(id, given); });
+            }
+        }
+    }
+    const std::scoped_lock lock(mutex_);
+    ChatOpening opening;
+    auto& chat = chats_[session.id.text()];
+    if (chat && chat->principal()->id != principal->id) return mismatch();
+    if (!chat) chat = std::make_shared<Chat>(*this, loop, *runner_of(loop), principal, session);
+    opening.chat = chat;
+    opening.session = chat->session();
+    opening.resumed = opening.session.message_count > 0;
+    auto& link = links_[link_key(*principal, session.id.text())];
+    opening.replies = link.lock();
+    if (!opening.replies) link = opening.replies = std::make_shared<PendingReplies>();
+    return opening;
+}
+
+bool Hub::find_live(std::string_view session_id) const {
+    const std::scoped_lock lock(mutex_);
+    return chats_.contains(session_id);
+}
+
+std::shared_ptr<Chat> Hub::find_chat(const core::Principal& principal, std::string_view session_id) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = chats_.find(session_id);
+    return it != chats_.end() && it->second->principal()->id == principal.id ? it->second : nullptr;
+}
+
+std::vector<std::shared_ptr<Chat>> Hub::chats_of(const core::Principal& principal) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::shared_ptr<Chat>> found;
+    for (const auto& [id, chat] : chats_) {
+        if (chat->principal()->id == principal.id) found.push_back(chat);
+    }
+    return found;
+}
+
+void Hub::settle_chat(const std::shared_ptr<Chat>& chat, std::string_view principal_id) {
+    const std::scoped_lock lock(mutex_);
+    if (chat->members() > 0 || chat->state() == ChatState::kRunning) return;
+    chats_.erase(chat->id());
+    const auto link = links_.find(fmt::format("{}\n{}", principal_id, chat->id()));
+    if (link != links_.end() && link->second.expired()) links_.erase(link);
+}
+
+void Hub::stop_chats(const std::function<void()>& done) {
+    std::vector<std::shared_ptr<Chat>> all;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [id, chat] : chats_) all.push_back(chat);
+    }
+    auto left = std::make_shared<std::atomic<std::size_t>>(all.size() + 1);
+    const auto one_less = [left, done] {
+        if (left->fetch_sub(1) == 1) done();
+    };
+    for (const auto& chat : all) chat->stop([one_less, chat] { one_less(); });
+    one_less();
+}
+
+std::string Hub::take_slug(const core::Principal& principal, std::string_view device_name) {
+    const std::string identity = identity_of(principal, device_name);
+    const std::string base = !principal.device.empty() ? principal.device : trust::make_slug(device_name.empty() ? std::string_view(principal.id) : device_name, "device");
+    const std::scoped_lock lock(mutex_);
+    const std::string slug = trust::unique_slug(base, [&](const std::string& candidate) {
+        const auto it = slugs_.find(candidate);
+        return it != slugs_.end() && it->second.identity != identity;
+    });
+    SlugHolder& holder = slugs_[slug];
+    holder.identity = identity;
+    ++holder.users;
+    return slug;
+}
+
+void Hub::release_slug(const std::string& slug) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = slugs_.find(slug);
+    if (it != slugs_.end() && --it->second.users == 0) slugs_.erase(it);
+}
+
+void Hub::add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice device) {
+    const std::scoped_lock lock(mutex_);
+    const ConnectionId id = device.connection;
+    live_[id] = Live{.session = session, .device = std::move(device)};
+}
+
+void Hub::update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = live_.find(connection);
+    if (it == live_.end()) return;
+    it->second.device.tools = tools;
+    it->second.device.slug = std::move(slug);
+    it->second.device.display_name = std::move(display_name);
+}
+
+void Hub::remove(ConnectionId connection) {
+    const std::scoped_lock lock(mutex_);
+    live_.erase(connection);
+}
+
+std::vector<ConnectedDevice> Hub::connected() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ConnectedDevice> devices;
+    for (const auto& [id, live] : live_) devices.push_back(live.device);
+    return devices;
+}
+
+std::size_t Hub::connections() const {
+    const std::scoped_lock lock(mutex_);
+    return live_.size();
+}
+
+void Hub::close_credential(const std::string& credential_id) {
+    std::vector<std::shared_ptr<DeviceSession>> sessions;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [id, live] : live_) {
+            if (live.device.credential_id != credential_id) continue;
+            if (auto session = live.session.lock()) sessions.push_back(std::move(session));
+        }
+    }
+    for (const auto& session : sessions) session->close_from_anywhere(4401, "credential revoked");
+}
+
+void Hub::record(std::string_view event, std::string_view fields) {
+    const std::string time = to_rfc3339(services_.clock.system_now());
+    services_.audit.append([&](std::string& out) { out += fmt::format(R"({{"event":"{}","time":"{}",{}}})", event, time, fields); });
+    if (services_.events.wanted()) services_.events.publish({.type = std::string(event), .time = services_.clock.system_now(), .payload = fmt::format("{{{}}}", fields)});
+}
+
+}  // namespace crab::clawseed

@@ -1,0 +1,142 @@
+#pragma once
+
+#include "adapters/clawseed/pending_replies.hpp"
+#include "adapters/clawseed/registration.hpp"
+#include "base/blocking_pool.hpp"
+#include "base/published.hpp"
+#include "core/audit_log.hpp"
+#include "core/chat_session_store.hpp"
+#include "core/event_hub.hpp"
+#include "core/pipeline.hpp"
+#include "core/registry.hpp"
+#include "core/turn.hpp"
+#include "net/event_loop.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::clawseed {
+
+class Chat;
+class DeviceSession;
+
+struct Options {
+    std::string path_prefix;
+    std::vector<std::string> allowed_origins, host_names;
+    bool open_loopback = false;
+    bool query_token = true;
+    bool permessage_deflate = false;
+    std::size_t max_message_bytes = std::size_t{8} << 20;
+    std::size_t json_depth = 64;
+    std::size_t max_connections_per_principal = 32;
+    std::size_t calls_per_connection = 64;
+    std::size_t waiting_turns = 8;
+    Milliseconds grace{15'000};
+    Milliseconds ping_after{20'000};
+    Milliseconds turn_wait{30'000};
+    RegistrationLimits registration;
+    std::vector<ToolOverride> overrides;
+    std::vector<std::string> personas;
+};
+
+/// One live connection as others see it.
+struct ConnectedDevice {
+    ConnectionId connection{};
+    std::string slug, display_name, principal, credential_id, chat_session;
+    std::size_t tools = 0;
+    SystemTime since;
+};
+
+/// What all connections share, whichever event loop they live on: who is connected, the calls out to each chat session, the
+/// chats. Thread-safe.
+class Hub {
+public:
+    struct Services {
+        const Clock& clock;
+        core::Registry& registry;
+        Published<core::CallRules>& rules;
+        core::AuditLog& audit;
+        core::EventHub& events;
+        core::ChatSessionStore& chats;
+        BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
+    };
+    /// Gives the turn runner of an event loop; it must outlive the hub's chats.
+    using RunnerOf = std::function<core::TurnRunner*(net::EventLoop&)>;
+
+    Hub(Services services, std::shared_ptr<const Options> options, RunnerOf runner_of)
+        : services_(services), options_(std::move(options)), runner_of_(std::move(runner_of)) {}
+    ~Hub();
+
+    const Services& services() const { return services_; }
+    std::shared_ptr<const Options> options() const { return options_.get(); }
+    /// After a reload: holds for new connections, and for new registrations of old ones.
+    void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }
+
+    /// Lets a connection of this principal in. Errors: kRateLimited at its limit. Every enter() needs a leave().
+    Result<ConnectionId> enter(const core::Principal& principal);
+    void leave(ConnectionId connection, const core::Principal& principal);
+
+    /// Chat sessions known without asking the store: who owns `id`, live or stored?
+    struct ChatOpening {
+        core::ChatSession session;
+        std::shared_ptr<Chat> chat;
+        std::shared_ptr<PendingReplies> replies;
+        bool resumed = false;
+    };
+    /// Opens or resumes a chat session. Errors: kForbidden when another principal owns it.
+    Result<ChatOpening> open_chat(const core::PrincipalRef& principal, std::string_view session_id, std::string_view name, std::string_view persona);
+    /// The chat of this id if `principal` owns it and it is live.
+    std::shared_ptr<Chat> find_chat(const core::Principal& principal, std::string_view session_id);
+    std::vector<std::shared_ptr<Chat>> chats_of(const core::Principal& principal) const;
+    /// Forgets a chat that nobody is connected to and that runs no turn; what it stored stays.
+    void settle_chat(const std::shared_ptr<Chat>& chat, std::string_view principal_id);
+    /// Cancels all turns and calls `done`, on any loop, when the last has ended.
+    void stop_chats(const std::function<void()>& done);
+
+    /// The slug under which a connection's tools are qualified; one identity keeps one slug while any of its connections lives.
+    std::string take_slug(const core::Principal& principal, std::string_view device_name);
+    void release_slug(const std::string& slug);
+
+    void add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice device);
+    void update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name);
+    void remove(ConnectionId connection);
+    std::vector<ConnectedDevice> connected() const;
+    std::size_t connections() const;
+    /// Closes the connections behind a credential that was revoked (4401).
+    void close_credential(const std::string& credential_id);
+
+    /// An audit record that is not about a call: `fields` is the inside of a JSON object, after `event` and `time`.
+    void record(std::string_view event, std::string_view fields);
+
+private:
+    struct SlugHolder {
+        std::string identity;
+        std::size_t users = 0;
+    };
+    struct Live {
+        std::weak_ptr<DeviceSession> session;
+        ConnectedDevice device;
+    };
+
+    bool find_live(std::string_view session_id) const;
+    core::TurnRunner* runner_of(net::EventLoop& loop) const { return runner_of_(loop); }
+
+    Services services_;
+    Published<Options> options_;
+    RunnerOf runner_of_;
+    mutable std::mutex mutex_;
+    std::uint64_t next_connection_ = 1;
+    std::map<std::string, std::size_t, std::less<>> per_principal_;
+    std::map<std::string, std::weak_ptr<PendingReplies>, std::less<>> links_;   ///< by principal and chat session
+    std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;           ///< live ones by session id
+    std::map<std::string, SlugHolder> slugs_;
+    std::map<ConnectionId, Live> live_;
+};
+
+}  // namespace crab::clawseed

@@ -1,0 +1,142 @@
+#include "adapters/clawseed/pending_replies.hpp"
+
+#include <utility>
+
+namespace crab::clawseed {
+namespace {
+
+constexpr Milliseconds kProgressEvery{100};
+constexpr std::uint64_t kGenerationMask = (std::uint64_t{1} << 30) - 1;
+
+std::uint64_t make_tag(std::uint32_t slot, std::uint32_t generation) { return (std::uint64_t{generation & kGenerationMask} << 32) | slot; }
+
+}  // namespace
+
+std::uint64_t PendingReplies::add(PendingReply& reply) {
+    const std::scoped_lock lock(mutex_);
+    std::uint32_t index = 0;
+    if (free_.empty()) {
+        index = static_cast<std::uint32_t>(slots_.size());
+        // Ids of different tables should not look alike, so a table begins anywhere.
+        slots_.push_back({.reply = nullptr, .generation = static_cast<std::uint32_t>(reply.home.ids().random())});
+    } else {
+        index = free_.back();
+        free_.pop_back();
+    }
+    slots_[index].reply = &reply;
+    ++used_;
+    return make_tag(index, slots_[index].generation);
+}
+
+PendingReply* PendingReplies::find(std::uint64_t tag) const {
+    const auto index = static_cast<std::uint32_t>(tag);
+    if (index >= slots_.size()) return nullptr;
+    const Slot& slot = slots_[index];
+    return make_tag(index, slot.generation) == tag ? slot.reply : nullptr;
+}
+
+void PendingReplies::remove(std::uint64_t tag) {
+    const std::scoped_lock lock(mutex_);
+    if (find(tag) == nullptr) return;
+    const auto index = static_cast<std::uint32_t>(tag);
+    slots_[index].reply = nullptr;
+    ++slots_[index].generation;
+    free_.push_back(index);
+    --used_;
+}
+
+/// Resumes the call on its own loop: here and now if this is it, else by a post that looks whether it still waits.
+void PendingReplies::wake(std::uint64_t tag, net::EventLoop& home) {
+    if (home.in_this_thread()) {
+        PendingReply* reply = nullptr;
+        {
+            const std::scoped_lock lock(mutex_);
+            reply = find(tag);
+        }
+        if (reply != nullptr) reply->waiter.wake();  // only this thread removes it, so it is still there
+        return;
+    }
+    home.post([self = shared_from_this(), tag, &home] { self->wake(tag, home); });
+}
+
+bool PendingReplies::resolve(std::uint64_t tag, core::Outcome outcome) {
+    net::EventLoop* home = nullptr;
+    {
+        const std::scoped_lock lock(mutex_);
+        PendingReply* reply = find(tag);
+        if (reply == nullptr || reply->answer) return false;
+        reply->answer = std::move(outcome);
+        home = &reply->home;
+    }
+    wake(tag, *home);
+    return true;
+}
+
+void PendingReplies::accept(std::uint64_t tag) {
+    const std::scoped_lock lock(mutex_);
+    if (PendingReply* reply = find(tag)) reply->accepted = true;
+}
+
+void PendingReplies::progress(std::uint64_t tag, core::Progress progress, SteadyTime now) {
+    net::EventLoop* home = nullptr;
+    {
+        const std::scoped_lock lock(mutex_);
+        PendingReply* reply = find(tag);
+        if (reply == nullptr || !reply->sink.wants_progress() || now - reply->last_progress < kProgressEvery) return;
+        reply->last_progress = now;
+        home = &reply->home;
+    }
+    auto tell = [self = shared_from_this(), tag, news = std::move(progress)] {
+        PendingReply* reply = nullptr;
+        {
+            const std::scoped_lock lock(self->mutex_);
+            reply = self->find(tag);
+        }
+        if (reply != nullptr) reply->sink.on_progress(news);
+    };
+    if (home->in_this_thread()) {
+        tell();
+    } else {
+        home->post(std::move(tell));
+    }
+}
+
+void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at) {
+    const std::scoped_lock lock(mutex_);
+    if (PendingReply* reply = find(tag)) {
+        reply->sent_on = connection;
+        reply->starts_at = starts_at;
+    }
+}
+
+void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end, SteadyTime now) {
+    std::vector<std::pair<std::uint64_t, net::EventLoop*>> touched;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+            PendingReply* reply = slots_[index].reply;
+            if (reply == nullptr || reply->sent_on != connection || reply->answer) continue;
+            if (reply->starts_at >= written) {
+                reply->answer = fail(ErrorCode::kUnavailable, "the device's connection ended before the call was sent; call again when it is back");
+            } else if (end == LinkEnd::kGoodbye) {
+                reply->answer = fail(ErrorCode::kOutcomeUnknown, "the device said goodbye while the call ran; it may or may not have taken effect");
+            } else {
+                reply->broken_at = now;
+            }
+            touched.emplace_back(make_tag(index, slots_[index].generation), &reply->home);
+        }
+    }
+    for (const auto& [tag, home] : touched) wake(tag, *home);
+}
+
+PendingReplies::News PendingReplies::take_news(PendingReply& reply) {
+    const std::scoped_lock lock(mutex_);
+    return {.answer = std::exchange(reply.answer, std::nullopt), .broken_at = reply.broken_at, .accepted = reply.accepted};
+}
+
+std::size_t PendingReplies::size() const {
+    const std::scoped_lock lock(mutex_);
+    return used_;
+}
+
+}  // namespace crab::clawseed

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/id.hpp"
+#include "base/waiter.hpp"
+#include "core/frame_sink.hpp"
+#include "core/tool_result.hpp"
+#include "net/event_loop.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace crab::clawseed {
+
+/// How a connection ended, as far as its unanswered calls care.
+enum class LinkEnd : std::uint8_t { kBroken, kGoodbye };
+
+/// A call that waits for a device's reply; it lives in the coroutine that waits, on that coroutine's loop. What the reply's
+/// side writes is guarded by the table's mutex.
+struct PendingReply {
+    PendingReply(net::EventLoop& loop, core::FrameSink& frames) : home(loop), waiter(loop.timers()), sink(frames) {}
+    net::EventLoop& home;
+    Waiter waiter;
+    core::FrameSink& sink;
+    ConnectionId sent_on{};
+    std::uint64_t starts_at = 0;                  ///< position of the request in its connection's outgoing bytes
+    std::optional<core::Outcome> answer;
+    std::optional<SteadyTime> broken_at;          ///< its link broke; a reply may still come on another
+    bool accepted = false;
+    SteadyTime last_progress{};
+};
+
+/// The calls out to one chat session of one principal. Any of its connections may bring a reply, on any event loop; a reply
+/// that nobody waits for does no harm. Thread-safe. Source: docs/protocols/clawseed.md, section 4.
+class PendingReplies : public std::enable_shared_from_this<PendingReplies> {
+public:
+    /// Adds a waiting call and returns its tag, which goes into the request's id (IdSource::uuid_v7) and never repeats.
+    std::uint64_t add(PendingReply& reply);
+    /// The call waits no more; called on its home loop, on every way out.
+    void remove(std::uint64_t tag);
+
+    /// A reply has come. False when nobody waits for it.
+    bool resolve(std::uint64_t tag, core::Outcome outcome);
+    void accept(std::uint64_t tag);
+    void progress(std::uint64_t tag, core::Progress progress, SteadyTime now);
+    /// The request was written at this position of that connection.
+    void sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at);
+    /// `connection` is gone; it had handed `written` bytes to the kernel. Requests behind that were never delivered.
+    void connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end, SteadyTime now);
+
+    /// What has come for `reply` so far; its owner asks whenever it wakes.
+    struct News {
+        std::optional<core::Outcome> answer;
+        std::optional<SteadyTime> broken_at;
+        bool accepted = false;
+    };
+    News take_news(PendingReply& reply);
+
+    std::size_t size() const;
+
+private:
+    struct Slot {
+        PendingReply* reply = nullptr;
+        std::uint32_t generation = 0;
+    };
+    PendingReply* find(std::uint64_t tag) const;   // with mutex_ held
+    void wake(std::uint64_t tag, net::EventLoop& home);
+
+    mutable std::mutex mutex_;
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> free_;
+    std::size_t used_ = 0;
+};
+
+}  // namespace crab::clawseed
