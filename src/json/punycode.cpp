@@ -56,11 +56,15 @@ std::optional<std::u32string> decode_punycode(std::string_view text) {
     return label;
 }
 
-std::size_t punycode_size(const std::u32string& label) {
-    constexpr std::size_t kTooLong = 1'000;
-    if (label.size() > 256) return kTooLong;
-    const auto basic = static_cast<std::uint64_t>(std::ranges::count_if(label, [](char32_t c) { return c < kFirstPoint; }));
-    std::size_t size = basic + (basic > 0 ? 1 : 0);
+std::string punycode_of(const std::u32string& label) {
+    constexpr std::size_t kMaxPoints = 256;
+    std::string out;
+    if (label.size() > kMaxPoints) return std::string(kMaxPoints, 'z');
+    for (const char32_t c : label) {
+        if (c < kFirstPoint) out += static_cast<char>(c);
+    }
+    const std::size_t basic = out.size();
+    if (basic > 0) out += '-';
     std::uint64_t point = kFirstPoint, delta = 0, bias = kFirstBias, done = basic;
     while (done < label.size()) {
         char32_t next = 0x10FFFF;
@@ -74,8 +78,9 @@ std::size_t punycode_size(const std::u32string& label) {
             if (c != point) continue;
             std::uint64_t rest = delta;
             for (std::uint64_t k = kBase;; k += kBase) {
-                ++size;
                 const std::uint64_t limit = threshold(k, bias);
+                const std::uint64_t digit = rest < limit ? rest : limit + (rest - limit) % (kBase - limit);
+                out += "abcdefghijklmnopqrstuvwxyz0123456789"[digit];
                 if (rest < limit) break;
                 rest = (rest - limit) / (kBase - limit);
             }
@@ -86,7 +91,7 @@ std::size_t punycode_size(const std::u32string& label) {
         ++delta;
         ++point;
     }
-    return size;
+    return out;
 }
 
 }  // namespace crab::json

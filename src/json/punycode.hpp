@@ -8,7 +8,7 @@ namespace crab::json {
 
 /// The label that an A-label stands for; `text` is what follows `xn--` (RFC 3492, section 6.2). Nothing when malformed.
 std::optional<std::u32string> decode_punycode(std::string_view text);
-/// How many bytes the label takes in Punycode, without `xn--` (section 6.3). At most 256 code points; more count as 1000 bytes.
-std::size_t punycode_size(const std::u32string& label);
+/// The label in Punycode, without `xn--` (section 6.3); for more than 256 code points, which fit no name, some text that is too long for one too.
+std::string punycode_of(const std::u32string& label);
 
 }  // namespace crab::json

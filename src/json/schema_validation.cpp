@@ -15,7 +15,7 @@ namespace {
 
 using simdjson::dom::element_type;
 
-constexpr std::uint32_t kMaxDepth = 400;           // schemas applied inside each other
+constexpr std::uint32_t kMaxDepth = 1'000;         // schemas applied inside each other
 constexpr std::uint32_t kMaxSteps = 20'000'000;    // schemas applied in all
 
 std::uint8_t types_of(Element value, bool strict_integer) {
