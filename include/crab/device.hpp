@@ -1,0 +1,123 @@
+#pragma once
+
+#include "crab/tool_answer.hpp"
+#include "crab/tool_error.hpp"
+#include "crab/tool_request.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab {
+
+/// Answers one call. Runs on a thread of the device's own; several calls, of one tool too, run at the same time. What it
+/// throws reaches the caller as `INTERNAL`.
+using ToolHandler = std::function<ToolAnswer(ToolRequest request)>;
+
+/// What else a tool says about itself. Claims: they can make the gateway more careful, never less.
+struct ToolTraits {
+    std::optional<bool> read_only{};    ///< changes nothing
+    std::optional<bool> destructive{};  ///< may destroy something
+    std::optional<bool> idempotent{};   ///< a repeat has no second effect
+    std::optional<bool> open_world{};   ///< reaches beyond this machine
+    bool interactive = false;           ///< asks the person at the device
+    std::chrono::milliseconds timeout{0};      ///< for callers that name none; 0: the gateway's
+    std::chrono::milliseconds max_timeout{0};  ///< 0: the gateway's
+    int max_concurrency = 0;                   ///< calls at the same time; 0: any
+    std::string output_schema{};               ///< JSON Schema of JSON answers; empty: none
+};
+
+/// What a device tells its owner while it runs.
+struct DeviceEvent {
+    enum class Kind : std::uint8_t {
+        kConnected,  ///< the gateway has taken the tools
+        kRejected,   ///< the gateway refused a tool; `message` names it and why
+        kLost,       ///< the link is gone; `retry_in` says when it is tried again
+        kNotice,     ///< something the gateway said, for logs
+    };
+    Kind kind = Kind::kNotice;
+    std::string message{};
+    std::string session_id{};   ///< of the chat session, kConnected
+    std::string device{};       ///< the name in `<device>__<tool>`, kConnected, if the gateway tells
+    std::size_t tools = 0;      ///< registered, kConnected
+    std::chrono::milliseconds retry_in{0};  ///< kLost
+};
+
+/// Why a device ended.
+struct DeviceEnd {
+    enum class Reason : std::uint8_t {
+        kStopped,   ///< stop()
+        kSentAway,  ///< the gateway closed with 1000: do not come back by yourself
+        kRefused,   ///< no valid token, or not allowed (401, 403, 4401)
+        kLost,      ///< the link broke or could not be made, and DeviceOptions::reconnect is off
+        kInvalid,   ///< the options make no sense; nothing was tried
+    };
+    Reason reason = Reason::kStopped;
+    std::string message{};
+    bool good() const { return reason == Reason::kStopped; }
+};
+
+struct DeviceOptions {
+    std::string gateway = "ws://127.0.0.1:42617";  ///< ws://, wss:// or unix:/path; a path prefix may follow the host
+    std::string token{};
+    std::string name{};        ///< for people and for `<device>__<tool>`; empty: the host's name
+    std::string session_id{};  ///< chat session to use; empty: the gateway makes one, kept over reconnects
+    std::string ca_file{};     ///< PEM, for wss://; empty: the system's
+    std::string pair_code{};   ///< exchanged for a token at the start (`POST /pair`); goes before `token`
+    std::string token_file{};  ///< read when there is neither token nor code; what pairing gives is written to it, mode 0600
+    std::function<std::optional<std::string>()> new_token{};  ///< asked when the token is refused; nothing or the old one: end
+    std::function<void(const DeviceEvent&)> on_event{};       ///< on the device's thread; must not block
+    bool reconnect = true;
+    std::size_t parallel_handlers = 8;
+    std::size_t queued_calls = 64;  ///< beyond: `RATE_LIMITED`
+};
+
+/// A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes back when the link breaks.
+///
+///     crab::Device device({.gateway = "ws://127.0.0.1:42617", .token = token, .name = "Kitchen"});
+///     device.tool("read_thermometer", "Room temperature in Celsius", R"({"type":"object"})",
+///                 [](crab::ToolRequest) { return crab::ToolAnswer::json(R"({"celsius":21.5})"); });
+///     const crab::DeviceEnd end = device.run();
+///
+/// Thread-safe; stop() and tool() may be called from handlers too. Source: docs/protocols/clawseed.md, section 10.
+class Device {
+public:
+    explicit Device(DeviceOptions options);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    /// stop() and wait(); waits for handlers that are still running.
+    ~Device();
+
+    /// Adds a tool or replaces the one of that name; at any time, a live link is told within 100 ms. `schema` is the JSON Schema
+    /// of the arguments object. Throws std::invalid_argument for a name beyond `[A-Za-z0-9_.-]{1,128}`, a missing or too long
+    /// description (8 KiB), a schema that is no JSON object.
+    void tool(std::string name, std::string description, std::string schema, ToolHandler handler, ToolTraits traits = {});
+    /// Takes a tool away; false when there is none. Calls that are running finish.
+    bool remove_tool(std::string_view name);
+    std::size_t tool_count() const;
+
+    /// start() and wait().
+    DeviceEnd run();
+    /// Connects and serves in the background. Throws std::logic_error while it is running.
+    void start();
+    /// Says goodbye (1000), cancels running calls and lets run() and wait() return. Does nothing when not running.
+    void stop();
+    /// Waits for the end. Not from a handler or on_event.
+    DeviceEnd wait();
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Exchanges a pairing code (`NNNN-NNNN-NNNN`) for a token. `gateway` as in DeviceOptions.
+std::expected<std::string, ToolError> pair_device(const std::string& gateway, const std::string& code, const std::string& ca_file = {});
+
+}  // namespace crab

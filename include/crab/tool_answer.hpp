@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace crab {
+
+/// What a tool's handler gives back: text, one JSON value, or a failure.
+class ToolAnswer {
+public:
+    enum class Kind : std::uint8_t { kText, kJson, kError };
+
+    ToolAnswer(std::string text) : ToolAnswer(Kind::kText, std::move(text)) {}
+    ToolAnswer(const char* text) : ToolAnswer(std::string(text)) {}
+
+    /// Text, kept byte for byte; what is not UTF-8 becomes U+FFFD.
+    static ToolAnswer text(std::string text) { return {Kind::kText, std::move(text)}; }
+    /// One JSON value, such as `{"celsius":21.5}`. Text that is not JSON reaches the caller as `INTERNAL`.
+    static ToolAnswer json(std::string json) { return {Kind::kJson, std::move(json)}; }
+    /// A failure. A tool may claim `INVALID_ARGS`, `TOOL_NOT_FOUND`, `FORBIDDEN`, `AUTH_REQUIRED`, `RATE_LIMITED`,
+    /// `UNAVAILABLE`, `TIMEOUT`, `CANCELLED` and `INTERNAL`; with any other code the caller sees `TOOL_FAILED`.
+    static ToolAnswer error(std::string_view code, std::string_view message) {
+        return {Kind::kError, std::string(code).append(": ").append(message)};
+    }
+
+    Kind kind() const { return kind_; }
+    /// The text, the JSON, or `CODE: message`.
+    const std::string& content() const { return content_; }
+
+private:
+    ToolAnswer(Kind kind, std::string content) : kind_(kind), content_(std::move(content)) {}
+
+    Kind kind_;
+    std::string content_;
+};
+
+}  // namespace crab

@@ -1,0 +1,33 @@
+#include "sdk/call_state.hpp"
+
+namespace crab::sdk {
+
+const json::Value* CallState::find(std::string_view name) {
+    std::call_once(parse_once_, [this] {
+        if (auto parsed = json::Value::parse(args_)) parsed_ = std::move(*parsed);
+    });
+    return parsed_.find(name);
+}
+
+void CallState::cancel() {
+    std::vector<std::function<void()>> callbacks;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (cancelled_.exchange(true, std::memory_order_acq_rel)) return;
+        callbacks.swap(callbacks_);
+    }
+    for (const auto& callback : callbacks) callback();
+}
+
+void CallState::on_cancel(std::function<void()> callback) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!cancelled()) {
+            callbacks_.push_back(std::move(callback));
+            return;
+        }
+    }
+    callback();
+}
+
+}  // namespace crab::sdk

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "json/value.hpp"
+
+#include "crab/tool_request.hpp"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::sdk {
+
+/// What stands behind a ToolRequest: one call, shared by the link, the handler's thread and whoever the handler gave it to.
+class CallState {
+public:
+    /// Takes progress from any thread.
+    using OnProgress = std::function<void(const std::string& call_id, ToolProgress progress)>;
+
+    CallState(std::string id, std::string tool, std::string args, Deadline deadline, OnProgress on_progress)
+        : id_(std::move(id)), tool_(std::move(tool)), args_(std::move(args)), deadline_(deadline), on_progress_(std::move(on_progress)) {}
+
+    const std::string& id() const { return id_; }
+    const std::string& tool() const { return tool_; }
+    const std::string& args() const { return args_; }
+    Deadline deadline() const { return deadline_; }
+
+    /// The top-level argument, or nullptr. Parses the arguments the first time.
+    const json::Value* find(std::string_view name);
+
+    bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+    void cancel();
+    void on_cancel(std::function<void()> callback);
+    void progress(ToolProgress progress) {
+        if (!cancelled() && on_progress_) on_progress_(id_, std::move(progress));
+    }
+
+private:
+    const std::string id_, tool_, args_;
+    const Deadline deadline_;
+    const OnProgress on_progress_;
+    std::once_flag parse_once_;
+    json::Value parsed_;
+    std::atomic<bool> cancelled_{false};
+    std::mutex mutex_;
+    std::vector<std::function<void()>> callbacks_;
+};
+
+}  // namespace crab::sdk

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "json/value.hpp"
+
+#include "crab/tool_client.hpp"
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Requests and answers of docs/protocols/rtp.md, sections 2 and 3, as a caller writes and reads them.
+namespace crab::sdk {
+
+/// `args` is one JSON object. Nothing for args that are none.
+std::optional<std::string> call_request(std::string_view tool, std::string_view args, std::string_view call_id, const CallOptions& options);
+std::string cancel_request(std::string_view call_id, std::string_view tenant_id);
+
+/// The answer to a call; kNoAnswer with INTERNAL when the body is no answer to `call_id`.
+CallResult read_call_response(const json::Value& body, std::string_view call_id);
+/// The answer to anything that is not as expected: `{"error","code"}` or a bare status.
+ToolError read_refusal(int status, std::string_view body);
+std::expected<std::vector<ToolInfo>, ToolError> read_tools(std::string_view body);
+std::optional<CancelStatus> read_cancel_status(std::string_view body);
+/// Nothing for what is no frame.
+std::optional<ToolFrame> read_frame(std::string_view data);
+
+}  // namespace crab::sdk

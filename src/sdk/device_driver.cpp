@@ -1,0 +1,196 @@
+#include "sdk/device_driver.hpp"
+
+#include "net/codec/url.hpp"
+#include "sdk/private_file.hpp"
+#include "sdk/run_handler.hpp"
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace crab::sdk {
+namespace {
+
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "device";
+}
+
+std::string trimmed(std::string text) {
+    const std::size_t end = text.find_last_not_of(" \t\r\n");
+    text.erase(end == std::string::npos ? 0 : end + 1);
+    return text;
+}
+
+}  // namespace
+
+/// Hears the WebSocket until the driver is gone.
+class DeviceDriver::Socket final : public net::WebSocketHandler {
+public:
+    explicit Socket(DeviceDriver& driver) : driver_(&driver) {}
+    void forget() { driver_ = nullptr; }
+
+    void on_open(net::WebSocketSession& session) override {
+        if (driver_ == nullptr) return session.close(1001, "too late");
+        driver_->session_ = session.shared_from_this();
+        driver_->link_.on_open();
+    }
+    void on_text(net::WebSocketSession&, std::span<char> text) override {
+        if (driver_ != nullptr) driver_->link_.on_text({text.data(), text.size()});
+    }
+    void on_closed(net::WebSocketSession&, const net::CloseInfo& info) override {
+        if (driver_ == nullptr) return;
+        driver_->session_.reset();
+        driver_->link_.on_closed(info);
+    }
+
+private:
+    DeviceDriver* driver_;
+};
+
+/// Takes progress from handlers' threads to the loop, and nowhere once the driver is gone: a handler may have kept its request.
+class DeviceDriver::ProgressGate {
+public:
+    explicit ProgressGate(DeviceDriver& driver) : driver_(&driver) {}
+    void close() {
+        const std::scoped_lock lock(mutex_);
+        driver_ = nullptr;
+    }
+    void pass(const std::string& call_id, ToolProgress progress) {
+        const std::scoped_lock lock(mutex_);
+        if (driver_ == nullptr) return;
+        driver_->loop_.post([link = &driver_->link_, call_id, progress = std::move(progress)] { link->progress(call_id, progress); });
+    }
+
+private:
+    std::mutex mutex_;
+    DeviceDriver* driver_;
+};
+
+DeviceDriver::DeviceDriver(const DeviceOptions& options, const DeviceTools& tools, GatewayAddress address,
+                           std::shared_ptr<net::TlsContext> tls)
+    : options_(options), address_(std::move(address)), tls_(std::move(tls)), loop_(clock_), gate_(std::make_shared<ProgressGate>(*this)),
+      handlers_(options.parallel_handlers, options.queued_calls),
+      link_(link_options(), {.clock = clock_, .timers = loop_.timers(), .random = loop_.ids()}, tools, *this),
+      socket_(std::make_shared<Socket>(*this)), tasks_(loop_.executor()) {}
+
+DeviceDriver::~DeviceDriver() {
+    gate_->close();
+    socket_->forget();
+}
+
+DeviceLink::Options DeviceDriver::link_options() const {
+    return {.name = options_.name.empty() ? host_name() : options_.name,
+            .session_id = options_.session_id,
+            .reconnect = options_.reconnect,
+            .on_progress = [gate = gate_](const std::string& id, ToolProgress progress) { gate->pass(id, std::move(progress)); }};
+}
+
+DeviceEnd DeviceDriver::run() {
+    loop_.post([this] { link_.start(); });
+    loop_.run();
+    return end_.value_or(DeviceEnd{DeviceEnd::Reason::kStopped, "stopped"});
+}
+
+void DeviceDriver::stop() {
+    loop_.post([this] { link_.stop(); });
+}
+void DeviceDriver::tools_changed() {
+    loop_.post([this] { link_.tools_changed(); });
+}
+
+// --- What the link asks for ------------------------------------------------------------------------------------------
+
+void DeviceDriver::fetch_token(TokenNeed need) { tasks_.spawn("device token", bring_token(need)); }
+void DeviceDriver::dial(const std::string& token, const std::string& session_id) {
+    tasks_.spawn("device dial", connect(token, session_id));
+}
+void DeviceDriver::send(std::string_view frame) {
+    if (session_) session_->send_text(frame);
+}
+void DeviceDriver::close(std::uint16_t code, std::string_view reason) {
+    if (session_) session_->close(code, reason);
+}
+void DeviceDriver::abort() {
+    if (const auto session = session_) session->abort();
+}
+SteadyTime DeviceDriver::last_heard() const { return session_ ? session_->last_heard() : SteadyTime{}; }
+
+bool DeviceDriver::run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool) {
+    return handlers_.submit([this, call = std::move(call), tool = std::move(tool)] {
+        if (call->cancelled()) return;  // while it was queued; nobody waits any more
+        auto handled = run_handler(*tool, call);
+        loop_.post([this, id = call->id(), handled = std::move(handled)] {
+            if (!handled.complaint.empty()) report({.kind = DeviceEvent::Kind::kNotice, .message = handled.complaint});
+            link_.finish(id, handled.answer);
+        });
+    });
+}
+
+void DeviceDriver::report(const DeviceEvent& event) {
+    if (options_.on_event) options_.on_event(event);
+}
+
+void DeviceDriver::ended(DeviceEnd end) {
+    end_ = std::move(end);
+    loop_.post([this] { tasks_.stop([this] { loop_.stop(); }); });
+}
+
+// --- Doing it --------------------------------------------------------------------------------------------------------
+
+Task<void> DeviceDriver::bring_token(TokenNeed need) {
+    auto find = [this, need] { return find_token(need); };
+    auto token = co_await blocking_.run(std::move(find));
+    link_.on_token(std::move(token));
+}
+
+std::expected<std::string, DeviceEnd> DeviceDriver::find_token(TokenNeed need) {
+    if (need == TokenNeed::kRefused) {
+        auto fresh = options_.new_token ? options_.new_token() : std::nullopt;
+        if (!fresh) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kRefused, {}});
+        return *std::move(fresh);
+    }
+    if (!options_.pair_code.empty()) {
+        auto token = pair_device(options_.gateway, options_.pair_code, options_.ca_file);
+        if (!token) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kRefused, token.error().message});
+        if (!options_.token_file.empty()) {
+            if (const auto kept = write_private_file(options_.token_file, *token + "\n"); !kept) {
+                loop_.post([this, why = kept.error().message] {
+                    report({.kind = DeviceEvent::Kind::kNotice, .message = "the token is not kept: " + why});
+                });
+            }
+        }
+        return *std::move(token);
+    }
+    if (!options_.token.empty() || options_.token_file.empty()) return options_.token;
+    auto kept = read_private_file(options_.token_file);
+    if (!kept && kept.error().code != ErrorCode::kNotFound) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kInvalid, kept.error().message});
+    return trimmed(std::move(kept).value_or(""));
+}
+
+Task<Result<std::vector<net::SocketAddress>>> DeviceDriver::addresses() {
+    if (const auto plain = net::to_socket_address(address_.endpoint)) co_return std::vector{*plain};
+    auto look_up = [endpoint = address_.endpoint] { return net::resolve(endpoint); };
+    co_return co_await blocking_.run(std::move(look_up));
+}
+
+Task<void> DeviceDriver::connect(std::string token, std::string session_id) {
+    auto found = co_await addresses();
+    if (!found) {
+        link_.on_refused(found.error());
+        co_return;
+    }
+    net::WebSocketTarget target;
+    target.server.addresses = *std::move(found);
+    target.server.tls = tls_;
+    target.server.server_name = address_.endpoint.host;
+    target.host = address_.host;
+    target.target = address_.prefix + "/ws/chat";
+    if (!session_id.empty()) target.target += "?session_id=" + net::percent_encode(session_id);
+    if (!token.empty()) target.headers.emplace_back("Authorization", "Bearer " + token);
+    target.options.ping_after = kPingAfter;
+    const auto link = co_await net::websocket_connect(loop_, std::move(target), socket_, clock_.steady_now() + kDialTimeout);
+    if (!link) link_.on_refused(link.error());
+}
+
+}  // namespace crab::sdk

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "base/task_group.hpp"
+#include "net/dialer.hpp"
+#include "net/event_loop.hpp"
+#include "sdk/device_link.hpp"
+#include "sdk/device_ports.hpp"
+#include "sdk/gateway_address.hpp"
+#include "sdk/handler_pool.hpp"
+
+#include "crab/device.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace crab::sdk {
+
+/// Gives a DeviceLink its sockets, threads and time: one life of a device, from start to end.
+class DeviceDriver final : private DevicePorts {
+public:
+    static constexpr Milliseconds kDialTimeout{15'000};
+    static constexpr Milliseconds kPingAfter{25'000};  ///< for gateways that send no pings themselves
+
+    /// All must outlive the driver.
+    DeviceDriver(const DeviceOptions& options, const DeviceTools& tools, GatewayAddress address, std::shared_ptr<net::TlsContext> tls);
+    ~DeviceDriver() override;
+
+    /// Runs on this thread until the device has ended.
+    DeviceEnd run();
+    // From any thread:
+    void stop();
+    void tools_changed();
+
+private:
+    class Socket;
+    class ProgressGate;
+
+    void fetch_token(TokenNeed need) override;
+    void dial(const std::string& token, const std::string& session_id) override;
+    void send(std::string_view frame) override;
+    void close(std::uint16_t code, std::string_view reason) override;
+    void abort() override;
+    SteadyTime last_heard() const override;
+    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool) override;
+    void report(const DeviceEvent& event) override;
+    void ended(DeviceEnd end) override;
+
+    DeviceLink::Options link_options() const;
+    std::expected<std::string, DeviceEnd> find_token(TokenNeed need);
+    Task<void> bring_token(TokenNeed need);
+    Task<void> connect(std::string token, std::string session_id);
+    Task<Result<std::vector<net::SocketAddress>>> addresses();
+
+    const DeviceOptions& options_;
+    const GatewayAddress address_;
+    const std::shared_ptr<net::TlsContext> tls_;
+    RealClock clock_;
+    net::EventLoop loop_;
+    std::shared_ptr<ProgressGate> gate_;
+    HandlerPool handlers_;
+    BlockingPool blocking_{1};
+    DeviceLink link_;
+    std::shared_ptr<Socket> socket_;
+    std::shared_ptr<net::WebSocketSession> session_;  // while the link is open
+    std::optional<DeviceEnd> end_;
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::sdk

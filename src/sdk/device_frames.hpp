@@ -1,0 +1,37 @@
+#pragma once
+
+#include "json/element.hpp"
+#include "sdk/device_tools.hpp"
+
+#include "crab/tool_answer.hpp"
+#include "crab/tool_request.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// The frames of docs/protocols/clawseed.md, sections 2 and 9, as a device writes and reads them.
+namespace crab::sdk {
+
+/// What the gateway said it understands, in `connected`. Until then: the plain protocol.
+struct GatewayTerms {
+    bool replaces_lists = false;
+    bool takes_accepted = false;
+    bool takes_progress = false;
+    std::size_t max_message_bytes = std::size_t{8} << 20;
+    std::chrono::milliseconds grace{15'000};  ///< how long replies are worth keeping after a break
+};
+GatewayTerms read_terms(json::Element connected);
+
+std::string connect_frame(std::string_view device_name, std::string_view session_id);
+enum class ListMode { kMerge, kReplace };
+std::string register_frame(std::span<const std::shared_ptr<const DeviceTool>> tools, ListMode mode);
+/// `tool_result` or `tool_error`. JSON in `answer` has been checked.
+std::string reply_frame(std::string_view call_id, const ToolAnswer& answer);
+std::string accepted_frame(std::string_view call_id);
+std::string progress_frame(std::string_view call_id, const ToolProgress& progress);
+
+}  // namespace crab::sdk

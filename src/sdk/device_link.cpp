@@ -1,0 +1,255 @@
+#include "sdk/device_link.hpp"
+
+#include "json/value.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace crab::sdk {
+namespace {
+
+constexpr std::uint16_t kNormal = 1000;
+constexpr std::uint16_t kTokenExpired = 4401;
+constexpr std::int64_t kMaxDeadlineMs = 86'400'000;  // so that no sum overflows
+
+/// The status of a refusal by HTTP; 0 when it was none.
+std::int64_t http_status(const Error& error) {
+    const auto details = json::Value::parse(error.details);
+    const json::Value* status = details ? details->find("status") : nullptr;
+    return status != nullptr ? status->as_int64().value_or(0) : 0;
+}
+
+std::string describe(const net::CloseInfo& info) {
+    if (info.code == 1006) return "the link broke";
+    return fmt::format("the gateway closed the link with {}{}{}", info.code, info.reason.empty() ? "" : ": ", info.reason);
+}
+
+}  // namespace
+
+DeviceLink::DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools, DevicePorts& ports)
+    : options_(std::move(options)), around_(surroundings), tools_(tools), ports_(ports), session_id_(options_.session_id),
+      redial_([this] { dial(); }), gather_([this] { send_tools(); }), liveness_([this] { check_liveness(); }) {}
+
+void DeviceLink::start() {
+    state_ = State::kFetchingToken;
+    ports_.fetch_token(TokenNeed::kFirst);
+}
+
+void DeviceLink::stop() {
+    for (auto& [id, running] : std::exchange(calls_, {})) running.state->cancel();
+    if (state_ == State::kOpen) {
+        state_ = State::kClosing;
+        ports_.close(kNormal, "goodbye");
+    } else if (state_ != State::kClosing) {
+        end({DeviceEnd::Reason::kStopped, "stopped"});
+    }
+}
+
+void DeviceLink::end(DeviceEnd end) {
+    if (std::exchange(state_, State::kEnded) == State::kEnded) return;
+    for (auto& [id, running] : std::exchange(calls_, {})) running.state->cancel();
+    redial_.disarm();
+    gather_.disarm();
+    liveness_.disarm();
+    ports_.ended(std::move(end));
+}
+
+// --- Getting a link --------------------------------------------------------------------------------------------------
+
+void DeviceLink::dial() {
+    state_ = State::kDialing;
+    ports_.dial(token_, session_id_);
+}
+
+void DeviceLink::on_token(std::expected<std::string, DeviceEnd> token) {
+    if (state_ != State::kFetchingToken) return;
+    const bool refused_before = !refusal_.empty();
+    if (!token) {
+        if (refused_before && token.error().message.empty()) token.error().message = refusal_;
+        return end(std::move(token.error()));
+    }
+    if (refused_before && *token == token_) return end({DeviceEnd::Reason::kRefused, refusal_});
+    token_ = std::move(*token);
+    if (refused_before && std::exchange(token_is_new_, true)) return retry(refusal_, Milliseconds(0));  // the second in a row
+    dial();
+}
+
+void DeviceLink::need_new_token(std::string why) {
+    refusal_ = std::move(why);
+    state_ = State::kFetchingToken;
+    ports_.fetch_token(TokenNeed::kRefused);
+}
+
+void DeviceLink::on_refused(const Error& error) {
+    if (state_ != State::kDialing) return;
+    const std::int64_t status = http_status(error);
+    if (status == 401 || status == 403) {
+        return need_new_token(fmt::format("the gateway refused this device ({}): {}", status, error.message));
+    }
+    retry(error.message, error.retry_after.value_or(Milliseconds(0)));
+}
+
+void DeviceLink::retry(const std::string& why, Milliseconds at_least) {
+    if (!options_.reconnect) return end({DeviceEnd::Reason::kLost, why});
+    const Milliseconds wait = std::max(backoff_.next(around_.random), std::min(at_least, kMaxRetryAfter));
+    state_ = State::kWaiting;
+    around_.timers.arm(redial_, around_.clock.steady_now() + wait);
+    DeviceEvent lost{.kind = DeviceEvent::Kind::kLost, .message = why, .retry_in = wait};
+    ports_.report(lost);
+}
+
+void DeviceLink::on_open() {
+    if (state_ != State::kDialing) return;
+    const SteadyTime now = around_.clock.steady_now();
+    state_ = State::kOpen;
+    terms_known_ = changes_pending_ = announced_ = token_is_new_ = false;
+    refusal_.clear();
+    device_.clear();
+    backoff_.link_opened(now);
+    ports_.send(connect_frame(options_.name, session_id_));
+    ports_.send(register_frame(tools_.list(), ListMode::kMerge));
+    for (const Outbox::Reply& kept : outbox_.link_opened(now)) ports_.send(kept.frame);
+    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = false;
+    around_.timers.arm(liveness_, now + kDeadAfter);
+}
+
+void DeviceLink::on_closed(const net::CloseInfo& info) {
+    if (state_ == State::kClosing) return end({DeviceEnd::Reason::kStopped, "stopped"});
+    if (state_ != State::kOpen) return;
+    const SteadyTime now = around_.clock.steady_now();
+    gather_.disarm();
+    liveness_.disarm();
+    backoff_.link_lost(now);
+    outbox_.link_broke(now + terms_.grace);
+    if (info.code == kNormal) {
+        return end({DeviceEnd::Reason::kSentAway, "the gateway sent this device away" + (info.reason.empty() ? "" : ": " + info.reason)});
+    }
+    if (info.code == kTokenExpired) return need_new_token("the gateway no longer takes this device's token; pair it again");
+    retry(describe(info), Milliseconds(0));
+}
+
+void DeviceLink::check_liveness() {
+    const SteadyTime dead_at = ports_.last_heard() + kDeadAfter;
+    if (around_.clock.steady_now() < dead_at) return around_.timers.arm(liveness_, dead_at);
+    ports_.abort();
+}
+
+// --- Tools -----------------------------------------------------------------------------------------------------------
+
+void DeviceLink::tools_changed() {
+    if (state_ != State::kOpen || gather_.armed()) return;
+    around_.timers.arm(gather_, around_.clock.steady_now() + kGatherChanges);
+}
+
+void DeviceLink::send_tools() {
+    if (!terms_known_) {  // whether it can replace lists comes with `connected`
+        changes_pending_ = true;
+        return;
+    }
+    ports_.send(register_frame(tools_.list(), terms_.replaces_lists ? ListMode::kReplace : ListMode::kMerge));
+}
+
+void DeviceLink::on_registered(json::Element frame) {
+    if (const auto rejected = json::get_array(frame, "rejected")) {
+        for (const json::Element item : *rejected) {
+            DeviceEvent event{.kind = DeviceEvent::Kind::kRejected,
+                              .message = fmt::format("{}: {}: {}", json::get_string(item, "name").value_or("a tool"),
+                                                     json::get_string(item, "code").value_or("INTERNAL"),
+                                                     json::get_string(item, "message").value_or("refused"))};
+            ports_.report(event);
+        }
+    }
+    if (std::exchange(announced_, true)) return;
+    DeviceEvent event{.kind = DeviceEvent::Kind::kConnected, .message = "connected", .session_id = session_id_, .device = device_,
+                      .tools = static_cast<std::size_t>(std::max<std::int64_t>(0, json::get_int64(frame, "registered").value_or(0)))};
+    ports_.report(event);
+}
+
+// --- Frames ----------------------------------------------------------------------------------------------------------
+
+void DeviceLink::on_text(std::string_view text) {
+    if (state_ != State::kOpen) return;
+    const auto frame = parser_.parse(text);
+    if (!frame) return;  // not for us to judge; the link stays
+    const json::Element root = frame->element();
+    const std::string_view type = json::get_string(root, "type").value_or("");
+    if (type == "tool_call_request") {
+        on_request(*frame);
+    } else if (type == "result_acknowledged") {
+        outbox_.acknowledge(json::get_string(root, "id").value_or(""));
+    } else if (type == "tool_call_cancel") {
+        cancel(json::get_string(root, "id").value_or(""));
+    } else if (type == "tools_registered") {
+        on_registered(root);
+    } else if (type == "session_start") {
+        if (const auto id = json::get_string(root, "session_id")) session_id_ = *id;
+    } else if (type == "connected") {
+        terms_ = read_terms(root);
+        terms_known_ = true;
+        device_ = json::get_string(root, "device").value_or("");
+        if (std::exchange(changes_pending_, false)) send_tools();
+    } else if (type == "error") {
+        DeviceEvent event{.message = fmt::format("{}: {}", json::get_string(root, "code").value_or("ERROR"),
+                                                 json::get_string(root, "message").value_or(""))};
+        ports_.report(event);
+    }
+}
+
+void DeviceLink::on_request(const json::Root& request) {
+    const json::Element root = request.element();
+    const std::string id(json::get_string(root, "id").value_or(""));
+    const std::string name(json::get_string(root, "name").value_or(""));
+    if (id.empty() || calls_.contains(id) || outbox_.holds(id)) return;  // one reply per request
+    const auto tool = tools_.find(name);
+    if (!tool) return reply(id, ToolAnswer::error("TOOL_NOT_FOUND", fmt::format("this device has no tool `{}` any more; list the tools again", name)));
+
+    const bool has_args = json::get_object(root, "args").has_value();
+    const auto left = json::get_int64(root, "deadline_ms");
+    const Deadline deadline = around_.clock.steady_now() + (left && *left > 0 ? Milliseconds(std::min(*left, kMaxDeadlineMs)) : kUsualTimeout);
+    auto state = std::make_shared<CallState>(id, name, has_args ? std::string(*request.raw_member("args")) : "{}", deadline,
+                                             options_.on_progress);
+    auto alarm = std::make_unique<Alarm>([this, id] { on_deadline(id); });
+    around_.timers.arm(*alarm, deadline);
+    calls_.emplace(id, Running{state, std::move(alarm)});
+    if (!ports_.run(std::move(state), tool)) {
+        calls_.erase(id);
+        return reply(id, ToolAnswer::error("RATE_LIMITED", "this device is busy with other calls; try again in a moment"));
+    }
+    if (terms_.takes_accepted) ports_.send(accepted_frame(id));
+}
+
+void DeviceLink::on_deadline(const std::string& call_id) {
+    auto node = calls_.extract(call_id);  // keeps alarm and key alive to the end
+    node.mapped().state->cancel();
+    reply(node.key(), ToolAnswer::error("TIMEOUT", "the tool did not end before the deadline"));
+}
+
+void DeviceLink::cancel(std::string_view call_id) {
+    const auto found = calls_.find(std::string(call_id));
+    if (found == calls_.end()) return;
+    const auto state = std::move(found->second.state);
+    calls_.erase(found);  // no reply is needed, and none will be sent
+    state->cancel();
+}
+
+void DeviceLink::finish(const std::string& call_id, const ToolAnswer& answer) {
+    if (calls_.erase(call_id) != 0) reply(call_id, answer);
+}
+
+void DeviceLink::progress(const std::string& call_id, const ToolProgress& progress) {
+    if (state_ == State::kOpen && terms_.takes_progress && calls_.contains(call_id)) ports_.send(progress_frame(call_id, progress));
+}
+
+void DeviceLink::reply(const std::string& call_id, const ToolAnswer& answer) {
+    std::string frame = reply_frame(call_id, answer);
+    if (frame.size() > terms_.max_message_bytes) {  // it would close the link, again and again
+        frame = reply_frame(call_id, ToolAnswer::error("OVERSIZE", fmt::format("the result takes {} bytes, and {} are allowed; ask for less",
+                                                                               frame.size(), terms_.max_message_bytes)));
+    }
+    if (state_ == State::kOpen) ports_.send(frame);
+    outbox_.add(call_id, std::move(frame));
+}
+
+}  // namespace crab::sdk

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "net/endpoint.hpp"
+#include "net/tls_context.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace crab::sdk {
+
+/// Where a gateway listens, as its users write it.
+struct GatewayAddress {
+    net::Endpoint endpoint;
+    bool tls = false;
+    std::string host;    ///< the Host field
+    std::string prefix;  ///< of every path; empty or `/like/this`
+};
+
+/// `ws://` and `http://` mean the same, and so do `wss://` and `https://`; `host[:port][/prefix]` follows. `unix:/path` is the
+/// path of a socket and has no prefix. Errors: kInvalidArgs.
+Result<GatewayAddress> parse_gateway(std::string_view text);
+
+/// What checks the gateway's certificate; null for an address without TLS. Errors: kInvalidArgs for a bad `ca_file`.
+Result<std::shared_ptr<net::TlsContext>> client_tls(const GatewayAddress& address, const std::string& ca_file);
+
+}  // namespace crab::sdk
