@@ -228,6 +228,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"}, BadCase{"gateway: [", "gateway.yaml:1: is not YAML"},
         BadCase{"[1]", "has to be a mapping"}, BadCase{"? [a]\n: b", "keys have to be strings"},
         BadCase{"a: &x [*x]", "an alias may not stand inside"}, BadCase{"{}\n---\n{}\n", "more than one document"},
+        BadCase{"gateway: {threads: 5000}", "gateway.threads: has to be at most 1024"},
+        BadCase{"limits: {json_depth: 1}", "limits.json_depth: has to be at least 4"},
+        BadCase{"rates: [{per_second: 0}]", "rates[0].per_second: has to be more than 0"},
+        BadCase{"gateway: {name: 'no spaces'}", "gateway.name: has to match ^[A-Za-z0-9]"},
+        BadCase{"gateway: {name: ''}", "gateway.name: "}, BadCase{"listen: {path_prefix: x/}", "listen.path_prefix: has to match"},
+        BadCase{"listen: {public: here}", "listen.public: has to match"},
+        BadCase{"policy: [{principal: '', roles: []}]", "policy[0].principal: is too short: at least 1"},
+        BadCase{"policy: [{principal: a, where: [{pointer: x, min: 1}]}]", "policy[0].where[0].pointer: has to match"},
         BadCase{"gateway: {name: 'a${'}", "gateway.name: a ${ has no } after it"},
         BadCase{"gateway: {name: '${not a name}'}", "is no reference"},
         BadCase{"gateway: {name: '${file:/nowhere/at/all}'}", "gateway.name: cannot read the file /nowhere/at/all"}));
@@ -304,7 +312,7 @@ TEST_F(LoadFile, FileReferencesStartAtTheFolderOfTheFileAndLoseTheirLineEnd) {
 
 TEST_F(LoadFile, AMessageNeverShowsWhatAReferenceHeld) {
     write("secret", "s3cret\n");
-    const auto loaded = load_file(write("gateway.yaml", "gateway: {threads: '${file:secret}', log: {level: '${file:secret}'}}"), environment_of({}));
+    const auto loaded = load_file(write("gateway.yaml", "gateway: {threads: '${file:secret}', log: {level: '${file:secret}'}}\nlisten: {public: '${file:secret}'}"), environment_of({}));
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, testing::Not(HasSubstr("s3cret")));
 }

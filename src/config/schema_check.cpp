@@ -2,6 +2,9 @@
 
 #include "base/closest_name.hpp"
 #include "json/pointer.hpp"
+#include "json/schema.hpp"
+
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,6 +34,19 @@ std::string_view words_for(std::string_view type) {
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
     const std::string_view near = closest_name(name, candidates);
     return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+}
+
+/// The validator quotes values, which may be secrets; the rule is enough.
+std::string words_for(const json::Value& schema, const json::SchemaViolation& violation) {
+    const json::Value* bound = schema.resolve(violation.schema_pointer);
+    const std::string limit = !bound ? "" : bound->as_string() ? *bound->as_string() : bound->dump();
+    if (violation.rule == "pattern") return "has to match " + limit;
+    if (violation.rule == "minimum") return "has to be at least " + limit;
+    if (violation.rule == "exclusiveMinimum") return "has to be more than " + limit;
+    if (violation.rule == "maximum") return "has to be at most " + limit;
+    if (violation.rule == "minLength" || violation.rule == "minItems") return fmt::format("is too short: at least {}", limit);
+    if (violation.rule == "maxLength" || violation.rule == "maxItems") return fmt::format("is too long: at most {}", limit);
+    return fmt::format("breaks the rule {} {}", violation.rule, limit);
 }
 
 class Check {
@@ -104,6 +120,19 @@ void check_keys_and_types(const json::Value& schema, YamlDocument& document, con
     Check(document, references, problems).visit(schema, document.value, "");
 }
 
-void check_schema(const json::Value&, const YamlDocument&, Problems&) {}
+void check_schema(const json::Value& schema, const YamlDocument& document, Problems& problems) {
+    const auto compiled = json::Schema::compile(schema.dump());
+    if (!compiled) throw std::logic_error("the configuration's schema: " + compiled.error().message);
+    json::Parser parser;
+    const std::string text = document.value.dump();
+    const auto root = parser.parse(text);
+    if (!root) return problems.push_back({0, "", root.error().message});
+    for (const json::SchemaViolation& violation : (*compiled)->validate(root->element(), 200)) {
+        // Those two have better words above, some at the place around.
+        if (violation.rule == "additionalProperties" || violation.rule == "required") continue;
+        if (has_problem_at(problems, violation.instance_pointer)) continue;
+        problems.push_back({document.line_of(violation.instance_pointer), violation.instance_pointer, words_for(schema, violation)});
+    }
+}
 
 }  // namespace crab::config

@@ -62,7 +62,21 @@ private:
     static void choose_output(CLI::App* command, Output& output, bool names = false) {
         std::map<std::string, Output> choices{{"text", Output::kText}, {"json", Output::kJson}};
         if (names) choices["names"] = Output::kNames;
-        command->add_option("-o,--output", output, "Form of the output")->type_name("FORM")->transform(CLI::CheckedTransformer(choices));
+        std::vector<std::string> words;
+        for (const auto& [word, _] : choices) words.push_back(word);
+        command->add_option_function<std::string>("-o,--output", [&output, choices](const std::string& word) { output = choices.at(word); },
+                                                  fmt::format("Form of the output: {}", fmt::join(words, ", ")))
+            ->type_name("FORM")->check(one_of(words));
+    }
+    /// Like CLI::IsMember, with the word that was meant, and without a place in the help.
+    static CLI::Validator one_of(std::vector<std::string> words) {
+        CLI::Validator validator;
+        validator.operation([words](std::string& given) {
+            if (std::ranges::find(words, given) != words.end()) return std::string();
+            const std::string_view near = closest_name(given, words);
+            return fmt::format("{} is none of {}{}", given, fmt::join(words, ", "), near.empty() ? "" : fmt::format("; did you mean {}?", near));
+        });
+        return validator;
     }
     static void configuration(CLI::App* command, std::filesystem::path& config) {
         command->add_option("--config", config, "Configuration file")->type_name("PATH");
@@ -206,7 +220,7 @@ private:
         auto [command, options] = leaf<Completion>(app_, "completion", "Print a completion script",
                                                    "  crab completion bash > ~/.local/share/bash-completion/completions/crab\n"
                                                    "  crab completion zsh > \"${fpath[1]}/_crab\"\n  crab completion fish > ~/.config/fish/completions/crab.fish");
-        command->add_option("shell", options->shell, "bash, zsh or fish")->type_name("SHELL")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        command->add_option("shell", options->shell, "bash, zsh or fish")->type_name("SHELL")->required()->check(one_of({"bash", "zsh", "fish"}));
     }
 
     void schema() {
@@ -236,6 +250,11 @@ CLI::App& deepest(CLI::App& app) {
 
 std::string full_name(const CLI::App& app) {
     return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
+}
+
+std::string help_text(const CLI::App& app) {
+    const std::string text = app.help(app.get_parent() ? full_name(*app.get_parent()) : "");
+    return text.ends_with('\n') ? text : text + '\n';
 }
 
 std::vector<CLI::App*> visible_commands(CLI::App& app) {
@@ -322,7 +341,7 @@ std::variant<Command, Printed> parse_command_line(std::span<const char* const> a
     try {
         line.app().parse(reversed);
     } catch (const CLI::CallForHelp&) {
-        return Printed{deepest(line.app()).help(), kExitOk};
+        return Printed{help_text(deepest(line.app())), kExitOk};
     } catch (const CLI::CallForVersion& version) {
         return Printed{std::string(version.what()) + "\n", kExitOk};
     } catch (const CLI::ParseError& error) {
@@ -342,7 +361,7 @@ Printed help_of(const std::vector<std::string>& path) {
         }
         app = next[0];
     }
-    return {app->help(), kExitOk};
+    return {help_text(*app), kExitOk};
 }
 
 CommandNode command_tree() {

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""The command line as a person and a script meet it: real processes against a scripted gateway.
+
+usage: cli_test.py CRAB [unittest arguments]
+"""
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests/support"))
+from scripted_gateway import ScriptedGateway  # noqa: E402
+
+CRAB = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "crab"
+TOOLS = {"tools": [
+    {"name": "sms.send", "qualified_name": "phone__sms.send", "description": "Send a text message.\nNow.", "source_kind": "device", "source": "phone",
+     "input_schema": {"type": "object", "required": ["to"], "properties": {"to": {"type": "string", "description": "Number"}, "urgent": {"type": "boolean"}}},
+     "timeout_ms_default": 30000, "timeout_ms_max": 120000, "idempotent": False, "side_effects": True},
+    {"name": "dice.roll", "qualified_name": "dice.roll", "description": "Roll \x1b[31mdice", "source_kind": "built_in", "source": "",
+     "input_schema": {}, "timeout_ms_default": 1000, "timeout_ms_max": 1000, "idempotent": True, "side_effects": False}]}
+
+
+def response(**members):
+    return {"version": "v1", "call_id": "c", "tool_name": "t", "status": "ok", "duration_ms": 3, **members}
+
+
+def failure(code, message="no", status="error", details=None):
+    error = {"code": code, "message": message, "retryable": False}
+    return response(status=status, error=error if details is None else {**error, "details": details})
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="crab-cli-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.gateway = ScriptedGateway(self.folder)
+        self.gateway.__enter__()
+        self.addCleanup(self.gateway.__exit__)
+        self.environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "CRAB_SOCKET": self.gateway.socket, "TERM": "xterm",
+                            "XDG_RUNTIME_DIR": self.folder}
+
+    def crab(self, *arguments, stdin="", environment=None):
+        return subprocess.run([CRAB, *arguments], input=stdin, capture_output=True, text=True, timeout=60,
+                              env={**self.environment, **(environment or {})}, cwd=self.folder)
+
+    def on_terminal(self, *arguments, environment=None):
+        """Standard output as a terminal shows it."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([CRAB, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
+                                   env={**self.environment, **(environment or {})})
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:
+            pass  # the other end is closed
+        os.close(ours)
+        process.stderr.close()
+        process.wait(60)
+        return text.decode()
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        Path(path).write_text(text)
+        return path
+
+
+class Help(CliTest):
+    def commands(self, *path):
+        """Every command, found by reading help as a person would."""
+        text = self.crab(*path, "--help").stdout
+        yield path, text
+        if "Subcommands:" in text:
+            for line in text.split("Subcommands:")[1].split("\n\n")[0].splitlines():
+                if line.startswith("  ") and line[2] != " ":
+                    yield from self.commands(*path, line.split()[0])
+
+    def test_every_command_has_help_with_an_example_and_its_own_name(self):
+        seen = []
+        for path, text in self.commands():
+            seen.append(" ".join(path))
+            self.assertIn("Usage: crab" + "".join(" " + word for word in path), text)
+            if "Subcommands:" not in text and path:
+                self.assertIn("Examples:\n  ", text, path)
+            self.assertTrue(text.endswith("\n"))
+            self.assertNotIn("\0", text)
+        for name in ("gateway run", "gateway check", "tools list", "tools show", "call", "calls list", "calls show", "calls cancel", "explain",
+                     "devices list", "devices pair", "devices revoke", "device", "doctor", "completion", "schema check", "schema suite", "help"):
+            self.assertIn(name, seen)
+
+    def test_version_and_exit_codes_are_printed(self):
+        self.assertRegex(self.crab("--version").stdout, r"^crab \d+\.\d+\.\d+\n$")
+        codes = self.crab("help", "exit-codes").stdout
+        for code in (0, 1, 2, 3, 4, 5, 6, 7, 130):
+            self.assertRegex(codes, rf"(?m)^ *{code}  ")
+
+    def test_the_reference_page_is_current(self):
+        page = Path(__file__).resolve().parents[3] / "docs/reference/cli.md"
+        self.assertEqual(self.crab("help", "--markdown").stdout, page.read_text(), "run: crab help --markdown > docs/reference/cli.md")
+
+    def test_mistyped_words_come_with_the_word_that_was_meant(self):
+        for arguments, expected in ((["gatway"], "unknown command gatway; did you mean gateway?"),
+                                    (["gateway", "chekc"], "unknown command chekc; did you mean check?"),
+                                    (["call", "x", "--timeuot", "1"], "unknown option --timeuot; did you mean --timeout?"),
+                                    (["tools", "list", "-o", "jsno"], "did you mean json?"),
+                                    (["tools"], "crab tools needs a command: list, show"), (["call"], "tool is required"),
+                                    (["call", "x", "--timeout", "soon"], "has to be a duration"),
+                                    (["help", "cal"], "did you mean call?")):
+            done = self.crab(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn(expected, done.stderr)
+
+    def test_completion_scripts_are_valid_and_know_tools(self):
+        bash = self.crab("completion", "bash").stdout
+        script = self.write("crab.bash", bash)
+        self.assertEqual(subprocess.run(["bash", "-n", script]).returncode, 0)
+        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+
+        def complete(*words):
+            line = " ".join(f"'{word}'" for word in words)
+            program = f"crab() {{ '{CRAB}' \"$@\"; }}; source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _crab; echo \"${{COMPREPLY[@]}}\""
+            return subprocess.run(["bash", "-c", program], env=self.environment, capture_output=True, text=True, timeout=60).stdout.split()
+        self.assertEqual(complete("crab", "cal"), ["call", "calls"])
+        self.assertEqual(complete("crab", "devices", "re"), ["revoke"])
+        self.assertEqual(complete("crab", "call", "sm"), ["sms.send"])
+        self.assertEqual(complete("crab", "tools", "show", "d"), ["dice.roll"])
+        self.assertEqual(complete("crab", "doctor", "-o", ""), ["text", "json"])
+        self.assertIn("--idempotency-key", complete("crab", "call", "sms.send", "--"))
+        self.assertIn("#compdef crab", self.crab("completion", "zsh").stdout)
+        self.assertIn("complete -c crab", self.crab("completion", "fish").stdout)
+
+
+class Tools(CliTest):
+    def test_list_is_a_table_names_or_json(self):
+        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+        table = self.crab("tools", "list").stdout
+        self.assertRegex(table, r"TOOL +SOURCE +EFFECTS +DESCRIPTION\nsms.send +device/phone +yes +Send a text message. Now.\n")
+        self.assertNotIn("\x1b", table)
+        self.assertEqual(self.crab("tools", "list", "-o", "names").stdout, "sms.send\ndice.roll\n")
+        self.assertEqual(json.loads(self.crab("tools", "list", "-o", "json").stdout), TOOLS)
+
+    def test_colour_is_for_terminals_without_no_color_and_a_tool_cannot_colour_anything(self):
+        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+        self.assertIn("\x1b[1m", self.on_terminal("tools", "list"))
+        self.assertNotIn("\x1b[31m", self.on_terminal("tools", "list"))
+        self.assertNotIn("\x1b", self.on_terminal("tools", "list", environment={"NO_COLOR": "1"}))
+        self.assertNotIn("\x1b", self.on_terminal("tools", "list", environment={"TERM": "dumb"}))
+
+    def test_show_tells_the_arguments(self):
+        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+        text = self.crab("tools", "show", "phone__sms.send").stdout
+        self.assertRegex(text, r"to +string +yes +Number")
+        self.assertRegex(text, r"side effects +yes")
+        done = self.crab("tools", "show", "sms.sned")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("did you mean sms.send?", done.stderr)
+
+    def test_no_gateway_is_exit_code_3_with_what_to_do(self):
+        done = self.crab("tools", "list", "--socket", self.folder + "/none.sock")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("crab gateway run", done.stderr)
+
+
+class Call(CliTest):
+    def answer(self, answer, status=200):
+        self.gateway.answer("POST", "/v1/tools/call", answer, status)
+
+    def sent(self):
+        return next(body for _, path, body in self.gateway.requests if path == "/v1/tools/call")
+
+    def test_the_request_has_the_members_of_the_protocol(self):
+        self.answer(response(result={}))
+        self.assertEqual(self.crab("call", "sms.send", '{"to":"1"}', "--arg", "n=3", "--arg", "text=hi", "--arg", "id:=\"7\"", "--arg", "to=+49",
+                                   "--timeout", "1.5s", "--idempotency-key", "k").returncode, 0)
+        body = self.sent()
+        self.assertRegex(body.pop("call_id"), r"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
+        self.assertEqual(body, {"version": "v1", "tool_name": "sms.send", "tenant_id": "default", "timeout_ms": 1500, "idempotency_key": "k",
+                                "args": {"to": "+49", "n": 3, "text": "hi", "id": "7"},
+                                "context": {"agent_id": "cli", "session_id": "cli", "request_origin": "operator"}})
+
+    def test_arguments_come_from_files_and_standard_input(self):
+        self.answer(response(result={}))
+        path = self.write("args.json", '{"a": [1]}')
+        for arguments, stdin in ((["@" + path], ""), (["-"], '{"a": [1]}')):
+            self.gateway.requests.clear()
+            self.assertEqual(self.crab("call", "t", *arguments, stdin=stdin).returncode, 0)
+            self.assertEqual(self.sent()["args"], {"a": [1]})
+
+    def test_bad_arguments_are_refused_before_anything_is_sent(self):
+        for arguments in (["[1]"], ["{"], ["--arg", "novalue"], ["--arg", "a:={"], ["--arg", "=1"]):
+            done = self.crab("call", "t", *arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+        self.assertEqual(self.crab("call", "t", "@/nowhere").returncode, 5)
+        self.assertEqual(self.gateway.requests, [])
+
+    def test_text_is_printed_as_text_and_json_compact_in_a_pipe_and_pretty_on_a_terminal(self):
+        self.answer(response(result={"text": "hello\n"}))
+        self.assertEqual(self.crab("call", "t").stdout, "hello\n")
+        self.answer(response(result={"n": [1, 2], "e": {}}))
+        self.assertEqual(self.crab("call", "t").stdout, '{"n":[1,2],"e":{}}\n')
+        self.assertEqual(self.on_terminal("call", "t").replace("\r", ""), '{\n  "n": [\n    1,\n    2\n  ],\n  "e": {}\n}\n')
+        self.answer(response(result={"text": "a\x1b]0;title\x07b"}))
+        self.assertEqual(self.on_terminal("call", "t").strip(), "a\\x1b]0;title\\x07b")
+
+    def test_json_output_is_the_whole_response_whatever_its_status(self):
+        for answer, code in ((response(result={"a": 1}), 0), (failure("FORBIDDEN"), 4)):
+            self.answer(answer)
+            done = self.crab("call", "t", "-o", "json")
+            self.assertEqual((json.loads(done.stdout), done.returncode), (answer, code))
+
+    def test_every_failure_has_its_exit_code_and_says_what_to_do(self):
+        for code, exit_code in (("TOOL_FAILED", 1), ("INTERNAL", 1), ("RATE_LIMITED", 1), ("WHATEVER", 1), ("INVALID_ARGS", 2),
+                                ("DEPENDENCY_UNAVAILABLE", 3), ("UNAVAILABLE", 3), ("FORBIDDEN", 4), ("UNAUTHORIZED", 4), ("PAIRING_REQUIRED", 4),
+                                ("APPROVAL_REQUIRED", 4), ("TIMEOUT", 6), ("OUTCOME_UNKNOWN", 7)):
+            self.answer(failure(code, "the reason"))
+            done = self.crab("call", "t")
+            self.assertEqual((done.returncode, done.stdout), (exit_code, ""), code)
+            self.assertIn(f"{code}: the reason", done.stderr)
+
+    def test_validation_failures_list_pointer_rule_and_sentence(self):
+        self.answer(failure("INVALID_ARGS", "/limit: at most 100", details={"errors": [
+            {"pointer": "/limit", "rule": "maximum", "message": "at most 100"}, {"pointer": "", "rule": "required", "message": "needs to"}]}))
+        done = self.crab("call", "t", "--arg", "limit=500")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/limit  maximum  at most 100", done.stderr)
+        self.assertIn("(arguments)  required  needs to", done.stderr)
+
+    def test_an_unknown_tool_comes_with_the_name_that_was_meant(self):
+        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+        self.answer(failure("TOOL_NOT_FOUND"))
+        done = self.crab("call", "dice.rol")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("no tool named dice.rol; did you mean dice.roll?", done.stderr)
+
+    def test_errors_below_the_call_are_told_by_their_own_code(self):
+        self.answer({"error": "no token", "code": "UNAUTHENTICATED"}, 401)
+        self.assertEqual(self.crab("call", "t").returncode, 4)
+        self.answer(b"<html>", 200)
+        self.assertEqual(self.crab("call", "t").returncode, 1)
+        self.answer(failure("INVALID_ARGS", "too large"), 413)
+        self.assertIn("too large", self.crab("call", "t").stderr)
+
+    def test_a_stream_prints_its_frames_and_ends_with_the_result(self):
+        self.answer([("progress", {"message": "half", "progress": 1, "total": 2}),
+                     ("frame", {"frame_no": 1, "final": False, "content_type": "text/plain", "data": "one "}),
+                     ("frame", {"frame_no": 2, "final": True, "content_type": "text/plain", "data_base64": "dHdvCg=="}),
+                     ("result", response(result={"text": "one two\n"}))])
+        done = self.crab("call", "t", "--stream")
+        self.assertEqual((done.stdout, done.returncode), ("one two\n", 0))
+        self.assertEqual(self.gateway.headers[-1]["Accept"], "text/event-stream")
+        lines = [json.loads(line) for line in self.crab("call", "t", "--stream", "-o", "json").stdout.splitlines()]
+        self.assertEqual([line["event"] for line in lines], ["progress", "frame", "frame", "result"])
+
+    def test_a_stream_that_ends_in_an_error_has_its_exit_code(self):
+        self.answer([("frame", {"frame_no": 1, "final": False, "content_type": "text/plain", "data": "part"}), ("result", failure("TIMEOUT", status="timeout"))])
+        done = self.crab("call", "t", "--stream")
+        self.assertEqual((done.stdout, done.returncode), ("part", 6))
+
+    def test_ctrl_c_cancels_the_call_at_the_gateway(self):
+        self.gateway.answer("POST", "/v1/tools/cancel", {"version": "v1", "call_id": "c", "status": "cancelling"})
+
+        def hang(_):
+            self.gateway.wait_for("/v1/tools/cancel")
+            return failure("CANCELLED")
+        self.answer(hang)
+        process = subprocess.Popen([CRAB, "call", "t", "--call-id", "c-9"], env=self.environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.gateway.wait_for("/v1/tools/call")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(self.gateway.wait_for("/v1/tools/cancel"), {"version": "v1", "tenant_id": "default", "call_id": "c-9", "reason": "cancelled"})
+
+
+RECORD = {"call_id": "c-1", "time": "2026-11-21T09:30:00.250Z", "front": "http", "principal": "caller/ci", "proof": "bearer_token", "tenant": "harbour",
+          "tool": "sms.send", "source": "device/phone", "rule": "policy[2]", "decision": "allow", "hooks": [{"hook": "ask", "answer": "proceed", "ms": 12}],
+          "attempts": [{"ms": 50, "status": "retryable_error", "code": "UNAVAILABLE"}, {"ms": 20.5, "status": "ok"}], "status": "ok", "replayed": False,
+          "args_bytes": 180, "result_bytes": 2500, "duration_us": 90123, "timeline": {"resolved_us": 10, "authorized_us": 25, "finished_us": 90123}}
+
+
+class Calls(CliTest):
+    def test_explain_tells_who_which_rule_hooks_attempts_and_times(self):
+        self.gateway.answer("GET", "/v1/admin/calls/c-1", RECORD)
+        text = self.crab("explain", "c-1").stdout
+        for expected in ("caller/ci, proven by bearer_token, through http, tenant harbour", "allow, by rule policy[2]", "ask answered proceed after 12.0 ms",
+                         "1: retryable_error UNAVAILABLE after 50.0 ms", "2: ok after 20.5 ms", "90.1 ms", "arguments 180 B, result 2.5 kB", "resolved", "+15 µs"):
+            self.assertIn(expected, text)
+        self.assertEqual(json.loads(self.crab("explain", "c-1", "-o", "json").stdout), RECORD)
+        done = self.crab("explain", "other")
+        self.assertEqual((done.returncode, done.stdout), (5, ""))
+
+    def test_list_shows_running_and_recent_calls(self):
+        self.gateway.answer("GET", "/v1/admin/calls?limit=5", {"recent": [RECORD], "running": [
+            {"call_id": "c-2", "tool": "dice.roll", "principal": "local/0", "stage": "dispatched", "started_at": "2026-11-21T09:30:00Z", "elapsed_ms": 1500}]})
+        text = self.crab("calls", "list", "--limit", "5").stdout
+        self.assertRegex(text, r"c-2 +dice.roll +local/0 +1.5 s +running: dispatched\nc-1 +sms.send +caller/ci +90.1 ms +ok\n")
+
+    def test_cancel_says_what_it_did(self):
+        self.gateway.answer("POST", "/v1/admin/calls/a%2Fb/cancel", {"status": "cancelling"})
+        self.gateway.answer("POST", "/v1/admin/calls/c-2/cancel", {"status": "not_found"})
+        self.assertEqual(self.crab("calls", "cancel", "a/b").stdout, "cancelling a/b\n")
+        self.assertEqual(self.crab("calls", "cancel", "c-2").returncode, 5)
+
+
+class Devices(CliTest):
+    def test_pair_prints_the_code_and_how_to_use_it(self):
+        self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "482913", "expires_at": "2026-11-21T10:00:00Z"})
+        text = self.crab("devices", "pair", "--name", "phone").stdout
+        self.assertIn("crab device --pair 482913", text)
+        self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"), {"name": "phone"})
+
+    def test_pair_with_token_prints_the_token_and_nothing_else(self):
+        self.gateway.answer("POST", "/v1/admin/devices/pair", {"token": "crab_t", "device": "x", "token_id": "t1", "expires_at": "2026-12-21T10:00:00Z"})
+        done = self.crab("devices", "pair", "--token", "--name", "X", "--role", "device,caller", "--expires", "30d")
+        self.assertEqual((done.stdout, done.stderr), ("crab_t\n", ""))
+        self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"),
+                         {"name": "X", "roles": ["device", "caller"], "expires_in_s": 2592000, "token": True})
+
+    def test_list_and_revoke(self):
+        self.gateway.answer("GET", "/v1/admin/devices", {"devices": [{"device": "phone", "name": "My phone", "principal": "device/phone", "connected": True,
+                            "connections": 1, "tools": 4, "tokens": [{"id": "t1", "roles": ["device"], "created_at": "2026-01-01T00:00:00Z",
+                                                                      "expires_at": "2027-01-01T00:00:00Z", "revoked": False}]}]})
+        self.assertRegex(self.crab("devices", "list").stdout, r"phone +My phone +connected +4 +t1 \(device, until 2027-01-01\)")
+        self.gateway.answer("POST", "/v1/admin/devices/revoke", lambda body: {"revoked": 2 if body == {"device": "phone"} else 0})
+        self.assertEqual(self.crab("devices", "revoke", "phone").stdout, "revoked 2 tokens\n")
+        self.assertEqual(self.crab("devices", "revoke", "--token-id", "t9").returncode, 5)
+        self.assertEqual(self.crab("devices", "revoke").returncode, 2)
+
+
+class Checks(CliTest):
+    def test_gateway_check_reports_every_problem_with_its_line(self):
+        path = self.write("gateway.yaml", "gateway:\n  nam: x\n  threads: many\n")
+        done = self.crab("gateway", "check", "--config", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, f"{path}:2: gateway.nam: unknown key; did you mean name?\n{path}:3: gateway.threads: has to be a whole number\n")
+        answer = json.loads(self.crab("gateway", "check", "--config", path, "-o", "json").stdout)
+        self.assertEqual([error["key"] for error in answer["errors"]], ["gateway.nam", "gateway.threads"])
+        good = self.write("good.yaml", "gateway: {name: x}\n")
+        self.assertEqual(self.crab("gateway", "check", "--config", good).stdout, f"{good}: valid\n")
+        self.assertEqual(json.loads(self.crab("gateway", "check", "--schema").stdout)["title"], "crab gateway configuration")
+
+    def test_a_client_finds_the_socket_in_the_configuration(self):
+        self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
+        path = self.write("gateway.yaml", f"listen: {{admin: {{socket: '{self.gateway.socket}'}}}}\n")
+        self.assertEqual(self.crab("tools", "list", "--config", path, environment={"CRAB_SOCKET": ""}).returncode, 0)
+
+    def test_doctor_has_one_line_per_check_and_fails_without_a_gateway(self):
+        config = self.write("gateway.yaml", "listen: {public: off}\n")
+        self.gateway.answer("GET", "/v1/admin/status", {"version": "9.9.9", "storage": "ok"})
+        os.chmod(self.gateway.socket, 0o600)
+        done = self.crab("doctor", "--config", config, "-o", "json")
+        checks = {check["check"]: check["result"] for check in json.loads(done.stdout)["checks"]}
+        self.assertEqual((checks["configuration"], checks["admin socket"], checks["storage"], done.returncode), ("ok", "ok", "ok", 0))
+        done = self.crab("doctor", "--config", config, "--socket", self.folder + "/none")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"fail +admin socket .*crab gateway run")
+
+    def test_schema_check_prints_the_errors_as_json(self):
+        schema, good, bad = self.write("s.json", '{"type":"object","required":["a"]}'), self.write("g.json", '{"a":1}'), self.write("b.json", "{}")
+        done = self.crab("schema", "check", schema, good)
+        self.assertEqual((done.stdout, done.returncode), ("[]\n", 0))
+        done = self.crab("schema", "check", schema, bad)
+        self.assertEqual((json.loads(done.stdout)[0]["rule"], done.returncode), ("required", 1))
+
+    def test_schema_suite_counts_and_names_what_failed(self):
+        os.mkdir(os.path.join(self.folder, "suite"))
+        case = {"description": "d", "schema": {"type": "integer"}, "tests": [{"description": "ok", "data": 1, "valid": True},
+                                                                            {"description": "wrong on purpose", "data": "x", "valid": True}]}
+        self.write("suite/a.json", json.dumps([case]))
+        done = self.crab("schema", "suite", os.path.join(self.folder, "suite"))
+        self.assertEqual((done.stdout, done.returncode), ("FAIL a.json: d: wrong on purpose\npassed 1\nfailed 1\n", 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
