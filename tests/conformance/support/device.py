@@ -58,7 +58,7 @@ class Device:
     # Frames
 
     def send(self, kind: str, **fields: Any) -> None:
-        self.socket.send_text(json.dumps({"type": kind, **fields}, ensure_ascii=False))
+        self.socket.send_text(json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":")))
 
     def receive(self, timeout: float | None = None) -> dict[str, Any]:
         frame = json.loads(self.socket.receive_text(timeout))

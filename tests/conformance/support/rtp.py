@@ -8,7 +8,8 @@ from typing import Any
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _CODES = {"TOOL_NOT_FOUND", "INVALID_ARGS", "UNAUTHORIZED", "FORBIDDEN", "RATE_LIMITED", "DEPENDENCY_UNAVAILABLE", "TIMEOUT", "INTERNAL",
-          "PAIRING_REQUIRED", "PAIRING_FAILED", "CONFLICT", "CANCELLED", "OUTCOME_UNKNOWN"}
+          "PAIRING_REQUIRED", "PAIRING_FAILED", "CONFLICT", "CANCELLED", "OUTCOME_UNKNOWN",
+          "AMBIGUOUS_TOOL", "TOOL_FAILED"}  # the last two by clawseed.md, sections 3 and 4
 
 
 def call_request(tool: str, args: Any = None, **members: Any) -> dict[str, Any]:

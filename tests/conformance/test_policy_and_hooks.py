@@ -1,0 +1,122 @@
+"""docs/protocols/clawseed.md, section 11: what the operator forbids and changes (checklist 53-56)."""
+
+from __future__ import annotations
+
+from support.case import GatewayCase
+from support.device import tool
+
+CONFIG = {
+    "policy": [
+        {"principal": "device/camera-only*", "register": {"allow": ["camera"]}},
+        {"principal": "device/kitchen*", "register": {"allow": ["read_*"], "deny": ["read_contacts"]}},
+        {"principal": "caller/limited", "call": {"allow": ["read_*"], "deny": ["read_secret"]}},
+        {"principal": "caller/argued", "call": {"deny": ["read_*"]}, "where": [{"pointer": "/room", "equals": "cellar"}]},
+    ],
+    "hooks": [
+        {"name": "guard", "type": "deny", "tools": ["forbidden_*"], "reason": "not on Sundays"},
+        {"name": "fixer", "type": "replace", "tools": ["fix_*"], "args": {"x": 1, "y": None}},
+        {"name": "breaker", "type": "replace", "tools": ["break_*"], "args": {"x": "no number"}},
+        {"name": "cellar", "type": "replace", "tools": ["read_moved*"], "args": {"room": "cellar"}},
+    ],
+}
+NUMBER_X = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
+class RegisterPolicyTest(GatewayCase):
+    CONFIG = CONFIG
+
+    def test_clawseed_54_a_device_allowed_one_name_can_register_nothing_else(self) -> None:
+        device = self.open(self.new_token("camera-only"))
+        answer = device.register(tool("camera"), tool("microphone"), tool("Camera"), tool("camera2"))
+        self.assertEqual((answer["count"], answer["registered"]), (4, 1))
+        self.assertEqual(device.registered_names(), ["camera"])
+
+    def test_clawseed_53_a_refused_name_counts_in_count_only_and_deny_wins(self) -> None:
+        device = self.open(self.new_token("kitchen"), capabilities=("tools_registered.rejected",))
+        answer = device.register(tool("read_contacts"), tool("read_thermometer"), tool("write_file"))
+        self.assertEqual((answer["count"], answer["registered"]), (3, 1))
+        self.assertEqual([(element["index"], element["name"], element["code"]) for element in answer["rejected"]],
+                         [(0, "read_contacts", "FORBIDDEN"), (2, "write_file", "FORBIDDEN")])
+        self.assertEqual(device.registered_names(), ["read_thermometer"])
+
+    def test_others_are_not_touched_by_the_rule(self) -> None:
+        self.assertEqual(self.open().register(tool("read_contacts"), tool("microphone"))["registered"], 2)
+
+
+class CallPolicyTest(GatewayCase):
+    CONFIG = CONFIG
+
+    def test_what_may_not_be_called_is_not_listed_and_not_found(self) -> None:
+        device = self.open()
+        device.register(tool("read_a"), tool("read_secret"), tool("write_a"))
+        self.assertEqual(self.gateway.tools("limited").keys(), {"read_a"})
+        for name in ("read_secret", "write_a", f"{self.slug}__write_a"):
+            with self.subTest(name):
+                self.assertIn(self.gateway.call(name, caller="limited").code, ("TOOL_NOT_FOUND", "FORBIDDEN"))
+        device.assert_silent()
+        call = self.gateway.start_call("read_a", caller="limited")
+        device.answer(device.next_call("read_a"), "ok")
+        self.assertEqual(call.result(10).status, "ok")
+
+    def test_a_rule_on_arguments_decides_by_them(self) -> None:
+        device = self.open()
+        device.register(tool("read_room"))
+        reply = self.gateway.call("read_room", {"room": "cellar"}, caller="argued")
+        self.assertEqual(reply.code, "FORBIDDEN")
+        device.assert_silent()
+        call = self.gateway.start_call("read_room", {"room": "kitchen"}, caller="argued")
+        device.answer(device.next_call("read_room"), "ok")
+        self.assertEqual(call.result(10).status, "ok")
+
+
+class HookTest(GatewayCase):
+    CONFIG = CONFIG
+
+    def test_clawseed_55_a_denial_reaches_the_caller_with_its_reason_and_nothing_is_sent(self) -> None:
+        device = self.open()
+        device.register(tool("forbidden_door"))
+        error = self.gateway.call("forbidden_door").error
+        self.assertEqual(error["code"], "FORBIDDEN")
+        self.assertIn("not on Sundays", error["message"])
+        device.assert_silent()
+
+    def test_clawseed_56_replaced_arguments_are_what_the_device_gets(self) -> None:
+        device = self.open()
+        device.register(tool("fix_it", NUMBER_X))
+        call = self.gateway.start_call("fix_it", {"x": 7, "y": 2, "z": 3})
+        request = device.next_call("fix_it")
+        self.assertEqual(request["args"], {"x": 1, "z": 3})
+        device.answer(request, "ok")
+        self.assertEqual(call.result(10).status, "ok")
+
+    def test_clawseed_56_replaced_arguments_are_validated_before_the_device_sees_them(self) -> None:
+        device = self.open()
+        device.register(tool("break_it", NUMBER_X))
+        error = self.gateway.call("break_it", {"x": 7}).error
+        self.assertEqual(error["code"], "INVALID_ARGS")
+        violation = error["details"]["errors"][0]
+        self.assertEqual((violation["pointer"], violation["rule"]), ("/x", "type"))
+        self.assertTrue(violation["message"])
+        device.assert_silent()
+
+    def test_clawseed_56_replaced_arguments_are_authorized_again(self) -> None:
+        device = self.open()
+        device.register(tool("read_moved"))
+        self.assertEqual(self.gateway.call("read_moved", {"room": "kitchen"}, caller="argued").code, "FORBIDDEN")
+        device.assert_silent()
+
+
+class BrokenHookTest(GatewayCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        pass  # each test starts its own
+
+    def run(self, result=None):  # noqa: ANN001, ANN201: there is no gateway of the class whose log could be kept
+        return super(GatewayCase, self).run(result)
+
+    def test_an_unknown_hook_stops_the_start_up(self) -> None:
+        from support.gateway import Gateway
+        gateway = Gateway({"hooks": [{"name": "x", "type": "surprise"}]})
+        with self.assertRaises(AssertionError):
+            gateway.__enter__()
+        self.assertNotEqual(gateway.process.wait(10), 0)
