@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::string_view kInterrupted = "[interrupted by user]";
 
-std::string error_frame(std::string_view code, std::string_view message) {
-    std::string frame;
-    write_error(frame, code, message);
-    return frame;
-}
-
 /// The code of a failed turn (section 5).
 std::string_view turn_code(ErrorCode code) {
     switch (code) {
@@ -55,7 +49,7 @@ std::string_view turn_code(ErrorCode code) {
 struct Chat::Waiting final : TimerNode {
     Waiting(Chat& owner, ChatQuestion asked) : chat(owner), question(std::move(asked)) {}
     void on_expired() override {
-        chat.send(question, error_frame("SESSION_BUSY", "the turn waited too long behind others; ask again"));
+        chat.refuse(question, "SESSION_BUSY", "the turn waited too long behind others; ask again");
         std::erase_if(chat.waiting_, [this](const auto& waiting) { return waiting.get() == this; });  // ends *this
     }
     Chat& chat;
@@ -142,18 +136,28 @@ void Chat::rename(std::string name) {
     session_.name = std::move(name);
 }
 
+void Chat::forget_history() {
+    const std::scoped_lock lock(mutex_);
+    session_.message_count = 0;
+}
+
 std::optional<Chat::RunningTurn> Chat::running_turn() const {
     const std::scoped_lock lock(mutex_);
     return running_info_;
 }
 
-void Chat::send(const ChatQuestion& question, std::string frame) { question.asker->send_frame(std::move(frame)); }
+void Chat::refuse(const ChatQuestion& question, std::string_view code, std::string_view message) {
+    std::string frame;
+    write_error(frame, code, message);
+    question.asker->send_frame(std::move(frame));
+    if (question.on_end) question.on_end(fail(ErrorCode::kRateLimited, std::string(message)));
+}
 
 void Chat::ask(ChatQuestion question) {
     on_loop([this, asked = std::move(question)]() mutable {
         const auto options = hub_.options();
         if (current_ && waiting_.size() >= options->waiting_turns) {
-            send(asked, error_frame("SESSION_BUSY", "too many turns wait in this chat session; ask again later"));
+            refuse(asked, "SESSION_BUSY", "too many turns wait in this chat session; ask again later");
             return;
         }
         waiting_.push_back(std::make_unique<Waiting>(*this, std::move(asked)));
@@ -223,11 +227,11 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         store("user", request.content);
     }
     bool failed = false;
+    Result<std::string> answer = fail(ErrorCode::kInvalidArgs, "there is no user message to answer again");
     if (nothing_to_regenerate) {
         turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
     } else {
         turn->write([&](std::string& out) { write_agent(out, true, runner_.provider(), runner_.model()); });
-        Result<std::string> answer = fail(ErrorCode::kInternal, "the turn failed");
         try {
             answer = co_await runner_.run(std::move(request), *turn);
         } catch (const std::exception& failure) {
@@ -241,6 +245,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
             (void)co_await turn->returned.wait(*turn->gone_until);
         }
         if (cancelled) {
+            answer = fail(ErrorCode::kCancelled, "the turn was aborted");
             store("assistant", turn->full_response.empty() ? std::string(kInterrupted) : fmt::format("{}\n{}", turn->full_response, kInterrupted));
             turn->write([&](std::string& out) { write_plain(out, "aborted"); });
         } else if (answer) {
@@ -259,6 +264,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         running_info_.reset();
     }
     state_ = failed ? ChatState::kError : ChatState::kIdle;
+    if (turn->question.on_end) turn->question.on_end(answer);
     current_ = nullptr;
     loop_.post([self] { self->start_next(); });
 }

@@ -35,6 +35,7 @@ struct ChatQuestion {
     bool regenerate = false;
     bool debug = false;
     std::string prefer_source;
+    std::function<void(const Result<std::string>& answer)> on_end;   ///< called once, on the chat's loop; may be empty
 };
 
 enum class ChatState : std::uint8_t { kIdle, kRunning, kError };
@@ -60,6 +61,8 @@ public:
     /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody returns in the grace time.
     void leave(ConnectionId connection, bool goodbye);
     void rename(std::string name);
+    /// What was stored is being removed: the count begins anew.
+    void forget_history();
 
     ChatState state() const { return state_.load(); }
     std::size_t members() const { return members_.load(); }
@@ -79,9 +82,8 @@ private:
     void on_loop(F function);
     void start_next();
     Task<void> run_turn(std::shared_ptr<Turn> turn);
-    void send(const ChatQuestion& question, std::string frame);
+    void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
     void store(std::string role, std::string content);
-    void deliver(std::string frame);
 
     Hub& hub_;
     net::EventLoop& loop_;

@@ -1,0 +1,166 @@
+#include "adapters/clawseed/front.hpp"
+
+#include "json/writer.hpp"
+#include "net/codec/url.hpp"
+#include "trust/origin_policy.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+constexpr std::string_view kSubprotocol = "clawseed.v1";
+constexpr std::string_view kEndpoint = "/ws/chat";
+
+std::string error_body(std::string_view code, std::string_view message) {
+    std::string body;
+    json::Writer(body).begin_object().key("error").string_lossy(message).key("code").string(code).end_object();
+    return body;
+}
+
+net::Upgrade refuse(int status, std::string_view code, std::string_view message, net::OwnedHeaders headers = {}) {
+    return net::RefuseUpgrade{.status = status, .content_type = "application/json", .body = error_body(code, message), .headers = std::move(headers)};
+}
+
+/// The first carrier that is not empty decides: header, subprotocol, query (section 1, "Credential").
+std::string credential_of(const net::HttpRequest& request, const net::WebSocketOffer& offer, bool query_token) {
+    if (const auto header = request.find("authorization")) {
+        if (const std::string_view token = trust::bearer_of(*header); !token.empty()) return std::string(token);
+    }
+    if (offer) {
+        for (const std::string_view protocol : offer->protocols) {
+            if (protocol.starts_with("bearer.") && protocol.size() > 7) return std::string(protocol.substr(7));
+        }
+    }
+    if (!query_token) return {};
+    return net::find_query(request.query(), "token").value_or("");
+}
+
+trust::RequestPeer peer_of(const net::HttpRequest& request) {
+    const net::PeerAddress& peer = request.peer;
+    return {.loopback = peer.is_loopback(), .text = peer.is_unix() ? fmt::format("{}", peer.uid()) : peer.ip()};
+}
+
+}  // namespace
+
+std::string_view Front::local_path(std::string_view path) const {
+    const std::string prefix = services_.hub.options()->path_prefix;
+    if (!path.starts_with(prefix)) return {};
+    return path.substr(prefix.size());
+}
+
+bool Front::owns(std::string_view path) const {
+    const std::string_view local = local_path(path);
+    return local == kEndpoint || local == "/health" || local == "/pair" || local == "/webhook" || local == "/api/tools" || local == "/api/status" ||
+           local == "/api/sessions" || local.starts_with("/api/sessions/");
+}
+
+std::optional<std::string> Front::refused_source(const net::HttpRequest& request) const {
+    const auto options = services_.hub.options();
+    if (!trust::is_host_allowed(request.head.host, options->host_names)) {
+        return "this Host is not served here; use the gateway's own name, or add yours to listen.host_names";
+    }
+    if (!trust::is_origin_allowed(request.find("origin"), request.tls ? "https" : "http", request.head.host, options->allowed_origins)) {
+        return "pages of this Origin may not use the gateway; add it to listen.allowed_origins";
+    }
+    return std::nullopt;
+}
+
+Result<core::PrincipalRef> Front::authenticate(const net::HttpRequest& request, std::string_view token) const {
+    const trust::RequestAuthentication authentication(services_.tokens, services_.hub.options()->open_loopback);
+    return authentication.authenticate(token, peer_of(request));
+}
+
+net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+    const auto options = services_.hub.options();
+    if (request.method() != "GET") return refuse(405, "INVALID_ARGS", "a WebSocket is opened with GET", {{"Allow", "GET"}});
+    if (!offer) {
+        net::OwnedHeaders headers;
+        if (offer.error().status == 426) headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
+        return refuse(offer.error().status, "INVALID_ARGS", offer.error().reason, std::move(headers));
+    }
+    if (auto refused = refused_source(request)) return refuse(403, "FORBIDDEN", *refused);
+    const auto principal = authenticate(request, credential_of(request, offer, options->query_token));
+    if (!principal) return refuse(401, "UNAUTHENTICATED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+    const std::string session_id = net::find_query(request.query(), "session_id").value_or("");
+    if (!session_id.empty() && !core::is_chat_session_id(session_id)) {
+        return refuse(400, "INVALID_ARGS", "session_id is 1 to 128 of A-Z a-z 0-9 . _ -");
+    }
+    std::string name = net::find_query(request.query(), "name").value_or("");
+    constexpr std::size_t kMaxName = 128;
+    if (name.size() > kMaxName) name.clear();
+    auto chat = services_.hub.open_chat(*principal, session_id, name, net::find_query(request.query(), "persona").value_or(""));
+    if (!chat) {
+        const bool foreign = chat.error().code == ErrorCode::kForbidden;
+        return refuse(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", chat.error().message);
+    }
+    auto connection = services_.hub.enter(**principal);
+    if (!connection) {
+        services_.hub.settle_chat(chat->chat, (*principal)->id);
+        return refuse(429, "RATE_LIMITED", connection.error().message, {{"Retry-After", "5"}});
+    }
+    net::AcceptUpgrade accepted;
+    accepted.handler = std::make_shared<DeviceSession>(services_.hub, loop_, parser_, *connection, *principal, std::move(*chat),
+                                                       services_.tokens.expires_at(**principal));
+    if (offer->offers(kSubprotocol)) accepted.subprotocol = kSubprotocol;
+    accepted.allow_deflate = options->permessage_deflate;
+    accepted.options.max_message_bytes = options->max_message_bytes;
+    accepted.options.ping_after = options->ping_after;
+    return accepted;
+}
+
+Task<void> Front::serve(net::HttpExchange& exchange) {
+    const net::HttpRequest& request = exchange.request();
+    const std::string_view path = local_path(request.path());
+    const std::string_view method = request.method();
+    const auto expect = [&](std::string_view wanted) {
+        if (method == wanted) return true;
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted), {{"Allow", wanted}});
+        return false;
+    };
+    if (path == kEndpoint) {
+        if (!expect("GET")) co_return;
+        exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket endpoint; ask for an upgrade", {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}});
+        co_return;
+    }
+    if (auto refused = refused_source(request)) {
+        exchange.respond_error(403, "FORBIDDEN", *refused);
+        co_return;
+    }
+    if (path == "/health") {
+        if (!expect("GET")) co_return;
+        const bool open = services_.hub.options()->open_loopback;
+        exchange.respond(200, "application/json", fmt::format(R"({{"status":"ok","paired":true,"require_pairing":{},"runtime":{{}}}})", !open));
+        co_return;
+    }
+    if (path == "/pair") {
+        if (expect("POST")) co_await pair(exchange);
+        co_return;
+    }
+    const auto principal = authenticate(request, trust::bearer_of(request.find("authorization").value_or("")));
+    if (!principal) {
+        exchange.respond_error(401, "UNAUTHENTICATED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+        co_return;
+    }
+    if (!(*principal)->may(core::Role::kCaller)) {
+        exchange.respond_error(403, "FORBIDDEN", "your token does not let you use the REST surface; ask for one with the role caller");
+        co_return;
+    }
+    if (path == "/api/tools") {
+        if (expect("GET")) list_tools(exchange, **principal);
+    } else if (path == "/api/status") {
+        if (expect("GET")) status(exchange);
+    } else if (path == "/webhook") {
+        if (expect("POST")) co_await webhook(exchange, *principal);
+    } else if (path == "/api/sessions") {
+        if (expect("GET")) co_await list_sessions(exchange, *principal, false);
+    } else if (path == "/api/sessions/running" && method == "GET") {
+        co_await list_sessions(exchange, *principal, true);
+    } else {
+        co_await sessions(exchange, *principal, path.substr(std::string_view("/api/sessions/").size()));
+    }
+}
+
+}  // namespace crab::clawseed

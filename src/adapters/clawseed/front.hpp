@@ -1,0 +1,88 @@
+#pragma once
+
+#include "adapters/clawseed/device_session.hpp"
+#include "adapters/clawseed/hub.hpp"
+#include "core/pipeline.hpp"
+#include "json/parser.hpp"
+#include "net/http_service.hpp"
+#include "trust/pairing_codes.hpp"
+#include "trust/request_authentication.hpp"
+#include "trust/tokens.hpp"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::clawseed {
+
+/// What `/api/status` tells beside what the hub knows.
+struct StatusFacts {
+    SteadyTime started;
+    std::uint16_t port = 0;
+};
+
+/// Answers of `/webhook` by idempotency key, shared by all event loops. Thread-safe.
+class WebhookReplies {
+public:
+    struct Stored {
+        std::size_t body_hash = 0;
+        bool finished = false;
+        int status = 200;
+        std::string fields;     ///< inside of the JSON object
+    };
+    /// The earlier request under this key; nothing when this is the first, which then runs.
+    std::optional<Stored> begin(const std::string& key, std::size_t body_hash);
+    void finish(const std::string& key, int status, std::string fields);
+    void forget(const std::string& key);
+
+private:
+    static constexpr std::size_t kMost = 1024;
+    std::mutex mutex_;
+    std::map<std::string, Stored> stored_;
+    std::vector<std::string> order_;
+};
+
+/// The protocol's side of the public listener on one event loop: the WebSocket endpoint and the REST surface
+/// (docs/protocols/clawseed.md, sections 1 and 8).
+class Front {
+public:
+    struct Services {
+        Hub& hub;
+        core::Pipeline& pipeline;
+        core::TurnRunner& runner;
+        trust::Tokens& tokens;
+        trust::PairingCodes& codes;
+        BlockingPool& pool;
+        WebhookReplies& webhooks;
+        const StatusFacts& facts;
+    };
+    Front(net::EventLoop& loop, Services services) : loop_(loop), services_(services), parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
+
+    /// Whether this protocol serves that path (`/ws/chat`, `/health`, `/pair`, `/api/…`, `/webhook` below the prefix).
+    bool owns(std::string_view path) const;
+    /// Decides about an upgrade of a path that it owns.
+    net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
+    /// Answers a request for a path that it owns.
+    Task<void> serve(net::HttpExchange& exchange);
+
+    /// The refusal for a Host or Origin that may not come here; nothing when both are fine.
+    std::optional<std::string> refused_source(const net::HttpRequest& request) const;
+
+private:
+    std::string_view local_path(std::string_view path) const;
+    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, std::string_view token) const;
+    Task<void> pair(net::HttpExchange& exchange);
+    void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
+    void status(net::HttpExchange& exchange);
+    Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest);
+    Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, bool running_only);
+    Task<void> webhook(net::HttpExchange& exchange, core::PrincipalRef principal);
+
+    net::EventLoop& loop_;
+    Services services_;
+    json::Parser parser_;
+};
+
+}  // namespace crab::clawseed

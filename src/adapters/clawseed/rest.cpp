@@ -1,0 +1,377 @@
+// The REST surface of docs/protocols/clawseed.md, section 8: the routes behind Front::serve().
+
+#include "adapters/clawseed/front.hpp"
+#include "base/waiter.hpp"
+#include "json/writer.hpp"
+#include "net/codec/url.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace crab::clawseed {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+
+std::string_view source_type(core::SourceKind kind) {
+    switch (kind) {
+        case core::SourceKind::kBuiltIn:
+        case core::SourceKind::kCommand: return "builtin";
+        case core::SourceKind::kMcpServer: return "mcp";
+        case core::SourceKind::kDevice:
+        case core::SourceKind::kPeer:
+        case core::SourceKind::kProvider: return "remote";
+    }
+    return "builtin";
+}
+
+std::string_view name_of(ChatState state) {
+    switch (state) {
+        case ChatState::kIdle: return "idle";
+        case ChatState::kRunning: return "running";
+        case ChatState::kError: return "error";
+    }
+    return "idle";
+}
+
+void append_session(json::Writer& writer, const core::ChatSession& session) {
+    writer.begin_object().key("session_id").string(session.id.text()).key("created_at").string(to_rfc3339(session.created_at));
+    writer.key("last_activity").string(to_rfc3339(session.last_activity)).key("message_count").unsigned_integer(session.message_count);
+    if (!session.name.empty()) writer.key("name").string_lossy(session.name);
+    if (!session.persona.empty()) writer.key("persona").string_lossy(session.persona);
+    writer.end_object();
+}
+
+void respond_store_error(net::HttpExchange& exchange, const Error& error) {
+    exchange.respond_error(503, token_of(error.code), error.message);
+}
+
+void respond_unknown_session(net::HttpExchange& exchange) {
+    exchange.respond_error(404, "NOT_FOUND", "no such chat session of yours");
+}
+
+/// The target of a webhook's turn: nobody reads its frames.
+class NoTarget final : public FrameTarget {
+public:
+    void send_frame(std::string) override {}
+    ConnectionId connection() const override { return {}; }
+};
+
+/// The end of a webhook's turn, which comes from the chat's event loop.
+struct TurnAnswer : RemoteWaiter {
+    using RemoteWaiter::RemoteWaiter;
+    std::mutex mutex;
+    std::optional<Result<std::string>> answer;
+};
+
+}  // namespace
+
+std::optional<WebhookReplies::Stored> WebhookReplies::begin(const std::string& key, std::size_t body_hash) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto it = stored_.find(key); it != stored_.end()) return it->second;
+    if (order_.size() >= kMost) {
+        stored_.erase(order_.front());
+        order_.erase(order_.begin());
+    }
+    stored_[key] = Stored{.body_hash = body_hash, .finished = false, .status = 200, .fields = {}};
+    order_.push_back(key);
+    return std::nullopt;
+}
+
+void WebhookReplies::finish(const std::string& key, int status, std::string fields) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = stored_.find(key);
+    if (it == stored_.end()) return;
+    it->second.finished = true;
+    it->second.status = status;
+    it->second.fields = std::move(fields);
+}
+
+void WebhookReplies::forget(const std::string& key) {
+    const std::scoped_lock lock(mutex_);
+    stored_.erase(key);
+    std::erase(order_, key);
+}
+
+Task<void> Front::pair(net::HttpExchange& exchange) {
+    const auto code = exchange.request().find("x-pairing-code");
+    const std::string address = exchange.request().peer.ip();
+    auto work = [&codes = services_.codes, given = std::string(code.value_or("")), address] { return codes.redeem(given, address); };
+    auto issued = co_await services_.pool.run(std::move(work));
+    if (issued) {
+        std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+        json::Writer(out).begin_object().key("paired").boolean(true).key("persisted").boolean(true).key("token").string(issued->token.reveal()).key("message").string(
+            fmt::format("paired as {}", issued->slug)).end_object();
+        exchange.finish_response();
+        services_.hub.record("device.paired", fmt::format(R"("device":"{}","token_id":"{}")", issued->slug, issued->record.id));
+        co_return;
+    }
+    const Error& error = issued.error();
+    switch (error.code) {
+        case ErrorCode::kRateLimited: {
+            const auto seconds = std::chrono::ceil<std::chrono::seconds>(error.retry_after.value_or(Milliseconds(60'000))).count();
+            const std::string text = fmt::format("{}", seconds);
+            const net::HttpHeader header{"Retry-After", text};
+            std::string& out = exchange.begin_response(429, kJson, std::span(&header, 1));
+            json::Writer(out).begin_object().key("error").string(error.message).key("code").string("RATE_LIMITED").key("retry_after").integer(seconds).end_object();
+            exchange.finish_response();
+            co_return;
+        }
+        case ErrorCode::kNotFound: exchange.respond_error(404, "NOT_FOUND", error.message); co_return;
+        case ErrorCode::kForbidden: exchange.respond_error(403, "FORBIDDEN", error.message); co_return;
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kOversize:
+        case ErrorCode::kUnavailable:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: respond_store_error(exchange, error); co_return;
+    }
+}
+
+void Front::list_tools(net::HttpExchange& exchange, const core::Principal& principal) {
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("tools").begin_array();
+    for (const auto& [name, tool] : services_.pipeline.list(principal)) {
+        writer.begin_object().key("name").string(name).key("description").string(tool->spec.description).key("parameters").raw(tool->spec.input_schema);
+        writer.key("enabled").boolean(true).key("source_type").string(source_type(tool->source.kind));
+        writer.key("source").string(tool->source.name.empty() ? std::string_view("gateway") : std::string_view(tool->source.name)).end_object();
+    }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+void Front::status(net::HttpExchange& exchange) {
+    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(loop_.clock().steady_now() - services_.facts.started).count();
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("provider").string(services_.runner.provider()).key("model").string(services_.runner.model()).key("temperature").number(0.0);
+    writer.key("uptime_seconds").integer(uptime).key("gateway_port").unsigned_integer(services_.facts.port).key("paired").boolean(true);
+    writer.key("memory").begin_object().key("backend").string("none").key("count").integer(0).end_object();
+    writer.key("channels").begin_object().end_object().key("health").begin_object().key("status").string("ok").end_object().end_object();
+    exchange.finish_response();
+}
+
+Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, bool running_only) {
+    std::vector<core::ChatSession> sessions;
+    if (!running_only) {
+        auto work = [&chats = services_.hub.services().chats, owner = principal->id] { return chats.list(owner); };
+        auto stored = co_await services_.hub.services().store_pool.run(std::move(work));
+        if (!stored) {
+            respond_store_error(exchange, stored.error());
+            co_return;
+        }
+        sessions = std::move(*stored);
+    }
+    for (const auto& chat : services_.hub.chats_of(*principal)) {
+        if (running_only && chat->state() != ChatState::kRunning) continue;
+        const bool known = std::ranges::any_of(sessions, [&](const auto& session) { return session.id.text() == chat->id(); });
+        if (!known) sessions.push_back(chat->session());
+    }
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("sessions").begin_array();
+    for (const auto& session : sessions) append_session(writer, session);
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+/// `/api/sessions/{id}` and what is below it.
+Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest) {
+    const std::string_view method = exchange.request().method();
+    const std::size_t slash = rest.find('/');
+    const std::string id = net::percent_decode(rest.substr(0, slash)).value_or("");
+    const std::string action(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
+    constexpr std::array<std::string_view, 4> kActions{"", "messages", "state", "abort"};
+    if (!core::is_chat_session_id(id) || std::ranges::find(kActions, action) == kActions.end()) {
+        exchange.respond_error(404, "NOT_FOUND", "no such path");
+        co_return;
+    }
+    const std::string_view allowed = action.empty() ? "PUT, DELETE" : action == "abort" ? "POST" : "GET";
+    const bool fits = action.empty() ? method == "PUT" || method == "DELETE" : method == allowed;
+    if (!fits) {
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", allowed), {{"Allow", allowed}});
+        co_return;
+    }
+    const std::shared_ptr<Chat> chat = services_.hub.find_chat(*principal, id);
+    if (action == "abort") {
+        bool aborted = false;
+        if (chat) {
+            auto answered = std::make_shared<TurnAnswer>(loop_.executor(), loop_.timers());
+            chat->abort([answered](bool running) {
+                {
+                    const std::scoped_lock lock(answered->mutex);
+                    answered->answer = running ? std::string("aborted") : std::string();
+                }
+                answered->wake();
+            });
+            (void)co_await answered->wait(loop_.clock().steady_now() + std::chrono::seconds(5));
+            const std::scoped_lock lock(answered->mutex);
+            aborted = answered->answer && *answered->answer && !(*answered->answer)->empty();
+        }
+        exchange.respond(200, kJson, aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
+        co_return;
+    }
+    core::ChatSessionStore& store = services_.hub.services().chats;
+    BlockingPool& pool = services_.hub.services().store_pool;
+    auto find = [&store, session_id = ChatSessionId(id)] { return store.find(session_id); };
+    const auto stored = co_await pool.run(std::move(find));
+    if (!stored) {
+        respond_store_error(exchange, stored.error());
+        co_return;
+    }
+    const bool mine = chat || (*stored && (*stored)->owner == principal->id);
+    if (!mine) {
+        respond_unknown_session(exchange);
+        co_return;
+    }
+    if (action == "messages") {
+        auto read = [&store, session_id = ChatSessionId(id)] { return store.messages(session_id); };
+        const auto messages = co_await pool.run(std::move(read));
+        if (!messages) {
+            respond_store_error(exchange, messages.error());
+            co_return;
+        }
+        std::string& out = exchange.begin_response(200, kJson);
+        json::Writer writer(out);
+        writer.begin_object().key("session_id").string(id).key("messages").begin_array();
+        for (const auto& message : *messages) {
+            writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content).end_object();
+        }
+        writer.end_array().key("session_persistence").boolean(true).end_object();
+        exchange.finish_response();
+    } else if (action == "state") {
+        std::string& out = exchange.begin_response(200, kJson);
+        json::Writer writer(out);
+        writer.begin_object().key("session_id").string(id).key("state").string(name_of(chat ? chat->state() : ChatState::kIdle));
+        if (const auto turn = chat ? chat->running_turn() : std::nullopt) {
+            writer.key("turn_id").string(turn->turn_id).key("turn_started_at").string(to_rfc3339(turn->started_at));
+        }
+        writer.end_object();
+        exchange.finish_response();
+    } else if (method == "PUT") {
+        const auto root = parser_.parse(exchange.request().body);
+        const auto name = root ? json::get_string(root->element(), "name") : std::nullopt;
+        constexpr std::size_t kMaxName = 128;
+        if (!name || name->empty() || name->size() > kMaxName) {
+            exchange.respond_error(400, "INVALID_ARGS", "/name: required, a string of 1 to 128 bytes");
+            co_return;
+        }
+        const std::string given(*name);
+        if (chat) chat->rename(given);
+        const core::ChatSession session = chat ? chat->session() : **stored;
+        auto rename = [&store, session, given]() -> Result<void> {
+            const core::NewChatSession wanted{.id = session.id, .owner = session.owner, .name = given, .persona = session.persona, .created_at = session.created_at};
+            if (auto opened = store.open(wanted); !opened) return fail(opened.error());
+            return store.rename(session.id, given);
+        };
+        if (const auto renamed = co_await pool.run(std::move(rename)); !renamed) {
+            respond_store_error(exchange, renamed.error());
+            co_return;
+        }
+        std::string& out = exchange.begin_response(200, kJson);
+        json::Writer(out).begin_object().key("session_id").string(id).key("name").string_lossy(given).end_object();
+        exchange.finish_response();
+    } else {
+        if (chat) {
+            chat->abort([](bool) {});
+            chat->forget_history();
+        }
+        auto remove = [&store, session_id = ChatSessionId(id)] { return store.remove(session_id); };
+        if (const auto removed = co_await pool.run(std::move(remove)); !removed) {
+            respond_store_error(exchange, removed.error());
+            co_return;
+        }
+        std::string& out = exchange.begin_response(200, kJson);
+        json::Writer(out).begin_object().key("deleted").boolean(true).key("session_id").string(id).end_object();
+        exchange.finish_response();
+    }
+}
+
+Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const net::HttpRequest& request = exchange.request();
+    const auto root = parser_.parse(request.body);
+    const auto message = root ? json::get_string(root->element(), "message") : std::nullopt;
+    if (!message || message->empty()) {
+        exchange.respond_error(400, "INVALID_ARGS", "/message: required, a string that is not empty");
+        co_return;
+    }
+    const std::string content(*message);
+    const std::string persona(json::get_string(root->element(), "persona").value_or(request.find("x-persona").value_or("")));
+    const std::string session_id(request.find("x-session-id").value_or(""));
+    if (!session_id.empty() && !core::is_chat_session_id(session_id)) {
+        exchange.respond_error(400, "INVALID_ARGS", "X-Session-Id is 1 to 128 of A-Z a-z 0-9 . _ -");
+        co_return;
+    }
+    std::string key;
+    const std::size_t body_hash = std::hash<std::string_view>{}(request.body);
+    if (const auto given = request.find("x-idempotency-key"); given && !given->empty()) {
+        key = fmt::format("{}\n{}", principal->id, *given);
+        if (const auto earlier = services_.webhooks.begin(key, body_hash)) {
+            if (earlier->body_hash != body_hash) {
+                exchange.respond_error(409, "CONFLICT", "this idempotency key was used with another body; use a new one");
+            } else if (!earlier->finished) {
+                exchange.respond_error(409, "ALREADY_IN_PROGRESS", "the first request with this key is still running");
+            } else {
+                exchange.respond(earlier->status, kJson, fmt::format(R"({{{},"replayed":true}})", earlier->fields));
+            }
+            co_return;
+        }
+    }
+    auto opened = services_.hub.open_chat(principal, session_id, "", persona);
+    if (!opened) {
+        if (!key.empty()) services_.webhooks.forget(key);
+        const bool foreign = opened.error().code == ErrorCode::kForbidden;
+        exchange.respond_error(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", opened.error().message);
+        co_return;
+    }
+    auto ended = std::make_shared<TurnAnswer>(loop_.executor(), loop_.timers());
+    ChatQuestion question{.asker = std::make_shared<NoTarget>(), .content = content, .regenerate = false, .debug = false, .prefer_source = {},
+                          .on_end = [ended](const Result<std::string>& answer) {
+                              {
+                                  const std::scoped_lock lock(ended->mutex);
+                                  ended->answer = answer;
+                              }
+                              ended->wake();
+                          }};
+    opened->chat->ask(std::move(question));
+    constexpr auto kLongest = std::chrono::seconds(300);
+    (void)co_await ended->wait(loop_.clock().steady_now() + kLongest);
+    std::optional<Result<std::string>> answer;
+    {
+        const std::scoped_lock lock(ended->mutex);
+        answer = ended->answer;
+    }
+    if (!answer) opened->chat->abort([](bool) {});
+    services_.hub.settle_chat(opened->chat, principal->id);
+    if (!answer || !*answer) {
+        if (!key.empty()) services_.webhooks.forget(key);  // nothing was answered, so a repeat may try again
+        if (!answer) {
+            exchange.respond_error(504, "TIMEOUT", "the turn did not end in time");
+        } else {
+            const bool no_model = answer->error().code == ErrorCode::kUnavailable;
+            exchange.respond_error(no_model ? 503 : 502, no_model ? "PROVIDER_ERROR" : "AGENT_ERROR", answer->error().message);
+        }
+        co_return;
+    }
+    std::string body;
+    json::Writer(body).begin_object().key("response").string_lossy(**answer).key("model").string(services_.runner.model()).key("session_id").string(opened->session.id.text()).end_object();
+    if (!key.empty()) services_.webhooks.finish(key, 200, body.substr(1, body.size() - 2));
+    exchange.respond(200, kJson, body);
+}
+
+}  // namespace crab::clawseed
