@@ -1,13 +1,14 @@
 #include "apps/crab/admin_client.hpp"
 
 #include "apps/crab/exit_codes.hpp"
-#include "apps/crab/http_connection.hpp"
 #include "apps/crab/terminal.hpp"
 #include "config/load.hpp"
 #include "config/paths.hpp"
-#include "net/codec/http_write.hpp"
+#include "net/blocking_client.hpp"
 #include "net/codec/sse.hpp"
 #include "net/codec/url.hpp"
+
+#include <cerrno>
 
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 
 namespace crab::app {
 namespace {
+
+constexpr std::size_t kMaxBody = std::size_t{64} << 20;
 
 /// The socket of a service that root started, when root's own has nobody behind it.
 constexpr const char* kServiceSocket = "/run/crab/admin.sock";
@@ -32,29 +35,27 @@ std::filesystem::path find_socket(const Target& target) {
 }  // namespace
 
 struct AdminClient::State {
-    HttpAddress address;
-    std::string prefix;  // of the URL's path
-    std::string where;
-    Secret<std::string> token;
+    State(net::Endpoint endpoint, net::BlockingClient::Options options, std::string address)
+        : where(std::move(address)), remote(!endpoint.is_unix()), socket(endpoint.path), http(std::move(endpoint), std::move(options)) {}
 
-    Result<HttpReply> send(std::string_view method, const std::string& path, std::string_view body, bool events, Deadline deadline,
-                           const std::function<void(std::string_view)>& on_part = {}) const {
-        const std::string bearer = "Bearer " + token.reveal();
-        std::vector<net::HttpHeader> headers{{"Accept", events ? "text/event-stream" : "application/json"}, {"Connection", "close"}};
-        if (!token.reveal().empty()) headers.push_back({"Authorization", bearer});
-        std::string request;
-        const std::string_view content_type = body.empty() ? "" : "application/json";
-        if (!net::append_request(request, method, prefix + path, address.host_field, content_type, body, headers)) {
-            return fail(ErrorCode::kInvalidArgs, "the URL or the token holds a character that may not stand in a request");
-        }
-        Result<HttpReply> reply = exchange(address, method, request, deadline, on_part);
-        if (!reply && reply.error().code == ErrorCode::kUnavailable) {
-            return fail(ErrorCode::kUnavailable, fmt::format("cannot reach the gateway at {}: {}", where, reply.error().message));
-        }
-        if (!reply && reply.error().code == ErrorCode::kForbidden) {
+    std::string where;
+    bool remote;
+    std::string socket;
+    std::string prefix;  // of the URL's path
+    Secret<std::string> token;
+    net::BlockingClient http;
+
+    Result<net::ClientResponse> send(std::string method, const std::string& path, std::string body, std::string accept, Deadline deadline,
+                                     const net::BlockingClient::OnBody& on_body = {}) {
+        net::ClientRequest request{.method = std::move(method), .target = prefix + path, .headers = {{"Accept", std::move(accept)}}, .body = std::move(body)};
+        if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
+        if (!token.reveal().empty()) request.headers.emplace_back("Authorization", "Bearer " + token.reveal());
+        Result<net::ClientResponse> response = http.send(request, deadline, on_body);
+        if (response || response.error().code != ErrorCode::kUnavailable) return response;
+        if (!remote && ::access(socket.c_str(), R_OK | W_OK) != 0 && errno == EACCES) {
             return fail(ErrorCode::kForbidden, fmt::format("may not open {}; be the user the gateway runs as", where));
         }
-        return reply;
+        return fail(ErrorCode::kUnavailable, fmt::format("cannot reach the gateway at {}: {}", where, response.error().message));
     }
 };
 
@@ -63,65 +64,79 @@ AdminClient::AdminClient(AdminClient&&) noexcept = default;
 AdminClient::~AdminClient() = default;
 
 Result<AdminClient> AdminClient::make(const Target& target) {
-    auto state = std::make_unique<State>();
+    // A call may be silent for as long as it runs; its own deadline ends the wait.
+    net::BlockingClient::Options options{.io_timeout = std::chrono::hours(24), .max_body_bytes = kMaxBody};
     if (target.url.empty()) {
-        state->address.socket = find_socket(target);
-        state->where = state->address.socket.string();
-        return AdminClient(std::move(state));
+        const std::filesystem::path socket = find_socket(target);
+        return AdminClient(std::make_unique<State>(net::Endpoint::unix_socket(socket.string()), std::move(options), socket.string()));
     }
     std::string_view rest = target.url;
-    if (!rest.starts_with("http://")) return fail(ErrorCode::kInvalidArgs, "--url has to start with http:// (put a TLS proxy's address behind a tunnel)");
-    rest.remove_prefix(7);
+    const bool secure = rest.starts_with("https://");
+    if (!secure && !rest.starts_with("http://")) return fail(ErrorCode::kInvalidArgs, "--url has to start with http:// or https://");
+    rest.remove_prefix(secure ? 8 : 7);
     const std::string_view authority = rest.substr(0, rest.find('/'));
     std::string_view path = rest.substr(authority.size());
     while (path.ends_with('/')) path.remove_suffix(1);
     const auto host = net::parse_host(authority);
     if (!host) return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
-    state->address.host = host->host;
-    state->address.port = std::to_string(host->port.value_or(80));
-    state->address.host_field = authority;
+    options.host_header = authority;
+    if (secure) {
+        auto tls = net::TlsContext::make({.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName});
+        if (!tls) return fail(tls.error());
+        options.tls = std::move(*tls);
+    }
+    const std::uint16_t port = host->port.value_or(secure ? 443 : 80);
+    auto state = std::make_unique<State>(net::Endpoint::tcp(std::string(host->host), port), std::move(options), target.url);
     state->prefix = path;
-    state->where = target.url;
     state->token = target.token;
     return AdminClient(std::move(state));
 }
 
-bool AdminClient::is_remote() const { return state_->address.socket.empty(); }
+bool AdminClient::is_remote() const { return state_->remote; }
 std::string AdminClient::where() const { return state_->where; }
 
 namespace {
 
-Result<Reply> parsed(Result<HttpReply> answer) {
-    if (!answer) return std::unexpected(answer.error());
-    Reply reply{answer->status, {}};
-    if (answer->body.empty()) return reply;
-    Result<json::Value> body = json::Value::parse(answer->body, {.max_bytes = std::size_t{64} << 20, .max_depth = 128});
+Result<Reply> parsed(int status, std::string_view text) {
+    Reply reply{status, {}};
+    if (text.empty()) return reply;
+    Result<json::Value> body = json::Value::parse(text, {.max_bytes = kMaxBody, .max_depth = 128});
     if (body) reply.body = std::move(*body);
-    if (!body && answer->status < 300) return fail(ErrorCode::kInternal, "the gateway's answer is not JSON");
+    if (!body && status < 300) return fail(ErrorCode::kInternal, "the gateway's answer is not JSON");
     return reply;
+}
+
+Result<Reply> parsed(Result<net::ClientResponse> answer) {
+    if (!answer) return fail(answer.error());
+    return parsed(answer->status, answer->body);
 }
 
 }  // namespace
 
-Result<Reply> AdminClient::get(const std::string& path, Deadline deadline) { return parsed(state_->send("GET", path, {}, false, deadline)); }
+Result<Reply> AdminClient::get(const std::string& path, Deadline deadline) {
+    return parsed(state_->send("GET", path, {}, "application/json", deadline));
+}
 
 Result<Reply> AdminClient::post(const std::string& path, const json::Value& body, Deadline deadline) {
-    return parsed(state_->send("POST", path, body.dump(), false, deadline));
+    return parsed(state_->send("POST", path, body.dump(), "application/json", deadline));
 }
 
 Result<Reply> AdminClient::stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline) {
-    net::SseParser parser(std::size_t{64} << 20);
-    const auto on_part = [&](std::string_view part) {
-        for (auto event = parser.next(part); event.kind == net::SseEvent::Kind::kEvent; event = parser.next(part)) on_event(event.type, event.data);
+    net::SseParser parser(kMaxBody);
+    std::string text;  // of an answer that is no stream: it has no events
+    bool is_stream = false;
+    const auto on_body = [&](std::string_view part) {
+        if (!is_stream) text.append(part);
+        for (auto event = parser.next(part); event.kind == net::SseEvent::Kind::kEvent; event = parser.next(part)) {
+            is_stream = true;
+            on_event(event.type, event.data);
+        }
+        return text.size() <= kMaxBody;
     };
-    return parsed(state_->send("POST", path, body.dump(), true, deadline, on_part));
-}
-
-Result<std::string> AdminClient::get_text(const std::string& path, Deadline deadline) {
-    Result<HttpReply> answer = state_->send("GET", path, {}, false, deadline);
-    if (!answer) return std::unexpected(answer.error());
-    if (answer->status >= 300) return fail(ErrorCode::kUnavailable, fmt::format("{} answered {}", path, answer->status));
-    return std::move(answer->body);
+    const auto answer = state_->send("POST", path, body.dump(), "text/event-stream", deadline, on_body);
+    if (!answer) return fail(answer.error());
+    const bool is_json = !is_stream && !answer->find("content-type").value_or("").starts_with("text/event-stream");
+    return parsed(answer->status, is_json ? text : std::string_view());
 }
 
 Result<json::Value> accepted(Result<Reply> reply) {

@@ -36,8 +36,6 @@ public:
     Result<Reply> post(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);
     /// Asks for an event stream; `on_event` gets its events. An answer that is no stream comes back as the reply.
     Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline = kNoDeadline);
-    /// The body of a page that is not JSON, such as /metrics.
-    Result<std::string> get_text(const std::string& path, Deadline deadline = kNoDeadline);
 
     bool is_remote() const;
     std::string where() const;  ///< the address, for messages

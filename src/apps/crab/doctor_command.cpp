@@ -1,10 +1,10 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/certificate_expiry.hpp"
 #include "apps/crab/exit_codes.hpp"
-#include "apps/crab/http_connection.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
 #include "config/load.hpp"
+#include "net/blocking_client.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -106,9 +106,8 @@ private:
         if (!config_.listen.public_address || config_.listen.public_address->port == 0) return;
         const config::HostPort& address = *config_.listen.public_address;
         if (config_.listen.tls) return say("public listener", Finding::kOk, address.to_text() + " with TLS (not dialled)");
-        const HttpAddress dialled{.socket = {}, .host = address.host, .port = std::to_string(address.port), .host_field = address.to_text()};
-        const std::string request = fmt::format("GET {}/healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", config_.listen.path_prefix, address.to_text());
-        const auto reply = exchange(dialled, "GET", request, std::chrono::steady_clock::now() + 5s);
+        net::BlockingClient client(net::Endpoint::tcp(address.host, address.port));
+        const auto reply = client.send({.target = config_.listen.path_prefix + "/healthz"}, std::chrono::steady_clock::now() + 5s);
         const bool well = reply && reply->status == 200;
         say("public listener", well ? Finding::kOk : Finding::kFail,
             well ? address.to_text()

@@ -1,0 +1,106 @@
+#include "apps/crab/call_arguments.hpp"
+#include "apps/crab/command_line.hpp"
+#include "apps/crab/durations.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/pretty_json.hpp"
+#include "apps/crab/table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <class T>
+T parsed(std::vector<const char*> arguments) {
+    const std::variant<Command, Printed> result = parse_command_line(arguments);
+    if (const auto* printed = std::get_if<Printed>(&result)) ADD_FAILURE() << printed->text;
+    const Command* command = std::get_if<Command>(&result);
+    return command && std::holds_alternative<T>(*command) ? std::get<T>(*command) : T{};
+}
+
+TEST(CommandLine, FillsTheStructOfTheCommand) {
+    const auto call = parsed<CallTool>({"call", "sms.send", "-", "--arg", "a=-1", "--arg", "b=2", "--timeout", "2m", "--stream", "-o", "json"});
+    EXPECT_EQ(call.tool, "sms.send");
+    EXPECT_EQ(call.args, "-");
+    EXPECT_EQ(call.arg, (std::vector<std::string>{"a=-1", "b=2"}));
+    EXPECT_EQ(call.timeout, 120s);
+    EXPECT_TRUE(call.stream);
+    EXPECT_EQ(call.output, Output::kJson);
+    const auto device = parsed<Device>({"device", "--exec", "up=uptime", "--exec", "df=df -h", "--pair", "1", "--once", "--token", "t"});
+    EXPECT_EQ(device.exec, (std::vector<std::string>{"up=uptime", "df=df -h"}));
+    EXPECT_EQ(device.options.pair_code, "1");
+    EXPECT_EQ(device.options.token.reveal(), "t");
+    EXPECT_TRUE(device.options.once);
+}
+
+TEST(CommandLine, ARepeatableOptionTakesOneValueAndLeavesThePositionalsAlone) {
+    const auto call = parsed<CallTool>({"call", "--arg", "a=1", "sms.send", "{}"});
+    EXPECT_EQ(call.tool, "sms.send");
+    EXPECT_EQ(call.args, "{}");
+}
+
+TEST(CommandLine, AnEmptyOneIsAUsageError) {
+    const auto result = parse_command_line({});
+    ASSERT_TRUE(std::holds_alternative<Printed>(result));
+    EXPECT_EQ(std::get<Printed>(result).exit_code, kExitUsage);
+}
+
+TEST(Durations, HaveUnitsAndSecondsWithoutOne) {
+    for (const auto& [text, expected] : {std::pair{"500ms", Milliseconds(500)}, {"5", Milliseconds(5000)}, {"1.5s", Milliseconds(1500)}, {"2m", Milliseconds(120'000)},
+                                         {"1h", Milliseconds(3'600'000)}, {"30d", Milliseconds(2'592'000'000)}}) {
+        EXPECT_EQ(parse_duration(text), expected) << text;
+    }
+    for (const char* text : {"", "s", "-1s", "0", "1w", "1 s", "1e3", "nan", "inf", "99999d", "5s5"}) EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+}
+
+TEST(Durations, AreSaidAsPeopleSayThem) {
+    EXPECT_EQ(to_words(850us), "850 µs");
+    EXPECT_EQ(to_words(12'340us), "12.3 ms");
+    EXPECT_EQ(to_words(4s), "4.0 s");
+    EXPECT_EQ(to_words(200s), "3m 20s");
+    EXPECT_EQ(to_words(2h + 5min), "2h 5m");
+    EXPECT_EQ(to_words(99h), "4d 3h");
+}
+
+TEST(CallArguments, ValuesAreJsonWhenTheyReadAsItAndStringsOtherwise) {
+    const std::vector<std::string> pairs{"n=3", "t=true", "z=null", "o={\"a\":1}", "l=[1]", "s=hello", "q=\"quoted\"", "forced:=\"x\"", "e=", "eq=a=b", "p=+49"};
+    const auto args = read_call_arguments("", pairs);
+    ASSERT_TRUE(args) << args.error().message;
+    EXPECT_EQ(args->dump(), R"({"n":3,"t":true,"z":null,"o":{"a":1},"l":[1],"s":"hello","q":"\"quoted\"","forced":"x","e":"","eq":"a=b","p":"+49"})");
+}
+
+TEST(CallArguments, PairsGoOnTopOfTheObject) {
+    EXPECT_EQ(read_call_arguments(R"({"a":1,"b":2})", std::vector<std::string>{"a=5"})->dump(), R"({"a":5,"b":2})");
+    EXPECT_EQ(read_call_arguments("[]", {}).error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST(ExitCodes, EveryErrorCodeHasOne) {
+    for (const ErrorCode code : all_error_codes()) {
+        EXPECT_NE(exit_code_of(code), kExitOk) << token_of(code);
+        EXPECT_EQ(exit_code_of(token_of(code)), exit_code_of(code)) << token_of(code);
+    }
+}
+
+TEST(Printable, ShowsControlCharactersInsteadOfSendingThem) {
+    EXPECT_EQ(printable("a\x1b[31mb\x7f\r\nc\td"), "a\\x1b[31mb\\x7f  c d");
+    EXPECT_EQ(printable("a\r\nb\tc", Lines::kKeep), "a\nb\tc");
+    EXPECT_EQ(printable("\xc2\x9b" "31m \xc3\xa9"), "\\x9b31m \xc3\xa9") << "C1 controls are controls too, letters are not";
+}
+
+TEST(Table, AlignsByCharactersNotBytes) {
+    Table table({"A", "B"});
+    table.add({"é", "1"});
+    table.add({"long", "2"});
+    EXPECT_EQ(table.to_text(Terminal(std::tmpfile())), "A     B\né     1\nlong  2\n");
+}
+
+TEST(PrettyJson, IndentsByTwoAndReadsBackTheSame) {
+    const auto value = json::Value::parse(R"({"a":[1,{"b":[]}],"c":{}})").value();
+    EXPECT_EQ(pretty(value), "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {}\n}");
+    EXPECT_EQ(json::Value::parse(pretty(value)).value(), value);
+}
+
+}  // namespace
+}  // namespace crab::app
