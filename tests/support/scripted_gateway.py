@@ -1,4 +1,4 @@
-"""A gateway that answers what a test tells it to, over HTTP/1.1 on a Unix socket.
+"""A gateway that answers what a test tells it to, over HTTP/1.1 on a Unix socket and on a loopback port.
 
     with ScriptedGateway(folder) as gateway:
         gateway.answer("GET", "/v1/admin/tools", {"tools": []})
@@ -15,6 +15,10 @@ from http.server import BaseHTTPRequestHandler
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     request_queue_size = 16
+
+
+class _TcpServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    daemon_threads = True
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -78,11 +82,14 @@ class ScriptedGateway:
             return next(r[2] for r in self.requests if r[1] == path)
 
     def __enter__(self):
-        self._server = _Server(self.socket, _Handler)
-        self._server.gateway = self
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        self._servers = [_Server(self.socket, _Handler), _TcpServer(("127.0.0.1", 0), _Handler)]
+        self.url = "http://127.0.0.1:%d" % self._servers[1].server_address[1]
+        for server in self._servers:
+            server.gateway = self
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
     def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()

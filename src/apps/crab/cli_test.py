@@ -263,6 +263,29 @@ class Call(CliTest):
         done = self.crab("call", "t", "--stream")
         self.assertEqual((done.stdout, done.returncode), ("part", 6))
 
+    def test_a_refusal_instead_of_a_stream_is_told(self):
+        self.answer({"error": "no token", "code": "UNAUTHENTICATED"}, 401)
+        done = self.crab("call", "t", "--stream")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("no token", done.stderr)
+
+    def test_a_url_reaches_a_public_listener_with_a_token_below_its_prefix(self):
+        self.gateway.answer("POST", "/crab/v1/tools/call", response(result={"text": "far"}))
+        self.gateway.answer("GET", "/crab/v1/tools", {"version": "v1", "service": "crab", "tools": TOOLS["tools"]})
+        for arguments, environment in ((["--token", "secret"], {}), ([], {"CRAB_TOKEN": "secret"})):
+            done = self.crab("call", "t", "--url", self.gateway.url + "/crab/", *arguments, environment=environment)
+            self.assertEqual((done.stdout, done.returncode), ("far", 0), done.stderr)
+            self.assertEqual(self.gateway.headers[-1]["Authorization"], "Bearer secret")
+        self.assertEqual(self.crab("tools", "list", "--url", self.gateway.url + "/crab", "-o", "names").stdout, "sms.send\ndice.roll\n")
+        for url in ("ftp://x", "http://", "127.0.0.1:1", "http://a b"):
+            self.assertEqual(self.crab("tools", "list", "--url", url).returncode, 2, url)
+
+    def test_the_token_is_not_sent_to_the_admin_socket_and_never_shown(self):
+        self.answer(response(result={}))
+        self.crab("call", "t", environment={"CRAB_TOKEN": "secret"})
+        self.assertNotIn("Authorization", self.gateway.headers[-1])
+        self.assertNotIn("secret", self.crab("call", "--help", environment={"CRAB_TOKEN": "secret"}).stdout)
+
     def test_ctrl_c_cancels_the_call_at_the_gateway(self):
         self.gateway.answer("POST", "/v1/tools/cancel", {"version": "v1", "call_id": "c", "status": "cancelling"})
 

@@ -1,0 +1,93 @@
+#include "apps/crab/gateway/call_rules.hpp"
+
+#include "apps/crab/gateway/hooks.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::app {
+namespace {
+
+std::vector<Glob> globs(const std::vector<std::string>& patterns) {
+    std::vector<Glob> made;
+    for (const std::string& pattern : patterns) made.emplace_back(pattern);
+    return made;
+}
+
+Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t index) {
+    core::PolicyRule made;
+    made.principal = Glob(rule.principal);
+    if (rule.tenant) made.tenant = Glob(*rule.tenant);
+    for (const std::string& name : rule.roles) {
+        const auto role = core::find_role(name);
+        if (!role) return fail(ErrorCode::kInvalidArgs, fmt::format("policy[{}].roles: {} is no role", index, name));
+        made.roles.add(*role);
+    }
+    made.sources = globs(rule.sources);
+    made.call_allow = globs(rule.call_allow);
+    made.call_deny = globs(rule.call_deny);
+    made.call_needs_approval = globs(rule.call_needs_approval);
+    made.register_allow = globs(rule.register_allow);
+    made.register_deny = globs(rule.register_deny);
+    for (const auto& condition : rule.where) {
+        made.where.push_back({.pointer = condition.pointer, .equals = condition.equals_json, .glob = condition.glob, .matches = condition.matches,
+                              .min = condition.min, .max = condition.max});
+    }
+    return made;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool) {
+    std::vector<core::PolicyRule> rules;
+    for (const auto& rule : config.policy) {
+        auto made = make_rule(rule, rules.size());
+        if (!made) return fail(std::move(made.error()));
+        rules.push_back(std::move(*made));
+    }
+    auto policy = core::Policy::make(std::move(rules));
+    if (!policy) return fail(std::move(policy.error()));
+    std::vector<core::RateRule> rates;
+    for (const auto& rate : config.rates) {
+        rates.push_back({.principal = Glob(rate.principal), .tool = Glob(rate.tool), .per_second = rate.per_second, .burst = rate.burst});
+    }
+    auto call_rules = std::make_shared<core::CallRules>();
+    call_rules->policy = std::move(*policy);
+    call_rules->rates = std::make_shared<core::RateLimits>(std::move(rates));
+    call_rules->max_retries = static_cast<std::uint32_t>(config.calls.max_retries);
+    call_rules->max_result_bytes = config.limits.result_bytes;
+    for (const auto& hook : config.hooks) {
+        auto made = make_hook(hook, pool);
+        if (!made) return fail(std::move(made.error()));
+        call_rules->hooks.push_back(std::move(*made));
+    }
+    return call_rules;
+}
+
+std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config) {
+    auto options = std::make_shared<clawseed::Options>();
+    options->path_prefix = config.listen.path_prefix;
+    options->allowed_origins = config.listen.allowed_origins;
+    options->host_names = config.listen.host_names;
+    options->open_loopback = config.listen.open_loopback;
+    options->query_token = config.devices.query_token;
+    options->permessage_deflate = config.devices.permessage_deflate;
+    options->max_message_bytes = config.limits.message_bytes;
+    options->json_depth = config.limits.json_depth;
+    options->max_connections_per_principal = config.listen.max_connections_per_principal;
+    options->calls_per_connection = config.limits.calls_per_connection;
+    options->waiting_turns = config.limits.waiting_turns;
+    options->grace = config.devices.grace;
+    options->ping_after = std::chrono::duration_cast<Milliseconds>(config.devices.ping_after);
+    options->registration = {.tools = config.limits.tools_per_connection, .name_bytes = config.limits.tool_name, .description_bytes = config.limits.description_bytes,
+                             .parameters_bytes = config.limits.parameters_bytes, .parameters_depth = 32,
+                             .default_timeout = config.calls.default_timeout, .max_timeout = config.calls.max_timeout};
+    for (const auto& rule : config.tools) {
+        clawseed::ToolOverride made{.match = Glob(rule.match), .timeout = rule.timeout, .max_timeout = rule.max_timeout, .max_concurrency = {}, .queue = rule.queue,
+                                    .trust_annotations = rule.trust_annotations, .idempotent = rule.idempotent, .side_effects = rule.side_effects};
+        if (rule.max_concurrency) made.max_concurrency = static_cast<std::uint32_t>(*rule.max_concurrency);
+        options->overrides.push_back(std::move(made));
+    }
+    return options;
+}
+
+}  // namespace crab::app

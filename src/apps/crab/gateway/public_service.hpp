@@ -1,0 +1,66 @@
+#pragma once
+
+#include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/tools_api.hpp"
+#include "admin/admin_api.hpp"
+#include "net/http_service.hpp"
+#include "trust/request_authentication.hpp"
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+namespace crab::app {
+
+/// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers (adapters/rtp), health.
+class PublicService final : public net::HttpService {
+public:
+    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, bool open_loopback, std::size_t max_body_bytes)
+        : front_(front), tools_(tools), tokens_(tokens), authentication_(tokens, open_loopback), max_body_bytes_(max_body_bytes) {}
+
+    Task<void> serve(net::HttpExchange& exchange) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    net::RequestBodyLimits limits_for(const net::HttpRequest&) override { return {.max_bytes = max_body_bytes_}; }
+    /// From here on `/readyz` says that the gateway is stopping.
+    void stop() { stopping_ = true; }
+
+private:
+    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
+    bool source_allowed(net::HttpExchange& exchange);
+    Task<void> serve_tools(net::HttpExchange& exchange, std::string_view path);
+
+    struct Known {
+        core::PrincipalRef principal;
+        std::optional<SystemTime> expires_at;
+    };
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+
+    clawseed::Front& front_;
+    rtp::ToolsApi& tools_;
+    trust::Tokens& tokens_;
+    trust::RequestAuthentication authentication_;
+    const std::size_t max_body_bytes_;
+    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;   ///< good Authorization fields of this epoch
+    std::uint64_t known_epoch_ = 0;
+    std::string known_host_;                                                    ///< the last Host that was found good
+    bool stopping_ = false;
+};
+
+/// What the local admin socket serves: the operator's API and the callers' front, as the user behind the socket.
+class AdminService final : public net::HttpService {
+public:
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools) : admin_(admin), tools_(tools) {}
+    Task<void> serve(net::HttpExchange& exchange) override;
+    void stop() { stopping_ = true; }
+
+private:
+    admin::AdminApi& admin_;
+    rtp::ToolsApi& tools_;
+    std::unordered_map<unsigned, core::PrincipalRef> operators_;
+    bool stopping_ = false;
+};
+
+}  // namespace crab::app
