@@ -106,7 +106,6 @@ class TokenTest(PairingCase):
     def test_tokens_and_devices_survive_a_restart(self) -> None:
         token = self.new_token()
         self.gateway.stop()
-        self.gateway.process.stdout.close()
         self.gateway.start()
         self.assertEqual(self.open(token).register(tool("a"))["registered"], 1)
 

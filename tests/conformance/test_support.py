@@ -293,3 +293,19 @@ class ChecksTest(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "never"):
             eventually(lambda: 0, "never", limit=0.05)
         self.assertGreaterEqual(watch.seconds, 0.05)
+
+
+class ChecklistTest(unittest.TestCase):
+    """The table at the end of docs/protocols/clawseed.md."""
+
+    def test_every_number_has_a_row_and_every_test_that_a_row_names_exists(self) -> None:
+        tests = Path(__file__).resolve().parents[1]
+        text = (tests.parent / "docs/protocols/clawseed.md").read_text()
+        rows = dict(re.findall(r"^\| (\d+) \| (.+) \|$", text.partition("## Conformance tests")[2], re.MULTILINE))
+        self.assertEqual(list(rows), [str(number) for number in range(1, 71)])
+        for number, row in rows.items():
+            for module, name in re.findall(r"`(test_\w+)\.(test_\w+)`", row):
+                with self.subTest(number=number, name=name):
+                    files = [tests / folder / f"{module}.py" for folder in ("conformance", "fault")]
+                    self.assertIn(f"def {name}(", "".join(path.read_text() for path in files if path.exists()))
+                    self.assertTrue(name.startswith(f"test_clawseed_{int(number):02}_"))

@@ -116,6 +116,8 @@ class Gateway:
         self.config_file.write_text(json.dumps(self.config, indent=1))
 
     def start(self) -> None:
+        """Starts the process; again, with the same state, after a stop() or kill()."""
+        self._close_pipes()
         for name in ("state", "run"):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         self.write_config(self.config)
@@ -171,6 +173,13 @@ class Gateway:
     def _clean_up(self) -> None:
         if self.process and self.process.poll() is None:
             self.kill()
+        self._close_pipes()
+        if self.keep_logs:
+            print(f"kept: {self.folder}\n{self.log_tail()}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _close_pipes(self) -> None:
         if hasattr(self, "_pool"):
             self._pool.shutdown(wait=False, cancel_futures=True)
         if self._errors:
@@ -178,10 +187,6 @@ class Gateway:
         if self.process and self.process.stdout:
             self._reader.join(PATIENCE)
             self.process.stdout.close()
-        if self.keep_logs:
-            print(f"kept: {self.folder}\n{self.log_tail()}", file=sys.stderr)
-        else:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
     def log_tail(self, size: int = 4000) -> str:
         path = self.folder / "stderr"
@@ -191,6 +196,10 @@ class Gateway:
         """Resident memory of the process."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) * 1024
+
+    def open_files(self) -> int:
+        """Descriptors that the process has open."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     # The admin socket
 
