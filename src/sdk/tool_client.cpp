@@ -44,13 +44,17 @@ public:
                 if (const auto body = json::Value::parse(event.data)) result_ = sdk::read_call_response(*body, call_id_);
             } else if (event.type == "frame" && callbacks_.on_frame) {
                 const auto frame = sdk::read_frame(event.data);
-                if (frame && !callbacks_.on_frame(*frame)) return false;
+                if (frame && !callbacks_.on_frame(*frame)) {
+                    enough_ = true;
+                    return false;
+                }
             } else if (event.type == "progress" && callbacks_.on_progress) {
                 tell_progress(event.data);
             }
         }
     }
     const std::optional<CallResult>& result() const { return result_; }
+    bool enough() const { return enough_; }  ///< a callback said so
 
 private:
     void tell_progress(std::string_view data) const {
@@ -68,6 +72,7 @@ private:
     std::string_view call_id_;
     net::SseParser parser_;
     std::optional<CallResult> result_;
+    bool enough_ = false;
 };
 
 }  // namespace
@@ -111,6 +116,7 @@ public:
         const auto response = send("POST", "/v1/tools/call", *std::move(body), callbacks != nullptr ? "text/event-stream" : "application/json",
                                    timeout, on_body);
         if (reader.result()) return *reader.result();  // even if the stream broke behind it
+        if (reader.enough()) return no_answer(call_id, {.code = "CANCELLED", .message = "the caller had enough and hung up"});
         if (!response) {
             // The request may have been written: whoever repeats it should use an idempotency key.
             ToolError error = sdk::to_tool_error(response.error());
