@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "json/element.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,9 +13,12 @@
 
 namespace crab::json {
 
+/// simdjson counts the items of an array in 24 bits, and in more bytes than this there may be more of them.
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+
 /// What one text may cost.
 struct Limits {
-    std::size_t max_bytes = std::size_t{8} << 20;
+    std::size_t max_bytes = std::size_t{8} << 20;  ///< at most kMostBytes, which larger values mean
     std::size_t max_depth = 64;  ///< arrays and objects inside each other, empty ones not counted: `[[1]]` is 2 deep
 };
 
@@ -42,7 +46,7 @@ private:
 /// Not thread-safe; keep one per thread. About 14 times `max_bytes` of memory after the largest text.
 class Parser {
 public:
-    explicit Parser(Limits limits = {}) : limits_(limits) {}
+    explicit Parser(Limits limits = {}) : limits_{std::min(limits.max_bytes, kMostBytes), limits.max_depth} {}
 
     /// Parses `text`, which need not be padded; makes every earlier Root of this parser invalid.
     /// An integer beyond 64 bits becomes the nearest double (within one unit in the last place).
