@@ -36,9 +36,18 @@ void append_json_string(std::string& out, std::string_view text) {
 
 }  // namespace
 
+bool HttpExchange::may_answer() {
+    if (state_ == State::kBody) drop_response();
+    if (state_ == State::kOpen) return true;
+    log::error("a request was answered twice", {{"path", request_.path()}});
+    return false;
+}
+
+std::string& HttpExchange::out() { return request_.connection != nullptr ? request_.connection->out() : nowhere_; }
+
 std::string& HttpExchange::begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
-    assert(state_ == State::kOpen && "an exchange is answered once");
-    std::string& out = request_.connection != nullptr ? request_.connection->out() : nowhere_;
+    std::string& out = this->out();
+    start_at_ = out.size();
     append_status_line(out, status);
     if (!content_type.empty() && !append_header(out, "Content-Type", content_type)) log::error("content type is no header value");
     for (const HttpHeader& header : extra) {
@@ -53,6 +62,7 @@ std::string& HttpExchange::begin_head(int status, std::string_view content_type,
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra) {
+    if (!may_answer()) return;
     std::string& out = begin_head(status, content_type, extra);
     if (has_body(status)) append_content_length(out, body.size());
     append_head_end(out);
@@ -71,6 +81,7 @@ void HttpExchange::respond_error(int status, std::string_view code, std::string_
 
 std::string& HttpExchange::begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
     assert(has_body(status));
+    if (!may_answer()) return nowhere_;
     std::string& out = begin_head(status, content_type, extra);
     out += "Content-Length: ";
     length_at_ = out.size();
@@ -82,8 +93,8 @@ std::string& HttpExchange::begin_response(int status, std::string_view content_t
 }
 
 void HttpExchange::finish_response() {
-    assert(state_ == State::kBody);
-    std::string& out = request_.connection != nullptr ? request_.connection->out() : nowhere_;
+    if (state_ != State::kBody) return;
+    std::string& out = this->out();
     if (out.size() < body_at_) return done();  // the connection ended in between
     char digits[20];
     const char* const end = std::to_chars(digits, digits + sizeof digits, out.size() - body_at_).ptr;
@@ -92,7 +103,13 @@ void HttpExchange::finish_response() {
     done();
 }
 
+void HttpExchange::drop_response() {
+    if (request_.connection != nullptr && request_.connection->out().size() >= start_at_) request_.connection->out().resize(start_at_);
+    state_ = State::kOpen;
+}
+
 void HttpExchange::start_stream(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+    if (!may_answer()) return;
     chunked_ = request_.head.minor_version >= 1;
     if (!chunked_) keep_alive_ = false;
     std::string& out = begin_head(status, content_type, extra);
@@ -103,8 +120,7 @@ void HttpExchange::start_stream(int status, std::string_view content_type, std::
 }
 
 void HttpExchange::write_chunk(std::string_view bytes) {
-    assert(state_ == State::kStream);
-    if (request_.connection == nullptr || head_only_) return;
+    if (state_ != State::kStream || request_.connection == nullptr || head_only_) return;
     if (chunked_) {
         append_chunk(request_.connection->out(), bytes);
     } else {
@@ -120,7 +136,7 @@ Task<void> HttpExchange::drained() {
 }
 
 void HttpExchange::end_stream() {
-    assert(state_ == State::kStream);
+    if (state_ != State::kStream) return;
     if (request_.connection != nullptr && chunked_ && !head_only_) append_last_chunk(request_.connection->out());
     done();
 }

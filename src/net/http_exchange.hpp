@@ -41,7 +41,7 @@ public:
     }
 
     /// The hot path: append the body to what this returns, straight into the connection's outgoing queue, then
-    /// finish_response(); nothing may be awaited in between.
+    /// finish_response(); nothing may be awaited in between. Instead of finish_response(), respond() drops what was begun.
     std::string& begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
     std::string& begin_response(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra) {
         return begin_response(status, content_type, std::span(extra.begin(), extra.size()));
@@ -66,6 +66,9 @@ private:
     enum class State : std::uint8_t { kOpen, kBody, kStream, kDone };
     explicit HttpExchange(EventLoop& loop) : loop_(loop) {}
     std::string& begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra);
+    bool may_answer();
+    std::string& out();
+    void drop_response();  // begun and not finished
     void done();
 
     EventLoop& loop_;
@@ -74,6 +77,7 @@ private:
     std::string buffer_;  // head and body; all views of request_ point into it
     std::string nowhere_;
     Wakeup drained_;
+    std::size_t start_at_ = 0;   // in the outgoing queue
     std::size_t length_at_ = 0;  // where the length goes
     std::size_t body_at_ = 0;
     State state_ = State::kOpen;

@@ -56,6 +56,14 @@ public:
             exchange.end_stream();
         } else if (request.path() == "/bulk") {
             exchange.respond(200, "application/octet-stream", std::string(32 * 1024 * 1024, 'x'));
+        } else if (request.path() == "/half") {
+            exchange.begin_response(200, "text/plain") += "half an answer";
+            throw std::runtime_error("on purpose");
+        } else if (request.path() == "/twice") {
+            exchange.respond(200, "text/plain", "first");
+            exchange.respond(200, "text/plain", "second");
+            exchange.begin_response(200, "text/plain") += "third";
+            exchange.finish_response();
         } else if (request.path() == "/silent") {
             co_return;
         } else if (request.path() == "/peer") {
@@ -164,7 +172,7 @@ TEST_F(HttpServerTest, LeavesOutFieldsThatWouldBreakTheHead) {
 
 TEST_F(HttpServerTest, ThrowingOrSilentServicesGiveA500AndTheConnectionGoesOn) {
     RawClient client(server->endpoint());
-    for (const char* path : {"/throw", "/silent"}) {
+    for (const char* path : {"/throw", "/silent", "/half"}) {
         client.send(fmt::format("GET {} HTTP/1.1\r\nHost: h\r\n\r\n", path));
         const std::string answer = client.read_response();
         EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << answer;
@@ -173,6 +181,22 @@ TEST_F(HttpServerTest, ThrowingOrSilentServicesGiveA500AndTheConnectionGoesOn) {
     }
     client.send(kGet);
     EXPECT_TRUE(client.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, OnlyTheFirstAnswerCounts) {
+    RawClient client(server->endpoint());
+    client.send(fmt::format("GET /twice HTTP/1.1\r\nHost: h\r\n\r\n{}", kGet));
+    EXPECT_TRUE(client.read_response().ends_with("first"));
+    EXPECT_TRUE(client.read_response().ends_with("/a?b=1"));
+}
+
+TEST_F(HttpServerTest, PipelinedBytesBeyondTheLimitWaitInTheSocket) {
+    RawClient client(server->endpoint());
+    std::string burst;
+    for (int i = 0; i < 1000; ++i) burst += fmt::format("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n{:01000}", i);
+    std::thread sender([&] { client.send(burst); });
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(client.read_response().ends_with(fmt::format("{:01000}", i))) << i;
+    sender.join();
 }
 
 TEST_F(HttpServerTest, RefusesGarbageAndCloses) {

@@ -196,10 +196,10 @@ void HttpSession::finish_exchange(std::string_view failure) {
         return;
     }
     switch (exchange_.state_) {
+        case HttpExchange::State::kBody:  // a part of an answer is worse than none
         case HttpExchange::State::kOpen:
             if (!gone) exchange_.respond_error(500, token_of(ErrorCode::kInternal), "the request failed inside the gateway; see its log");
             break;
-        case HttpExchange::State::kBody: exchange_.finish_response(); break;
         case HttpExchange::State::kStream:  // only a break tells the caller that the stream is not whole
             phase_ = Phase::kOver;
             return connection_->close_now(CloseReason::kLocal);

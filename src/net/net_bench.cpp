@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -185,6 +186,52 @@ void BM_Floor(benchmark::State& state) {
     ::close(listening);
 }
 
+// Heap that one idle connection holds, after it has said something: `bytes` (client sockets own none).
+void BM_IdleBytes(benchmark::State& state) {
+    constexpr std::size_t kConnections = 400;
+    const bool websocket = state.range(0) != 0;
+    const RealClock clock;
+    EchoService service;
+    EventLoop loop(clock);
+    auto listener = *Listener::bind(endpoint_for(true));
+    std::thread thread([&] { loop.run(); });
+    const auto on_loop = [&](auto work) {
+        std::promise<void> done;
+        loop.post([&] { work(), done.set_value(); });
+        done.get_future().get();
+    };
+    std::unique_ptr<HttpServer> server;
+    on_loop([&] {
+        server = std::make_unique<HttpServer>(loop, service);
+        static_cast<void>(server->listen(*listener));
+    });
+    const auto converse = [&](Callers& callers) {
+        if (websocket) {
+            std::string answer;
+            append_upgrade_response(answer, "dGhlIHNhbXBsZSBub25jZQ==", {});
+            callers.round("GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n", answer.size());
+        } else {
+            callers.round(kRequest, 120);
+        }
+        on_loop([] {});
+    };
+    const Callers warm(listener->endpoint(), 1);
+    for (auto _ : state) {
+        const std::size_t before = ::mallinfo2().uordblks;
+        Callers callers(listener->endpoint(), kConnections);
+        converse(callers);
+        const std::size_t after = ::mallinfo2().uordblks;
+        state.counters["bytes"] = static_cast<double>(after - before) / kConnections;
+    }
+    std::promise<void> stopped;
+    on_loop([&] { server->stop([&] { stopped.set_value(); }); });
+    stopped.get_future().get();
+    on_loop([&] { server.reset(); });
+    loop.stop();
+    thread.join();
+}
+
 void arguments(benchmark::internal::Benchmark* bench) {
     for (const int unix_socket : {0, 1}) {
         for (const int connections : {1, 16, 256}) bench->Args({connections, unix_socket});
@@ -192,6 +239,7 @@ void arguments(benchmark::internal::Benchmark* bench) {
 }
 BENCHMARK(BM_Floor)->Apply(arguments)->UseRealTime();
 BENCHMARK(BM_HttpEcho)->Apply(arguments)->UseRealTime();
+BENCHMARK(BM_IdleBytes)->Arg(0)->Arg(1)->Iterations(1)->ArgName("websocket");
 BENCHMARK(BM_WebSocketEcho)->Apply(arguments)->UseRealTime();
 
 }  // namespace
