@@ -67,7 +67,10 @@ Result<std::shared_ptr<core::Tool>> read_element(Element element, const Registra
     if (description->size() > context.limits.description_bytes) {
         return fail(ErrorCode::kOversize, fmt::format("the description has more than {} bytes", context.limits.description_bytes));
     }
+    if (name->size() > context.limits.name_bytes) return fail(ErrorCode::kInvalidArgs, fmt::format("a name has at most {} characters", context.limits.name_bytes));
     core::ToolSpec spec;
+    spec.default_timeout = context.limits.default_timeout;
+    spec.max_timeout = context.limits.max_timeout;
     spec.name = *name;
     spec.description = *description;
     spec.input_schema = json::to_text(*parameters);

@@ -13,9 +13,12 @@ namespace crab::clawseed {
 
 struct RegistrationLimits {
     std::size_t tools = 256;               ///< distinct names of one connection
+    std::size_t name_bytes = 128;
     std::size_t description_bytes = 8 * 1024;
     std::size_t parameters_bytes = 64 * 1024;
     std::size_t parameters_depth = 32;
+    Milliseconds default_timeout{30'000};  ///< of a tool that claims none
+    Milliseconds max_timeout{120'000};     ///< no claim goes beyond it
 };
 
 /// What the operator says about tools whose name fits, over their own claims.

@@ -1,0 +1,321 @@
+#include "admin/admin_api.hpp"
+
+#include "json/writer.hpp"
+#include "net/codec/url.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace crab::admin {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kCalls = "/v1/admin/calls/";
+
+void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
+    writer.begin_object().key("call_id").string_lossy(call.call_id).key("tool").string_lossy(call.tool).key("principal").string(call.principal);
+    writer.key("front").string(call.front).key("stage").string(core::name_of(call.stage)).key("started_at").string(to_rfc3339(call.started_at));
+    writer.key("elapsed_ms").integer(call.elapsed.count()).key("running").boolean(true).end_object();
+}
+
+void append_claim(json::Writer& writer, std::string_view name, const std::optional<bool>& claim) {
+    if (claim) writer.key(name).boolean(*claim);
+}
+
+void append_tool(json::Writer& writer, const std::string& name, const core::Tool& tool) {
+    const core::ToolSpec& spec = tool.spec;
+    const std::string qualified = tool.qualified_name();
+    writer.begin_object().key("name").string(name).key("qualified_name").string(qualified.empty() ? spec.name : qualified);
+    writer.key("description").string(spec.description);
+    if (!spec.title.empty()) writer.key("title").string(spec.title);
+    writer.key("source_kind").string(core::name_of(tool.source.kind)).key("source").string(tool.source.name);
+    if (!tool.source.owner.empty()) writer.key("owner").string(tool.source.owner);
+    writer.key("input_schema").raw(spec.input_schema);
+    if (!spec.output_schema.empty()) writer.key("output_schema").raw(spec.output_schema);
+    writer.key("timeout_ms_default").integer(spec.default_timeout.count()).key("timeout_ms_max").integer(spec.max_timeout.count());
+    if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
+    if (tool.gate) writer.key("running").unsigned_integer(tool.gate->running()).key("waiting").unsigned_integer(tool.gate->waiting());
+    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.side_effects);
+    const core::Annotations& claims = spec.annotations;
+    if (claims.read_only || claims.destructive || claims.idempotent || claims.open_world) {
+        writer.key("annotations").begin_object();
+        append_claim(writer, "read_only", claims.read_only);
+        append_claim(writer, "destructive", claims.destructive);
+        append_claim(writer, "idempotent", claims.idempotent);
+        append_claim(writer, "open_world", claims.open_world);
+        writer.key("trusted").boolean(claims.trusted).end_object();
+    }
+    writer.end_object();
+}
+
+void respond(net::HttpExchange& exchange, const Error& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
+
+}  // namespace
+
+int http_status(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidArgs: return 400;
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound: return 404;
+        case ErrorCode::kUnauthenticated: return 401;
+        case ErrorCode::kForbidden:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kPolicyUnenforceable: return 403;
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress: return 409;
+        case ErrorCode::kOversize: return 413;
+        case ErrorCode::kRateLimited: return 429;
+        case ErrorCode::kCancelled: return 499;
+        case ErrorCode::kInternal: return 500;
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kToolFailed: return 502;
+        case ErrorCode::kUnavailable: return 503;
+        case ErrorCode::kTimeout: return 504;
+    }
+    return 500;
+}
+
+Task<bool> AdminApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const std::string_view path = exchange.request().path();
+    const std::string_view method = exchange.request().method();
+    const auto allows = [&](std::string_view wanted) {
+        if (method == wanted) return true;
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted), {{"Allow", wanted}});
+        return false;
+    };
+    if (path == "/metrics") {
+        if (allows("GET")) exchange.respond(200, "text/plain; version=0.0.4", services_.metrics.text());
+    } else if (path == "/v1/admin/tools") {
+        if (allows("GET")) tools(exchange, *principal);
+    } else if (path == "/v1/admin/calls") {
+        if (allows("GET")) co_await calls(exchange);
+    } else if (path.starts_with(kCalls) && path.ends_with("/cancel")) {
+        if (allows("POST")) cancel(exchange, *principal, net::percent_decode(path.substr(kCalls.size(), path.size() - kCalls.size() - 7)).value_or(""));
+    } else if (path.starts_with(kCalls)) {
+        if (allows("GET")) co_await call(exchange, net::percent_decode(path.substr(kCalls.size())).value_or(""));
+    } else if (path == "/v1/admin/devices") {
+        if (allows("GET")) devices(exchange);
+    } else if (path == "/v1/admin/devices/pair") {
+        if (allows("POST")) co_await pair(exchange);
+    } else if (path == "/v1/admin/devices/revoke") {
+        if (allows("POST")) co_await revoke(exchange);
+    } else if (path == "/v1/admin/status") {
+        if (allows("GET")) status(exchange);
+    } else if (path == "/v1/admin/reload") {
+        if (allows("POST")) {
+            if (const auto reloaded = gateway_.reload(); reloaded) {
+                exchange.respond(200, kJson, R"({"reloaded":true})");
+            } else {
+                respond(exchange, reloaded.error());
+            }
+        }
+    } else {
+        co_return false;
+    }
+    co_return true;
+}
+
+void AdminApi::tools(net::HttpExchange& exchange, const core::Principal& principal) {
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("tools").begin_array();
+    for (const auto& [name, tool] : services_.pipeline.list(principal)) append_tool(writer, name, *tool);
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> AdminApi::calls(net::HttpExchange& exchange) {
+    constexpr std::size_t kMost = 1000;
+    std::size_t limit = 20;
+    if (const auto given = net::find_query(exchange.request().query(), "limit")) std::from_chars(given->data(), given->data() + given->size(), limit);
+    const auto recent = co_await services_.audit.latest(std::min(limit, kMost) * 2);
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("running").begin_array();
+    for (const auto& running : gateway_.running()) append_running(writer, running);
+    writer.end_array().key("recent").begin_array();
+    std::size_t shown = 0;
+    for (const std::string& record : recent) {
+        if (shown == std::min(limit, kMost)) break;
+        if (!record.starts_with(R"({"call_id":)")) continue;  // registrations and pairings are recorded there too
+        writer.raw(record);
+        ++shown;
+    }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> AdminApi::call(net::HttpExchange& exchange, std::string id) {
+    for (const auto& running : gateway_.running()) {
+        if (running.call_id != id) continue;
+        std::string& out = exchange.begin_response(200, kJson);
+        json::Writer writer(out);
+        append_running(writer, running);
+        exchange.finish_response();
+        co_return;
+    }
+    const auto record = co_await services_.audit.find_call(id);
+    if (record) {
+        exchange.respond(200, kJson, *record);
+    } else {
+        exchange.respond_error(404, "NOT_FOUND", "no call with this id is running or in the audit trail of the last 7 days");
+    }
+}
+
+void AdminApi::cancel(net::HttpExchange& exchange, const core::Principal& principal, std::string id) {
+    const bool found = gateway_.cancel(principal, id) > 0;
+    exchange.respond(200, kJson, found ? R"({"status":"cancelling"})" : R"({"status":"not_found"})");
+}
+
+void AdminApi::devices(net::HttpExchange& exchange) {
+    struct Row {
+        std::string name, principal;
+        std::size_t connections = 0, tools = 0;
+        std::optional<SystemTime> last_seen;
+        std::vector<trust::TokenRecord> tokens;
+    };
+    std::map<std::string, Row> rows;
+    for (const auto& record : services_.tokens.devices()) {
+        Row& row = rows[record.slug];
+        row.name = record.display_name;
+        row.principal = fmt::format("device/{}", record.slug);
+        row.last_seen = record.last_seen_at;
+    }
+    for (const auto& token : services_.tokens.list()) {
+        Row& row = rows[token.device.empty() ? token.name : token.device];
+        if (row.name.empty()) row.name = token.name;
+        if (row.principal.empty()) row.principal = fmt::format("caller/{}", token.name);
+        row.tokens.push_back(token);
+    }
+    for (const auto& live : gateway_.presence()) {
+        Row& row = rows[live.device.empty() ? live.principal : live.device];
+        if (row.name.empty()) row.name = live.name;
+        row.principal = live.principal;
+        ++row.connections;
+        row.tools += live.tools;
+        row.last_seen = std::chrono::system_clock::now();
+    }
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("devices").begin_array();
+    for (const auto& [slug, row] : rows) {
+        writer.begin_object().key("device").string(slug).key("name").string_lossy(row.name).key("principal").string(row.principal);
+        writer.key("connected").boolean(row.connections > 0).key("connections").unsigned_integer(row.connections).key("tools").unsigned_integer(row.tools);
+        if (row.last_seen) writer.key("last_seen_at").string(to_rfc3339(*row.last_seen));
+        writer.key("tokens").begin_array();
+        for (const auto& token : row.tokens) {
+            writer.begin_object().key("id").string(token.id).key("roles").begin_array();
+            for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin}) {
+                if (token.roles.has(role)) writer.string(core::name_of(role));
+            }
+            writer.end_array().key("created_at").string(to_rfc3339(token.created_at));
+            if (token.expires_at) writer.key("expires_at").string(to_rfc3339(*token.expires_at));
+            writer.key("revoked").boolean(token.revoked_at.has_value()).end_object();
+        }
+        writer.end_array().end_object();
+    }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> AdminApi::pair(net::HttpExchange& exchange) {
+    const std::string_view body = exchange.request().body.empty() ? std::string_view("{}") : exchange.request().body;
+    const auto root = parser_.parse(body);
+    if (!root || !root->element().is_object()) {
+        exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object");
+        co_return;
+    }
+    const json::Element request = root->element();
+    trust::PairingOffer offer;
+    offer.name = json::get_string(request, "name").value_or("");
+    offer.device = json::get_string(request, "device").value_or("");
+    offer.lifetime = gateway_.token_lifetime;
+    if (const auto seconds = json::get_int64(request, "expires_in_s")) {
+        if (*seconds < 1) {
+            exchange.respond_error(400, "INVALID_ARGS", "/expires_in_s: at least 1");
+            co_return;
+        }
+        offer.lifetime = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3'153'600'000));
+    }
+    if (const auto roles = json::get_array(request, "roles")) {
+        offer.roles = core::Roles{};
+        for (const json::Element item : *roles) {
+            std::string_view name;
+            const auto role = item.get(name) == simdjson::SUCCESS ? core::find_role(name) : std::nullopt;
+            if (!role) {
+                exchange.respond_error(400, "INVALID_ARGS", "/roles: each is one of device, caller, operator, tool_host, subscriber, listener, cli_admin");
+                co_return;
+            }
+            offer.roles.add(*role);
+        }
+        if (offer.roles.empty()) {
+            exchange.respond_error(400, "INVALID_ARGS", "/roles: name at least one");
+            co_return;
+        }
+    }
+    if (json::get_bool(request, "token").value_or(false)) {
+        auto issue = [&tokens = services_.tokens, wanted = trust::IssueRequest{.name = offer.name.empty() ? std::string("Device") : offer.name, .roles = offer.roles,
+                                                                              .tenant = offer.tenant, .lifetime = offer.lifetime, .device = offer.device}] { return tokens.issue(wanted); };
+        const auto issued = co_await services_.pool.run(std::move(issue));
+        if (!issued) {
+            respond(exchange, issued.error());
+            co_return;
+        }
+        std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+        json::Writer writer(out);
+        writer.begin_object().key("token").string(issued->token.reveal()).key("device").string(issued->slug).key("token_id").string(issued->record.id);
+        if (issued->record.expires_at) writer.key("expires_at").string(to_rfc3339(*issued->record.expires_at));
+        writer.end_object();
+        exchange.finish_response();
+        co_return;
+    }
+    const auto code = services_.codes.open(std::move(offer));
+    if (!code) {
+        respond(exchange, code.error());
+        co_return;
+    }
+    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    json::Writer(out).begin_object().key("code").string(code->code.reveal()).key("expires_at").string(to_rfc3339(code->expires_at)).end_object();
+    exchange.finish_response();
+}
+
+Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
+    const auto root = parser_.parse(exchange.request().body);
+    const auto device = root ? json::get_string(root->element(), "device") : std::nullopt;
+    const auto token = root ? json::get_string(root->element(), "token_id") : std::nullopt;
+    if (!device && !token) {
+        exchange.respond_error(400, "INVALID_ARGS", "name a device or a token_id");
+        co_return;
+    }
+    auto work = [&tokens = services_.tokens, id = std::string(device ? *device : *token)] { return tokens.revoke(id); };
+    const auto revoked = co_await services_.pool.run(std::move(work));
+    if (revoked) {
+        exchange.respond(200, kJson, fmt::format(R"({{"revoked":{}}})", *revoked));
+    } else {
+        respond(exchange, revoked.error());
+    }
+}
+
+void AdminApi::status(net::HttpExchange& exchange) {
+    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(exchange.loop().clock().steady_now() - gateway_.started).count();
+    std::size_t tools = 0;
+    const auto presence = gateway_.presence();
+    for (const auto& live : presence) tools += live.tools;
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("version").string(gateway_.version).key("uptime_seconds").integer(uptime).key("public").string(gateway_.public_endpoint);
+    writer.key("admin").string(gateway_.admin_socket).key("state_dir").string(gateway_.state_dir).key("devices").unsigned_integer(presence.size());
+    writer.key("tools").unsigned_integer(tools).key("running_calls").unsigned_integer(gateway_.running().size());
+    writer.key("audit").begin_object().key("backlog_bytes").unsigned_integer(services_.audit.backlog_bytes()).key("lost_records").unsigned_integer(services_.audit.lost()).end_object();
+    writer.key("storage").string(services_.audit.lost() == 0 ? "ok" : "failing").end_object();
+    exchange.finish_response();
+}
+
+}  // namespace crab::admin

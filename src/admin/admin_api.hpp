@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/audit_log.hpp"
+#include "core/metrics.hpp"
+#include "core/pipeline.hpp"
+#include "json/parser.hpp"
+#include "net/http_exchange.hpp"
+#include "trust/pairing_codes.hpp"
+#include "trust/tokens.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::admin {
+
+/// A live connection of a device, as the adapter that holds it tells.
+struct Presence {
+    std::string device;         ///< slug
+    std::string name;           ///< as the device calls itself
+    std::string principal;
+    std::size_t tools = 0;
+    SystemTime since;
+};
+
+/// What the API asks the rest of the process. Functions are called on the admin socket's event loop.
+struct Gateway {
+    std::function<std::vector<Presence>()> presence;
+    std::function<std::vector<core::RunningCallInfo>()> running;
+    std::function<std::size_t(const core::Principal& asker, std::string_view call_id)> cancel;
+    /// Errors: kInvalidArgs with all that is wrong with the file; then nothing changes.
+    std::function<Result<void>()> reload;
+    std::string version, public_endpoint, admin_socket, state_dir;
+    Milliseconds token_lifetime = std::chrono::hours(24 * 365);
+    SteadyTime started;
+};
+
+/// The routes below `/v1/admin/`, `/metrics`, `/healthz` and `/readyz` of the admin socket. One, on the socket's event loop.
+class AdminApi {
+public:
+    struct Services {
+        core::Pipeline& pipeline;
+        core::AuditLog& audit;
+        core::MetricsPage& metrics;
+        trust::Tokens& tokens;
+        trust::PairingCodes& codes;
+        BlockingPool& pool;
+    };
+    AdminApi(Services services, Gateway gateway) : services_(services), gateway_(std::move(gateway)) {}
+
+    /// Answers the request, or returns false when the path is none of its own.
+    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+
+private:
+    void tools(net::HttpExchange& exchange, const core::Principal& principal);
+    Task<void> calls(net::HttpExchange& exchange);
+    Task<void> call(net::HttpExchange& exchange, std::string id);
+    void cancel(net::HttpExchange& exchange, const core::Principal& principal, std::string id);
+    void devices(net::HttpExchange& exchange);
+    Task<void> pair(net::HttpExchange& exchange);
+    Task<void> revoke(net::HttpExchange& exchange);
+    void status(net::HttpExchange& exchange);
+
+    Services services_;
+    Gateway gateway_;
+    json::Parser parser_;
+};
+
+/// The HTTP status of an error, for routes that have no form of their own.
+int http_status(ErrorCode code);
+
+}  // namespace crab::admin

@@ -1,0 +1,47 @@
+#include "apps/crab/gateway/built_in_tools.hpp"
+
+#include "core/function_host.hpp"
+#include "core/metrics.hpp"
+#include "json/writer.hpp"
+
+#include <array>
+#include <stdexcept>
+
+namespace crab::app {
+namespace {
+
+constexpr std::string_view kListDevices = "list_devices";
+
+}  // namespace
+
+void register_built_in_tools(core::Registry& registry, std::function<std::vector<clawseed::ConnectedDevice>()> connected) {
+    core::ToolSpec spec;
+    spec.name = kListDevices;
+    spec.title = "List devices";
+    spec.description = "The devices that are connected to this gateway now, with the number of tools each offers.";
+    spec.input_schema = R"({"type":"object","additionalProperties":false})";
+    spec.output_schema =
+        R"({"type":"object","properties":{"devices":{"type":"array","items":{"type":"object","properties":{"device":{"type":"string"},"name":{"type":"string"},"tools":{"type":"integer"},"connected_at":{"type":"string"}},"required":["device","tools"]}}},"required":["devices"]})";
+    spec.idempotent = true;
+    spec.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false, .trusted = true};
+    auto tool = core::make_tool(std::move(spec));
+    if (!tool) throw std::logic_error("a built-in tool is not valid: " + tool.error().message);
+    (*tool)->host = std::make_shared<core::FunctionHost>([devices = std::move(connected)](std::string_view, const core::Principal&) -> core::Outcome {
+        core::ToolResult result{.kind = core::ContentKind::kJson, .content = {}, .content_type = {}, .logs = {}, .usage = {}};
+        json::Writer writer(result.content);
+        writer.begin_object().key("devices").begin_array();
+        for (const auto& device : devices()) {
+            if (device.slug.empty()) continue;  // it has registered nothing
+            writer.begin_object().key("device").string(device.slug);
+            if (!device.display_name.empty()) writer.key("name").string_lossy(device.display_name);
+            writer.key("tools").unsigned_integer(device.tools).key("connected_at").string(to_rfc3339(device.since)).end_object();
+        }
+        writer.end_array().end_object();
+        return result;
+    });
+    registry.reserve(kListDevices);
+    const std::array<core::ToolRef, 1> tools{std::move(*tool)};
+    registry.change(ConnectionId{}, tools, {});
+}
+
+}  // namespace crab::app

@@ -1,0 +1,324 @@
+#include "apps/crab/gateway/gateway.hpp"
+
+#include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/tools_api.hpp"
+#include "admin/admin_api.hpp"
+#include "apps/crab/gateway/built_in_tools.hpp"
+#include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/periodic.hpp"
+#include "apps/crab/gateway/public_service.hpp"
+#include "base/log.hpp"
+#include "net/http_server.hpp"
+#include "net/listener.hpp"
+#include "net/loop_group.hpp"
+#include "store/sqlite/audit_store_sqlite.hpp"
+#include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/token_store_sqlite.hpp"
+
+#include <future>
+#include <thread>
+
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+namespace {
+
+constexpr Milliseconds kAuditEvery{200};
+constexpr std::chrono::seconds kTokensEvery{30};
+constexpr std::chrono::hours kPruneEvery{24};
+constexpr std::size_t kPoolThreads = 4;
+
+std::size_t threads_of(const config::GatewayConfig& config) {
+    return config.gateway.threads != 0 ? config.gateway.threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// Ten thousand connections need more descriptors than the usual soft limit gives.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+/// Everything, in the order of its construction; what is used outlives its users.
+struct Gateway::Parts {
+    /// What one event loop has of its own.
+    struct LoopSide {
+        LoopSide(net::EventLoop& event_loop, core::CallServices services)
+            : loop(event_loop), pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
+        net::EventLoop& loop;
+        core::Pipeline pipeline;
+        core::NoModel runner;
+        std::unique_ptr<clawseed::Front> front;
+        std::unique_ptr<rtp::ToolsApi> tools;
+        std::unique_ptr<PublicService> service;
+        std::unique_ptr<net::HttpServer> server;
+    };
+
+    config::GatewayConfig config;
+    Places places;
+    std::function<Result<config::GatewayConfig>()> read_config;
+    RealClock clock;
+    BlockingPool pool{kPoolThreads};
+    BlockingPool chat_pool{1};
+    std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
+    std::unique_ptr<trust::Tokens> tokens;
+    std::unique_ptr<trust::PairingCodes> codes;
+    std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats;
+    std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
+    std::unique_ptr<core::AuditLog> audit;
+    core::Registry registry;
+    core::Ledger ledger{clock, core::Ledger::Options{}};
+    core::EventHub events;
+    std::unique_ptr<Published<core::CallRules>> rules;
+    core::MetricsPage metrics;
+    clawseed::WebhookReplies webhooks;
+    clawseed::StatusFacts facts;
+    std::unique_ptr<net::LoopGroup> loops;
+    std::unique_ptr<clawseed::Hub> hub;
+    std::vector<std::unique_ptr<LoopSide>> sides;
+    std::unique_ptr<net::Listener> public_listener, admin_listener;
+    std::unique_ptr<rtp::ToolsApi> admin_tools;
+    std::unique_ptr<admin::AdminApi> admin_api;
+    std::unique_ptr<AdminService> admin_service;
+    std::unique_ptr<net::HttpServer> admin_server;
+    std::vector<std::unique_ptr<Periodic>> periodic;
+    bool started = false;
+
+    Result<void> open_stores();
+    Result<void> build();
+    Result<void> listen();
+    void add_metrics();
+    admin::Gateway admin_view();
+    std::vector<core::RunningCallInfo> running() const;
+    std::size_t cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id);
+    Result<void> reload();
+    void stop();
+};
+
+Result<void> Gateway::Parts::open_stores() {
+    auto opened_tokens = store::sqlite::TokenStoreSqlite::open(places.state_dir / "trust.db");
+    if (!opened_tokens) return fail(std::move(opened_tokens.error()));
+    token_store = std::move(*opened_tokens);
+    auto loaded = trust::Tokens::load(*token_store, clock);
+    if (!loaded) return fail(std::move(loaded.error()));
+    tokens = std::move(*loaded);
+    codes = std::make_unique<trust::PairingCodes>(*tokens, clock);
+    auto opened_chats = store::sqlite::ChatSessionStoreSqlite::open(places.state_dir / "sessions.db");
+    if (!opened_chats) return fail(std::move(opened_chats.error()));
+    chats = std::move(*opened_chats);
+    auto opened_audit = store::sqlite::AuditStoreSqlite::open(places.state_dir / "audit.db");
+    if (!opened_audit) return fail(std::move(opened_audit.error()));
+    audit_store = std::move(*opened_audit);
+    audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
+    return {};
+}
+
+std::vector<core::RunningCallInfo> Gateway::Parts::running() const {
+    std::vector<core::RunningCallInfo> all;
+    for (const auto& side : sides) {
+        auto calls = side->pipeline.running().list();
+        all.insert(all.end(), std::make_move_iterator(calls.begin()), std::make_move_iterator(calls.end()));
+    }
+    return all;
+}
+
+/// Callers reach only their own calls of that tenant, operators any.
+std::size_t Gateway::Parts::cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id) {
+    const bool is_operator = asker.roles.has(core::Role::kOperator);
+    const auto allowed = [is_operator, id = asker.id, wanted = std::string(tenant)](const core::Principal& owner, std::string_view of_tenant) {
+        return is_operator || (owner.id == id && (wanted.empty() || of_tenant == wanted));
+    };
+    std::size_t found = 0;
+    for (const auto& side : sides) found += side->pipeline.running().cancel(call_id, allowed);
+    return found;
+}
+
+Result<void> Gateway::Parts::build() {
+    auto made_rules = make_call_rules(config, pool);
+    if (!made_rules) return fail(std::move(made_rules.error()));
+    rules = std::make_unique<Published<core::CallRules>>(*made_rules);
+    facts.started = clock.steady_now();
+    loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
+    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .audit = *audit, .events = events};
+    for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
+    const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
+        for (const auto& side : sides) {
+            if (&side->loop == &loop) return &side->runner;
+        }
+        return nullptr;
+    };
+    hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit, .events = events,
+                                                                  .chats = *chats, .store_pool = chat_pool},
+                                          make_clawseed_options(config), runner_of);
+    tokens->on_revoked([this](const std::string& credential) { hub->close_credential(credential); });
+    register_built_in_tools(registry, [this] { return hub->connected(); });
+    const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) { return cancel(asker, tenant, id); };
+    auto connections = std::make_shared<std::atomic<std::size_t>>(0);
+    std::shared_ptr<net::TlsContext> tls;
+    if (config.listen.tls) {
+        net::TlsContext::Options tls_options;
+        tls_options.certificate.file = config.listen.tls->cert;
+        tls_options.key.file = config.listen.tls->key;
+        auto made = net::TlsContext::make(std::move(tls_options));
+        if (!made) return fail(std::move(made.error()));
+        tls = std::move(*made);
+    }
+    for (const auto& side : sides) {
+        side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call);
+        side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = side->runner,
+                                                                                                .tokens = *tokens, .codes = *codes, .pool = pool,
+                                                                                                .webhooks = webhooks, .facts = facts});
+        side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, config.listen.open_loopback, config.limits.request_body_bytes);
+        net::HttpServerOptions options;
+        options.max_connections = config.listen.max_connections;
+        options.count = connections;
+        options.tls = tls;
+        options.connection.max_queued_bytes = config.limits.outgoing_queue_bytes;
+        options.connection.stall = std::chrono::duration_cast<Milliseconds>(config.limits.slow_reader);
+        side->server = std::make_unique<net::HttpServer>(side->loop, *side->service, std::move(options));
+        metrics.add(side->pipeline.metrics());
+    }
+    LoopSide& first = *sides.front();
+    admin_tools = std::make_unique<rtp::ToolsApi>(first.pipeline, config.gateway.name, cancel_call);
+    return {};
+}
+
+admin::Gateway Gateway::Parts::admin_view() {
+    admin::Gateway view;
+    view.presence = [this] {
+        std::vector<admin::Presence> all;
+        for (const auto& device : hub->connected()) {
+            all.push_back({.device = device.slug, .name = device.display_name, .principal = device.principal, .tools = device.tools, .since = device.since});
+        }
+        return all;
+    };
+    view.running = [this] { return running(); };
+    view.cancel = [this](const core::Principal& asker, std::string_view id) { return cancel(asker, {}, id); };
+    view.reload = [this] { return reload(); };
+    view.version = CRAB_VERSION;
+    view.public_endpoint = public_listener ? public_listener->endpoint().text() : std::string();
+    view.admin_socket = places.admin_socket;
+    view.state_dir = places.state_dir;
+    view.token_lifetime = std::chrono::duration_cast<Milliseconds>(config.devices.token_lifetime);
+    view.started = facts.started;
+    return view;
+}
+
+Result<void> Gateway::Parts::listen() {
+    if (config.listen.public_address) {
+        auto listener = net::Listener::bind(net::Endpoint::tcp(config.listen.public_address->host, config.listen.public_address->port));
+        if (!listener) return fail(std::move(listener.error()));
+        public_listener = std::move(*listener);
+        facts.port = public_listener->endpoint().port;
+        for (const auto& side : sides) {
+            if (auto listening = side->server->listen(*public_listener); !listening) return fail(std::move(listening.error()));
+        }
+    }
+    auto listener = net::Listener::bind(net::Endpoint::unix_socket(places.admin_socket));
+    if (!listener) return fail(std::move(listener.error()));
+    admin_listener = std::move(*listener);
+    LoopSide& first = *sides.front();
+    admin_api = std::make_unique<admin::AdminApi>(admin::AdminApi::Services{.pipeline = first.pipeline, .audit = *audit, .metrics = metrics, .tokens = *tokens,
+                                                                            .codes = *codes, .pool = pool},
+                                                  admin_view());
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools);
+    admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
+    return admin_server->listen(*admin_listener);
+}
+
+void Gateway::Parts::add_metrics() {
+    metrics.add([this](std::string& out) {
+        const auto live = hub->connected();
+        core::append_metric(out, "crab_devices_connected", "gauge", "Live connections of devices and chat clients.", static_cast<double>(live.size()));
+        core::append_metric(out, "crab_tools", "gauge", "Tools registered now.", static_cast<double>(registry.snapshot()->size()));
+        core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.", static_cast<double>(running().size()));
+        core::append_metric(out, "crab_ledger_entries", "gauge", "Calls that a repeat would join or replay.", static_cast<double>(ledger.entries()));
+        core::append_metric(out, "crab_audit_backlog_bytes", "gauge", "Audit records not stored yet.", static_cast<double>(audit->backlog_bytes()));
+        core::append_metric(out, "crab_audit_lost_total", "counter", "Audit records that the store refused.", static_cast<double>(audit->lost()));
+        core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
+        append_allocation_metric(out);
+    });
+}
+
+Result<void> Gateway::Parts::reload() {
+    auto read = read_config();
+    if (!read) return fail(std::move(read.error()));
+    auto made = make_call_rules(*read, pool);
+    if (!made) return fail(std::move(made.error()));
+    rules->set(*made);
+    hub->set_options(make_clawseed_options(*read));
+    log::configure(read->gateway.log.level, read->gateway.log.format);
+    const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads && read->gateway.state_dir == config.gateway.state_dir;
+    if (!fixed) log::warn("some changes of the configuration take effect with the next start", {{"keys", "listen, gateway.threads, gateway.state_dir"}});
+    log::info("configuration reloaded", {{"file", read->source.string()}});
+    return {};
+}
+
+void Gateway::Parts::stop() {
+    if (!std::exchange(started, false)) return;
+    // Turns and calls end first, then their connections, then the loops that carried them.
+    std::promise<void> chats_ended;
+    hub->stop_chats([&] { chats_ended.set_value(); });
+    chats_ended.get_future().wait_for(std::chrono::seconds(5));
+    std::vector<std::promise<void>> ended(sides.size() + 1);
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        sides[i]->loop.post([this, i, &ended] {
+            sides[i]->service->stop();
+            if (i == 0) periodic.clear();
+            sides[i]->server->stop([i, &ended] { ended[i].set_value(); });
+        });
+    }
+    sides.front()->loop.post([this, &ended] {
+        admin_service->stop();
+        admin_server->stop([&ended] { ended.back().set_value(); });
+    });
+    for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
+    loops->stop_and_join();
+    if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+    audit->flush_and_wait();
+    public_listener.reset();
+    admin_listener.reset();
+}
+
+Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Gateway::~Gateway() { stop(); }
+
+Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Places places, std::function<Result<config::GatewayConfig>()> read_config) {
+    raise_descriptor_limit();
+    log::configure(config.gateway.log.level, config.gateway.log.format);
+    auto parts = std::make_unique<Parts>();
+    parts->config = std::move(config);
+    parts->places = std::move(places);
+    parts->read_config = std::move(read_config);
+    if (auto opened = parts->open_stores(); !opened) return fail(std::move(opened.error()));
+    if (auto built = parts->build(); !built) return fail(std::move(built.error()));
+    if (auto listening = parts->listen(); !listening) return fail(std::move(listening.error()));
+    parts->add_metrics();
+    net::EventLoop& first = parts->loops->at(0);
+    Parts* const raw = parts.get();
+    parts->periodic.push_back(std::make_unique<Periodic>(first, kAuditEvery, [raw] { raw->audit->flush(); }));
+    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kTokensEvery), [raw] {
+        raw->pool.post([raw] {
+            if (const auto flushed = raw->tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+        });
+    }));
+    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
+        raw->pool.post([raw] { (void)raw->audit_store->prune(raw->clock.system_now() - raw->config.audit.retention); });
+    }));
+    parts->loops->start();
+    parts->started = true;
+    return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
+}
+
+std::string Gateway::public_endpoint() const { return parts_->public_listener ? parts_->public_listener->endpoint().text() : std::string(); }
+std::string Gateway::admin_socket() const { return parts_->places.admin_socket; }
+Result<void> Gateway::reload() { return parts_->reload(); }
+void Gateway::stop() { parts_->stop(); }
+
+}  // namespace crab::app

@@ -1,0 +1,51 @@
+#include "apps/crab/gateway_run.hpp"
+
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway/gateway.hpp"
+#include "base/log.hpp"
+#include "config/load.hpp"
+
+#include <csignal>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+
+int run_gateway(const GatewayRunOptions& options) {
+    // Signals are taken here, one after the other; every thread inherits the mask.
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+
+    const Gateway::Places places{.state_dir = options.paths.state_dir_of(options.config), .admin_socket = options.paths.admin_socket_of(options.config)};
+    for (const auto& directory : {places.state_dir, places.admin_socket.parent_path()}) {
+        if (const auto made = config::ensure_private_directory(directory, ::getuid()); !made) {
+            fmt::print(stderr, "crab gateway: {}\n", made.error().message);
+            return 1;
+        }
+    }
+    const auto read_again = [&options] { return config::load_first(options.config_file, options.paths); };
+    auto gateway = Gateway::start(options.config, places, read_again);
+    if (!gateway) {
+        fmt::print(stderr, "crab gateway: {}\n", gateway.error().message);
+        return 1;
+    }
+    fmt::print("crab gateway ready public={} admin={}\n", (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(), (*gateway)->admin_socket());
+    std::fflush(stdout);
+    for (;;) {
+        int signal = 0;
+        if (sigwait(&signals, &signal) != 0) continue;
+        if (signal != SIGHUP) break;
+        if (const auto reloaded = (*gateway)->reload(); !reloaded) log::error("configuration not reloaded; the old one stays", {{"reason", reloaded.error().message}});
+    }
+    log::info("stopping");
+    (*gateway)->stop();
+    return 0;
+}
+
+}  // namespace crab::app

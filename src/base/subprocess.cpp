@@ -1,0 +1,147 @@
+#include "base/subprocess.hpp"
+
+#include "base/scope_exit.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab {
+namespace {
+
+constexpr std::size_t kErrorTail = 4096;
+constexpr int kLookAroundMs = 50;
+
+/// Both ends of a pipe, closed on every way out.
+struct Pipe {
+    int read_end = -1, write_end = -1;
+    bool open() {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+        read_end = ends[0];
+        write_end = ends[1];
+        return true;
+    }
+    static void close_end(int& fd) {
+        if (fd >= 0) ::close(fd);
+        fd = -1;
+    }
+    ~Pipe() {
+        close_end(read_end);
+        close_end(write_end);
+    }
+};
+
+std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& extra) {
+    std::vector<std::string> merged;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        bool replaced = false;
+        for (const auto& [name, value] : extra) replaced = replaced || (text.starts_with(name) && text.substr(name.size()).starts_with('='));
+        if (!replaced) merged.emplace_back(text);
+    }
+    for (const auto& [name, value] : extra) merged.push_back(fmt::format("{}={}", name, value));
+    return merged;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> made;
+    for (std::string& text : texts) made.push_back(text.data());
+    made.push_back(nullptr);
+    return made;
+}
+
+/// Starts the program with these three descriptors; its process group is its own. Errno on failure.
+int start(const SubprocessOptions& options, int input, int output, int errors, pid_t& pid) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    const ScopeExit free_both([&] {
+        posix_spawn_file_actions_destroy(&actions);
+        posix_spawnattr_destroy(&attributes);
+    });
+    posix_spawn_file_actions_adddup2(&actions, input, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, errors, 2);
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigfillset(&defaults);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    std::vector<std::string> arguments = options.argv;
+    std::vector<std::string> environment = merged_environment(options.environment);
+    return posix_spawnp(&pid, options.argv.front().c_str(), &actions, &attributes, pointers(arguments).data(), pointers(environment).data());
+}
+
+/// Reads what is there; false at the end of the stream.
+bool read_some(int fd, std::string& into) {
+    std::array<char, 16 * 1024> chunk;
+    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    if (got > 0) into.append(chunk.data(), static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+}  // namespace
+
+Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
+    if (options.argv.empty()) return fail(ErrorCode::kInvalidArgs, "no program was named");
+    Pipe input, output, errors;
+    if (!input.open() || !output.open() || !errors.open()) return fail(ErrorCode::kUnavailable, fmt::format("no pipe for a program: {}", std::strerror(errno)));
+    pid_t pid = 0;
+    if (const int failed = start(options, input.read_end, output.write_end, errors.write_end, pid); failed != 0) {
+        return fail(ErrorCode::kUnavailable, fmt::format("{} could not be started: {}", options.argv.front(), std::strerror(failed)));
+    }
+    Pipe::close_end(input.read_end);
+    Pipe::close_end(output.write_end);
+    Pipe::close_end(errors.write_end);
+    for (const int fd : {input.write_end, output.read_end, errors.read_end}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+
+    SubprocessEnd end;
+    std::optional<Error> stopped;
+    std::size_t written = 0;
+    bool killed = false;
+    const auto stop = [&](ErrorCode code, std::string message) {
+        if (!stopped) stopped = fail(code, std::move(message)).error();
+        if (!std::exchange(killed, true)) ::kill(-pid, SIGKILL);
+    };
+    if (options.input.empty()) Pipe::close_end(input.write_end);
+    int status = 0;
+    bool exited = false;
+    while (!exited || output.read_end >= 0 || errors.read_end >= 0) {
+        std::array<pollfd, 3> watched{pollfd{input.write_end, POLLOUT, 0}, pollfd{output.read_end, POLLIN, 0}, pollfd{errors.read_end, POLLIN, 0}};
+        ::poll(watched.data(), watched.size(), kLookAroundMs);
+        if (watched[0].revents != 0) {
+            const ssize_t put = ::write(input.write_end, options.input.data() + written, options.input.size() - written);
+            if (put > 0) written += static_cast<std::size_t>(put);
+            if ((put < 0 && errno != EAGAIN && errno != EINTR) || written == options.input.size()) Pipe::close_end(input.write_end);
+        }
+        if (watched[1].revents != 0 && !read_some(output.read_end, end.output)) Pipe::close_end(output.read_end);
+        if (watched[2].revents != 0 && !read_some(errors.read_end, end.error_tail)) Pipe::close_end(errors.read_end);
+        if (end.error_tail.size() > 2 * kErrorTail) end.error_tail.erase(0, end.error_tail.size() - kErrorTail);
+        if (end.output.size() > options.max_output_bytes) stop(ErrorCode::kOversize, fmt::format("the program wrote more than {} bytes", options.max_output_bytes));
+        if (std::chrono::steady_clock::now() >= options.deadline) stop(ErrorCode::kTimeout, "the program did not end before its deadline");
+        if (options.cancelled && options.cancelled()) stop(ErrorCode::kCancelled, "the program was cancelled");
+        if (!exited) exited = ::waitpid(pid, &status, WNOHANG) == pid;
+        // What it started and left behind may hold the pipes open; its group ends with it.
+        if (exited && !std::exchange(killed, true)) ::kill(-pid, SIGKILL);
+        if (exited && stopped) break;
+    }
+    if (stopped) return fail(std::move(*stopped));
+    if (end.error_tail.size() > kErrorTail) end.error_tail.erase(0, end.error_tail.size() - kErrorTail);
+    end.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return end;
+}
+
+}  // namespace crab
