@@ -9,6 +9,9 @@
 #include <sys/random.h>
 
 namespace crab::net {
+
+static_assert(sizeof(Connection) + sizeof(WebSocketSession) <= 1024, "an idle WebSocket pays for this");
+
 namespace {
 
 constexpr std::uint16_t kNoPong = 4408;
