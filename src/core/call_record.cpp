@@ -13,6 +13,13 @@ void append_attempt(json::Writer& writer, const CallFacts::Attempt& attempt) {
     writer.end_object();
 }
 
+/// `built_in`, `device/kitchen-tablet`.
+std::string source_text(const ToolSource& source) {
+    std::string text(name_of(source.kind));
+    if (!source.name.empty()) text.append("/").append(source.name);
+    return text;
+}
+
 }  // namespace
 
 void append_call_record(std::string& out, const Call& call, const Principal& principal, const CallFacts& facts, const Outcome* outcome) {
@@ -25,7 +32,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     if (!call.context.trace_id.empty()) writer.key("trace_id").string(call.context.trace_id);
     writer.key("tool").string(call.tool);
     if (facts.tool) {
-        writer.key("source").begin_object().key("kind").string(name_of(facts.tool->source.kind)).key("name").string(facts.tool->source.name).end_object();
+        writer.key("source").string(source_text(facts.tool->source));
         writer.key("decision").string(name_of(facts.decision.verdict)).key("rule").string(facts.decision.rule);
     }
     if (!facts.hooks.empty()) {
