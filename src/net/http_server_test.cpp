@@ -29,6 +29,14 @@ public:
                 cancelled += 1;
                 throw;
             }
+        } else if (request.path() == "/stopped") {
+            exchange.loop().post([&exchange] { exchange.canceller().emit(asio::cancellation_type::all); });
+            asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
+            try {
+                co_await timer.async_wait(asio::use_awaitable);
+            } catch (const boost::system::system_error&) {
+                exchange.respond(409, "text/plain", "stopped");
+            }
         } else if (request.path() == "/throw") {
             throw std::runtime_error("on purpose");
         } else if (request.path() == "/later") {
@@ -303,6 +311,19 @@ TEST_F(HttpServerTest, CancelsWhatACallerWaitsForWhenItLeaves) {
         server->run_until([&] { return service.cancelled == 1 && (way == 2 || server->server->connections() == 0); });
         if (way == 2) EXPECT_EQ(client.read_to_end(), "");
     }
+}
+
+TEST_F(HttpServerTest, ACancelledExchangeLeavesTheNextOnesAlone) {
+    const std::string stopped = "GET /stopped HTTP/1.1\r\nHost: h\r\n\r\n";
+    const std::string later = "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi";
+    RawClient client(server->endpoint());
+    client.send(stopped + later);  // one that waits in the queue already
+    EXPECT_TRUE(client.read_response().ends_with("stopped"));
+    EXPECT_TRUE(client.read_response().ends_with("\r\n\r\nhi"));
+    client.send(stopped);  // one that comes afterwards
+    EXPECT_TRUE(client.read_response().ends_with("stopped"));
+    client.send(later);
+    EXPECT_TRUE(client.read_response().ends_with("\r\n\r\nhi"));
 }
 
 TEST_F(HttpServerTest, AnswersWhatCameBeforeAHalfClose) {

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_state.hpp>
 
 namespace crab::net {
 namespace {
@@ -179,6 +180,9 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
             } catch (...) {
                 failure = "not a standard exception";
             }
+            // An exchange that was cancelled although its caller is there must not take the next one with it.
+            const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+            if (state.cancelled() != asio::cancellation_type::none) co_await asio::this_coro::reset_cancellation_state();
             finish_exchange(failure);
         } else {
             co_await ready_.wait();
