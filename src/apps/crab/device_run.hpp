@@ -11,7 +11,7 @@ namespace crab::app {
 /// One tool of `crab device`: the arguments go to the command as JSON on standard input, what it prints is the result.
 struct ExecTool {
     std::string name;
-    std::string command;  ///< for `/bin/sh -c`
+    std::string command;  ///< split into words as a shell quotes them; nothing is expanded
 };
 
 /// What `crab device` was asked to do.

@@ -1,0 +1,152 @@
+#include "apps/crab/device_run.hpp"
+
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/interrupt.hpp"
+#include "apps/crab/terminal.hpp"
+#include "config/paths.hpp"
+#include "json/value.hpp"
+#include "sdk/machine/command_tool.hpp"
+#include "sdk/machine/machine_tools.hpp"
+#include "sdk/private_file.hpp"
+
+#include "crab/device.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace crab::app {
+namespace {
+
+/// What `crab device` keeps between runs: `{"gateway","token","session_id"}`. A token is only ever shown to the gateway that gave it.
+struct DeviceState {
+    std::string gateway;
+    std::string token;
+    std::string session_id;
+};
+
+std::string text_of(const json::Value& object, std::string_view name) {
+    const json::Value* value = object.find(name);
+    const std::string* text = value != nullptr ? value->as_string() : nullptr;
+    return text != nullptr ? *text : std::string();
+}
+
+/// An empty state for `gateway` when the file is missing or belongs to another one.
+Result<DeviceState> load_state(const std::filesystem::path& file, const std::string& gateway) {
+    DeviceState state{.gateway = gateway};
+    const auto content = sdk::read_private_file(file);
+    if (!content && content.error().code == ErrorCode::kNotFound) return state;
+    if (!content) return fail(content.error());
+    const auto kept = json::Value::parse(*content);
+    if (!kept) return fail(ErrorCode::kInvalidArgs, fmt::format("{} is no state of a device; remove it and pair again", file.string()));
+    if (text_of(*kept, "gateway") != gateway) return state;
+    state.token = text_of(*kept, "token");
+    state.session_id = text_of(*kept, "session_id");
+    return state;
+}
+
+void save_state(const std::filesystem::path& file, const DeviceState& state) {
+    const auto value = json::Value::object({{"gateway", state.gateway}, {"token", state.token}, {"session_id", state.session_id}});
+    if (const auto saved = sdk::write_private_file(file, value.dump() + "\n"); !saved) complain(saved.error().message);
+}
+
+std::filesystem::path state_file_of(const DeviceOptions& options) {
+    if (!options.state_file.empty()) return options.state_file;
+    return config::Paths::find(false, ::geteuid()).state_dir / "device.json";
+}
+
+std::string name_of(const DeviceOptions& options) {
+    if (!options.name.empty()) return options.name;
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "device";
+}
+
+/// Tells the person at the terminal how the link fares, and keeps the chat session's id.
+class Narrator {
+public:
+    Narrator(std::string name, std::filesystem::path state_file, DeviceState state)
+        : name_(std::move(name)), state_file_(std::move(state_file)), state_(std::move(state)) {}
+
+    void on_event(const DeviceEvent& event) {
+        switch (event.kind) {
+            case DeviceEvent::Kind::kConnected:
+                say(fmt::format("device {} connected{}{}, {} {} registered", name_, connected_before_ ? " again" : "",
+                                event.device.empty() ? "" : " as " + event.device, event.tools, event.tools == 1 ? "tool" : "tools"));
+                connected_before_ = true;
+                keep_session(event.session_id);
+                break;
+            case DeviceEvent::Kind::kRejected: say("not registered: " + event.message); break;
+            case DeviceEvent::Kind::kLost:
+                say(fmt::format("device {} is not connected: {}; next try in {:.1f} s", name_, event.message,
+                                std::chrono::duration<double>(event.retry_in).count()));
+                break;
+            case DeviceEvent::Kind::kNotice: say(event.message); break;
+        }
+    }
+
+private:
+    static void say(std::string_view text) { fmt::print(stderr, "{}\n", printable(text)); }
+    void keep_session(const std::string& session_id) {
+        if (session_id == state_.session_id) return;
+        state_.session_id = session_id;
+        save_state(state_file_, state_);
+    }
+
+    const std::string name_;
+    const std::filesystem::path state_file_;
+    DeviceState state_;
+    bool connected_before_ = false;
+};
+
+int exit_code_for(DeviceEnd::Reason reason) {
+    switch (reason) {
+        case DeviceEnd::Reason::kStopped: return kExitOk;
+        case DeviceEnd::Reason::kSentAway:
+        case DeviceEnd::Reason::kRefused: return kExitRefused;
+        case DeviceEnd::Reason::kLost: return kExitUnreachable;
+        case DeviceEnd::Reason::kInvalid: return kExitUsage;
+    }
+    return kExitFailed;
+}
+
+int refuse(const Error& error) {
+    complain(error.message);
+    return exit_code_of(error.code);
+}
+
+}  // namespace
+
+int run_device(const DeviceOptions& options) {
+    const std::filesystem::path file = state_file_of(options);
+    auto state = load_state(file, options.gateway);
+    if (!state) return refuse(state.error());
+    if (!options.pair_code.empty()) {
+        const auto token = pair_device(options.gateway, options.pair_code);
+        if (!token) {
+            complain(token.error().message);
+            return exit_code_of(token.error().code);
+        }
+        state->token = *token;
+        save_state(file, *state);
+    }
+    const bool given = options.pair_code.empty() && !options.token.reveal().empty();  // a new pairing goes before an old token
+    if (!options.session_id.empty()) state->session_id = options.session_id;
+    const std::string name = name_of(options);
+    Narrator narrator(name, file, *state);
+
+    crab::Device device({.gateway = options.gateway,
+                         .token = given ? options.token.reveal() : state->token,
+                         .name = name,
+                         .session_id = state->session_id,
+                         .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
+                         .reconnect = !options.once});
+    sdk::add_machine_tools(device);
+    for (const ExecTool& exec : options.exec_tools) {
+        if (const auto added = sdk::add_command_tool(device, exec.name, exec.command); !added) return refuse(added.error());
+    }
+    const Interrupt interrupt([&device] { device.stop(); });
+    const DeviceEnd end = device.run();
+    if (!end.good()) complain(end.message);
+    return exit_code_for(end.reason);
+}
+
+}  // namespace crab::app
