@@ -401,5 +401,26 @@ class Checks(CliTest):
         self.assertEqual((done.stdout, done.returncode), ("FAIL a.json: d: wrong on purpose\npassed 1\nfailed 1\n", 1))
 
 
+class WithTheGateway(CliTest):
+    def test_a_call_can_be_listed_and_explained_and_the_gateway_ends_on_sigterm(self):
+        config = self.write("gateway.yaml", f"gateway: {{state_dir: {self.folder}/state, runtime_dir: {self.folder}/run}}\nlisten: {{public: '127.0.0.1:0'}}\n")
+        self.environment["CRAB_SOCKET"] = f"{self.folder}/run/admin.sock"
+        process = subprocess.Popen([CRAB, "gateway", "run", "--config", config], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertIn("ready", process.stdout.readline())
+        tool = self.crab("tools", "list", "-o", "names").stdout.split()[0]
+        called = self.crab("call", tool, "--call-id", "c-1")
+        self.assertEqual((called.returncode, called.stderr), (0, ""))
+        json.loads(called.stdout)
+        self.assertIn(tool, self.crab("calls", "list").stdout)
+        self.assertRegex(self.crab("explain", "c-1").stdout, rf"tool +{tool}(.|\n)*outcome +ok")
+        self.assertEqual(self.crab("call", tool + "x").returncode, 5)
+        self.assertEqual(self.crab("calls", "cancel", "other").returncode, 5)
+        self.assertEqual(self.crab("doctor", "--config", config).returncode, 0)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(60), 0)
+
+
 if __name__ == "__main__":
     unittest.main()

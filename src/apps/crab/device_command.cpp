@@ -8,9 +8,6 @@
 
 namespace crab::app {
 
-// Weak until the device is in this folder: a build without it says so instead of failing to link.
-[[gnu::weak]] int run_device(const DeviceOptions& options);
-
 int run(const Device& options) {
     DeviceOptions device = options.options;
     if (!options.token_file.empty()) {
@@ -27,7 +24,6 @@ int run(const Device& options) {
         }
         device.exec_tools.push_back({exec.substr(0, equals), exec.substr(equals + 1)});
     }
-    if (&run_device == nullptr) return report({.code = ErrorCode::kInternal, .message = "this build has no device client"});
     return run_device(device);
 }
 

@@ -12,9 +12,6 @@
 
 namespace crab::app {
 
-// Weak until src/apps/crab has both: a build without them says so instead of failing to link.
-[[gnu::weak]] int run_gateway(const GatewayRunOptions& options);
-
 namespace {
 
 /// Every problem on a line of its own, as compilers write them.
@@ -30,7 +27,6 @@ int run(const GatewayRun& options) {
     const config::Paths paths = config::Paths::find(options.system, ::getuid());
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
     if (!config) return report_problems(config.error());
-    if (&run_gateway == nullptr) return report({.code = ErrorCode::kInternal, .message = "this build has no gateway"});
     return run_gateway({.config = std::move(*config), .config_file = options.config, .paths = paths});
 }
 
