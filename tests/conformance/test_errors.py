@@ -18,7 +18,7 @@ class ErrorFrameTest(GatewayCase):
 
     def test_clawseed_35_what_is_not_json_or_too_deep_is_invalid_json(self) -> None:
         device = self.open()
-        for text in ("", "{", "{}x", '{"type":"abort",}', "{'type':'abort'}", '{"type":"abort"}{"type":"abort"}', "[" * 65 + "]" * 65,
+        for text in ("", "{", "{}x", '{"type":"abort",}', "{'type':'abort'}", '{"type":"abort"}{"type":"abort"}', "[" * 65 + "1" + "]" * 65,
                      '{"type":"abort","x":' + "[" * 70 + "]" * 70 + "}", '{"type":"ab\nort"}', "nul", '{"type":"\\ud800"'):
             with self.subTest(text[:30]):
                 device.socket.send_text(text)

@@ -85,21 +85,13 @@ class SlowReaderTest(GatewayCase):
         other = self.open()
         device = self.open(receive_buffer=4096)
         device.register(tool(name, description="x" * 8000), *(tool(f"fill-{n}", description="x" * 8000) for n in range(30)))
-        before = self.gateway.resident_bytes()
+        before = self.gateway.forget_peak()
         self.flood(device, 500)  # each answer has 240 kB
-        most = before
-
-        def is_gone() -> bool:
-            nonlocal most
-            most = max(most, self.gateway.resident_bytes())
-            return name not in self.gateway.tools()
-
-        eventually(is_gone, "the slow reader is closed", 15)
-        self.assertLess(most - before, 16 << 20)
+        eventually(lambda: name not in self.gateway.tools(), "the slow reader is closed", 15)
         self.assert_alive(other)
         closed = device.socket.wait_closed(timeout=15)
-        self.assertEqual(closed.code, 1008, closed)
-        self.assertEqual(closed.reason, "slow reader")
+        self.assertEqual((closed.code, closed.reason), (1008, "slow reader"))
+        self.assertLess(self.gateway.growth_since(before), 16 << 20)
 
     def test_a_client_that_reads_all_is_not_closed_however_much_it_asks_for(self) -> None:
         device = self.open()

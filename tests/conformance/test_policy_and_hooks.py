@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import shutil
+import unittest
+
 from support.case import GatewayCase
 from support.device import tool
+from support.gateway import Gateway
 
 CONFIG = {
     "policy": [
@@ -106,17 +112,11 @@ class HookTest(GatewayCase):
         device.assert_silent()
 
 
-class BrokenHookTest(GatewayCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        pass  # each test starts its own
-
-    def run(self, result=None):  # noqa: ANN001, ANN201: there is no gateway of the class whose log could be kept
-        return super(GatewayCase, self).run(result)
-
+class BrokenHookTest(unittest.TestCase):
     def test_an_unknown_hook_stops_the_start_up(self) -> None:
-        from support.gateway import Gateway
         gateway = Gateway({"hooks": [{"name": "x", "type": "surprise"}]})
-        with self.assertRaises(AssertionError):
+        self.addCleanup(shutil.rmtree, gateway.folder)
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaisesRegex(AssertionError, "not a ready line"):
             gateway.__enter__()
-        self.assertNotEqual(gateway.process.wait(10), 0)
+        self.assertGreater(gateway.process.wait(10), 0)
+        self.assertIn("hooks[0].type", gateway.log_tail())

@@ -100,6 +100,8 @@ class DeviceCrashTest(GatewayCase):
 
 
 class GatewayCrashTest(GatewayCase):
+    CONFIG = {"tools": [{"match": "*", "side_effects": True}]}  # so that the ledger has to be durable
+
     def test_after_kill_9_it_starts_again_and_devices_and_tokens_are_as_they_were(self) -> None:
         token, name = self.new_token(), self.unique("tool")
         device = self.open(token)

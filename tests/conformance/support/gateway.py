@@ -84,6 +84,7 @@ class Gateway:
         self.config_file = self.folder / "gateway.yaml"
         self.keep_logs = False
         self.process: subprocess.Popen[str] | None = None
+        self._may_end = False  # whether we ended it ourselves
         self._errors: BinaryIO | None = None
         self._tokens: dict[str, str] = {}
         self._count = 0
@@ -100,8 +101,9 @@ class Gateway:
     def __exit__(self, kind: type | None, *_: object) -> None:
         self.keep_logs |= kind is not None
         try:
-            if self.process and self.process.poll() is None:
+            if self.process.poll() is None:
                 self.stop()
+            assert self._may_end, f"the gateway ended by itself, status {self.process.returncode}\n{self.log_tail()}"
         except BaseException:
             self.keep_logs = True
             raise
@@ -121,6 +123,7 @@ class Gateway:
         for name in ("state", "run"):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         self.write_config(self.config)
+        self._may_end = False
         self._errors = open(self.folder / "stderr", "ab")  # noqa: SIM115: closed in _clean_up()
         self.process = subprocess.Popen([program(), "gateway", "run", "--config", str(self.config_file)], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True)
@@ -150,6 +153,7 @@ class Gateway:
 
     def wait_stopped(self) -> None:
         """Waits for the end after a SIGTERM that was sent, and checks what is left."""
+        self._may_end = True
         try:
             status = self.process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -162,6 +166,7 @@ class Gateway:
 
     def kill(self) -> None:
         """As a crash: nothing is told to anybody."""
+        self._may_end = True
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(_STOP_SECONDS)
 
@@ -194,8 +199,20 @@ class Gateway:
 
     def resident_bytes(self) -> int:
         """Resident memory of the process."""
+        return self._memory("VmRSS")
+
+    def growth_since(self, resident: int) -> int:
+        """How far resident memory rose at its highest, since forget_peak(), above an earlier `resident_bytes()`."""
+        return self._memory("VmHWM") - resident
+
+    def forget_peak(self) -> int:
+        """Starts a new peak; the resident memory now."""
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+        return self.resident_bytes()
+
+    def _memory(self, field: str) -> int:
         text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) * 1024
+        return int(re.search(rf"{field}:\s+(\d+) kB", text)[1]) * 1024
 
     def open_files(self) -> int:
         """Descriptors that the process has open."""

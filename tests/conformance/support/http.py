@@ -90,7 +90,7 @@ class HttpConnection:
         response = read_head(self.stream, timeout)
         while response.status == 100:
             response = read_head(self.stream, timeout)
-        if head_only or response.status in (204, 304):
+        if head_only or response.status in (101, 204, 304):
             return response
         if response.headers.get("transfer-encoding", "").lower() == "chunked":
             response.body = b"".join(self._chunks(timeout))

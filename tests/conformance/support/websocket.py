@@ -220,7 +220,10 @@ class WebSocket:
             code = int.from_bytes(frame.payload[:2], "big") if frame.payload else 1005
             if frame.payload and (code < 1000 or code in (1004, 1005, 1006) or 1015 <= code < 3000):
                 raise ProtocolViolation(f"close code {code}")
-            self.closed = Closed(code, frame.payload[2:].decode("utf-8"))
+            try:
+                self.closed = Closed(code, frame.payload[2:].decode("utf-8"))
+            except UnicodeDecodeError:
+                raise ProtocolViolation(f"a close reason that is not UTF-8: {frame.payload!r}") from None
             if not self.quiet:
                 with contextlib.suppress(EndOfStream):  # it may not wait for the answer
                     self.stream.send(Frame(CLOSE, frame.payload[:2]).to_wire(os.urandom(4)))
@@ -247,11 +250,12 @@ class WebSocket:
                 return frame.payload
 
     def wait_closed(self, timeout: float | None = None) -> Closed:
-        """Reads and drops messages until the connection is over, and says how."""
+        """Reads and drops messages until the connection is over, ends ours too, and says how."""
         try:
             while True:
                 self.receive_text(timeout)
         except Closed as closed:
+            self.stream.close()
             return closed
 
     def close(self, code: int = 1000) -> Closed:
