@@ -385,6 +385,16 @@ TEST_F(HttpServerTest, ACallerThatTakesNothingIsDropped) {
     server->run_until([&] { return server->server->connections() == 0; });
 }
 
+TEST_F(HttpServerTest, ConnectionsThatCameInOneBurstAreAllAccepted) {
+    std::promise<void> release;
+    server->thread.loop.post([&] { release.get_future().get(); });
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (int i = 0; i < 300; ++i) clients.push_back(std::make_unique<RawClient>(server->endpoint()));
+    release.set_value();
+    for (auto& client : clients) client->send(kGet);
+    for (auto& client : clients) ASSERT_TRUE(client->read_response().ends_with("/a?b=1"));
+}
+
 TEST_F(HttpServerTest, ServesAThousandConnectionsAndStopsWithThemOpen) {
     std::vector<std::unique_ptr<RawClient>> clients;
     for (int i = 0; i < 1000; ++i) clients.push_back(std::make_unique<RawClient>(server->endpoint()));

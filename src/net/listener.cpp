@@ -139,7 +139,7 @@ void Acceptor::on_ready(std::uint32_t) {
         log::warn("cannot accept connections", {{"reason", std::strerror(errno)}, {"retry_ms", kBackOff.count()}});
         return loop_.timers().arm(*this, loop_.now() + kBackOff);
     }
-    if (fd_ >= 0) loop_.timers().arm(*this, loop_.now());  // more may wait; others first
+    if (fd_ >= 0) loop_.call_again(shared_from_this(), EPOLLIN);  // more may wait; others first
 }
 
 void Acceptor::on_expired() { on_ready(EPOLLIN); }

@@ -37,7 +37,8 @@ private:
 
 /// Accepts on one loop and hands every new descriptor (non-blocking, TCP_NODELAY set) to `on_accept`, which owns it.
 /// When the system is out of descriptors or memory it waits 100 ms and goes on.
-class Acceptor final : public Pollable, private TimerNode {
+/// Made with std::make_shared, closed before it is given up.
+class Acceptor final : public Pollable, private TimerNode, public std::enable_shared_from_this<Acceptor> {
 public:
     Acceptor(EventLoop& loop, int fd, std::function<void(int fd)> on_accept);
     ~Acceptor() override;
