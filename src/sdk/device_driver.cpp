@@ -139,6 +139,8 @@ void DeviceDriver::ended(DeviceEnd end) {
 // --- Doing it --------------------------------------------------------------------------------------------------------
 
 Task<void> DeviceDriver::bring_token(TokenNeed need) {
+    // A cancel must not reach into the pool's thread: it waits until the work there is done.
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto find = [this, need] { return find_token(need); };
     auto token = co_await blocking_.run(std::move(find));
     link_.on_token(std::move(token));
@@ -171,7 +173,11 @@ std::expected<std::string, DeviceEnd> DeviceDriver::find_token(TokenNeed need) {
 Task<Result<std::vector<net::SocketAddress>>> DeviceDriver::addresses() {
     if (const auto plain = net::to_socket_address(address_.endpoint)) co_return std::vector{*plain};
     auto look_up = [endpoint = address_.endpoint] { return net::resolve(endpoint); };
-    co_return co_await blocking_.run(std::move(look_up));
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());  // as above
+    auto found = co_await blocking_.run(std::move(look_up));
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+    if (end_) co_return fail(ErrorCode::kCancelled, "the device was stopped");
+    co_return found;
 }
 
 Task<void> DeviceDriver::connect(std::string token, std::string session_id) {
