@@ -27,8 +27,7 @@ void append_claim(json::Writer& writer, std::string_view name, const std::option
 
 void append_tool(json::Writer& writer, const std::string& name, const core::Tool& tool) {
     const core::ToolSpec& spec = tool.spec;
-    const std::string qualified = tool.qualified_name();
-    writer.begin_object().key("name").string(name).key("qualified_name").string(qualified.empty() ? spec.name : qualified);
+    writer.begin_object().key("name").string(name).key("qualified_name").string(tool.unique_name);
     writer.key("description").string(spec.description);
     if (!spec.title.empty()) writer.key("title").string(spec.title);
     writer.key("source_kind").string(core::name_of(tool.source.kind)).key("source").string(tool.source.name);

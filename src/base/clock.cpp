@@ -1,19 +1,39 @@
 #include "base/clock.hpp"
 
-#include <ctime>
-
-#include <fmt/format.h>
-
 namespace crab {
+namespace {
 
-std::string to_rfc3339(SystemTime time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    const auto millis = std::chrono::duration_cast<Milliseconds>(time - seconds).count();
-    const std::time_t whole = std::chrono::system_clock::to_time_t(seconds);
-    std::tm parts{};
-    gmtime_r(&whole, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                       parts.tm_hour, parts.tm_min, parts.tm_sec, millis);
+/// Writes `value` with leading zeros and returns the end.
+char* put(char* to, unsigned value, int digits) {
+    for (int at = digits - 1; at >= 0; --at) {
+        to[at] = static_cast<char>('0' + value % 10);
+        value /= 10;
+    }
+    return to + digits;
 }
+
+}  // namespace
+
+Rfc3339Text::Rfc3339Text(SystemTime time) : text_{} {
+    const auto days = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date(days);
+    const std::chrono::hh_mm_ss clock(std::chrono::floor<Milliseconds>(time - days));
+    char* to = put(text_.data(), static_cast<unsigned>(static_cast<int>(date.year())), 4);
+    *to++ = '-';
+    to = put(to, static_cast<unsigned>(date.month()), 2);
+    *to++ = '-';
+    to = put(to, static_cast<unsigned>(date.day()), 2);
+    *to++ = 'T';
+    to = put(to, static_cast<unsigned>(clock.hours().count()), 2);
+    *to++ = ':';
+    to = put(to, static_cast<unsigned>(clock.minutes().count()), 2);
+    *to++ = ':';
+    to = put(to, static_cast<unsigned>(clock.seconds().count()), 2);
+    *to++ = '.';
+    to = put(to, static_cast<unsigned>(clock.subseconds().count()), 3);
+    *to = 'Z';
+}
+
+std::string to_rfc3339(SystemTime time) { return std::string(Rfc3339Text(time).view()); }
 
 }  // namespace crab

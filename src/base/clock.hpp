@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace crab {
 
@@ -39,6 +41,16 @@ public:
 private:
     std::chrono::nanoseconds offset() const { return std::chrono::nanoseconds(offset_.load()); }
     std::atomic<std::int64_t> offset_{0};
+};
+
+/// RFC 3339 in UTC with milliseconds and `Z`, in place: no allocation.
+class Rfc3339Text {
+public:
+    explicit Rfc3339Text(SystemTime time);
+    std::string_view view() const { return {text_.data(), text_.size()}; }
+
+private:
+    std::array<char, 24> text_;
 };
 
 /// RFC 3339 in UTC with milliseconds and `Z`: `2026-11-21T09:30:00.250Z`.

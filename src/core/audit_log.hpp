@@ -23,7 +23,7 @@ namespace crab::core {
 class AuditLog {
 public:
     struct Options {
-        std::size_t batch_bytes = std::size_t{256} << 10;     ///< a fuller buffer is handed over at once
+        std::size_t batch_bytes = std::size_t{1} << 20;     ///< a fuller buffer is handed over at once
         std::size_t max_backlog_bytes = std::size_t{64} << 20; ///< not stored yet; beyond it nothing more is taken in
         std::size_t recent_bytes = std::size_t{4} << 20;       ///< kept in memory for explain
     };

@@ -13,18 +13,11 @@ void append_attempt(json::Writer& writer, const CallFacts::Attempt& attempt) {
     writer.end_object();
 }
 
-/// `built_in`, `device/kitchen-tablet`.
-std::string source_text(const ToolSource& source) {
-    std::string text(name_of(source.kind));
-    if (!source.name.empty()) text.append("/").append(source.name);
-    return text;
-}
-
 }  // namespace
 
 void append_call_record(std::string& out, const Call& call, const Principal& principal, const CallFacts& facts, const Outcome* outcome) {
     json::Writer writer(out);
-    writer.begin_object().key("call_id").string(call.id).key("time").string(to_rfc3339(call.timeline.started_at()));
+    writer.begin_object().key("call_id").string(call.id).key("time").string(Rfc3339Text(call.timeline.started_at()).view());
     writer.key("front").string(call.front).key("principal").string(principal.id).key("proof").string(name_of(principal.proof));
     if (!call.tenant.empty()) writer.key("tenant").string(call.tenant);
     if (!call.context.agent_id.empty()) writer.key("agent").string(call.context.agent_id);
@@ -32,7 +25,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     if (!call.context.trace_id.empty()) writer.key("trace_id").string(call.context.trace_id);
     writer.key("tool").string(call.tool);
     if (facts.tool) {
-        writer.key("source").string(source_text(facts.tool->source));
+        writer.key("source").string(facts.tool->source_text);
         writer.key("decision").string(name_of(facts.decision.verdict)).key("rule").string(facts.decision.rule);
     }
     if (!facts.hooks.empty()) {
@@ -64,7 +57,10 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     writer.key("timeline").begin_object();
     for (std::size_t i = 1; i + 1 < kStages; ++i) {
         const Stage stage = static_cast<Stage>(i);
-        if (const std::int64_t at = call.timeline.offset_ns(stage); at >= 0) writer.key(name_of(stage)).integer(micros(at));
+        const std::int64_t at = call.timeline.offset_ns(stage);
+        if (at >= 0 && stage != Stage::kAdmitted && stage != Stage::kLimited) writer.key(name_of(stage)).integer(micros(at));
+        // Admission and limits matter only to a call that had to wait there.
+        if (at >= 0 && (stage == Stage::kAdmitted || stage == Stage::kLimited) && at != call.timeline.offset_ns(Stage::kValidated)) writer.key(name_of(stage)).integer(micros(at));
     }
     writer.end_object().end_object();
 }

@@ -1,6 +1,9 @@
 #include "core/ledger.hpp"
 
+#include "core/outcome_ring.hpp"
+
 #include <functional>
+#include <mutex>
 #include <utility>
 
 namespace crab::core {
@@ -14,15 +17,113 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 28);
 }
 
-std::size_t cost_of(const Outcome& outcome) {
-    constexpr std::size_t kEntry = 256;  // map node, list element, shared state
-    return kEntry + (outcome ? outcome->content.size() : outcome.error().message.size() + outcome.error().details.size());
-}
-
 }  // namespace
 
-Ledger::Ticket::Ticket(Ticket&& other) noexcept
-    : ledger_(std::exchange(other.ledger_, nullptr)), high_(other.high_), low_(other.low_) {}
+/// A slice of the keys: an open-addressing index (linear probing) over running calls and over the ring of finished ones.
+class Ledger::Stripe {
+public:
+    explicit Stripe(std::size_t ring_bytes) : ring_(ring_bytes, [this](std::uint64_t high, std::uint64_t low) { erase({high, low}); }), index_(kFirstIndex) {}
+
+    struct Running {
+        std::vector<std::shared_ptr<Joiner>> joiners;
+    };
+    struct Place {
+        Key key{};
+        std::uint64_t content = 0;
+        std::uint64_t where = kEmpty;   ///< in the ring, or a running call with the top bit set
+    };
+    static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+    static constexpr std::uint64_t kRunningBit = std::uint64_t{1} << 63;
+
+    Place* find(const Key& key) {
+        for (std::size_t at = key.low & mask();; at = (at + 1) & mask()) {
+            Place& place = index_[at];
+            if (place.where == kEmpty) return nullptr;
+            if (place.key == key) return &place;
+        }
+    }
+
+    void insert_running(const Key& key, std::uint64_t content) {
+        if ((used_ + 1) * 2 > index_.size()) grow();
+        std::uint64_t slot = 0;
+        if (free_.empty()) {
+            slot = running_.size();
+            running_.emplace_back();
+        } else {
+            slot = free_.back();
+            free_.pop_back();
+        }
+        put({.key = key, .content = content, .where = kRunningBit | slot});
+        ++used_;
+    }
+
+    /// Ends a running call and returns who waited for it.
+    std::vector<std::shared_ptr<Joiner>> end_running(const Key& key, const OutcomeRef& outcome, SteadyTime until) {
+        Place* place = find(key);
+        if (place == nullptr || (place->where & kRunningBit) == 0) return {};
+        const std::uint64_t slot = place->where & ~kRunningBit;
+        auto joiners = std::exchange(running_[slot].joiners, {});
+        free_.push_back(slot);
+        if (!outcome) {
+            erase(key);
+            return joiners;
+        }
+        const std::uint64_t where = ring_.add(key.high, key.low, outcome, until);  // may drop others and so move this place
+        find(key)->where = where;
+        return joiners;
+    }
+
+    void erase(const Key& key) {
+        Place* place = find(key);
+        if (place == nullptr) return;
+        // Backward shift: whoever probed past this place moves up, so that no tombstones remain (Knuth, 6.4, algorithm R).
+        std::size_t hole = static_cast<std::size_t>(place - index_.data());
+        for (std::size_t at = (hole + 1) & mask(); index_[at].where != kEmpty; at = (at + 1) & mask()) {
+            const std::size_t home = index_[at].key.low & mask();
+            if (((at - home) & mask()) >= ((at - hole) & mask())) {
+                index_[hole] = index_[at];
+                hole = at;
+            }
+        }
+        index_[hole].where = kEmpty;
+        --used_;
+    }
+
+    std::mutex mutex;
+    OutcomeRing& ring() { return ring_; }
+    Running& running(std::uint64_t where) { return running_[where & ~kRunningBit]; }
+    std::size_t used() const { return used_; }
+
+private:
+    static constexpr std::size_t kFirstIndex = 1024;
+    std::size_t mask() const { return index_.size() - 1; }
+    void put(const Place& place) {
+        std::size_t at = place.key.low & mask();
+        while (index_[at].where != kEmpty) at = (at + 1) & mask();
+        index_[at] = place;
+    }
+    void grow() {
+        std::vector<Place> old(index_.size() * 2);
+        old.swap(index_);
+        for (const Place& place : old) {
+            if (place.where != kEmpty) put(place);
+        }
+    }
+
+    OutcomeRing ring_;
+    std::vector<Place> index_;
+    std::size_t used_ = 0;
+    std::vector<Running> running_;
+    std::vector<std::uint64_t> free_;
+};
+
+Ledger::Ledger(const Clock& clock, Options options) : clock_(clock), options_(options) {
+    for (auto& stripe : stripes_) stripe = std::make_unique<Stripe>(options_.max_bytes / kStripes);
+}
+
+Ledger::~Ledger() = default;
+
+Ledger::Ticket::Ticket(Ticket&& other) noexcept : ledger_(std::exchange(other.ledger_, nullptr)), high_(other.high_), low_(other.low_) {}
 
 Ledger::Ticket& Ledger::Ticket::operator=(Ticket&& other) noexcept {
     if (this != &other) {
@@ -40,68 +141,52 @@ void Ledger::Ticket::finish(OutcomeRef outcome) {
     if (ledger_ != nullptr) std::exchange(ledger_, nullptr)->finish({high_, low_}, std::move(outcome));
 }
 
-Ledger::Answer Ledger::admit(const LedgerKey& key, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers) {
+Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers) {
     const std::hash<std::string_view> hash;
-    const std::uint64_t owner = mix(hash(key.tenant)) * 31 + mix(hash(key.principal));
-    const Hash128 id{mix(owner ^ (hash(key.key) * 0x9e3779b97f4a7c15ULL)), mix(owner + hash(key.key))};
+    const std::uint64_t owner = mix(hash(wanted.tenant)) * 31 + mix(hash(wanted.principal));
+    const std::uint64_t name = hash(wanted.key);
+    const Key key{mix(owner ^ (name * 0x9e3779b97f4a7c15ULL)), mix(owner + name)};
     Answer answer;
-    Stripe& stripe = stripe_of(id);
+    Stripe& stripe = stripe_of(key);
     const std::scoped_lock lock(stripe.mutex);
-    evict(stripe, clock_.steady_now());
-    const auto [it, fresh] = stripe.entries.try_emplace(id);
-    Entry& entry = it->second;
-    if (fresh) {
-        entry.content = content;
+    stripe.ring().expire(clock_.steady_now());
+    Stripe::Place* place = stripe.find(key);
+    if (place == nullptr) {
+        stripe.insert_running(key, content);
         answer.ticket.ledger_ = this;
-        answer.ticket.high_ = id.high;
-        answer.ticket.low_ = id.low;
-    } else if (entry.content != content) {
+        answer.ticket.high_ = key.high;
+        answer.ticket.low_ = key.low;
+    } else if (place->content != content) {
         answer.admission = Admission::kConflict;
-    } else if (entry.outcome) {
+    } else if ((place->where & Stripe::kRunningBit) == 0) {
         answer.admission = Admission::kReplay;
-        answer.outcome = entry.outcome;
+        answer.outcome = stripe.ring().get(place->where);
     } else {
         answer.admission = Admission::kJoin;
         answer.joiner = std::make_shared<Joiner>(home, timers);
-        entry.joiners.push_back(answer.joiner);
+        stripe.running(place->where).joiners.push_back(answer.joiner);
     }
     return answer;
 }
 
-void Ledger::finish(const Hash128& id, OutcomeRef outcome) {
+void Ledger::finish(const Key& key, OutcomeRef outcome) {
     std::vector<std::shared_ptr<Joiner>> joiners;
     {
-        Stripe& stripe = stripe_of(id);
+        Stripe& stripe = stripe_of(key);
         const std::scoped_lock lock(stripe.mutex);
-        const auto it = stripe.entries.find(id);
-        if (it == stripe.entries.end()) return;
-        joiners = std::move(it->second.joiners);
-        for (const auto& joiner : joiners) joiner->outcome = outcome;
-        if (outcome) {
-            const std::size_t bytes = cost_of(*outcome);
-            it->second.outcome = std::move(outcome);
-            stripe.bytes += bytes;
-            stripe.finished.push_back({id, clock_.steady_now() + options_.keep, bytes});
-        } else {
-            stripe.entries.erase(it);
-        }
+        joiners = stripe.end_running(key, outcome, clock_.steady_now() + options_.keep);
     }
-    for (const auto& joiner : joiners) joiner->wake();
-}
-
-void Ledger::evict(Stripe& stripe, SteadyTime now) {
-    while (!stripe.finished.empty() && (stripe.bytes > options_.max_bytes / kStripes || stripe.finished.front().until <= now)) {
-        stripe.bytes -= stripe.finished.front().bytes;
-        stripe.entries.erase(stripe.finished.front().hash);
-        stripe.finished.pop_front();
+    for (const auto& joiner : joiners) {
+        joiner->outcome = outcome;  // its thread reads it after the wake, which is posted
+        joiner->wake();
     }
 }
 
 std::size_t Ledger::entries() const {
     std::size_t count = 0;
-    for (const Stripe& stripe : stripes_) {
-        const std::scoped_lock lock(stripe.mutex);
-        count += stripe.entries.size();
+    for (const auto& stripe : stripes_) {
+        const std::scoped_lock lock(stripe->mutex);
+        count += stripe->used();
     }
     return count;
 }

@@ -6,12 +6,8 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace crab::core {
@@ -61,45 +57,26 @@ public:
         std::shared_ptr<Joiner> joiner;         ///< for kJoin
     };
 
-    Ledger(const Clock& clock, Options options) : clock_(clock), options_(options) {}
+    Ledger(const Clock& clock, Options options);
+    ~Ledger();
 
     /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin.
     Answer admit(const LedgerKey& key, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers);
     std::size_t entries() const;
 
 private:
-    struct Hash128 {
+    struct Key {
         std::uint64_t high, low;
-        friend bool operator==(const Hash128&, const Hash128&) = default;
+        friend bool operator==(const Key&, const Key&) = default;
     };
-    struct Hasher {
-        std::size_t operator()(const Hash128& hash) const { return hash.low; }
-    };
-    struct Entry {
-        std::uint64_t content = 0;
-        OutcomeRef outcome;                     ///< null while it runs
-        std::vector<std::shared_ptr<Joiner>> joiners;
-    };
-    struct Kept {
-        Hash128 hash;
-        SteadyTime until;
-        std::size_t bytes;
-    };
-    /// A slice of the keys with its own lock.
-    struct Stripe {
-        mutable std::mutex mutex;
-        std::unordered_map<Hash128, Entry, Hasher> entries;
-        std::deque<Kept> finished;              ///< oldest first
-        std::size_t bytes = 0;
-    };
-    static constexpr std::size_t kStripes = 16;
-    Stripe& stripe_of(const Hash128& hash) { return stripes_[hash.high % kStripes]; }
-    void finish(const Hash128& hash, OutcomeRef outcome);
-    void evict(Stripe& stripe, SteadyTime now);
+    class Stripe;
+    static constexpr std::size_t kStripes = 4;
+    Stripe& stripe_of(const Key& key) const { return *stripes_[key.high % kStripes]; }
+    void finish(const Key& key, OutcomeRef outcome);
 
     const Clock& clock_;
-    Options options_;
-    std::array<Stripe, kStripes> stripes_;
+    const Options options_;
+    std::array<std::unique_ptr<Stripe>, kStripes> stripes_;   ///< slices of the keys, each with its own lock
 };
 
 }  // namespace crab::core

@@ -96,8 +96,8 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
 
 Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, FrameSink& sink, Working& working) {
     Call& call = authenticated.call();
-    const auto reach = [&](Stage stage) {
-        call.timeline.reach(stage, services_.clock.steady_now());
+    const auto reach = [&](Stage stage, SteadyTime at) {
+        call.timeline.reach(stage, at);
         working.entry->reach(stage);
     };
     if (!services_.audit.accepts()) {
@@ -105,7 +105,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     }
     auto authorized = resolve_and_authorize(authenticated, working);
     if (!authorized) co_return ended(std::move(authorized.error()));
-    reach(Stage::kAuthorized);
+    reach(Stage::kAuthorized, services_.clock.steady_now());
 
     const ToolRef tool = working.facts.tool;
     for (const auto& hook : working.rules->hooks) working.hooked = working.hooked || hook->applies_to(*tool);
@@ -113,14 +113,14 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         auto hooked = co_await ask_hooks(*authorized, working);
         if (!hooked) co_return ended(std::move(hooked.error()));
         authorized = std::move(hooked);
-        reach(Stage::kHooked);
+        reach(Stage::kHooked, services_.clock.steady_now());
     }
 
     auto validated = validate(*authorized, working);
     if (!validated) co_return ended(std::move(validated.error()));
-    reach(Stage::kValidated);
+    SteadyTime now = services_.clock.steady_now();
+    reach(Stage::kValidated, now);
 
-    const SteadyTime now = services_.clock.steady_now();
     const Milliseconds allowed = std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
     const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
     const AdmittedCall admitted(*validated, deadline);
@@ -128,7 +128,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     // A call whose id we made ourselves cannot be repeated by anybody, so the ledger need not know it.
     Ledger::Ticket ticket;
     if (!call.idempotency_key.empty() || call.id.data() != call.made_id.view().data()) {
-        const std::uint64_t content = json::hash_of(*working.args) * 31 + std::hash<std::string_view>{}(tool->qualified_name().empty() ? tool->spec.name : tool->qualified_name());
+        const std::uint64_t content = json::hash_of(*working.args) * 31 + std::hash<std::string_view>{}(tool->unique_name);
         const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id,
                             .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
         while (true) {
@@ -145,6 +145,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
                 break;
             }
             const WaitEnd end = co_await answer.joiner->wait(deadline);
+            now = services_.clock.steady_now();
             if (end == WaitEnd::kCancelled) co_return ended(cancelled());
             if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
             if (answer.joiner->outcome) {
@@ -153,7 +154,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
             }
         }
     }
-    reach(Stage::kAdmitted);
+    reach(Stage::kAdmitted, now);
 
     if (auto taken = working.rules->rates->take(*authenticated.principal(), *tool, now); !taken) co_return ended(std::move(taken.error()));
     ToolGate::Permit permit;
@@ -161,8 +162,9 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         auto entered = co_await tool->gate->enter(timers_, deadline);
         if (!entered) co_return ended(std::move(entered.error()));
         permit = std::move(*entered);
+        now = services_.clock.steady_now();
     }
-    reach(Stage::kLimited);
+    reach(Stage::kLimited, now);
 
     if (tool->spec.side_effects) {
         std::string record;
@@ -190,7 +192,6 @@ Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authent
     auto tool = registry_.get()->resolve(view, call.tool, call.provider_id);
     if (!tool) return fail(std::move(tool.error()));
     working.facts.tool = std::move(*tool);
-    call.timeline.reach(Stage::kResolved, services_.clock.steady_now());
     return authorize(authenticated, working.facts.tool, working);
 }
 
@@ -282,24 +283,25 @@ bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error
 Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& sink, Working& working) {
     Call& call = admitted.authorized_.call();
     CallFacts& facts = working.facts;
-    const auto reach = [&](Stage stage) {
-        call.timeline.reach(stage, services_.clock.steady_now());
+    const auto reach = [&](Stage stage, SteadyTime at) {
+        call.timeline.reach(stage, at);
         working.entry->reach(stage);
     };
     const std::uint32_t retries = std::min(call.policy.max_retries.value_or(working.rules->max_retries), working.rules->max_retries);
     ToolRef tool = facts.tool;
     for (;;) {
-        reach(Stage::kDispatched);
-        facts.dispatched = true;
         const SteadyTime sent = services_.clock.steady_now();
+        reach(Stage::kDispatched, sent);
+        facts.dispatched = true;
         Outcome outcome;
         try {
             outcome = co_await tool->host->run(admitted, sink);
         } catch (const std::exception& failure) {
             outcome = fail(ErrorCode::kInternal, "the tool's host failed unexpectedly");
         }
-        facts.last = {.took = services_.clock.steady_now() - sent, .status = status_of(outcome), .code = outcome ? ErrorCode::kInternal : outcome.error().code};
-        reach(Stage::kAnswered);
+        const SteadyTime answered = services_.clock.steady_now();
+        facts.last = {.took = answered - sent, .status = status_of(outcome), .code = outcome ? ErrorCode::kInternal : outcome.error().code};
+        reach(Stage::kAnswered, answered);
         const bool again = !outcome && static_cast<std::uint32_t>(admitted.attempt_) <= retries && may_repeat(*tool, call, outcome.error());
         if (again) {
             const Milliseconds most = std::min(kLongestBackoff, kFirstBackoff * (1 << std::min(admitted.attempt_ - 1, 10)));
@@ -322,7 +324,6 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
             }
         }
         Outcome checked = check_result(*tool, std::move(outcome), *working.rules);
-        reach(Stage::kChecked);
         co_return std::make_shared<const Outcome>(std::move(checked));
     }
 }

@@ -88,8 +88,7 @@ struct Policy::Compiled {
     }
     bool speaks_of(const Tool& tool) const {
         if (sources.empty()) return true;
-        const std::string source = fmt::format("{}/{}", name_of(tool.source.kind), tool.source.name);
-        return std::ranges::any_of(sources, [&](const Glob& glob) { return glob.matches(source); });
+        return std::ranges::any_of(sources, [&](const Glob& glob) { return glob.matches(tool.source_text); });
     }
     /// For a listing, without arguments, it may hold.
     bool may_hold(std::optional<simdjson::dom::element> args) const {
@@ -138,7 +137,7 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
 Decision Policy::decide_call(const Principal& principal, const Tool& tool, std::optional<simdjson::dom::element> args) const {
     if (!principal.may(Role::kCaller)) return {Verdict::kDeny, kNoCallerRole};
     if (rules_.empty()) return {Verdict::kAllow, kCallerRole};
-    const std::string qualified = tool.qualified_name();
+    const std::string& qualified = tool.unique_name;
     bool has_allow_list = false;
     const std::string* allowed = nullptr;
     const std::string* approval = nullptr;

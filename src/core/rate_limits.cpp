@@ -21,7 +21,7 @@ Result<void> RateLimits::take(const Principal& principal, const Tool& tool, Stea
     for (std::size_t i = 0; i < rules_.size(); ++i) {
         const RateRule& rule = rules_[i];
         if (!rule.principal.empty() && !rule.principal.matches(principal.id)) continue;
-        if (!rule.tool.empty() && !rule.tool.matches(tool.spec.name) && !rule.tool.matches(tool.qualified_name())) continue;
+        if (!rule.tool.empty() && !rule.tool.matches(tool.spec.name) && !rule.tool.matches(tool.unique_name)) continue;
         const auto [it, fresh] = buckets_.try_emplace(fmt::format("{}/{}", i, principal.id), Bucket{.tokens = rule.burst, .filled = now});
         Bucket& bucket = it->second;
         bucket.tokens = std::min(rule.burst, bucket.tokens + seconds(now - bucket.filled) * rule.per_second);

@@ -24,15 +24,9 @@ bool is_visible(const View& view, const Tool& tool) {
     return view.policy->may_call(*view.principal, tool);
 }
 
-/// What tells a tool from every other: the qualified name, or the plain one of a built-in, which nobody else can have.
-std::string unique_name(const Tool& tool) {
-    std::string qualified = tool.qualified_name();
-    return qualified.empty() ? tool.spec.name : qualified;
-}
-
 Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool more) {
     std::vector<std::string> names;
-    for (const ToolRef& tool : choices) names.push_back(unique_name(*tool));
+    for (const ToolRef& tool : choices) names.push_back(tool->unique_name);
     std::ranges::sort(names);
     std::string details = R"({"choices":[)";
     for (const std::string& choice : names) details += fmt::format(R"({}"{}")", &choice == &names.front() ? "" : ",", choice);
@@ -47,9 +41,12 @@ Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool mo
 /// The registration that wins among those with one unique name: that of the preferred connection, else the latest.
 ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view name) const {
     const EntryRef* entry = entries_.find(name);
-    if (entry == nullptr) return nullptr;
+    return entry != nullptr ? visible_own(view, **entry) : nullptr;
+}
+
+ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry) {
     ToolRef latest;
-    for (const ToolRef& tool : (*entry)->own) {
+    for (const ToolRef& tool : entry.own) {
         if (!is_visible(view, *tool)) continue;
         if (view.prefer != ConnectionId{} && tool->source.connection == view.prefer) return tool;
         latest = tool;
@@ -69,19 +66,25 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
     constexpr std::size_t kMaxChoices = 32;
     const EntryRef* entry = entries_.find(name);
     if (entry != nullptr && provider.empty()) {
-        if (ToolRef own = visible_own(view, name)) return own;
+        if (ToolRef own = visible_own(view, **entry)) return own;
     }
     if (!provider.empty() || !view.prefer_source.empty()) {
         const std::string_view source = provider.empty() ? view.prefer_source : provider;
         if (ToolRef own = visible_own(view, fmt::format("{}__{}", source, name))) return own;
     }
     if (entry != nullptr && provider.empty()) {
-        std::vector<ToolRef> choices;
+        ToolRef only;
+        std::vector<ToolRef> choices;  // filled only when there is a choice
         for_each_candidate(view, **entry, [&](ToolRef tool) {
+            if (!only) {
+                only = std::move(tool);
+                return true;
+            }
+            if (choices.empty()) choices.push_back(only);
             choices.push_back(std::move(tool));
             return choices.size() <= kMaxChoices;
         });
-        if (choices.size() == 1) return std::move(choices.front());
+        if (only && choices.empty()) return only;
         const bool more = choices.size() > kMaxChoices;
         if (more) choices.pop_back();
         if (!choices.empty()) return fail(ambiguous(name, choices, more));
@@ -141,14 +144,14 @@ void RegistrySnapshot::change(std::string_view key, const std::function<void(Ent
 
 void RegistrySnapshot::add(const ToolRef& tool) {
     ++tools_;
-    const std::string unique = unique_name(*tool);
+    const std::string& unique = tool->unique_name;
     change(unique, [&](Entry& entry) { entry.own.push_back(tool); });
     if (unique != tool->spec.name) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
 }
 
 void RegistrySnapshot::remove(const ToolRef& tool) {
     --tools_;
-    const std::string unique = unique_name(*tool);
+    const std::string& unique = tool->unique_name;
     bool last = false;
     change(unique, [&](Entry& entry) {
         std::erase(entry.own, tool);

@@ -58,6 +58,7 @@ private:
     using EntryRef = std::shared_ptr<const Entry>;
 
     ToolRef visible_own(const View& view, std::string_view unique_name) const;
+    static ToolRef visible_own(const View& view, const Entry& entry);
     template <class F>
     void for_each_candidate(const View& view, const Entry& entry, F&& visit) const;
     bool is_ambiguous(const View& view, std::string_view plain_name) const;

@@ -5,7 +5,6 @@ namespace crab::core {
 std::string_view name_of(Stage stage) {
     switch (stage) {
         case Stage::kReceived: return "received";
-        case Stage::kResolved: return "resolved";
         case Stage::kAuthorized: return "authorized";
         case Stage::kHooked: return "hooked";
         case Stage::kValidated: return "validated";
@@ -13,7 +12,6 @@ std::string_view name_of(Stage stage) {
         case Stage::kLimited: return "limited";
         case Stage::kDispatched: return "dispatched";
         case Stage::kAnswered: return "answered";
-        case Stage::kChecked: return "checked";
         case Stage::kFinished: return "finished";
     }
     return "";

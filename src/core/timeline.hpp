@@ -11,8 +11,8 @@
 namespace crab::core {
 
 /// The stages of a call, in their order.
-enum class Stage : std::uint8_t { kReceived, kResolved, kAuthorized, kHooked, kValidated, kAdmitted, kLimited, kDispatched, kAnswered, kChecked, kFinished };
-inline constexpr std::size_t kStages = 11;
+enum class Stage : std::uint8_t { kReceived, kAuthorized, kHooked, kValidated, kAdmitted, kLimited, kDispatched, kAnswered, kFinished };
+inline constexpr std::size_t kStages = 9;
 std::string_view name_of(Stage stage);
 
 /// When a call reached each stage. Plain numbers: filling it allocates nothing.

@@ -20,8 +20,10 @@ std::string_view name_of(SourceKind kind) {
     return "";
 }
 
-std::string Tool::qualified_name() const {
-    return source.name.empty() ? std::string() : fmt::format("{}__{}", source.name, spec.name);
+void Tool::set_source(ToolSource from) {
+    source = std::move(from);
+    source_text = source.name.empty() ? std::string(name_of(source.kind)) : fmt::format("{}/{}", name_of(source.kind), source.name);
+    unique_name = source.name.empty() ? spec.name : fmt::format("{}__{}", source.name, spec.name);
 }
 
 bool is_tool_name(std::string_view name) {
@@ -50,6 +52,7 @@ Result<std::shared_ptr<Tool>> make_tool(ToolSpec spec) {
     }
     if (spec.max_concurrency) tool->gate = std::make_shared<ToolGate>(*spec.max_concurrency);
     tool->spec = std::move(spec);
+    tool->set_source({});
     return tool;
 }
 

@@ -66,8 +66,13 @@ struct Tool {
     std::shared_ptr<ToolHost> host;
     std::shared_ptr<ToolGate> gate;          ///< null: unlimited
 
-    /// `<source>__<name>`; empty for built-ins, whose plain names are reserved.
-    std::string qualified_name() const;
+    std::string source_text;                 ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
+    std::string unique_name;                 ///< `<source>__<name>`; of built-ins, whose plain names are reserved, the name
+
+    /// Sets the source and the unique name that follows from it; before the tool is registered.
+    void set_source(ToolSource from);
+    /// Whether it has a name beside the plain one.
+    bool is_qualified() const { return !source.name.empty(); }
 };
 using ToolRef = std::shared_ptr<const Tool>;
 

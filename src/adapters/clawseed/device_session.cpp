@@ -195,7 +195,7 @@ void DeviceSession::register_tools(Registration registration, bool replace) {
     std::vector<core::ToolRef> tools;
     const std::string slug = own_slug();
     for (auto& tool : registration.taken) {
-        tool->source = {.kind = core::SourceKind::kDevice, .name = slug, .owner = principal_->id, .connection = connection_};
+        tool->set_source({.kind = core::SourceKind::kDevice, .name = slug, .owner = principal_->id, .connection = connection_});
         tool->tenant = principal_->tenant;
         tool->host = host_;
         tools.push_back(std::move(tool));

@@ -19,7 +19,7 @@ public:
     }
     std::string_view name() const override { return name_; }
     bool applies_to(const core::Tool& tool) const override {
-        return std::ranges::any_of(tools_, [&](const Glob& glob) { return glob.matches(tool.spec.name) || glob.matches(tool.qualified_name()); });
+        return std::ranges::any_of(tools_, [&](const Glob& glob) { return glob.matches(tool.spec.name) || glob.matches(tool.unique_name); });
     }
 
 private:
