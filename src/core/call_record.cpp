@@ -1,68 +1,104 @@
 #include "core/call_record.hpp"
 
+#include "json/bounded_writer.hpp"
 #include "json/writer.hpp"
 
 namespace crab::core {
 namespace {
 
+using json::BoundedWriter;
+
+constexpr std::size_t kMostMessage = 512;
+
 std::int64_t micros(std::int64_t ns) { return ns / 1000; }
 
-void append_attempt(json::Writer& writer, const CallFacts::Attempt& attempt) {
-    writer.begin_object().key("us").integer(micros(attempt.took.count())).key("status").string(name_of(attempt.status));
-    if (attempt.status != Status::kOk) writer.key("code").string(token_of(attempt.code));
-    writer.end_object();
+/// A member that is left out when empty.
+template <std::size_t N>
+void text(BoundedWriter& writer, const char (&key)[N], std::string_view value) {
+    if (!value.empty()) writer.literal(key).quoted(value);
+}
+
+void attempt(BoundedWriter& writer, const CallFacts::Attempt& made) {
+    writer.literal("{\"us\":").integer(micros(made.took.count())).literal(",\"status\":\"").raw(name_of(made.status));
+    if (made.status != Status::kOk) writer.literal("\",\"code\":\"").raw(token_of(made.code));
+    writer.literal("\"}");
+}
+
+void timeline(BoundedWriter& writer, const Timeline& line) {
+    writer.literal(",\"timeline\":{");
+    bool first = true;
+    for (std::size_t i = 1; i + 1 < kStages; ++i) {
+        const Stage stage = static_cast<Stage>(i);
+        const std::int64_t at = line.offset_ns(stage);
+        // Admission and limits matter only to a call that had to wait there.
+        const bool waited = (stage != Stage::kAdmitted && stage != Stage::kLimited) || at != line.offset_ns(Stage::kValidated);
+        if (at < 0 || !waited) continue;
+        writer.raw(first ? "\"" : ",\"").raw(name_of(stage)).literal("\":").integer(micros(at));
+        first = false;
+    }
+    writer.literal("}");
+}
+
+/// What the record can take at most: a kilobyte of keys and numbers, and its texts.
+std::size_t room_for(const Call& call, const Principal& principal, const CallFacts& facts, std::string_view message) {
+    std::size_t texts = call.id.size() + call.front.size() + principal.id.size() + call.tenant.size() + call.context.agent_id.size() +
+                        call.context.session_id.size() + call.context.trace_id.size() + call.tool.size() + facts.decision.rule.size() + message.size();
+    if (facts.tool) texts += facts.tool->source_text.size();
+    for (const auto& note : facts.hooks) texts += note.hook.size() + note.answer.size() + 64;
+    return 1024 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
 }
 
 }  // namespace
 
 void append_call_record(std::string& out, const Call& call, const Principal& principal, const CallFacts& facts, const Outcome* outcome) {
-    json::Writer writer(out);
-    writer.begin_object().key("call_id").string(call.id).key("time").string(Rfc3339Text(call.timeline.started_at()).view());
-    writer.key("front").string(call.front).key("principal").string(principal.id).key("proof").string(name_of(principal.proof));
-    if (!call.tenant.empty()) writer.key("tenant").string(call.tenant);
-    if (!call.context.agent_id.empty()) writer.key("agent").string(call.context.agent_id);
-    if (!call.context.session_id.empty()) writer.key("session").string(call.context.session_id);
-    if (!call.context.trace_id.empty()) writer.key("trace_id").string(call.context.trace_id);
-    writer.key("tool").string(call.tool);
+    std::string message;  // made valid UTF-8: it may come from a device
+    if (outcome != nullptr && !*outcome) {
+        json::append_quoted_lossy(message, std::string_view(outcome->error().message).substr(0, kMostMessage));
+    }
+    BoundedWriter writer(out, room_for(call, principal, facts, message));
+    writer.literal("{\"call_id\":").quoted(call.id).literal(",\"time\":\"").raw(Rfc3339Text(call.timeline.started_at()).view());
+    writer.literal("\",\"front\":").quoted(call.front).literal(",\"principal\":").quoted(principal.id).literal(",\"proof\":\"").raw(name_of(principal.proof)).literal("\"");
+    text(writer, ",\"tenant\":", call.tenant);
+    text(writer, ",\"agent\":", call.context.agent_id);
+    text(writer, ",\"session\":", call.context.session_id);
+    text(writer, ",\"trace_id\":", call.context.trace_id);
+    writer.literal(",\"tool\":").quoted(call.tool);
     if (facts.tool) {
-        writer.key("source").string(facts.tool->source_text);
-        writer.key("decision").string(name_of(facts.decision.verdict)).key("rule").string(facts.decision.rule);
+        writer.literal(",\"source\":").quoted(facts.tool->source_text).literal(",\"decision\":\"").raw(name_of(facts.decision.verdict));
+        writer.literal("\",\"rule\":").quoted(facts.decision.rule);
     }
     if (!facts.hooks.empty()) {
-        writer.key("hooks").begin_array();
+        writer.literal(",\"hooks\":[");
         for (const auto& note : facts.hooks) {
-            writer.begin_object().key("hook").string(note.hook).key("answer").string(note.answer).key("us").integer(micros(note.took.count())).end_object();
+            writer.raw(&note == &facts.hooks.front() ? "" : ",").literal("{\"hook\":").quoted(note.hook).literal(",\"answer\":").quoted(note.answer);
+            writer.literal(",\"us\":").integer(micros(note.took.count())).literal("}");
         }
-        writer.end_array();
+        writer.literal("]");
     }
-    writer.key("args_bytes").unsigned_integer(call.args.size());
+    writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.args.size()));
     if (outcome == nullptr) {
-        writer.key("status").string("dispatching").end_object();
+        writer.literal(",\"status\":\"dispatching\"}");
         return;
     }
     if (facts.dispatched) {
-        writer.key("attempts").begin_array();
-        for (const auto& attempt : facts.attempts) append_attempt(writer, attempt);
-        append_attempt(writer, facts.last);
-        writer.end_array();
+        writer.literal(",\"attempts\":[");
+        for (const auto& made : facts.attempts) {
+            attempt(writer, made);
+            writer.literal(",");
+        }
+        attempt(writer, facts.last);
+        writer.literal("]");
     }
-    writer.key("status").string(name_of(status_of(*outcome)));
+    writer.literal(",\"status\":\"").raw(name_of(status_of(*outcome))).literal("\"");
     if (*outcome) {
-        writer.key("result_bytes").unsigned_integer((*outcome)->content.size());
+        writer.literal(",\"result_bytes\":").integer(static_cast<std::int64_t>((*outcome)->content.size()));
     } else {
-        writer.key("code").string(token_of(outcome->error().code)).key("message").string_lossy(std::string_view(outcome->error().message).substr(0, 512));
+        writer.literal(",\"code\":\"").raw(token_of(outcome->error().code)).literal("\",\"message\":").raw(message);
     }
-    if (facts.replayed) writer.key("replayed").boolean(true);
-    writer.key("duration_us").integer(micros(call.timeline.offset_ns(Stage::kFinished)));
-    writer.key("timeline").begin_object();
-    for (std::size_t i = 1; i + 1 < kStages; ++i) {
-        const Stage stage = static_cast<Stage>(i);
-        const std::int64_t at = call.timeline.offset_ns(stage);
-        if (at >= 0 && stage != Stage::kAdmitted && stage != Stage::kLimited) writer.key(name_of(stage)).integer(micros(at));
-        // Admission and limits matter only to a call that had to wait there.
-        if (at >= 0 && (stage == Stage::kAdmitted || stage == Stage::kLimited) && at != call.timeline.offset_ns(Stage::kValidated)) writer.key(name_of(stage)).integer(micros(at));
-    }
-    writer.end_object().end_object();
+    if (facts.replayed) writer.literal(",\"replayed\":true");
+    writer.literal(",\"duration_us\":").integer(micros(call.timeline.offset_ns(Stage::kFinished)));
+    timeline(writer, call.timeline);
+    writer.literal("}");
 }
 
 }  // namespace crab::core

@@ -1,5 +1,7 @@
 #include "json/writer.hpp"
 
+#include "json/bounded_writer.hpp"
+
 #include "json/unicode.hpp"
 
 #include <simdjson.h>
@@ -150,6 +152,19 @@ Writer& Writer::number(double value) {
 Writer& Writer::raw(std::string_view json) {
     separate();
     out_ += json;
+    return *this;
+}
+
+BoundedWriter& BoundedWriter::quoted(std::string_view text) {
+    *at_++ = '"';
+    const std::size_t plain = plain_run(text.data(), text.size());
+    raw(text.substr(0, plain));
+    if (plain != text.size()) {
+        std::string escaped;
+        append_escaped(escaped, text.substr(plain));
+        raw(escaped);
+    }
+    *at_++ = '"';
     return *this;
 }
 

@@ -125,8 +125,8 @@ void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
     const Element frame = root->element();
     const auto type = json::get_string(frame, "type");
     if (!type) return error("UNKNOWN_MESSAGE_TYPE", "a frame is a JSON object with a string `type`");
-    if (*type == "tool_result") return on_reply(frame, false);
-    if (*type == "tool_error") return on_reply(frame, true);
+    if (*type == "tool_result") return on_reply(*root, false);
+    if (*type == "tool_error") return on_reply(*root, true);
     if (*type == "connect") return on_connect(frame, first);
     if (*type == "register_tools") return on_register(frame);
     if (*type == "message") return on_question(frame, false);
@@ -233,14 +233,15 @@ void DeviceSession::on_get_registered() {
     write([&](std::string& out) { write_registered_tools(out, tools); });
 }
 
-void DeviceSession::on_reply(Element frame, bool is_error) {
+void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     if (!require(core::Role::kDevice, "answer calls")) return;
+    const Element frame = root.element();
     const auto id = json::get_string(frame, "id");
     if (!id || id->empty() || id->size() > kMaxReplyId) return;
     // The acknowledgement precedes whatever the answer sets off.
     write([&](std::string& out) { write_result_acknowledged(out, *id); });
     const auto tag = uuid_tag(*id);
-    if (tag) replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(frame));
+    if (tag) replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(root));
 }
 
 void DeviceSession::on_question(Element frame, bool regenerate) {

@@ -44,7 +44,7 @@ private:
     void on_register(Element frame);
     void on_unregister(Element frame);
     void on_get_registered();
-    void on_reply(Element frame, bool is_error);
+    void on_reply(const json::Root& root, bool is_error);
     void on_question(Element frame, bool regenerate);
     void on_abort();
     bool require(core::Role role, std::string_view what);

@@ -223,7 +223,8 @@ Error error_from_text(std::string_view text) {
     return error;
 }
 
-core::Outcome parse_tool_result(Element frame) {
+core::Outcome parse_tool_result(const json::Root& root) {
+    const Element frame = root.element();
     const auto output = json::get(frame, "output");
     if (json::get_bool(frame, "success").value_or(true)) {
         if (!output || output->is_null()) return text_result({});
@@ -231,7 +232,12 @@ core::Outcome parse_tool_result(Element frame) {
         if (output->get(text) == simdjson::SUCCESS) return text_result(std::string(text));
         core::ToolResult result;
         result.kind = core::ContentKind::kJson;
-        json::append_text(result.content, *output);
+        // The bytes received, less the white space between them.
+        const std::string_view raw = root.raw_member("output").value_or("null");
+        result.content.resize(raw.size());
+        std::size_t size = 0;
+        if (simdjson::minify(raw.data(), raw.size(), result.content.data(), size) != simdjson::SUCCESS) return fail(ErrorCode::kInternal, "the device's output could not be read");
+        result.content.resize(size);
         return result;
     }
     if (const auto error = json::get_string(frame, "error")) return fail(error_from_text(*error));

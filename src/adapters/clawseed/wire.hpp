@@ -4,6 +4,7 @@
 #include "core/tool.hpp"
 #include "core/tool_result.hpp"
 #include "json/element.hpp"
+#include "json/parser.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -71,7 +72,7 @@ void write_plain(std::string& out, std::string_view type);                      
 void write_abort_ack(std::string& out, bool aborted);
 
 /// What a `tool_result` or `tool_error` frame says about its call (section 4, items 3 and 4).
-core::Outcome parse_tool_result(json::Element frame);
+core::Outcome parse_tool_result(const json::Root& frame);
 core::Outcome parse_tool_error(json::Element frame);
 core::Progress parse_progress(json::Element frame);
 

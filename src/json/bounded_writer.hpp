@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace crab::json {
+
+/// Writes a JSON text of known greatest length into room that is made once: what is fixed in it costs a few stores. For hot
+/// paths that write the same few members again and again; everything else uses Writer. The room is cut to what was written
+/// when the writer goes.
+class BoundedWriter {
+public:
+    /// What a quoted text of `size` bytes can take at most.
+    static constexpr std::size_t room_for(std::size_t size) { return 6 * size + 2; }
+
+    BoundedWriter(std::string& out, std::size_t room) : out_(out) {
+        const std::size_t begin = out_.size();
+        out_.resize(begin + room);
+        at_ = out_.data() + begin;
+    }
+    BoundedWriter(const BoundedWriter&) = delete;
+    BoundedWriter& operator=(const BoundedWriter&) = delete;
+    ~BoundedWriter() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
+
+    /// Text that is JSON already, such as `,"status":"`.
+    template <std::size_t N>
+    BoundedWriter& literal(const char (&text)[N]) {
+        std::memcpy(at_, text, N - 1);
+        at_ += N - 1;
+        return *this;
+    }
+    /// The same for text that is not known at compile time and needs no escapes.
+    BoundedWriter& raw(std::string_view text) {
+        std::memcpy(at_, text.data(), text.size());
+        at_ += text.size();
+        return *this;
+    }
+    /// A JSON string with its quotes; `text` is valid UTF-8.
+    BoundedWriter& quoted(std::string_view text);
+    BoundedWriter& integer(std::int64_t value) {
+        at_ = std::to_chars(at_, at_ + 20, value).ptr;
+        return *this;
+    }
+
+private:
+    std::string& out_;
+    char* at_;
+};
+
+}  // namespace crab::json
