@@ -29,11 +29,11 @@ void log_failure(const std::string& name, const std::exception_ptr& failure) {
 
 TaskGroup::~TaskGroup() { assert(running_.empty() && "stop() a TaskGroup before it is destroyed"); }
 
-void TaskGroup::spawn(std::string name, Task<void> task) {
+void TaskGroup::spawn(std::string name, Task<void> task, std::shared_ptr<void> owner) {
     running_.emplace_back();
     const auto self = std::prev(running_.end());
     self->name = std::move(name);
-    auto ended = [this, self](const std::exception_ptr& failure) {
+    auto ended = [this, self, keep = std::move(owner)](const std::exception_ptr& failure) {
         if (failure) log_failure(self->name, failure);
         running_.erase(self);
         if (running_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -19,8 +20,9 @@ public:
     TaskGroup& operator=(const TaskGroup&) = delete;
     ~TaskGroup();
 
-    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`.
-    void spawn(std::string name, Task<void> task);
+    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`. `owner` is kept until the task
+    /// has ended and been counted out: give the object that holds this group if the task may be its last user.
+    void spawn(std::string name, Task<void> task, std::shared_ptr<void> owner = nullptr);
     /// Asks every task to end; each ends at its current wait.
     void cancel();
     /// cancel(), then calls `done` when the last task has ended; at once if there is none.

@@ -58,7 +58,7 @@ public:
     }
 
     /// Ends a running call and returns who waited for it.
-    std::vector<std::shared_ptr<Joiner>> end_running(const Key& key, const OutcomeRef& outcome, SteadyTime until) {
+    std::vector<std::shared_ptr<Joiner>> end_running(const Key& key, const OutcomeRef& outcome, std::chrono::nanoseconds duration, SteadyTime until) {
         Place* place = find(key);
         if (place == nullptr || (place->where & kRunningBit) == 0) return {};
         const std::uint64_t slot = place->where & ~kRunningBit;
@@ -68,7 +68,7 @@ public:
             erase(key);
             return joiners;
         }
-        const std::uint64_t where = ring_.add(key.high, key.low, outcome, until);  // may drop others and so move this place
+        const std::uint64_t where = ring_.add(key.high, key.low, {outcome, duration}, until);  // may drop others and so move this place
         find(key)->where = where;
         return joiners;
     }
@@ -137,15 +137,27 @@ Ledger::Ticket& Ledger::Ticket::operator=(Ticket&& other) noexcept {
 
 Ledger::Ticket::~Ticket() { finish(nullptr); }
 
-void Ledger::Ticket::finish(OutcomeRef outcome) {
-    if (ledger_ != nullptr) std::exchange(ledger_, nullptr)->finish({high_, low_}, std::move(outcome));
+void Ledger::Ticket::finish(OutcomeRef outcome, std::chrono::nanoseconds duration) {
+    if (ledger_ != nullptr) std::exchange(ledger_, nullptr)->finish({high_, low_}, std::move(outcome), duration);
+}
+
+Ledger::Key Ledger::key_of(const LedgerKey& key) {
+    const std::hash<std::string_view> hash;
+    const std::uint64_t owner = mix(hash(key.tenant)) * 31 + mix(hash(key.principal));
+    const std::uint64_t name = hash(key.key);
+    return {mix(owner ^ (name * 0x9e3779b97f4a7c15ULL)), mix(owner + name)};
+}
+
+bool Ledger::has_finished(const LedgerKey& wanted) const {
+    const Key key = key_of(wanted);
+    Stripe& stripe = stripe_of(key);
+    const std::scoped_lock lock(stripe.mutex);
+    const Stripe::Place* place = stripe.find(key);
+    return place != nullptr && (place->where & Stripe::kRunningBit) == 0;
 }
 
 Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers) {
-    const std::hash<std::string_view> hash;
-    const std::uint64_t owner = mix(hash(wanted.tenant)) * 31 + mix(hash(wanted.principal));
-    const std::uint64_t name = hash(wanted.key);
-    const Key key{mix(owner ^ (name * 0x9e3779b97f4a7c15ULL)), mix(owner + name)};
+    const Key key = key_of(wanted);
     Answer answer;
     Stripe& stripe = stripe_of(key);
     const std::scoped_lock lock(stripe.mutex);
@@ -160,7 +172,9 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
         answer.admission = Admission::kConflict;
     } else if ((place->where & Stripe::kRunningBit) == 0) {
         answer.admission = Admission::kReplay;
-        answer.outcome = stripe.ring().get(place->where);
+        auto kept = stripe.ring().get(place->where);
+        answer.outcome = std::move(kept.outcome);
+        answer.duration = kept.duration;
     } else {
         answer.admission = Admission::kJoin;
         answer.joiner = std::make_shared<Joiner>(home, timers);
@@ -169,12 +183,12 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
     return answer;
 }
 
-void Ledger::finish(const Key& key, OutcomeRef outcome) {
+void Ledger::finish(const Key& key, OutcomeRef outcome, std::chrono::nanoseconds duration) {
     std::vector<std::shared_ptr<Joiner>> joiners;
     {
         Stripe& stripe = stripe_of(key);
         const std::scoped_lock lock(stripe.mutex);
-        joiners = stripe.end_running(key, outcome, clock_.steady_now() + options_.keep);
+        joiners = stripe.end_running(key, outcome, duration, clock_.steady_now() + options_.keep);
     }
     for (const auto& joiner : joiners) {
         joiner->outcome = outcome;  // its thread reads it after the wake, which is posted

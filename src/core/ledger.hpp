@@ -43,7 +43,7 @@ public:
         Ticket& operator=(Ticket&& other) noexcept;
         ~Ticket();
         /// Stores what repeats will get, and wakes joiners. Null: a repeat runs again (nothing happened).
-        void finish(OutcomeRef outcome);
+        void finish(OutcomeRef outcome, std::chrono::nanoseconds duration = {});
 
     private:
         friend class Ledger;
@@ -54,6 +54,7 @@ public:
         Admission admission = Admission::kNew;
         Ticket ticket;                          ///< for kNew
         OutcomeRef outcome;                     ///< for kReplay
+        std::chrono::nanoseconds duration{0};   ///< for kReplay: of the first call
         std::shared_ptr<Joiner> joiner;         ///< for kJoin
     };
 
@@ -62,6 +63,8 @@ public:
 
     /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin.
     Answer admit(const LedgerKey& key, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers);
+    /// Whether a call under this key has finished and is kept.
+    bool has_finished(const LedgerKey& key) const;
     std::size_t entries() const;
 
 private:
@@ -71,8 +74,9 @@ private:
     };
     class Stripe;
     static constexpr std::size_t kStripes = 4;
+    static Key key_of(const LedgerKey& key);
     Stripe& stripe_of(const Key& key) const { return *stripes_[key.high % kStripes]; }
-    void finish(const Key& key, OutcomeRef outcome);
+    void finish(const Key& key, OutcomeRef outcome, std::chrono::nanoseconds duration);
 
     const Clock& clock_;
     const Options options_;

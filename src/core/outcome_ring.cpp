@@ -18,8 +18,9 @@ constexpr std::size_t aligned(std::size_t size) { return (size + kAlign - 1) / k
 struct OutcomeRing::Header {
     std::uint64_t high = 0, low = 0;
     SteadyTime until;
+    std::chrono::nanoseconds duration{0};
     std::uint32_t size = 0;             ///< of header and texts, aligned
-    std::uint32_t first = 0, second = 0, third = 0;   ///< lengths: content and type, or message and details
+    std::uint32_t first = 0, second = 0;   ///< lengths: content and type, or message and details
     bool ok = false, large = false;
     ContentKind kind = ContentKind::kText;
     ErrorCode code = ErrorCode::kInternal;
@@ -67,9 +68,10 @@ void OutcomeRing::expire(SteadyTime now) {
     }
 }
 
-std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const std::shared_ptr<const Outcome>& outcome, SteadyTime until) {
+std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until) {
+    const std::shared_ptr<const Outcome>& outcome = ended.outcome;
     if (!bytes_) bytes_.reset(new char[capacity_]);  // left untouched, so that memory is used only as it fills
-    Header header{.high = high, .low = low, .until = until, .size = 0, .first = 0, .second = 0, .third = 0, .ok = outcome->has_value()};
+    Header header{.high = high, .low = low, .until = until, .duration = ended.duration, .size = 0, .first = 0, .second = 0, .ok = outcome->has_value()};
     const std::string* texts[2];
     if (header.ok) {
         texts[0] = &(*outcome)->content;
@@ -114,18 +116,19 @@ std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const std:
     return std::exchange(head_, head_ + header.size);
 }
 
-std::shared_ptr<const Outcome> OutcomeRing::get(std::uint64_t place) const {
+OutcomeRing::Kept OutcomeRing::get(std::uint64_t place) const {
     const Header header = header_at(place);
-    if (header.large) return large_.at(place);
+    if (header.large) return {large_.at(place), header.duration};
     const char* texts = bytes_.get() + place % capacity_ + sizeof header;
     std::string first(texts, header.first), second(texts + header.first, header.second);
     if (header.ok) {
-        return std::make_shared<const Outcome>(ToolResult{.kind = header.kind, .content = std::move(first), .content_type = std::move(second), .logs = {}, .usage = {}});
+        ToolResult result{.kind = header.kind, .content = std::move(first), .content_type = std::move(second), .logs = {}, .usage = {}};
+        return {std::make_shared<const Outcome>(std::move(result)), header.duration};
     }
     Error error{.code = header.code, .message = std::move(first), .details = std::move(second), .retryable = {}, .retry_after = {}};
     if (header.retryable >= 0) error.retryable = header.retryable == 1;
     if (header.retry_after_ms >= 0) error.retry_after = Milliseconds(header.retry_after_ms);
-    return std::make_shared<const Outcome>(fail(std::move(error)));
+    return {std::make_shared<const Outcome>(fail(std::move(error))), header.duration};
 }
 
 }  // namespace crab::core

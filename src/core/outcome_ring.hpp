@@ -19,10 +19,15 @@ public:
     using Dropped = std::function<void(std::uint64_t high, std::uint64_t low)>;
     OutcomeRing(std::size_t capacity_bytes, Dropped dropped);
 
-    /// Keeps `outcome` until `until` at most; returns its place. Older ones are dropped to make room.
-    std::uint64_t add(std::uint64_t high, std::uint64_t low, const std::shared_ptr<const Outcome>& outcome, SteadyTime until);
-    /// The outcome at a place that add() returned and that was not dropped.
-    std::shared_ptr<const Outcome> get(std::uint64_t place) const;
+    /// An outcome and how long its call took.
+    struct Kept {
+        std::shared_ptr<const Outcome> outcome;
+        std::chrono::nanoseconds duration{0};
+    };
+    /// Keeps `ended` until `until` at most; returns its place. Older ones are dropped to make room.
+    std::uint64_t add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until);
+    /// What was kept at a place that add() returned and that was not dropped.
+    Kept get(std::uint64_t place) const;
     /// Drops what was to be kept until `now` at most.
     void expire(SteadyTime now);
 

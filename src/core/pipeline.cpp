@@ -37,6 +37,16 @@ Error invalid_arguments(const std::vector<json::SchemaViolation>& violations) {
     return fail(ErrorCode::kInvalidArgs, std::move(message), fmt::format(R"({{"errors":{}}})", json::to_json(violations))).error();
 }
 
+/// A digest of what a repeat must agree in: tool, parsed arguments, agent and memory scope.
+std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::element args) {
+    const std::hash<std::string_view> hash;
+    std::uint64_t content = json::hash_of(args);
+    for (const std::string_view part : {std::string_view(tool.unique_name), call.context.agent_id, call.context.isolation_key}) {
+        content = content * 0x9e3779b97f4a7c15ULL + hash(part);
+    }
+    return content;
+}
+
 /// Whether a repeat under the same key may run again although this call ended so.
 bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) {
     if (outcome) return false;
@@ -55,6 +65,7 @@ struct Pipeline::Working {
     RunningCalls::Entry* entry = nullptr;
     std::optional<simdjson::dom::element> args;   ///< until the next suspension
     bool hooked = false;
+    std::optional<std::chrono::nanoseconds> first_duration;   ///< of the call that is replayed
 };
 
 Pipeline::Pipeline(CallServices services, asio::any_io_executor home, TimerWheel& timers, IdSource& ids)
@@ -81,7 +92,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     }
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
-    Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false};
+    Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
 
@@ -89,7 +100,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     if (working.hooked) co_await tell_hooks(call, *principal, working, *outcome);
     finish(call, *principal, working, *outcome);
-    CallEnd end{.outcome = std::move(outcome), .duration = std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished)),
+    CallEnd end{.outcome = std::move(outcome), .duration = working.first_duration.value_or(std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished))),
                 .replayed = working.facts.replayed, .tool = std::move(working.facts.tool)};
     co_return end;
 }
@@ -102,6 +113,9 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     };
     if (!services_.audit.accepts()) {
         co_return ended(ErrorCode::kUnavailable, "the audit trail cannot take more records now; call again in a moment");
+    }
+    if (services_.early_cancels.take(call.tenant, authenticated.principal()->id, call.id, call.timeline.started())) {
+        co_return ended(ErrorCode::kCancelled, "the call was cancelled before it came");
     }
     auto authorized = resolve_and_authorize(authenticated, working);
     if (!authorized) co_return ended(std::move(authorized.error()));
@@ -128,7 +142,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     // A call whose id we made ourselves cannot be repeated by anybody, so the ledger need not know it.
     Ledger::Ticket ticket;
     if (!call.idempotency_key.empty() || call.id.data() != call.made_id.view().data()) {
-        const std::uint64_t content = json::hash_of(*working.args) * 31 + std::hash<std::string_view>{}(tool->unique_name);
+        const std::uint64_t content = content_of(call, *tool, *working.args);
         const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id,
                             .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
         while (true) {
@@ -138,6 +152,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
             }
             if (answer.admission == Admission::kReplay) {
                 working.facts.replayed = true;
+                working.first_duration = answer.duration;
                 co_return std::move(answer.outcome);
             }
             if (answer.admission == Admission::kNew) {
@@ -176,7 +191,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
         ticket.finish(nullptr);
     } else {
-        ticket.finish(outcome);
+        ticket.finish(outcome, services_.clock.steady_now() - call.timeline.started());
     }
     co_return outcome;
 }

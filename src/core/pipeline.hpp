@@ -9,6 +9,7 @@
 #include "core/admitted_call.hpp"
 #include "core/audit_log.hpp"
 #include "core/call_record.hpp"
+#include "core/early_cancels.hpp"
 #include "core/event_hub.hpp"
 #include "core/frame_sink.hpp"
 #include "core/hook.hpp"
@@ -40,6 +41,7 @@ struct CallServices {
     Registry& registry;
     Published<CallRules>& rules;
     Ledger& ledger;
+    EarlyCancels& early_cancels;
     AuditLog& audit;
     EventHub& events;
 };
@@ -47,7 +49,7 @@ struct CallServices {
 /// How a call ended.
 struct CallEnd {
     std::shared_ptr<const Outcome> outcome;              ///< never null
-    std::chrono::nanoseconds duration{0};
+    std::chrono::nanoseconds duration{0};                ///< from arrival; of the first call when replayed
     bool replayed = false;
     ToolRef tool;                                        ///< null when the name led nowhere
 };

@@ -39,6 +39,7 @@ struct ToolSpec {
     Annotations annotations;
     bool idempotent = false;                 ///< a repeat has no second effect
     bool side_effects = false;               ///< declared by the tool: durable admission and audit
+    bool effects_known = false;              ///< somebody who is trusted said so; else callers are told to expect effects
     bool accepts_idempotency_key = false;
     bool needs_worktree = false;
     bool interactive = false;

@@ -150,6 +150,11 @@ Result<int> Tokens::revoke(std::string_view device_or_token_id) {
     } else if (const auto found = by_id_.find(name); found != by_id_.end()) {
         meant.push_back(found->second);
     } else {
+        for (const auto& [id, entry] : by_id_) {  // all tokens of one caller
+            if (entry->record.device.empty() && (entry->record.name == name || entry->principal->id == "caller/" + name)) meant.push_back(entry);
+        }
+    }
+    if (meant.empty() && !devices_.contains(name)) {
         return fail(ErrorCode::kNotFound, "no device and no token has that name: see `crab devices`");
     }
 

@@ -55,7 +55,7 @@ public:
     /// Makes a token, and a device record if the roles hold `device` and no known device is named.
     /// Errors: kInvalidArgs; kNotFound for an unknown device; those of the store, and then there is no token.
     Result<IssuedToken> issue(const IssueRequest& request);
-    /// Ends the tokens of a device (by slug) or one token (by id), and returns how many were still good. They are refused
+    /// Ends the tokens of a device (by slug), of a caller (by name) or one token (by id), and returns how many were still good. They are refused
     /// from here on even if the store fails. Errors: kNotFound; those of the store: repeat it, or they return with a restart.
     Result<int> revoke(std::string_view device_or_token_id);
     /// Calls back with the id of each token that is revoked from now on, on the thread that revokes,

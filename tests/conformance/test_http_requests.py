@@ -140,15 +140,17 @@ class RouteTest(RequestCase):
         response = self.gateway.admin_request("GET", "/v1/tools")
         check_discovery(response.json())
 
-    def test_health_readiness_and_metrics_are_on_the_admin_socket_only(self) -> None:
+    def test_health_is_on_both_listeners_and_metrics_are_for_operators(self) -> None:
         self.assertEqual(self.gateway.admin_request("GET", "/healthz").json()["ok"], True)
         metrics = self.gateway.admin_request("GET", "/metrics")
         self.assertEqual(metrics.status, 200)
         self.assertTrue(metrics.headers["content-type"].startswith("text/plain"))
         self.assertIn(b"# TYPE crab_", metrics.body)
         self.assertEqual(self.gateway.admin_request("GET", "/readyz").status, 200)
-        for target in ("/metrics", "/healthz", "/readyz"):  # section 1: none of these on the public listener
-            self.assertEqual(self.gateway.fetch("GET", target, self.gateway.caller_token()).status, 404, target)
+        for target in ("/healthz", "/readyz"):  # a gateway is itself a tool host
+            self.assertEqual(self.gateway.fetch("GET", target).json(), {"ok": True}, target)
+        # To callers the public listener has no such path (clawseed, section 8); a scraper brings an operator's token.
+        self.assertEqual(self.gateway.fetch("GET", "/metrics", self.gateway.caller_token()).status, 404)
 
     def test_a_foreign_host_or_origin_is_refused(self) -> None:
         headers = {"Authorization": f"Bearer {self.gateway.caller_token()}"}

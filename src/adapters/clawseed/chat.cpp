@@ -139,6 +139,8 @@ void Chat::rename(std::string name) {
 void Chat::forget_history() {
     const std::scoped_lock lock(mutex_);
     session_.message_count = 0;
+    session_.name.clear();
+    forgotten_ = true;
 }
 
 std::optional<Chat::RunningTurn> Chat::running_turn() const {
@@ -179,13 +181,14 @@ void Chat::start_next() {
             running_info_ = RunningTurn{.turn_id = std::string(loop_.ids().uuid_v7().view()), .started_at = loop_.clock().system_now()};
         }
         state_ = ChatState::kRunning;
-        tasks_.spawn("chat turn", run_turn(current_));
+        tasks_.spawn("chat turn", run_turn(current_), shared_from_this());
     }
 }
 
 void Chat::store(std::string role, std::string content) {
     core::ChatSession session;
     const SystemTime now = loop_.clock().system_now();
+    forgotten_ = false;
     {
         const std::scoped_lock lock(mutex_);
         ++session_.message_count;

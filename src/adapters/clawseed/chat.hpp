@@ -61,8 +61,9 @@ public:
     /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody returns in the grace time.
     void leave(ConnectionId connection, bool goodbye);
     void rename(std::string name);
-    /// What was stored is being removed: the count begins anew.
+    /// What was stored is being removed: the count begins anew, and listings leave the chat out until something is said again.
     void forget_history();
+    bool is_forgotten() const { return forgotten_.load(); }
 
     ChatState state() const { return state_.load(); }
     std::size_t members() const { return members_.load(); }
@@ -95,6 +96,7 @@ private:
     std::string last_user_;
     std::atomic<ChatState> state_{ChatState::kIdle};
     std::atomic<std::size_t> members_{0};
+    std::atomic<bool> forgotten_{false};
     std::vector<std::shared_ptr<FrameTarget>> targets_;
     std::deque<std::unique_ptr<Waiting>> waiting_;
     std::shared_ptr<Turn> current_;

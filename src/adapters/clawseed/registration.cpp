@@ -47,11 +47,15 @@ void apply_overrides(core::ToolSpec& spec, std::span<const ToolOverride> overrid
         if (rule.max_concurrency) spec.max_concurrency = rule.max_concurrency;
         if (rule.trust_annotations.value_or(false)) {
             spec.annotations.trusted = true;
+            spec.effects_known = spec.annotations.read_only.has_value() || spec.annotations.destructive.has_value();
             spec.idempotent = spec.annotations.idempotent.value_or(false) || spec.annotations.read_only.value_or(false);
             spec.side_effects = spec.annotations.destructive.value_or(false) || !spec.annotations.read_only.value_or(true);
         }
         if (rule.idempotent) spec.idempotent = *rule.idempotent;
-        if (rule.side_effects) spec.side_effects = *rule.side_effects;
+        if (rule.side_effects) {
+            spec.side_effects = *rule.side_effects;
+            spec.effects_known = true;
+        }
     }
     spec.default_timeout = std::min(spec.default_timeout, spec.max_timeout);
 }

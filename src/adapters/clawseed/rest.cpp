@@ -178,7 +178,7 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
         sessions = std::move(*stored);
     }
     for (const auto& chat : services_.hub.chats_of(*principal)) {
-        if (running_only && chat->state() != ChatState::kRunning) continue;
+        if (chat->is_forgotten() || (running_only && chat->state() != ChatState::kRunning)) continue;
         const bool known = std::ranges::any_of(sessions, [&](const auto& session) { return session.id.text() == chat->id(); });
         if (!known) sessions.push_back(chat->session());
     }
@@ -234,7 +234,7 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         respond_store_error(exchange, stored.error());
         co_return;
     }
-    const bool mine = chat || (*stored && (*stored)->owner == principal->id);
+    const bool mine = (chat && !chat->is_forgotten()) || (*stored && (*stored)->owner == principal->id);
     if (!mine) {
         respond_unknown_session(exchange);
         co_return;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -64,6 +65,12 @@ std::expected<void, CallRefusal> parse_context(Element value, std::string& texts
     return {};
 }
 
+/// An integer in the sense of JSON Schema, of any size.
+bool is_whole_number(Element value) {
+    double number = 0;
+    return value.get(number) == simdjson::SUCCESS && number == std::floor(number);
+}
+
 /// Whether a member that must be there and not blank is not.
 bool is_missing(std::string_view text) { return text.data() == nullptr || is_blank(text); }
 
@@ -102,7 +109,8 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
             if (auto parsed = parse_context(member.value, texts, call.context); !parsed) return parsed;
         } else if (key == "timeout_ms") {
             timeout_ms = json::get_int64(root->element(), "timeout_ms");
-            if (!timeout_ms) return member.value.is_number() ? bad_value("/timeout_ms: must be 1 to 120000") : bad_form("/timeout_ms: must be an integer");
+            if (!timeout_ms && !is_whole_number(member.value)) return bad_form("/timeout_ms: must be an integer");
+            if (!timeout_ms) return bad_value("/timeout_ms: must be 1 to 120000");
         } else {
             return bad_form(fmt::format("/{}: unknown member; remove it", key));
         }
@@ -272,7 +280,7 @@ void append_discovered_tool(std::string& out, std::string_view name, const core:
     writer.key("output_schema").raw(spec.output_schema.empty() ? std::string_view(R"({"type":"object"})") : std::string_view(spec.output_schema));
     writer.key("timeout_ms_default").integer(std::clamp<std::int64_t>(spec.default_timeout.count(), 1, kMaxMs));
     writer.key("timeout_ms_max").integer(std::clamp<std::int64_t>(spec.max_timeout.count(), 1, kMaxMs));
-    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.side_effects);
+    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.side_effects || !spec.effects_known);
     if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
     writer.key("accepts_idempotency_key").boolean(true);
     const core::Annotations& claims = spec.annotations;

@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 
+std::string_view word_of(ToolsApi::CancelAnswer answer) {
+    switch (answer) {
+        case ToolsApi::CancelAnswer::kCancelling: return "cancelling";
+        case ToolsApi::CancelAnswer::kFinished: return "finished";
+        case ToolsApi::CancelAnswer::kNotFound: return "not_found";
+    }
+    return "not_found";
+}
+
 std::int64_t whole_ms(std::chrono::nanoseconds duration) { return std::chrono::duration_cast<Milliseconds>(duration).count(); }
 
 bool wants_events(const net::HttpRequest& request) {
@@ -128,11 +137,11 @@ void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
         exchange.respond_error(400, "INVALID_ARGS", request.error());
         return;
     }
-    const bool found = cancel_(principal, request->tenant_id, request->call_id) > 0;
+    const CancelAnswer answer = cancel_(principal, request->tenant_id, request->call_id);
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);
-    writer.key("status").string(found ? "cancelling" : "not_found").end_object();
+    writer.key("status").string(word_of(answer)).end_object();
     exchange.finish_response();
 }
 

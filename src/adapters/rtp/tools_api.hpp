@@ -13,8 +13,9 @@ namespace crab::rtp {
 /// that a gateway is itself a tool host. Who the caller is has been found out before. One per event loop.
 class ToolsApi {
 public:
-    /// Cancels a call by id wherever it runs; returns how many there were.
-    using Cancel = std::function<std::size_t(const core::Principal& asker, std::string_view tenant, std::string_view call_id)>;
+    enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound };
+    /// Cancels a call by id wherever it runs, or on arrival if it has not come yet.
+    using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view tenant, std::string_view call_id)>;
 
     ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel)
         : pipeline_(pipeline), service_(std::move(service)), cancel_(std::move(cancel)) {}

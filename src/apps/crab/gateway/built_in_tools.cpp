@@ -23,6 +23,7 @@ void register_built_in_tools(core::Registry& registry, std::function<std::vector
     spec.output_schema =
         R"({"type":"object","properties":{"devices":{"type":"array","items":{"type":"object","properties":{"device":{"type":"string"},"name":{"type":"string"},"tools":{"type":"integer"},"connected_at":{"type":"string"}},"required":["device","tools"]}}},"required":["devices"]})";
     spec.idempotent = true;
+    spec.effects_known = true;
     spec.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false, .trusted = true};
     auto tool = core::make_tool(std::move(spec));
     if (!tool) throw std::logic_error("a built-in tool is not valid: " + tool.error().message);

@@ -29,6 +29,7 @@ constexpr Milliseconds kAuditEvery{200};
 constexpr std::chrono::seconds kTokensEvery{30};
 constexpr std::chrono::hours kPruneEvery{24};
 constexpr std::size_t kPoolThreads = 4;
+constexpr std::chrono::seconds kDrain{10};
 
 std::size_t threads_of(const config::GatewayConfig& config) {
     return config.gateway.threads != 0 ? config.gateway.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -73,6 +74,7 @@ struct Gateway::Parts {
     std::unique_ptr<core::AuditLog> audit;
     core::Registry registry;
     core::Ledger ledger{clock, core::Ledger::Options{}};
+    core::EarlyCancels early_cancels;
     core::EventHub events;
     std::unique_ptr<Published<core::CallRules>> rules;
     core::MetricsPage metrics;
@@ -144,7 +146,7 @@ Result<void> Gateway::Parts::build() {
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .audit = *audit, .events = events};
+    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = events};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
@@ -157,7 +159,13 @@ Result<void> Gateway::Parts::build() {
                                           make_clawseed_options(config), runner_of);
     tokens->on_revoked([this](const std::string& credential) { hub->close_credential(credential); });
     register_built_in_tools(registry, [this] { return hub->connected(); });
-    const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) { return cancel(asker, tenant, id); };
+    const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
+        using Answer = rtp::ToolsApi::CancelAnswer;
+        if (cancel(asker, tenant, id) > 0) return Answer::kCancelling;
+        if (ledger.has_finished({.tenant = tenant, .principal = asker.id, .key = id})) return Answer::kFinished;
+        early_cancels.remember(tenant, asker.id, id, clock.steady_now());
+        return Answer::kNotFound;
+    };
     auto connections = std::make_shared<std::atomic<std::size_t>>(0);
     std::shared_ptr<net::TlsContext> tls;
     if (config.listen.tls) {
@@ -173,7 +181,7 @@ Result<void> Gateway::Parts::build() {
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = side->runner,
                                                                                                 .tokens = *tokens, .codes = *codes, .pool = pool,
                                                                                                 .webhooks = webhooks, .facts = facts});
-        side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, config.listen.open_loopback, config.limits.request_body_bytes);
+        side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, metrics, config.listen.open_loopback, config.limits.request_body_bytes);
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
         options.count = connections;
@@ -261,6 +269,13 @@ Result<void> Gateway::Parts::reload() {
 
 void Gateway::Parts::stop() {
     if (!std::exchange(started, false)) return;
+    for (const auto& side : sides) {
+        side->loop.post([service = side->service.get()] { service->stop(); });
+    }
+    sides.front()->loop.post([this] { admin_service->stop(); });
+    // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
+    const auto patience = std::chrono::steady_clock::now() + kDrain;
+    while (!running().empty() && std::chrono::steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     // Turns and calls end first, then their connections, then the loops that carried them.
     std::promise<void> chats_ended;
     hub->stop_chats([&] { chats_ended.set_value(); });
@@ -268,13 +283,11 @@ void Gateway::Parts::stop() {
     std::vector<std::promise<void>> ended(sides.size() + 1);
     for (std::size_t i = 0; i < sides.size(); ++i) {
         sides[i]->loop.post([this, i, &ended] {
-            sides[i]->service->stop();
             if (i == 0) periodic.clear();
             sides[i]->server->stop([i, &ended] { ended[i].set_value(); });
         });
     }
     sides.front()->loop.post([this, &ended] {
-        admin_service->stop();
         admin_server->stop([&ended] { ended.back().set_value(); });
     });
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));

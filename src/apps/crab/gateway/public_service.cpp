@@ -30,6 +30,10 @@ bool method_fits(net::HttpExchange& exchange, std::string_view path) {
     return false;
 }
 
+Error stopping_error() {
+    return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back").error();
+}
+
 void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
 
 }  // namespace
@@ -53,6 +57,11 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
         known_.emplace(header, Known{.principal = *principal, .expires_at = tokens_.expires_at(**principal)});
     }
     return principal;
+}
+
+bool PublicService::is_operator(const net::HttpRequest& request) {
+    const auto principal = authenticate(request);
+    return principal && ((*principal)->roles.has(core::Role::kOperator) || (*principal)->roles.has(core::Role::kCliAdmin));
 }
 
 bool PublicService::source_allowed(net::HttpExchange& exchange) {
@@ -79,6 +88,10 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         // An early return of another coroutine costs a frame; the hot path takes just this branch.
         if (!method_fits(exchange, path) || !source_allowed(exchange)) co_return;
         const bool call = path == "/v1/tools/call";
+        if (call && stopping_) {
+            rtp::ToolsApi::refuse(exchange, 503, stopping_error());
+            co_return;
+        }
         auto principal = authenticate(exchange.request());
         if (!principal) {
             if (call) {
@@ -100,6 +113,9 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     if (serve_health(exchange, path, stopping_)) co_return;
     if (front_.owns(path)) {
         co_await front_.serve(exchange);
+    } else if (path == "/metrics" && exchange.request().method() == "GET" && is_operator(exchange.request())) {
+        // For scrapers with an operator's token; to everybody else there is no such path (docs/protocols/clawseed.md, section 8).
+        exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
     } else {
         respond_unknown_path(exchange);
     }
@@ -117,7 +133,9 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (!principal) principal = trust::local_operator(peer.uid());
     if (is_tools_path(path)) {
         if (!method_fits(exchange, path)) co_return;
-        if (path == "/v1/tools/call") {
+        if (path == "/v1/tools/call" && stopping_) {
+            rtp::ToolsApi::refuse(exchange, 503, stopping_error());
+        } else if (path == "/v1/tools/call") {
             co_await tools_.call(exchange, principal, "admin");
         } else if (path == "/v1/tools") {
             tools_.list(exchange, *principal);

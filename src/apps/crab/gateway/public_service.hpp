@@ -15,8 +15,9 @@ namespace crab::app {
 /// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers (adapters/rtp), health.
 class PublicService final : public net::HttpService {
 public:
-    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, bool open_loopback, std::size_t max_body_bytes)
-        : front_(front), tools_(tools), tokens_(tokens), authentication_(tokens, open_loopback), max_body_bytes_(max_body_bytes) {}
+    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, const core::MetricsPage& metrics, bool open_loopback,
+                  std::size_t max_body_bytes)
+        : front_(front), tools_(tools), tokens_(tokens), metrics_(metrics), authentication_(tokens, open_loopback), max_body_bytes_(max_body_bytes) {}
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
@@ -26,6 +27,7 @@ public:
 
 private:
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
+    bool is_operator(const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange);
     Task<void> serve_tools(net::HttpExchange& exchange, std::string_view path);
 
@@ -41,6 +43,7 @@ private:
     clawseed::Front& front_;
     rtp::ToolsApi& tools_;
     trust::Tokens& tokens_;
+    const core::MetricsPage& metrics_;
     trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;   ///< good Authorization fields of this epoch
