@@ -156,9 +156,7 @@ void DeviceSession::on_connect(Element frame, bool first) {
         log::info("client speaks another version", {{"principal", principal_->id}, {"v", *version}});
     }
     hub_.update(connection_, tools_, principal_->device, device_name_);
-    const bool extended = lists_capabilities(frame);
-    const std::string device = extended ? own_slug() : std::string();
-    write([&](std::string& out) { write_connected(out, extended, options_->max_message_bytes, options_->grace, device); });
+    write([&](std::string& out) { write_connected(out, lists_capabilities(frame), options_->max_message_bytes, options_->grace); });
 }
 
 std::string DeviceSession::own_slug() {

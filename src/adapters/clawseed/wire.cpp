@@ -90,14 +90,13 @@ void write_session_start(std::string& out, const SessionStart& frame) {
     writer.end_object();
 }
 
-void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace, std::string_view device) {
+void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace) {
     Writer writer(out);
     writer.begin_object().key("type").string("connected").key("v").integer(kVersion).key("message").string("connected to crab");
     if (with_extensions) {
         writer.key("capabilities").begin_array();
         for (const Extension extension : kExtensions) writer.string(name_of(extension));
         writer.end_array().key("max_message_bytes").unsigned_integer(max_message_bytes).key("grace_ms").integer(grace.count());
-        if (!device.empty()) writer.key("device").string(device);
     }
     writer.end_object();
 }

@@ -44,8 +44,8 @@ struct SessionStart {
     std::string_view name, persona;   ///< empty: left out
 };
 void write_session_start(std::string& out, const SessionStart& frame);
-/// The limits and the slug under which the tools are qualified are told only to clients that list capabilities.
-void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace, std::string_view device);
+/// `max_message_bytes` and `grace` are told only to clients that list capabilities.
+void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace);
 
 /// An element of `register_tools` that was not taken.
 struct Rejected {
