@@ -88,6 +88,22 @@ std::string& Connection::out() {
     return out_;
 }
 
+bool Connection::make_room() {
+    const auto has_room = [this] { return queued_bytes() <= limits_.max_queued_bytes; };
+    if (has_room()) return true;
+    // What went wrong here will go wrong again when the turn ends, where it can be acted upon.
+    if (state_ == State::kOpen && !write_blocked_ && push() == Transfer::Outcome::kWantsWrite) wait_for_write();
+    if (has_room()) return true;
+    overflowed_ = true;
+    mark_dirty();
+    return false;
+}
+
+bool Connection::backed_up() {
+    if (queued_bytes() > limits_.low_water()) backed_up_ = true;
+    return backed_up_;
+}
+
 void Connection::on_ready(std::uint32_t events) {
     if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) hangup_ = true;
     switch (state_) {
@@ -157,7 +173,7 @@ void Connection::resume_reading() {
 }
 
 void Connection::offer_again() {
-    if (offering_ || paused_ || state_ != State::kOpen || kept_.empty()) return;
+    if (offering_ || paused_ || backed_up_ || state_ != State::kOpen || kept_.empty()) return;
     offer(kept_, true);
 }
 
@@ -180,7 +196,7 @@ Transfer Connection::read_into(std::span<char> space) {
 void Connection::read_some() {
     if (std::exchange(offer_wanted_, false)) offer_again();
     std::size_t read = 0;
-    while (state_ == State::kOpen && !paused_ && !ended_) {
+    while (state_ == State::kOpen && !paused_ && !backed_up_ && !ended_) {
         if (read >= limits_.read_per_turn) return loop_.call_again(shared_from_this(), EPOLLIN);
         const std::span<char> space = loop_.scratch();
         const Transfer transfer = read_into(space);
@@ -250,25 +266,35 @@ void Connection::on_turn_end() {
     }
     if (!write_blocked_) write_some();
     if (state_ != State::kOpen) return;
-    if (queued_bytes() > limits_.max_queued_bytes && !slow_) return slow_reader();
+    if (overflowed_ && !slow_) return slow_reader();
+    if (backed_up_ && queued_bytes() <= limits_.low_water()) {
+        backed_up_ = false;
+        offer_wanted_ = true;
+        loop_.call_again(shared_from_this(), EPOLLIN);  // in a later turn, so that others are served in between
+    }
     if (queued_bytes() == 0 && closing_) begin_linger();
+}
+
+// Hands the kernel what it takes; kDone when that was everything.
+Transfer::Outcome Connection::push() {
+    while (sent_ < out_.size()) {
+        const Transfer transfer = write_from(std::string_view(out_).substr(sent_));
+        if (transfer.outcome != Transfer::Outcome::kDone) return transfer.outcome;
+        sent_ += transfer.bytes;
+        written_ += transfer.bytes;
+        if (armed()) progress_ = loop_.now();
+    }
+    return Transfer::Outcome::kDone;
 }
 
 void Connection::write_some() {
     const bool had_output = sent_ < out_.size();
-    while (sent_ < out_.size()) {
-        const Transfer transfer = write_from(std::string_view(out_).substr(sent_));
-        switch (transfer.outcome) {
-            case Transfer::Outcome::kDone:
-                sent_ += transfer.bytes;
-                written_ += transfer.bytes;
-                if (armed()) progress_ = loop_.now();
-                break;
-            case Transfer::Outcome::kWantsRead:
-            case Transfer::Outcome::kWantsWrite: return wait_for_write();
-            case Transfer::Outcome::kEnd:
-            case Transfer::Outcome::kBroken: return close_now(CloseReason::kReset);
-        }
+    switch (push()) {
+        case Transfer::Outcome::kDone: break;
+        case Transfer::Outcome::kWantsRead:
+        case Transfer::Outcome::kWantsWrite: return wait_for_write();
+        case Transfer::Outcome::kEnd:
+        case Transfer::Outcome::kBroken: return close_now(CloseReason::kReset);
     }
     if (!had_output) return;
     sent_ = 0;
@@ -303,6 +329,7 @@ void Connection::close_after_flush() {
     if (std::exchange(closing_, true) || state_ == State::kClosed) return;
     if (state_ != State::kOpen) return close_now(CloseReason::kLocal);
     mark_dirty();
+    if (std::exchange(backed_up_, false)) paused_ = true;
     if (paused_) resume_reading();
 }
 

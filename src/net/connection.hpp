@@ -5,6 +5,7 @@
 #include "net/peer_address.hpp"
 #include "net/tls_stream.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,11 +57,14 @@ public:
 };
 
 struct ConnectionLimits {
-    std::size_t max_queued_bytes = 8 * 1024 * 1024 + 64 * 1024;  ///< of output that the kernel did not take
+    std::size_t max_queued_bytes = 8 * 1024 * 1024 + 64 * 1024;  ///< of output that the kernel did not take; then one more message
     std::size_t read_per_turn = 256 * 1024;                      ///< then others get their turn
     Milliseconds stall{10'000};      ///< without a byte taken while output waits
     Milliseconds handshake{10'000};  ///< connecting and TLS, each
     Milliseconds linger{2'000};      ///< between our last byte and the other side's end of stream
+
+    /// Queued bytes above which nothing more is taken from the other side.
+    std::size_t low_water() const { return std::min<std::size_t>(256 * 1024, max_queued_bytes / 4); }
 };
 
 /// A stream of bytes over TCP or a Unix socket, with or without TLS. It keeps itself alive until it is closed, lives on
@@ -88,6 +92,14 @@ public:
     void mark_dirty() { loop_.mark_dirty(*this); }
     /// Bytes that the kernel has not taken yet.
     std::size_t queued_bytes() const { return out_.size() - sent_; }
+    /// Asked before a message is queued. At most max_queued_bytes may wait then, if need be after an attempt to write them
+    /// now. False: the message must be left out, and the end of the turn finds the other side a slow reader.
+    bool make_room();
+    /// Asked in on_bytes() before something is taken that will be answered. True: more than low_water() is queued, so leave
+    /// the bytes; nothing is read until the queue is shorter, then they are offered again.
+    bool backed_up();
+    /// backed_up() has stopped reading.
+    bool waits_for_output() const { return backed_up_; }
     /// Bytes that the kernel has taken since the connection was made.
     std::uint64_t bytes_written() const { return written_; }
 
@@ -130,6 +142,7 @@ private:
     Transfer read_into(std::span<char> space);
     Transfer write_from(std::string_view bytes);
     void offer(std::span<char> bytes, bool kept);
+    Transfer::Outcome push();
     void write_some();
     void wait_for_write();
     void begin_linger();
@@ -161,6 +174,8 @@ private:
     bool closing_ = false;     // close_after_flush() was called
     bool offering_ = false;
     bool offer_wanted_ = false;  // resume_reading() was called; what was kept comes first
+    bool backed_up_ = false;   // reading waits until output is taken
+    bool overflowed_ = false;  // a message was left out
     bool slow_ = false;
 };
 

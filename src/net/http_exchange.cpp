@@ -120,7 +120,7 @@ void HttpExchange::start_stream(int status, std::string_view content_type, std::
 }
 
 void HttpExchange::write_chunk(std::string_view bytes) {
-    if (state_ != State::kStream || request_.connection == nullptr || head_only_) return;
+    if (state_ != State::kStream || request_.connection == nullptr || head_only_ || !request_.connection->make_room()) return;
     if (chunked_) {
         append_chunk(request_.connection->out(), bytes);
     } else {

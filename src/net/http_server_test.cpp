@@ -64,6 +64,11 @@ public:
             exchange.end_stream();
         } else if (request.path() == "/bulk") {
             exchange.respond(200, "application/octet-stream", std::string(32 * 1024 * 1024, 'x'));
+            bulk += 1;
+        } else if (request.path() == "/wide") {
+            exchange.respond(200, "application/octet-stream", std::string(500'000, 'w'));
+            wide += 1;
+            most_queued = std::max(most_queued.load(), request.connection->queued_bytes());
         } else if (request.path() == "/half") {
             exchange.begin_response(200, "text/plain") += "half an answer";
             throw std::runtime_error("on purpose");
@@ -88,6 +93,8 @@ public:
 
     std::atomic<int> waiting = 0;
     std::atomic<int> cancelled = 0;
+    std::atomic<int> bulk = 0;
+    std::atomic<int> wide = 0;
     std::atomic<std::size_t> most_queued = 0;
 };
 
@@ -374,15 +381,43 @@ TEST_F(HttpServerTest, AStreamWaitsForASlowReaderAndStaysBounded) {
 }
 
 TEST_F(HttpServerTest, ACallerThatTakesNothingIsDropped) {
-    RawClient bulk(server->endpoint(), 4096);  // more than the queue may hold
+    RawClient bulk(server->endpoint(), 4096);  // one answer, larger than the queue
     bulk.send("GET /bulk HTTP/1.1\r\nHost: h\r\n\r\n");
-    RawClient stream(server->endpoint(), 4096);  // a little, for too long
+    RawClient stream(server->endpoint(), 4096);  // a stream
     stream.send("GET /flood HTTP/1.1\r\nHost: h\r\n\r\n");
-    server->run_until([&] { return service.most_queued >= 64 * 1024 && server->server->connections() == 1; });
+    server->run_until([&] { return service.most_queued >= 64 * 1024 && service.bulk == 1; });
     server->thread.advance(clock, 9s);
-    EXPECT_EQ(server->connections(), 1u);
+    EXPECT_EQ(server->connections(), 2u);
     server->thread.advance(clock, 2s);
     server->run_until([&] { return server->server->connections() == 0; });
+}
+
+TEST_F(HttpServerTest, AnAnswerLargerThanTheQueueReachesWhoeverReadsIt) {
+    RawClient client(server->endpoint());
+    for (int i = 0; i < 2; ++i) {
+        client.send("GET /bulk HTTP/1.1\r\nHost: h\r\n\r\n");
+        EXPECT_GT(client.read_response().size(), 32u * 1024 * 1024);
+    }
+}
+
+TEST_F(HttpServerTest, PipelinedRequestsWaitWhileEarlierAnswersAreNotRead) {
+    constexpr int kAsked = 100;
+    HttpServerOptions options;
+    options.connection.max_queued_bytes = 1024 * 1024;
+    use(std::move(options));
+    RawClient client(server->endpoint(), 4096);
+    std::string burst;
+    for (int i = 0; i < kAsked; ++i) burst += "GET /wide HTTP/1.1\r\nHost: h\r\n\r\n";
+    client.send(burst);
+    server->run_until([&] { return service.wide > 0; });
+    RawClient other(server->endpoint());
+    for (int i = 0; i < 100; ++i) {  // turns in which the first client could be served on
+        other.send(kGet);
+        other.read_response();
+    }
+    EXPECT_LT(service.wide, kAsked / 2);
+    for (int i = 0; i < kAsked; ++i) ASSERT_GT(client.read_response().size(), 500'000u) << i;
+    EXPECT_LT(service.most_queued, 1024u * 1024);
 }
 
 TEST_F(HttpServerTest, ConnectionsThatCameInOneBurstAreAllAccepted) {

@@ -50,7 +50,9 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
     while (!rest.empty() && connection_ != nullptr) {
         std::size_t taken = 0;
         switch (phase_) {
-            case Phase::kHead: taken = take_head(rest); break;
+            case Phase::kHead:
+                if (!connection.backed_up()) taken = take_head(rest);
+                break;
             case Phase::kBody: taken = take_body(rest); break;
             case Phase::kServing:
                 if (rest.size() > server_.options().max_pipelined_bytes) connection.pause_reading();
@@ -340,6 +342,7 @@ void HttpSession::on_expired() {
     if (server_.loop().clock().steady_now() < deadline_) return set_deadline(deadline_);
     if (phase_ == Phase::kBody) return refuse(408, "the request body did not come in time");
     if (phase_ == Phase::kHead && head_begun_) return refuse(408, "the request head did not come in time");
+    if (connection_->queued_bytes() != 0) return set_deadline(server_.loop().now() + server_.options().idle_timeout);
     connection_->close_after_flush();
 }
 

@@ -74,7 +74,7 @@ Mask WebSocketSession::next_mask() const {
 }
 
 std::string& WebSocketSession::begin_text() {
-    writing_ = is_open();
+    writing_ = is_open() && connection_->make_room();
     if (!writing_ || options_.deflate) {
         aside().clear();
         return aside();
@@ -92,7 +92,7 @@ void WebSocketSession::end_text() {
 }
 
 void WebSocketSession::send(Opcode opcode, std::string_view payload) {
-    if (!is_open()) return;
+    if (!is_open() || !connection_->make_room()) return;
     std::string& out = connection_->out();
     if (options_.deflate && payload.size() > options_.deflate_above && (opcode == Opcode::kText || opcode == Opcode::kBinary)) {
         std::string compressed = loop_->take_buffer();
@@ -138,6 +138,7 @@ std::size_t WebSocketSession::on_bytes(Connection& connection, std::span<char> b
     unanswered_pings_ = 0;
     std::span<char> in = bytes;
     while (connection_ != nullptr && state_ != State::kOver && !connection.paused()) {
+        if (is_open() && connection.backed_up()) break;
         const WebSocketEvent event = decoder_.next(in);
         if (event.kind == WebSocketEvent::Kind::kNeedMore) break;
         handle(event, bytes);
@@ -239,6 +240,7 @@ void WebSocketSession::on_expired() {
     if (state_ == State::kClosing) return connection_->close_now(CloseReason::kLocal);
     if (state_ != State::kOpen) return;
     const SteadyTime now = loop_->clock().steady_now();
+    if (connection_->waits_for_output()) return watch_liveness(now);  // nothing is read; the limit on stalling watches
     if (now < last_heard_ + options_.ping_after) return watch_liveness(last_heard_);
     if (unanswered_pings_ >= options_.max_unanswered_pings) return drop(kNoPong, "no pong");
     unanswered_pings_ += 1;

@@ -2,7 +2,9 @@
 
 #include "net/test_support.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <tuple>
 
 namespace crab::net {
 namespace {
@@ -11,10 +13,18 @@ using namespace std::chrono_literals;
 using test::RawClient;
 using test::ServerThread;
 
+constexpr std::size_t kWide = 240'000;
+
+/// What handlers notice of a connection's output, read by the test's thread.
+struct Output {
+    std::atomic<int> heard = 0;
+    std::atomic<std::size_t> most_queued = 0;
+};
+
 /// Repeats what it hears; writes down what happens.
 class EchoHandler : public WebSocketHandler {
 public:
-    explicit EchoHandler(std::function<void(const CloseInfo&)> on_end) : on_end_(std::move(on_end)) {}
+    EchoHandler(Output& output, std::function<void(const CloseInfo&)> on_end) : output_(output), on_end_(std::move(on_end)) {}
     void on_open(WebSocketSession& session) override {
         session.send_text("welcome");
     }
@@ -23,7 +33,14 @@ public:
         for (std::size_t i = 0; i < EventLoop::kSlack; ++i) slack_ ^= said.data()[said.size() + i];  // must be readable
         if (said == "flood") {
             const std::string chunk(64 * 1024, 'f');
-            for (int i = 0; i < 256; ++i) session.send_text(chunk);
+            for (int i = 0; i < 256; ++i) {
+                session.send_text(chunk);
+                output_.most_queued = std::max(output_.most_queued.load(), session.queued_bytes());
+            }
+        } else if (said == "wide") {
+            session.send_text(std::string(kWide, 'w'));
+            output_.heard += 1;
+            output_.most_queued = std::max(output_.most_queued.load(), session.queued_bytes());
         } else if (said.starts_with("close")) {
             session.close(1000, "as you wish");
         } else if (said == "abort") {
@@ -47,6 +64,7 @@ public:
     }
 
 private:
+    Output& output_;
     std::function<void(const CloseInfo&)> on_end_;
     char slack_ = 0;
 };
@@ -65,7 +83,7 @@ public:
         accepted.allow_deflate = request.query() == "deflate";
         accepted.headers = {{"X-Extra", "1"}};
         accepted.options = options;
-        accepted.handler = std::make_shared<EchoHandler>([this](const CloseInfo& info) {
+        accepted.handler = std::make_shared<EchoHandler>(output, [this](const CloseInfo& info) {
             const std::lock_guard lock(mutex);
             ends.push_back(info);
         });
@@ -76,7 +94,13 @@ public:
         return ends.empty() ? CloseInfo{.code = 0} : ends.back();
     }
 
+    bool has_ended_with(std::uint16_t code) {
+        const std::lock_guard lock(mutex);
+        return std::ranges::find(ends, code, &CloseInfo::code) != ends.end();
+    }
+
     WebSocketOptions options;
+    Output output;
     std::mutex mutex;
     std::vector<CloseInfo> ends;
 };
@@ -314,8 +338,10 @@ TEST_F(WebSocketSessionTest, ASlowReaderIsToldSoOnceItReadsOn) {
     server.run_until([&] { return service.last_end().code != 0; });
     EXPECT_EQ(service.last_end().code, 1008);
     EXPECT_EQ(service.last_end().reason, "slow reader");
-    for (int i = 0; i < 256; ++i) ASSERT_EQ(client.read_frame().second.size(), 64u * 1024);
-    EXPECT_EQ(client.read_close(), "1008 slow reader");
+    auto [first, payload] = client.read_frame();
+    for (; first == 0x81; std::tie(first, payload) = client.read_frame()) ASSERT_EQ(payload.size(), 64u * 1024);
+    EXPECT_EQ(first, 0x88);
+    EXPECT_EQ(payload, "\x03\xf0slow reader");
     client.close();
     wait_for_end();
 }
@@ -327,6 +353,73 @@ TEST_F(WebSocketSessionTest, ASlowReaderThatNeverReadsIsDropped) {
     server.run_until([&] { return service.last_end().code == 1008; });
     server.thread.advance(clock, 6s);
     wait_for_end();
+}
+
+/// With a queue of 1 MiB and a client that asks for 48 MB in one breath.
+class WebSocketBackPressureTest : public ::testing::Test {
+protected:
+    static constexpr int kAsked = 200;
+    static HttpServerOptions small_queue() {
+        HttpServerOptions options;
+        options.connection.max_queued_bytes = 1024 * 1024;
+        return options;
+    }
+    void ask() {
+        std::string burst;
+        for (int i = 0; i < kAsked; ++i) append_frame(burst, Opcode::kText, "wide", 0x12345678u);
+        client.send(burst);
+        server.run_until([&] { return service.output.heard > 0; });
+        FrameClient other(server.endpoint());
+        EXPECT_TRUE(other.handshake().starts_with("HTTP/1.1 101 "));
+        for (int i = 0; i < 100; ++i) {  // turns in which the first client could be served on
+            other.send_frame(Opcode::kPing, "x");
+            other.read_frame();
+        }
+    }
+
+    FakeClock clock;
+    ChatService service;
+    ServerThread server{clock, service, small_queue()};
+    FrameClient client{server.endpoint(), "/ws", {}, 4096};
+};
+
+TEST_F(WebSocketBackPressureTest, MessagesWaitWhileTheAnswersToEarlierOnesAreNotRead) {
+    ask();
+    EXPECT_LT(service.output.heard, kAsked / 2);
+    client.handshake();
+    EXPECT_EQ(client.read_text(), "welcome");
+    for (int i = 0; i < kAsked; ++i) ASSERT_EQ(client.read_text().size(), kWide) << i;
+    client.send_frame(Opcode::kText, "and on");
+    EXPECT_EQ(client.read_text(), "and on");
+    EXPECT_LT(service.output.most_queued, 1024u * 1024);
+}
+
+TEST_F(WebSocketBackPressureTest, OneThatNeverReadsIsClosedWith1008AndThenDropped) {
+    ask();
+    server.thread.advance(clock, 9s);
+    EXPECT_FALSE(service.has_ended_with(1008));
+    server.thread.advance(clock, 2s);
+    server.run_until([&] { return service.has_ended_with(1008); });
+    EXPECT_LT(service.output.heard, kAsked / 2);
+    server.thread.advance(clock, 6s);
+    server.run_until([&] { return server.server->connections() == 0; });
+}
+
+TEST_F(WebSocketBackPressureTest, OneThatReadsSlowlyIsKeptAliveByWhatItTakes) {
+    ask();
+    client.handshake();
+    for (int i = 0; i < 10; ++i) {
+        server.thread.advance(clock, 9s);
+        const int heard = service.output.heard;
+        while (service.output.heard == heard) client.read_bytes(kWide);
+    }
+    EXPECT_FALSE(service.has_ended_with(1008));
+}
+
+TEST_F(WebSocketBackPressureTest, WhatIsSentUnaskedBeyondTheLimitIsLeftOut) {
+    client.send_frame(Opcode::kText, "flood");
+    server.run_until([&] { return service.has_ended_with(1008); });
+    EXPECT_LE(service.output.most_queued, 1024u * 1024 + 65u * 1024);
 }
 
 TEST_F(WebSocketSessionTest, PausedReadingGoesOnWhereItStopped) {
