@@ -25,7 +25,7 @@ public:
     void spawn(std::string name, Task<void> task, std::shared_ptr<void> owner = nullptr);
     /// Asks every task to end; each ends at its current wait.
     void cancel();
-    /// cancel(), then calls `done` when the last task has ended; at once if there is none.
+    /// cancel(), then calls `done`, which may destroy the group, when the last task has ended; at once if there is none.
     void stop(std::function<void()> done);
     std::size_t size() const { return running_.size(); }
 
@@ -33,9 +33,13 @@ private:
     struct Running {
         std::string name;
         asio::cancellation_signal signal;
+        bool begun = false, cancelled = false;
     };
+    static Task<void> run_to_end(Running& running, Task<void> task);
+
     asio::any_io_executor executor_;
     std::list<Running> running_;
+    std::list<Running>::iterator next_ = running_.end();   ///< whom cancel() comes to next
     std::function<void()> on_empty_;
 };
 
