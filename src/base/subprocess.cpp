@@ -93,6 +93,30 @@ bool read_some(int fd, std::string& into) {
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+/// Writes without the signal that would end this process when the program has closed its input.
+ssize_t write_quietly(int fd, std::string_view bytes) {
+    sigset_t pipe, before, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    const int reason = errno;
+    if (put < 0 && reason == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
+        const timespec at_once{};
+        ::sigtimedwait(&pipe, nullptr, &at_once);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = reason;
+    return put;
+}
+
+/// Whether the program has ended; it stays a zombie, so that its process group cannot be anybody else's yet.
+bool has_ended(pid_t pid) {
+    siginfo_t about{};
+    return ::waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid == pid;
+}
+
 }  // namespace
 
 Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
@@ -121,9 +145,10 @@ Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
     bool exited = false;
     while (!exited || output.read_end >= 0 || errors.read_end >= 0) {
         std::array<pollfd, 3> watched{pollfd{input.write_end, POLLOUT, 0}, pollfd{output.read_end, POLLIN, 0}, pollfd{errors.read_end, POLLIN, 0}};
-        ::poll(watched.data(), watched.size(), kLookAroundMs);
+        const bool was_over = exited;
+        ::poll(watched.data(), watched.size(), was_over ? 0 : kLookAroundMs);
         if (watched[0].revents != 0) {
-            const ssize_t put = ::write(input.write_end, options.input.data() + written, options.input.size() - written);
+            const ssize_t put = write_quietly(input.write_end, std::string_view(options.input).substr(written));
             if (put > 0) written += static_cast<std::size_t>(put);
             if ((put < 0 && errno != EAGAIN && errno != EINTR) || written == options.input.size()) Pipe::close_end(input.write_end);
         }
@@ -133,10 +158,14 @@ Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
         if (end.output.size() > options.max_output_bytes) stop(ErrorCode::kOversize, fmt::format("the program wrote more than {} bytes", options.max_output_bytes));
         if (std::chrono::steady_clock::now() >= options.deadline) stop(ErrorCode::kTimeout, "the program did not end before its deadline");
         if (options.cancelled && options.cancelled()) stop(ErrorCode::kCancelled, "the program was cancelled");
-        if (!exited) exited = ::waitpid(pid, &status, WNOHANG) == pid;
-        // What it started and left behind may hold the pipes open; its group ends with it.
-        if (exited && !std::exchange(killed, true)) ::kill(-pid, SIGKILL);
+        if (!exited && has_ended(pid)) {
+            exited = true;
+            if (!std::exchange(killed, true)) ::kill(-pid, SIGKILL);  // what it started and left behind ends with it
+            ::waitpid(pid, &status, 0);
+        }
         if (exited && stopped) break;
+        // All that it wrote is in the pipes by now; a daemon that left its group may hold them open for ever.
+        if (was_over && watched[1].revents == 0 && watched[2].revents == 0) break;
     }
     if (stopped) return fail(std::move(*stopped));
     if (end.error_tail.size() > kErrorTail) end.error_tail.erase(0, end.error_tail.size() - kErrorTail);
