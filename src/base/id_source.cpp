@@ -68,13 +68,16 @@ UuidText IdSource::uuid_v7(std::uint64_t tag) {
 }
 
 std::optional<std::uint64_t> uuid_tag(std::string_view text) {
-    if (text.size() != 36 || text[23] != '-' || text[18] != '-') return std::nullopt;
+    if (text.size() != 36) return std::nullopt;
     std::uint64_t low = 0;
-    for (std::size_t at = 19; at < 36; ++at) {
-        if (at == 23) continue;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (at == 8 || at == 13 || at == 18 || at == 23) {
+            if (text[at] != '-') return std::nullopt;
+            continue;
+        }
         const int value = hex_value(text[at]);
         if (value < 0) return std::nullopt;
-        low = (low << 4) | static_cast<std::uint64_t>(value);
+        low = (low << 4) | static_cast<std::uint64_t>(value);  // the high half is shifted out
     }
     return low & kTagMask;
 }
