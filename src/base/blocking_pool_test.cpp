@@ -1,0 +1,99 @@
+#include "base/blocking_pool.hpp"
+
+#include "base/test_loop.hpp"
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace crab {
+namespace {
+
+TEST(BlockingPool, RunsTheWorkElsewhereAndResumesTheCallerAtHome) {
+    TestLoop loop;
+    BlockingPool pool(1);
+    const auto ids = loop.run([](BlockingPool& pool) -> Task<std::pair<std::thread::id, std::thread::id>> {
+        auto work = [] { return std::this_thread::get_id(); };
+        const auto there = co_await pool.run(std::move(work));
+        co_return std::pair(there, std::this_thread::get_id());
+    }(pool));
+    EXPECT_NE(ids.first, std::this_thread::get_id());
+    EXPECT_EQ(ids.second, std::this_thread::get_id());
+}
+
+TEST(BlockingPool, WhatTheWorkThrowsReachesTheCaller) {
+    TestLoop loop;
+    BlockingPool pool(1);
+    EXPECT_THROW(loop.run([](BlockingPool& pool) -> Task<int> {
+        auto work = []() -> int { throw std::runtime_error("disk"); };
+        co_return co_await pool.run(std::move(work));
+    }(pool)), std::runtime_error);
+}
+
+TEST(BlockingPool, CancellingTheCallerNeitherThrowsNorLosesTheResult) {
+    TestLoop loop;
+    BlockingPool pool(1);
+    std::promise<void> begun, go_on;
+    const auto waiting = loop.start([](BlockingPool& pool, std::promise<void>& begun, std::promise<void>& go_on) -> Task<int> {
+        co_await asio::this_coro::throw_if_cancelled(false);
+        auto work = [&] {
+            begun.set_value();
+            go_on.get_future().wait();
+            return 42;
+        };
+        co_return co_await pool.run(std::move(work));
+    }(pool, begun, go_on));
+    begun.get_future().wait();
+    loop.cancel(*waiting);
+    go_on.set_value();
+    ASSERT_TRUE(loop.run_until([&] { return waiting->ended(); }));
+    EXPECT_EQ(waiting->get(), 42);
+}
+
+TEST(BlockingPool, CancellingWorkThatHasNotBegunStillRunsIt) {
+    TestLoop loop;
+    BlockingPool pool(1);
+    std::promise<void> go_on;
+    pool.post([held = go_on.get_future().share()] { held.wait(); });
+    const auto waiting = loop.start([](BlockingPool& pool) -> Task<int> {
+        co_await asio::this_coro::throw_if_cancelled(false);
+        auto work = [] { return 42; };
+        co_return co_await pool.run(std::move(work));
+    }(pool));
+    loop.cancel(*waiting);
+    go_on.set_value();
+    ASSERT_TRUE(loop.run_until([&] { return waiting->ended(); }));
+    EXPECT_EQ(waiting->get(), 42);
+}
+
+TEST(BlockingPool, CancellationAtEveryMomentDoesNoHarm) {
+    TestLoop loop;
+    BlockingPool pool(2);
+    for (int round = 0; round < 200; ++round) {
+        std::atomic<int> ran = 0;
+        const auto waiting = loop.start([](BlockingPool& pool, std::atomic<int>& ran) -> Task<int> {
+            co_await asio::this_coro::throw_if_cancelled(false);
+            auto work = [&] { return ++ran; };
+            co_return co_await pool.run(std::move(work));
+        }(pool, ran));
+        loop.cancel(*waiting);
+        ASSERT_TRUE(loop.run_until([&] { return waiting->ended(); }));
+        ASSERT_EQ(waiting->get(), 1);
+        ASSERT_EQ(ran, 1);
+    }
+}
+
+TEST(BlockingPool, TheDestructorWaitsForPostedWork) {
+    std::atomic<int> done = 0;
+    {
+        BlockingPool pool(2);
+        for (int i = 0; i < 100; ++i) pool.post([&] { ++done; });
+    }
+    EXPECT_EQ(done, 100);
+}
+
+}  // namespace
+}  // namespace crab

@@ -1,0 +1,54 @@
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace crab {
+namespace {
+
+/// One line at a time, as a reader of standard error sees it.
+struct LogTest : testing::Test {
+    std::string written(log::Format format, std::string_view event, std::initializer_list<log::Field> fields) {
+        log::configure(log::Level::kInfo, format);
+        testing::internal::CaptureStderr();
+        log::error(event, fields);
+        return testing::internal::GetCapturedStderr();
+    }
+    ~LogTest() override { log::configure(log::Level::kInfo, log::Format::kText); }
+};
+
+TEST_F(LogTest, WhateverAPeerCallsItselfOneEventStaysOneLine) {
+    const std::string name = "a\nERROR forged=\"1\"\r\t\x7f\\";
+    for (const log::Format format : {log::Format::kText, log::Format::kJson}) {
+        const std::string line = written(format, "peer connected", {{"peer_id", name}});
+        EXPECT_EQ(std::ranges::count(line, '\n'), 1) << line;
+        EXPECT_EQ(line.back(), '\n');
+        EXPECT_EQ(line.find('\r'), std::string::npos);
+        EXPECT_NE(line.find(R"("a\u000aERROR forged=\"1\"\u000d\u0009\u007f\\")"), std::string::npos) << line;
+    }
+}
+
+TEST_F(LogTest, PlainValuesAreWrittenPlainAndOthersQuoted) {
+    const std::string line = written(log::Format::kText, "event", {{"a", "plain/1"}, {"b", ""}, {"c", "x=y"}, {"d", 5}});
+    EXPECT_NE(line.find(R"(error event a=plain/1 b="" c="x=y" d=5)"), std::string::npos) << line;
+}
+
+TEST_F(LogTest, JsonHasTheFieldsAsMembers) {
+    const std::string line = written(log::Format::kJson, "event", {{"a", "1"}});
+    EXPECT_EQ(line.find(R"({"time":")"), 0u) << line;
+    EXPECT_NE(line.find(R"("level":"error","event":"event","a":"1"})"), std::string::npos) << line;
+}
+
+TEST_F(LogTest, LinesBelowTheThresholdAreNotWritten) {
+    log::configure(log::Level::kWarn, log::Format::kText);
+    testing::internal::CaptureStderr();
+    log::info("quiet");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_FALSE(log::enabled(log::Level::kInfo));
+    EXPECT_TRUE(log::enabled(log::Level::kError));
+}
+
+}  // namespace
+}  // namespace crab
