@@ -1,5 +1,6 @@
 #include "core/ledger.hpp"
 
+#include "base/hash.hpp"
 #include "core/outcome_ring.hpp"
 
 #include <functional>
@@ -142,9 +143,8 @@ void Ledger::Ticket::finish(OutcomeRef outcome, std::chrono::nanoseconds duratio
 }
 
 Ledger::Key Ledger::key_of(const LedgerKey& key) {
-    const std::hash<std::string_view> hash;
-    const std::uint64_t owner = mix(hash(key.tenant)) * 31 + mix(hash(key.principal));
-    const std::uint64_t name = hash(key.key);
+    const std::uint64_t owner = mix(hash_text(key.tenant)) * 31 + mix(hash_text(key.principal));
+    const std::uint64_t name = hash_text(key.key);
     return {mix(owner ^ (name * 0x9e3779b97f4a7c15ULL)), mix(owner + name)};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/hash.hpp"
+
 #include <array>
 #include <functional>
 #include <memory>
@@ -17,7 +19,7 @@ template <class V>
 class PersistentMap {
 public:
     const V* find(std::string_view key) const {
-        const std::size_t hash = std::hash<std::string_view>{}(key);
+        const std::size_t hash = hash_text(key);
         if (!root_) return nullptr;
         const auto& middle = (*root_)[hash % kFanOut];
         if (!middle) return nullptr;
@@ -68,7 +70,7 @@ private:
 
     template <class F>
     PersistentMap change(std::string_view key, F edit) const {
-        const std::size_t hash = std::hash<std::string_view>{}(key);
+        const std::size_t hash = hash_text(key);
         auto root = copy_of<Root>(root_);
         auto& middle_slot = (*root)[hash % kFanOut];
         auto middle = copy_of<Middle>(middle_slot);

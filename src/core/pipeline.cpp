@@ -1,5 +1,6 @@
 #include "core/pipeline.hpp"
 
+#include "base/hash.hpp"
 #include "core/tool_host.hpp"
 #include "json/element.hpp"
 #include "json/schema.hpp"
@@ -39,10 +40,9 @@ Error invalid_arguments(const std::vector<json::SchemaViolation>& violations) {
 
 /// A digest of what a repeat must agree in: tool, parsed arguments, agent and memory scope.
 std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::element args) {
-    const std::hash<std::string_view> hash;
     std::uint64_t content = json::hash_of(args);
     for (const std::string_view part : {std::string_view(tool.unique_name), call.context.agent_id, call.context.isolation_key}) {
-        content = content * 0x9e3779b97f4a7c15ULL + hash(part);
+        content = content * 0x9e3779b97f4a7c15ULL + hash_text(part);
     }
     return content;
 }

@@ -1,5 +1,6 @@
 // Equality and hashes by JSON Schema's rules (2020-12 core, section 4.2.2), on parsed and owned values alike.
 
+#include "base/hash.hpp"
 #include "json/value.hpp"
 
 #include <functional>
@@ -43,8 +44,6 @@ bool equal_objects(Object left, Object right) {
 }
 
 std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9E37'79B9'7F4A'7C15 + (seed >> 29); }
-std::size_t hash_text(std::string_view text) { return std::hash<std::string_view>{}(text); }
-
 // Numbers that are equal are equal as doubles too, though not the other way round.
 std::size_t hash_number(const Number& number) {
     const double value = std::visit([](auto n) { return static_cast<double>(n); }, number);

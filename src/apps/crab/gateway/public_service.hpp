@@ -3,6 +3,7 @@
 #include "adapters/clawseed/front.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
+#include "base/hash.hpp"
 #include "net/http_service.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -35,11 +36,6 @@ private:
         core::PrincipalRef principal;
         std::optional<SystemTime> expires_at;
     };
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-
     clawseed::Front& front_;
     rtp::ToolsApi& tools_;
     trust::Tokens& tokens_;
