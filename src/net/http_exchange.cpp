@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "net/codec/http_write.hpp"
 #include "net/connection.hpp"
+#include "net/http_error.hpp"
 
 #include <cassert>
 #include <charconv>
@@ -14,25 +15,6 @@ constexpr std::string_view kGuessedLength = "000";  // most bodies have 100 to 9
 constexpr std::size_t kStreamWindow = 64 * 1024;
 
 bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
-
-void append_json_string(std::string& out, std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    out += '"';
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte < 0x20) {
-            out += "\\u00";
-            out += kHex[byte >> 4];
-            out += kHex[byte & 15];
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
 
 }  // namespace
 
@@ -71,11 +53,8 @@ void HttpExchange::respond(int status, std::string_view content_type, std::strin
 }
 
 void HttpExchange::respond_error(int status, std::string_view code, std::string_view message, std::span<const HttpHeader> extra) {
-    std::string body = "{\"error\":";
-    append_json_string(body, message);
-    body += ",\"code\":";
-    append_json_string(body, code);
-    body += '}';
+    std::string body;
+    append_error_body(body, code, message);
     respond(status, "application/json", body, extra);
 }
 

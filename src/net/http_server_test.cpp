@@ -77,7 +77,7 @@ public:
             exchange.respond(200, "text/plain", "second");
             exchange.begin_response(200, "text/plain") += "third";
             exchange.finish_response();
-        } else if (request.path() == "/silent") {
+        } else if (request.path() == "/silent" || request.query() == "silent") {
             co_return;
         } else if (request.path() == "/peer") {
             exchange.respond(200, "text/plain", request.peer.text());
@@ -89,6 +89,11 @@ public:
     }
     RequestBodyLimits limits_for(const HttpRequest& request) override {
         return {.max_bytes = request.path() == "/large" ? std::size_t{64} << 20 : std::size_t{1} << 20, .timeout = 10s};
+    }
+
+    void refusal_body(const HttpRequest* request, int status, std::string_view reason, std::string& body) override {
+        if (request == nullptr || request->path() != "/own") return HttpService::refusal_body(request, status, reason, body);
+        body += fmt::format("own {} for {}: {}", status, request->find("x-call").value_or("nobody"), request->body.size());
     }
 
     std::atomic<int> waiting = 0;
@@ -286,6 +291,24 @@ TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {
     const std::string answer = body.read_to_end();
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
     EXPECT_TRUE(answer.ends_with("\"code\":\"TIMEOUT\"}")) << answer;
+}
+
+TEST_F(HttpServerTest, AServiceWordsTheRefusalsOfItsPaths) {
+    RawClient late(server->endpoint());
+    late.send("POST /own HTTP/1.1\r\nHost: h\r\nX-Call: c1\r\nTransfer-Encoding: chunked\r\n\r\n9000\r\n" + std::string(0x9000, 'b') + "\r\n9000\r\nb");
+    server->run_until([&] { return server->server->connections() == 1; });
+    RawClient large(server->endpoint());
+    large.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\nPOST /own HTTP/1.1\r\nHost: h\r\nX-Call: c2\r\nContent-Length: 3000000\r\n\r\n");
+    large.read_response();
+    EXPECT_TRUE(large.read_to_end().ends_with("\r\n\r\nown 413 for c2: 0"));
+    RawClient chunked(server->endpoint());
+    chunked.send("POST /own HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n9000\r\n" + std::string(0x9000, 'b') + "\r\nnonsense\r\n");
+    EXPECT_TRUE(chunked.read_to_end().ends_with("\r\n\r\nown 400 for nobody: 0"));
+    RawClient silent(server->endpoint());
+    silent.send("POST /own?silent HTTP/1.1\r\nHost: h\r\nX-Call: c3\r\nContent-Length: 2\r\n\r\nhi");
+    EXPECT_TRUE(silent.read_response().ends_with("\r\n\r\nown 500 for c3: 2"));
+    server->thread.advance(clock, 11s);
+    EXPECT_TRUE(late.read_to_end().ends_with("\r\n\r\nown 408 for c1: 0"));
 }
 
 TEST_F(HttpServerTest, SilentAndIdleConnectionsAreClosedWithoutAWord) {

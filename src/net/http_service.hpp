@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -58,6 +59,10 @@ public:
     }
     /// Limits for the body of a request whose head is complete; only the head is set.
     virtual RequestBodyLimits limits_for(const HttpRequest&) { return {}; }
+    /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500 in place of a missing
+    /// answer, a broken WebSocket handshake. `request` is null while its head is not complete; else its body may be
+    /// missing. By default `{"error":reason,"code":...}`.
+    virtual void refusal_body(const HttpRequest* request, int status, std::string_view reason, std::string& body);
 };
 
 }  // namespace crab::net

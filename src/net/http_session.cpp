@@ -16,16 +16,6 @@ namespace {
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough for most bodies
 
-std::string_view code_for(int status) {
-    switch (status) {
-        case 408: return token_of(ErrorCode::kTimeout);
-        case 413:
-        case 431: return token_of(ErrorCode::kOversize);
-        case 503: return token_of(ErrorCode::kUnavailable);
-        default: return token_of(status >= 500 ? ErrorCode::kInternal : ErrorCode::kInvalidArgs);
-    }
-}
-
 }  // namespace
 
 HttpSession::HttpSession(HttpServer& server, Admission admission)
@@ -41,7 +31,7 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.connection = &connection;
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
-    if (admission_ == Admission::kTooMany) return refuse(503, "too many connections; try again later");
+    if (admission_ == Admission::kTooMany) return refuse(Head::kUnknown, 503, "too many connections; try again later");
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
 }
 
@@ -75,7 +65,7 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     if (end == nullptr) {
         const HeadOutcome outcome = parse_request_head(bytes, request.head, server_.options().head);
         if (outcome.kind == HeadOutcome::Kind::kRefused) {
-            refuse(outcome.status, outcome.reason);
+            refuse(Head::kUnknown, outcome.status, outcome.reason);
             return bytes.size();
         }
         if (!std::exchange(head_begun_, true)) set_deadline(server_.loop().now() + server_.options().header_timeout);
@@ -90,10 +80,11 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     const HeadOutcome outcome = parse_request_head(buffer, request.head, server_.options().head);
     if (outcome.kind != HeadOutcome::Kind::kComplete || outcome.consumed != head_bytes_) {
         const bool refused = outcome.kind == HeadOutcome::Kind::kRefused;
-        refuse(refused ? outcome.status : 400, refused ? outcome.reason : "the request head is malformed");
+        refuse(Head::kUnknown, refused ? outcome.status : 400, refused ? outcome.reason : "the request head is malformed");
         return bytes.size();
     }
     head_begun_ = false;
+    request.body = {};
     exchange_.keep_alive_ = request.head.keep_alive;
     exchange_.head_only_ = request.head.method == "HEAD";
     const std::size_t length = request.head.content_length.value_or(0);
@@ -113,7 +104,7 @@ void HttpSession::begin_body() {
     const RequestBodyLimits limits = server_.service_.limits_for(exchange_.request_);
     BodyLimits decoder_limits;
     decoder_limits.max_body_bytes = limits.max_bytes;
-    if (head.content_length.value_or(0) > limits.max_bytes) return refuse(413, "the request body is larger than the limit");
+    if (head.content_length.value_or(0) > limits.max_bytes) return refuse(Head::kKnown, 413, "the request body is larger than the limit");
     body_.emplace(head, decoder_limits);
     phase_ = Phase::kBody;
     set_deadline(server_.loop().now() + limits.timeout);
@@ -139,15 +130,19 @@ std::size_t HttpSession::take_body(std::string_view bytes) {
             case BodyEvent::Kind::kNeedMore: return bytes.size() - rest.size();
             case BodyEvent::Kind::kEnd:
                 body_.reset();
-                // The buffer has moved as it grew; the head is parsed again where it lies now.
-                parse_request_head(std::string_view(buffer).substr(0, head_bytes_), exchange_.request_.head, server_.options().head);
+                parse_kept_head();
                 complete();
                 return bytes.size() - rest.size();
             case BodyEvent::Kind::kRefused:
-                refuse(event.status, event.reason);
+                refuse(Head::kKnown, event.status, event.reason);
                 return bytes.size();
         }
     }
+}
+
+// The buffer moves as it grows; the head is parsed again where it lies now.
+void HttpSession::parse_kept_head() {
+    parse_request_head(std::string_view(exchange_.buffer_).substr(0, head_bytes_), exchange_.request_.head, server_.options().head);
 }
 
 void HttpSession::complete() {
@@ -204,7 +199,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
     switch (exchange_.state_) {
         case HttpExchange::State::kBody:  // a part of an answer is worse than none
         case HttpExchange::State::kOpen:
-            if (!gone) exchange_.respond_error(500, token_of(ErrorCode::kInternal), "the request failed inside the gateway; see its log");
+            if (!gone) respond_refusal(Head::kKnown, 500, "the request failed inside the gateway; see its log");
             break;
         case HttpExchange::State::kStream:  // only a break tells the caller that the stream is not whole
             phase_ = Phase::kOver;
@@ -223,16 +218,23 @@ void HttpSession::finish_exchange(std::string_view failure) {
 }
 
 // Answers for the HTTP layer itself; the rest of the request stays unread.
-void HttpSession::refuse(int status, std::string_view reason) {
+void HttpSession::refuse(Head head, int status, std::string_view reason) {
+    if (phase_ == Phase::kBody) parse_kept_head();
     phase_ = Phase::kOver;
     set_deadline(kNoDeadline);
     body_.reset();
     exchange_.state_ = HttpExchange::State::kOpen;
     exchange_.keep_alive_ = false;
-    exchange_.head_only_ = false;
-    exchange_.respond_error(status, code_for(status), reason);
+    if (head == Head::kUnknown) exchange_.head_only_ = false;
+    respond_refusal(head, status, reason);
     connection_->close_after_flush();
     ready_.notify();
+}
+
+void HttpSession::respond_refusal(Head head, int status, std::string_view reason, std::span<const HttpHeader> extra) {
+    std::string body;
+    server_.service_.refusal_body(head == Head::kKnown ? &exchange_.request_ : nullptr, status, reason, body);
+    exchange_.respond(status, "application/json", body, extra);
 }
 
 bool HttpSession::try_upgrade() {
@@ -256,7 +258,7 @@ void HttpSession::refuse_upgrade(const RefuseUpgrade& refusal) {
     for (const auto& [name, value] : refusal.headers) headers.push_back({name, value});
     exchange_.keep_alive_ = false;
     if (refusal.content_type.empty()) {
-        exchange_.respond_error(refusal.status, code_for(refusal.status), refusal.body, headers);
+        respond_refusal(Head::kKnown, refusal.status, refusal.body, headers);
     } else {
         exchange_.respond(refusal.status, refusal.content_type, refusal.body, headers);
     }
@@ -340,8 +342,8 @@ void HttpSession::set_deadline(Deadline deadline) {
 void HttpSession::on_expired() {
     if (connection_ == nullptr || deadline_ == kNoDeadline) return;
     if (server_.loop().clock().steady_now() < deadline_) return set_deadline(deadline_);
-    if (phase_ == Phase::kBody) return refuse(408, "the request body did not come in time");
-    if (phase_ == Phase::kHead && head_begun_) return refuse(408, "the request head did not come in time");
+    if (phase_ == Phase::kBody) return refuse(Head::kKnown, 408, "the request body did not come in time");
+    if (phase_ == Phase::kHead && head_begun_) return refuse(Head::kUnknown, 408, "the request head did not come in time");
     if (connection_->queued_bytes() != 0) return set_deadline(server_.loop().now() + server_.options().idle_timeout);
     connection_->close_after_flush();
 }

@@ -42,7 +42,10 @@ private:
     void serve();
     Task<void> run(std::shared_ptr<HttpSession> self);
     void finish_exchange(std::string_view failure);
-    void refuse(int status, std::string_view reason);
+    enum class Head : std::uint8_t { kUnknown, kKnown };
+    void refuse(Head head, int status, std::string_view reason);
+    void respond_refusal(Head head, int status, std::string_view reason, std::span<const HttpHeader> extra = {});
+    void parse_kept_head();
     void cancel_exchange();
     void set_deadline(Deadline deadline);
     void on_expired() override;
