@@ -23,8 +23,11 @@ public:
     EventLoop& loop() const { return loop_; }
     /// An answer was begun.
     bool responded() const { return state_ != State::kOpen; }
-    /// The other side closed its connection or its half of it; serve() is being cancelled.
+    /// The other side closed its connection or its half of it; serve() is being cancelled, unless it asked not to be.
     bool caller_gone() const { return caller_gone_; }
+    /// From here on serve() goes on when the caller leaves; its answer then leads nowhere, or to one that has ended only its
+    /// half of the stream. A server that stops cancels it all the same.
+    void keep_running_when_caller_leaves() { keeps_running_ = true; }
 
     /// What cancels serve(), for whoever wants this exchange to end although its caller is still there.
     asio::cancellation_signal& canceller() { return *canceller_; }
@@ -82,6 +85,7 @@ private:
     std::size_t body_at_ = 0;
     State state_ = State::kOpen;
     bool caller_gone_ = false;
+    bool keeps_running_ = false;
     bool keep_alive_ = true;
     bool head_only_ = false;
     bool chunked_ = false;

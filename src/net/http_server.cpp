@@ -78,7 +78,18 @@ void HttpServer::stop(std::function<void()> done) {
             session->stop();
         }
     }
+    for (HttpSession* const session : std::vector(callerless_.begin(), callerless_.end())) {
+        if (callerless_.contains(session)) session->stop();
+    }
     check_stopped();
+}
+
+void HttpServer::remember_callerless(HttpSession& session) {
+    if (callerless_.insert(&session).second) options_.count->fetch_add(1, std::memory_order_relaxed);
+}
+
+void HttpServer::forget_callerless(HttpSession& session) {
+    if (callerless_.erase(&session) != 0) options_.count->fetch_sub(1, std::memory_order_relaxed);
 }
 
 void HttpServer::session_ended() {

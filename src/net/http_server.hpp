@@ -54,6 +54,8 @@ private:
     friend class HttpSession;
     struct Place;
     std::shared_ptr<void> take_place(Connection& connection);
+    void remember_callerless(HttpSession& session);
+    void forget_callerless(HttpSession& session);
     void session_ended();
     void check_stopped();
 
@@ -62,6 +64,7 @@ private:
     HttpServerOptions options_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
     std::unordered_set<Connection*> open_;  // HTTP, and what became a WebSocket
+    std::unordered_set<HttpSession*> callerless_;  // serve a request whose connection is gone; count as connections
     std::size_t running_ = 0;               // coroutines
     std::function<void()> on_stopped_;
     bool stopping_ = false;

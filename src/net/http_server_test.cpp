@@ -20,7 +20,8 @@ class EchoService : public HttpService {
 public:
     Task<void> serve(HttpExchange& exchange) override {
         const HttpRequest& request = exchange.request();
-        if (request.path() == "/wait") {
+        if (request.path() == "/wait" || request.path() == "/keep") {
+            if (request.path() == "/keep") exchange.keep_running_when_caller_leaves();
             waiting += 1;
             asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
             try {
@@ -29,6 +30,14 @@ public:
                 cancelled += 1;
                 throw;
             }
+        } else if (request.path() == "/finish") {
+            exchange.keep_running_when_caller_leaves();
+            Wakeup told;
+            finish = [&told] { told.notify(); };
+            waiting += 1;
+            co_await told.wait();
+            exchange.respond(200, "text/plain", "finished");
+            finished += exchange.caller_gone() ? 100 : 1;
         } else if (request.path() == "/stopped") {
             exchange.loop().post([&exchange] { exchange.canceller().emit(asio::cancellation_type::all); });
             asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
@@ -98,6 +107,8 @@ public:
 
     std::atomic<int> waiting = 0;
     std::atomic<int> cancelled = 0;
+    std::function<void()> finish;       // on the loop
+    std::atomic<int> finished = 0;      // answers given; 100 for one whose caller was gone
     std::atomic<int> bulk = 0;
     std::atomic<int> wide = 0;
     std::atomic<std::size_t> most_queued = 0;
@@ -341,6 +352,49 @@ TEST_F(HttpServerTest, CancelsWhatACallerWaitsForWhenItLeaves) {
         server->run_until([&] { return service.cancelled == 1 && (way == 2 || server->server->connections() == 0); });
         if (way == 2) EXPECT_EQ(client.read_to_end(), "");
     }
+}
+
+TEST_F(HttpServerTest, AnExchangeMayRunOnWhenItsCallerLeaves) {
+    for (const int way : {0, 1, 2}) {
+        service.waiting = service.finished = 0;
+        RawClient client(server->endpoint());
+        client.send("GET /finish HTTP/1.1\r\nHost: h\r\n\r\n");
+        wait_for_a_request();
+        if (way == 0) client.close();
+        if (way == 1) client.reset();
+        if (way == 2) client.half_close();
+        if (way == 1) server->run_until([&] { return server->server->connections() == 0; });
+        RawClient other(server->endpoint());  // when it is answered, the end of the first one has been seen
+        other.send(kGet);
+        other.read_response();
+        server->thread.run([&] { service.finish(); });
+        EXPECT_EQ(service.finished, way == 1 ? 100 : 1);
+        if (way == 2) EXPECT_TRUE(client.read_to_end().ends_with("Connection: close\r\nContent-Length: 8\r\n\r\nfinished"));
+        other.close();
+        server->run_until([&] { return server->server->connections() == 0; });
+    }
+}
+
+TEST_F(HttpServerTest, ExchangesWithoutCallersCountAsConnectionsAndEndWithTheServer) {
+    HttpServerOptions options;
+    options.max_connections = 2;
+    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    const auto count = options.count;
+    use(std::move(options));
+    {
+        RawClient first(server->endpoint()), second(server->endpoint());
+        for (auto* client : {&first, &second}) client->send("GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+        server->run_until([&] { return service.waiting == 2; });
+        first.reset();
+        second.reset();
+        server->run_until([&] { return server->server->connections() == 0; });
+    }
+    RawClient third(server->endpoint());
+    EXPECT_TRUE(third.read_to_end().starts_with("HTTP/1.1 503 "));
+    EXPECT_EQ(service.cancelled, 0);
+    server->stop();
+    EXPECT_EQ(service.cancelled, 2);
+    EXPECT_EQ(*count, 0u);
 }
 
 TEST_F(HttpServerTest, ACancelledExchangeLeavesTheNextOnesAlone) {

@@ -149,6 +149,7 @@ void HttpSession::complete() {
     HttpRequest& request = exchange_.request_;
     request.body = std::string_view(exchange_.buffer_).substr(head_bytes_);
     exchange_.state_ = HttpExchange::State::kOpen;
+    exchange_.keeps_running_ = false;
     set_deadline(kNoDeadline);
     phase_ = Phase::kServing;
     if (request.head.connection_upgrade && request.find("upgrade") && try_upgrade()) return;
@@ -189,12 +190,12 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
 
 void HttpSession::finish_exchange(std::string_view failure) {
     const bool gone = exchange_.caller_gone_;
-    if (!failure.empty() && !gone) {
+    if (!failure.empty() && (!gone || exchange_.keeps_running_)) {
         log::error("request failed", {{"path", exchange_.request_.path()}, {"reason", failure}});
     }
     if (connection_ == nullptr) {
         phase_ = Phase::kOver;
-        return;
+        return server_.forget_callerless(*this);
     }
     switch (exchange_.state_) {
         case HttpExchange::State::kBody:  // a part of an answer is worse than none
@@ -306,8 +307,20 @@ void HttpSession::stop() {
     connection_->close_now(CloseReason::kShutdown);
 }
 
-// A caller that has ended its half is taken for gone: nothing else tells of one that died.
+// The session lives on in its coroutine, and has no connection any more by which the server would find it.
+void HttpSession::leave_exchange_alone() {
+    exchange_.caller_gone_ = true;
+    server_.remember_callerless(*this);
+    exchange_.drained_.notify();
+}
+
+// A caller that has ended its half is taken for gone: nothing else tells of one that died. One whose request runs on all the
+// same gets its answer, in case it listens.
 void HttpSession::on_end_of_stream(Connection& connection) {
+    if (phase_ == Phase::kServing && exchange_.keeps_running_) {
+        exchange_.keep_alive_ = false;
+        return;
+    }
     if (phase_ == Phase::kServing) return cancel_exchange();
     phase_ = Phase::kOver;
     ready_.notify();
@@ -323,7 +336,9 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     connection_ = nullptr;
     exchange_.request_.connection = nullptr;
     const auto place = std::exchange(place_, nullptr);
-    if (phase_ == Phase::kServing) {
+    if (phase_ == Phase::kServing && exchange_.keeps_running_ && !server_.stopping_) {
+        leave_exchange_alone();
+    } else if (phase_ == Phase::kServing) {
         cancel_exchange();
     } else {
         phase_ = Phase::kOver;

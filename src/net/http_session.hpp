@@ -47,6 +47,7 @@ private:
     void respond_refusal(Head head, int status, std::string_view reason, std::span<const HttpHeader> extra = {});
     void parse_kept_head();
     void cancel_exchange();
+    void leave_exchange_alone();
     void set_deadline(Deadline deadline);
     void on_expired() override;
 
