@@ -31,6 +31,7 @@ std::string& HttpExchange::begin_head(int status, std::string_view content_type,
     std::string& out = this->out();
     start_at_ = out.size();
     append_status_line(out, status);
+    out += date_->line(loop_.now());
     if (!content_type.empty() && !append_header(out, "Content-Type", content_type)) log::error("content type is no header value");
     for (const HttpHeader& header : extra) {
         if (!append_header(out, header.name, header.value)) log::error("response header left out", {{"name", header.name}});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/task.hpp"
+#include "net/date_field.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_request.hpp"
 #include "net/wakeup.hpp"
@@ -76,6 +77,7 @@ private:
 
     EventLoop& loop_;
     asio::cancellation_signal* canceller_ = nullptr;
+    DateField* date_ = nullptr;
     HttpRequest request_;
     std::string buffer_;  // head and body; all views of request_ point into it
     std::string nowhere_;

@@ -30,7 +30,7 @@ struct HttpServer::Place {
 };
 
 HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options)
-    : loop_(loop), service_(service), options_(std::move(options)) {
+    : loop_(loop), service_(service), options_(std::move(options)), date_(loop.clock()) {
     if (!options_.count) options_.count = std::make_shared<std::atomic<std::size_t>>(0);
 }
 

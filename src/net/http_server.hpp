@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "net/connection.hpp"
+#include "net/date_field.hpp"
 #include "net/http_service.hpp"
 #include "net/listener.hpp"
 #include "net/tls_context.hpp"
@@ -62,6 +63,7 @@ private:
     EventLoop& loop_;
     HttpService& service_;
     HttpServerOptions options_;
+    DateField date_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
     std::unordered_set<Connection*> open_;  // HTTP, and what became a WebSocket
     std::unordered_set<HttpSession*> callerless_;  // serve a request whose connection is gone; count as connections

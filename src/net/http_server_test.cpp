@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include <boost/asio/steady_timer.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 
 namespace crab::net {
@@ -90,6 +92,15 @@ public:
             co_return;
         } else if (request.path() == "/peer") {
             exchange.respond(200, "text/plain", request.peer.text());
+        } else if (request.path() == "/socket") {
+            const auto option = [fd = request.connection->fd()](int level, int name) {
+                int value = -1;
+                socklen_t size = sizeof value;
+                ::getsockopt(fd, level, name, &value, &size);
+                return value;
+            };
+            exchange.respond(200, "text/plain", fmt::format("{} {} {} {}", option(IPPROTO_TCP, TCP_NODELAY), option(SOL_SOCKET, SO_KEEPALIVE),
+                                                            option(IPPROTO_TCP, TCP_KEEPIDLE), option(IPPROTO_TCP, TCP_KEEPCNT)));
         } else if (request.path() == "/fields") {
             exchange.respond(204, {}, {}, {{"X-Good", "yes"}, {"X-Bad", "a\r\nInjected: 1"}});
         } else {
@@ -135,7 +146,7 @@ TEST_F(HttpServerTest, AnswersSeveralRequestsOnOneConnection) {
     RawClient client(server->endpoint());
     for (int i = 0; i < 3; ++i) {
         client.send(kGet);
-        EXPECT_EQ(client.read_response(), "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\n/a?b=1");
+        EXPECT_EQ(client.read_response(), "HTTP/1.1 200 OK\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\n/a?b=1");
     }
     EXPECT_EQ(server->connections(), 1u);
 }
@@ -198,7 +209,7 @@ TEST_F(HttpServerTest, HeadHasTheLengthAndNoBody) {
 TEST_F(HttpServerTest, LeavesOutFieldsThatWouldBreakTheHead) {
     RawClient client(server->endpoint());
     client.send("GET /fields HTTP/1.1\r\nHost: h\r\n\r\n");
-    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 204 No Content\r\nX-Good: yes\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 204 No Content\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nX-Good: yes\r\n\r\n");
 }
 
 TEST_F(HttpServerTest, ThrowingOrSilentServicesGiveA500AndTheConnectionGoesOn) {
@@ -416,6 +427,12 @@ TEST_F(HttpServerTest, AnswersWhatCameBeforeAHalfClose) {
     client.half_close();
     const std::string answer = client.read_to_end();
     EXPECT_EQ(std::count(answer.begin(), answer.end(), '?'), 2) << answer;
+}
+
+TEST_F(HttpServerTest, SendsAtOnceAndProbesSilentLinks) {
+    RawClient client(server->endpoint());
+    client.send("GET /socket HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(client.read_response().ends_with("\r\n\r\n1 1 60 4"));
 }
 
 TEST_F(HttpServerTest, SpeaksOverUnixSocketsAndKnowsTheUser) {

@@ -21,6 +21,7 @@ constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough
 HttpSession::HttpSession(HttpServer& server, Admission admission)
     : server_(server), exchange_(server.loop()), admission_(admission) {
     exchange_.canceller_ = &cancel_;
+    exchange_.date_ = &server_.date_;
 }
 
 HttpSession::~HttpSession() = default;

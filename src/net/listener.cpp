@@ -22,8 +22,24 @@ constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerTurn = 128;
 constexpr Milliseconds kBackOff{100};
 
+// Of silence before the kernel asks whether the other machine is still there, between its questions, and how many: a link
+// that died without a word is noticed within two minutes, also while nothing is sent.
+constexpr int kProbeAfterSeconds = 60;
+constexpr int kProbeEverySeconds = 15;
+constexpr int kProbes = 4;
+
 std::unexpected<Error> cannot_listen(const Endpoint& endpoint, int error) {
     return fail(ErrorCode::kUnavailable, fmt::format("cannot listen on {}: {}", endpoint.text(), std::strerror(error)));
+}
+
+// Linux hands these on from a listening socket to those it accepts; that saves five calls for each.
+void set_for_accepted(int fd) {
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kProbeAfterSeconds, sizeof kProbeAfterSeconds);
+    ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kProbeEverySeconds, sizeof kProbeEverySeconds);
+    ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
 }
 
 Result<int> bound_socket(const Endpoint& endpoint, const SocketAddress& address) {
@@ -33,6 +49,7 @@ Result<int> bound_socket(const Endpoint& endpoint, const SocketAddress& address)
         const int on = 1;
         ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+        set_for_accepted(fd);
     } else {
         ::fchmod(fd, 0600);  // bind() gives the file the socket's mode, so that it never stands open
     }
@@ -129,8 +146,6 @@ void Acceptor::on_ready(std::uint32_t) {
     for (int i = 0; i < kAcceptsPerTurn && fd_ >= 0; ++i) {
         const int accepted = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
-            const int on = 1;
-            ::setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // fails on Unix sockets, which need it not
             on_accept_(accepted);
             continue;
         }

@@ -35,7 +35,7 @@ private:
     bool owns_path_ = false;
 };
 
-/// Accepts on one loop and hands every new descriptor (non-blocking, TCP_NODELAY set) to `on_accept`, which owns it.
+/// Accepts on one loop and hands every new descriptor (non-blocking; TCP with TCP_NODELAY and keep-alive probes) to `on_accept`, which owns it.
 /// When the system is out of descriptors or memory it waits 100 ms and goes on.
 /// Made with std::make_shared, closed before it is given up.
 class Acceptor final : public Pollable, private TimerNode, public std::enable_shared_from_this<Acceptor> {

@@ -28,6 +28,8 @@ namespace {
 constexpr std::string_view kRequest =
     "POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n"
     R"({"tool_name":"thermometer.read","args":{"room":"kitchen"}  })";
+constexpr std::size_t kAnswerBytes =
+    std::string_view("HTTP/1.1 200 OK\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n").size() + 60;
 
 class Echo : public WebSocketHandler {
     void on_text(WebSocketSession& session, std::span<char> text) override {
@@ -133,8 +135,7 @@ void serve_and_measure(benchmark::State& state, bool websocket) {
             append_frame(frame, Opcode::kText, std::string(200, 'm'), 0x12345678u);
             measure(state, thread.native_handle(), callers, frame, 204);
         } else {
-            const std::size_t answer = std::string_view("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n").size() + 60;
-            measure(state, thread.native_handle(), callers, kRequest, answer);
+            measure(state, thread.native_handle(), callers, kRequest, kAnswerBytes);
         }
     }
     std::promise<void> stopped;
@@ -213,7 +214,7 @@ void BM_IdleBytes(benchmark::State& state) {
             callers.round("GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n", answer.size());
         } else {
-            callers.round(kRequest, 120);
+            callers.round(kRequest, kAnswerBytes);
         }
         on_loop([] {});
     };
