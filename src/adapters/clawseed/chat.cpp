@@ -171,11 +171,32 @@ void Chat::ask(ChatQuestion question) {
     });
 }
 
+/// The asker may have lost its link while its question waited: then its frames go to a connection that returned, or wait for
+/// one. False when nobody came back in the grace time.
+bool Chat::find_asker(Turn& turn) {
+    const ConnectionId asker = turn.question.asker->connection();
+    const bool here = asker == ConnectionId{} || std::ranges::any_of(targets_, [&](const auto& target) { return target->connection() == asker; });
+    if (here) return true;
+    if (!targets_.empty()) {
+        turn.go_on_with(targets_.back());
+    } else if (loop_.clock().steady_now() < empty_until_) {
+        turn.wait_for_return(empty_until_);
+    } else {
+        if (turn.question.on_end) turn.question.on_end(fail(ErrorCode::kCancelled, "nobody is there to hear the answer"));
+        return false;
+    }
+    return true;
+}
+
 void Chat::start_next() {
     while (!current_ && !waiting_.empty()) {
         const auto next = std::move(waiting_.front());
         waiting_.pop_front();
         current_ = std::make_shared<Turn>(*this, std::move(next->question));
+        if (!find_asker(*current_)) {
+            current_ = nullptr;
+            continue;
+        }
         {
             const std::scoped_lock lock(mutex_);
             running_info_ = RunningTurn{.turn_id = std::string(loop_.ids().uuid_v7().view()), .started_at = loop_.clock().system_now()};
@@ -235,17 +256,18 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
     } else {
         turn->write([&](std::string& out) { write_agent(out, true, runner_.provider(), runner_.model()); });
+        const auto before = co_await asio::this_coro::cancellation_state;
         try {
-            answer = co_await runner_.run(std::move(request), *turn);
+            if (!turn->aborted && before.cancelled() == asio::cancellation_type::none) answer = co_await runner_.run(std::move(request), *turn);
         } catch (const std::exception& failure) {
             answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
         }
         const auto cancellation = co_await asio::this_coro::cancellation_state;
         const bool cancelled = turn->aborted || cancellation.cancelled() != asio::cancellation_type::none;
         co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-        if (!cancelled && turn->gone_until) {
-            // Somebody may still come back for the answer.
-            (void)co_await turn->returned.wait(*turn->gone_until);
+        // Somebody may still come back for the answer, and leave again, and come back.
+        while (!cancelled && turn->gone_until) {
+            if (co_await turn->returned.wait(*turn->gone_until) != WaitEnd::kWoken) break;
         }
         if (cancelled) {
             answer = fail(ErrorCode::kCancelled, "the turn was aborted");
@@ -266,10 +288,14 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         const std::scoped_lock lock(mutex_);
         running_info_.reset();
     }
-    state_ = failed ? ChatState::kError : ChatState::kIdle;
+    // While others wait the chat is not at rest, and must not be settled.
+    if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
     if (turn->question.on_end) turn->question.on_end(answer);
     current_ = nullptr;
-    loop_.post([self] { self->start_next(); });
+    loop_.post([self] {
+        self->start_next();
+        if (!self->current_) self->hub_.settle_chat(self);
+    });
 }
 
 void Chat::abort(std::function<void(bool)> acknowledge) {
@@ -295,6 +321,7 @@ void Chat::leave(ConnectionId connection, bool goodbye) {
     on_loop([this, connection, goodbye] {
         std::erase_if(targets_, [&](const auto& target) { return target->connection() == connection; });
         std::erase_if(waiting_, [&](const auto& waiting) { return goodbye && waiting->question.asker->connection() == connection; });
+        empty_until_ = loop_.clock().steady_now() + hub_.options()->grace;
         if (!current_ || !current_->target || current_->target->connection() != connection) return;
         if (goodbye) {
             current_->target = nullptr;
@@ -302,7 +329,7 @@ void Chat::leave(ConnectionId connection, bool goodbye) {
         } else if (!targets_.empty()) {
             current_->go_on_with(targets_.back());
         } else {
-            current_->wait_for_return(loop_.clock().steady_now() + hub_.options()->grace);
+            current_->wait_for_return(empty_until_);
         }
     });
 }

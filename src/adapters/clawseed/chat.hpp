@@ -81,6 +81,7 @@ private:
     struct Waiting;
     template <class F>
     void on_loop(F function);
+    bool find_asker(Turn& turn);
     void start_next();
     Task<void> run_turn(std::shared_ptr<Turn> turn);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
@@ -98,6 +99,7 @@ private:
     std::atomic<std::size_t> members_{0};
     std::atomic<bool> forgotten_{false};
     std::vector<std::shared_ptr<FrameTarget>> targets_;
+    Deadline empty_until_{};                   ///< the end of the grace time since somebody left
     std::deque<std::unique_ptr<Waiting>> waiting_;
     std::shared_ptr<Turn> current_;
     TaskGroup tasks_;

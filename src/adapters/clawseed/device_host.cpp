@@ -77,7 +77,7 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
 
     // 3 s for an acceptance where the device promised one, then a ping, then 5 s of silence end the link.
     std::optional<SteadyTime> look_at;
-    bool pinged = false;
+    std::optional<SteadyTime> pinged_at;
     if (speaks(Extension::kAccepted)) look_at = sent_at + kAcceptWithin;
     std::optional<SteadyTime> broken_at;
     for (;;) {
@@ -108,16 +108,16 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         if (look_at && now >= *look_at) {
             if (news.accepted) {
                 look_at.reset();
-            } else if (!pinged) {
-                pinged = true;
+            } else if (!pinged_at) {
+                pinged_at = now;
                 look_at = now + kSilenceAfterPing;
                 on_link_loop([](DeviceLink* link) {
                     if (link != nullptr) link->check_alive();
                 });
             } else {
                 look_at.reset();
-                on_link_loop([since = now - kSilenceAfterPing](DeviceLink* link) {
-                    if (link != nullptr && link->last_heard() <= since) link->drop_dead_link();
+                on_link_loop([since = *pinged_at](DeviceLink* link) {
+                    if (link != nullptr && link->last_heard() < since) link->drop_dead_link();
                 });
             }
         }

@@ -65,11 +65,11 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
     host_->stop();
     const bool goodbye = info.peer_initiated && info.code == kNormalClose;
     hub_.leave(connection_, *principal_);
+    chat_->leave(connection_, goodbye);  // first, so that after a goodbye no turn goes on with what its calls come to
     replies_->connection_ended(connection_, socket.bytes_written(), goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken, loop_.clock().steady_now());
-    chat_->leave(connection_, goodbye);
     hub_.remove(connection_);
     if (!slug_.empty()) hub_.release_slug(slug_);
-    hub_.settle_chat(chat_, principal_->id);
+    hub_.settle_chat(chat_);
     log::debug("device gone", {{"principal", principal_->id}, {"session_id", opened_.id}, {"code", info.code}, {"reason", info.reason}});
 }
 

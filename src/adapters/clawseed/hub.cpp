@@ -76,8 +76,18 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
     opening.resumed = opening.session.message_count > 0;
     auto& link = links_[link_key(*principal, session.id.text())];
     opening.replies = link.lock();
-    if (!opening.replies) link = opening.replies = std::make_shared<PendingReplies>();
+    if (!opening.replies) {
+        link = opening.replies = std::make_shared<PendingReplies>();
+        sweep_links();
+    }
     return opening;
+}
+
+/// Forgets the links that nobody holds any more whenever there are twice as many as the last sweep left.
+void Hub::sweep_links() {  // with mutex_ held
+    if (links_.size() < sweep_links_at_) return;
+    std::erase_if(links_, [](const auto& link) { return link.second.expired(); });
+    sweep_links_at_ = std::max(kFirstSweep, 2 * links_.size());
 }
 
 bool Hub::find_live(std::string_view session_id) const {
@@ -100,12 +110,11 @@ std::vector<std::shared_ptr<Chat>> Hub::chats_of(const core::Principal& principa
     return found;
 }
 
-void Hub::settle_chat(const std::shared_ptr<Chat>& chat, std::string_view principal_id) {
+void Hub::settle_chat(const std::shared_ptr<Chat>& chat) {
     const std::scoped_lock lock(mutex_);
     if (chat->members() > 0 || chat->state() == ChatState::kRunning) return;
-    chats_.erase(chat->id());
-    const auto link = links_.find(fmt::format("{}\n{}", principal_id, chat->id()));
-    if (link != links_.end() && link->second.expired()) links_.erase(link);
+    const auto it = chats_.find(chat->id());
+    if (it != chats_.end() && it->second == chat) chats_.erase(it);
 }
 
 void Hub::stop_chats(const std::function<void()>& done) {
@@ -172,6 +181,11 @@ std::vector<ConnectedDevice> Hub::connected() const {
 std::size_t Hub::connections() const {
     const std::scoped_lock lock(mutex_);
     return live_.size();
+}
+
+std::size_t Hub::known_links() const {
+    const std::scoped_lock lock(mutex_);
+    return links_.size();
 }
 
 void Hub::close_credential(const std::string& credential_id) {

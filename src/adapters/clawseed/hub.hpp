@@ -95,7 +95,7 @@ public:
     std::shared_ptr<Chat> find_chat(const core::Principal& principal, std::string_view session_id);
     std::vector<std::shared_ptr<Chat>> chats_of(const core::Principal& principal) const;
     /// Forgets a chat that nobody is connected to and that runs no turn; what it stored stays.
-    void settle_chat(const std::shared_ptr<Chat>& chat, std::string_view principal_id);
+    void settle_chat(const std::shared_ptr<Chat>& chat);
     /// Cancels all turns and calls `done`, on any loop, when the last has ended.
     void stop_chats(const std::function<void()>& done);
 
@@ -108,6 +108,8 @@ public:
     void remove(ConnectionId connection);
     std::vector<ConnectedDevice> connected() const;
     std::size_t connections() const;
+    /// Chat sessions whose calls may still be answered, and some that are over and not swept up yet.
+    std::size_t known_links() const;
     /// Closes the connections behind a credential that was revoked (4401).
     void close_credential(const std::string& credential_id);
 
@@ -124,7 +126,9 @@ private:
         ConnectedDevice device;
     };
 
+    static constexpr std::size_t kFirstSweep = 64;
     bool find_live(std::string_view session_id) const;
+    void sweep_links();
     core::TurnRunner* runner_of(net::EventLoop& loop) const { return runner_of_(loop); }
 
     Services services_;
@@ -134,6 +138,7 @@ private:
     std::uint64_t next_connection_ = 1;
     std::map<std::string, std::size_t, std::less<>> per_principal_;
     std::map<std::string, std::weak_ptr<PendingReplies>, std::less<>> links_;   ///< by principal and chat session
+    std::size_t sweep_links_at_ = kFirstSweep;
     std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;           ///< live ones by session id
     std::map<std::string, SlugHolder> slugs_;
     std::map<ConnectionId, Live> live_;

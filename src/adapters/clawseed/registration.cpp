@@ -9,6 +9,8 @@ namespace {
 
 using json::Element;
 
+constexpr std::size_t kMostRejected = 256;  // a message holds millions of bad elements, and each is told and audited
+
 std::size_t depth_of(Element element) {
     std::size_t deepest = 0;
     simdjson::dom::object object;
@@ -114,6 +116,7 @@ Registration read_registration(json::Array tools, const RegistrationContext& con
             }
             tool = fail(ErrorCode::kRateLimited, fmt::format("a connection holds at most {} tools", context.limits.tools));
         }
+        if (registration.rejected.size() == kMostRejected) continue;
         registration.rejected.push_back({.index = index, .name = std::string(json::get_string(element, "name").value_or("").substr(0, 128)),
                                          .code = tool.error().code, .message = std::move(tool.error().message)});
     }

@@ -34,7 +34,7 @@ struct ToolOverride {
 struct Registration {
     std::size_t count = 0;                              ///< the array's length
     std::vector<std::shared_ptr<core::Tool>> taken;     ///< of equal names the last; source and host still unset
-    std::vector<Rejected> rejected;
+    std::vector<Rejected> rejected;                     ///< the first 256
 };
 
 struct RegistrationContext {

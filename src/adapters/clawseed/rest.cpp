@@ -357,7 +357,7 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         answer = ended->answer;
     }
     if (!answer) opened->chat->abort([](bool) {});
-    services_.hub.settle_chat(opened->chat, principal->id);
+    services_.hub.settle_chat(opened->chat);
     if (!answer || !*answer) {
         if (!key.empty()) services_.webhooks.forget(key);  // nothing was answered, so a repeat may try again
         if (!answer) {

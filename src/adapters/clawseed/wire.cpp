@@ -39,6 +39,14 @@ void text_member(std::string& out, std::string_view name, std::string_view value
     json::append_quoted(out, value);
 }
 
+/// For text of a model, of an operator's configuration, or cut anywhere.
+void lossy_member(std::string& out, std::string_view name, std::string_view value) {
+    out += ",\"";
+    out += name;
+    out += "\":";
+    json::append_quoted_lossy(out, value);
+}
+
 core::Outcome text_result(std::string text) { return core::ToolResult{.kind = core::ContentKind::kText, .content = std::move(text), .content_type = {}, .logs = {}, .usage = {}}; }
 
 /// `output` as text: a string as it is, anything else as compact JSON.
@@ -155,15 +163,15 @@ void write_result_acknowledged(std::string& out, std::string_view id) {
 
 void write_error(std::string& out, std::string_view code, std::string_view message) {
     begin(out, "error");
-    text_member(out, "message", message);
+    lossy_member(out, "message", message);
     text_member(out, "code", code);
     out += '}';
 }
 
 void write_agent(std::string& out, bool start, std::string_view provider, std::string_view model) {
     begin(out, start ? "agent_start" : "agent_end");
-    text_member(out, "provider", provider);
-    text_member(out, "model", model);
+    lossy_member(out, "provider", provider);
+    lossy_member(out, "model", model);
     out += '}';
 }
 
@@ -176,7 +184,7 @@ void write_text(std::string& out, std::string_view type, std::string_view conten
 
 void write_debug_prompt(std::string& out, std::string_view messages, std::int64_t tokens) {
     begin(out, "debug_prompt");
-    text_member(out, "messages", messages);
+    lossy_member(out, "messages", messages);
     out += R"(,"estimated_tokens":)";
     out += std::to_string(tokens);
     out += '}';

@@ -109,6 +109,7 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
         co_await call_streaming(exchange, principal, call);
         co_return;
     }
+    exchange.keep_running_when_caller_leaves();  // a repeat may join (docs/protocols/rtp.md, section 3, "Cancel")
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);

@@ -1,5 +1,7 @@
 #include "apps/crab/gateway/public_service.hpp"
 
+#include "adapters/rtp/call_wire.hpp"
+
 #include <unistd.h>
 
 namespace crab::app {
@@ -34,6 +36,14 @@ Error stopping_error() {
     return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back").error();
 }
 
+/// The HTTP layer's refusal of a call, in the response schema; false for other paths.
+bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (request == nullptr || request->path() != "/v1/tools/call") return false;
+    const core::Outcome outcome = fail(status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, std::string(reason));
+    rtp::append_call_response(body, "", "", 0, outcome);
+    return true;
+}
+
 void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
 
 }  // namespace
@@ -57,6 +67,10 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
         known_.emplace(header, Known{.principal = *principal, .expires_at = tokens_.expires_at(**principal)});
     }
     return principal;
+}
+
+void PublicService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (!append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 bool PublicService::is_operator(const net::HttpRequest& request) {
@@ -119,6 +133,10 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     } else {
         respond_unknown_path(exchange);
     }
+}
+
+void AdminService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (!append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 Task<void> AdminService::serve(net::HttpExchange& exchange) {

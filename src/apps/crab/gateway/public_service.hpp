@@ -23,6 +23,7 @@ public:
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest&) override { return {.max_bytes = max_body_bytes_}; }
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     /// From here on `/readyz` says that the gateway is stopping.
     void stop() { stopping_ = true; }
 
@@ -53,6 +54,7 @@ class AdminService final : public net::HttpService {
 public:
     AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools) : admin_(admin), tools_(tools) {}
     Task<void> serve(net::HttpExchange& exchange) override;
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     void stop() { stopping_ = true; }
 
 private:
