@@ -49,7 +49,7 @@ Result<void> HttpServer::listen(Listener& listener) {
 
 void HttpServer::serve(int fd) {
     const std::size_t before = options_.count->fetch_add(1, std::memory_order_relaxed);
-    if (stopping_ || before >= options_.max_connections + kRefusedAtOnce) {
+    if (!accepting_ || before >= options_.max_connections + kRefusedAtOnce) {
         options_.count->fetch_sub(1, std::memory_order_relaxed);
         ::close(fd);
         return;
@@ -61,15 +61,45 @@ void HttpServer::serve(int fd) {
 
 std::shared_ptr<void> HttpServer::take_place(Connection& connection) { return std::make_shared<Place>(*this, connection); }
 
-void HttpServer::stop(std::function<void()> done) {
-    stopping_ = true;
-    on_stopped_ = std::move(done);
+void HttpServer::close_acceptors() {
+    accepting_ = false;
     for (const auto& acceptor : std::exchange(acceptors_, {})) {
         acceptor->close();
         loop_.bury(acceptor);
     }
-    const std::vector<Connection*> connections(open_.begin(), open_.end());
-    for (Connection* const connection : connections) {
+}
+
+void HttpServer::stop_accepting() {
+    close_acceptors();
+    for (Connection* const connection : std::vector(open_.begin(), open_.end())) {
+        if (!open_.contains(connection)) continue;
+        const auto handler = connection->handler();
+        if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) session->finish();
+    }
+}
+
+void HttpServer::drain(Milliseconds limit, std::function<void()> done) {
+    on_drained_ = std::move(done);
+    stop_accepting();
+    if (serving_ == 0) return end_drain();
+    loop_.timers().arm(*this, loop_.now() + limit);
+}
+
+void HttpServer::end_drain() {
+    disarm();
+    if (on_drained_) loop_.post(std::exchange(on_drained_, nullptr));
+}
+
+void HttpServer::exchange_ended() {
+    serving_ -= 1;
+    if (serving_ == 0 && on_drained_) end_drain();
+}
+
+void HttpServer::stop(std::function<void()> done) {
+    stopping_ = true;
+    on_stopped_ = std::move(done);
+    close_acceptors();
+    for (Connection* const connection : std::vector(open_.begin(), open_.end())) {
         if (!open_.contains(connection)) continue;
         const auto handler = connection->handler();
         if (auto* const websocket = dynamic_cast<WebSocketSession*>(handler.get())) {

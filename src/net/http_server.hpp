@@ -30,19 +30,27 @@ struct HttpServerOptions {
 };
 
 /// Serves HTTP/1.1 and WebSocket on one loop. Make, use and destroy it on that loop's thread (or before it runs).
-class HttpServer {
+/// An orderly end is drain(), which leaves what runs some time, and then stop(), which leaves nothing.
+class HttpServer : private TimerNode {
 public:
     /// `service` must outlive the server.
     HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options = {});
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
     /// stop() must have finished, or the loop must have ended.
-    ~HttpServer();
+    ~HttpServer() override;
 
     /// Accepts on one more descriptor of `listener`. Errors: those of Listener::descriptor().
     Result<void> listen(Listener& listener);
     /// Serves a connected socket, which it owns from now on.
     void serve(int fd);
+    /// Accepts nothing more and lets idle connections go. What is being served, or is half received, is answered, and its
+    /// connection closed after that. WebSockets stay open; new ones are refused with 503.
+    void stop_accepting();
+    /// Requests being served, those whose callers have left too.
+    std::size_t running() const { return serving_; }
+    /// stop_accepting(), and `done` in a later turn, once nothing is being served or `limit` has passed. Once only.
+    void drain(Milliseconds limit, std::function<void()> done);
     /// Accepts nothing more, cancels what is being served, closes every connection (WebSockets with 1001) and calls `done`
     /// when the last one is gone and the last coroutine has ended.
     void stop(std::function<void()> done);
@@ -57,8 +65,13 @@ private:
     std::shared_ptr<void> take_place(Connection& connection);
     void remember_callerless(HttpSession& session);
     void forget_callerless(HttpSession& session);
+    void exchange_begun() { serving_ += 1; }
+    void exchange_ended();
     void session_ended();
+    void close_acceptors();
     void check_stopped();
+    void end_drain();
+    void on_expired() override { end_drain(); }
 
     EventLoop& loop_;
     HttpService& service_;
@@ -68,7 +81,9 @@ private:
     std::unordered_set<Connection*> open_;  // HTTP, and what became a WebSocket
     std::unordered_set<HttpSession*> callerless_;  // serve a request whose connection is gone; count as connections
     std::size_t running_ = 0;               // coroutines
-    std::function<void()> on_stopped_;
+    std::size_t serving_ = 0;               // exchanges
+    std::function<void()> on_drained_, on_stopped_;
+    bool accepting_ = true;
     bool stopping_ = false;
 };
 

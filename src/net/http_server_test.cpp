@@ -537,6 +537,53 @@ TEST_F(HttpServerTest, ServesAThousandConnectionsAndStopsWithThemOpen) {
     for (auto& client : clients) client->read_to_end();
 }
 
+TEST_F(HttpServerTest, DrainingAnswersWhatRunsAndLetsTheRestGo) {
+    RawClient idle(server->endpoint()), running(server->endpoint()), half(server->endpoint());
+    idle.send(kGet);
+    idle.read_response();
+    running.send("GET /finish HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for_a_request();
+    half.send("POST /half-sent HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    half.read_until("100 Continue\r\n\r\n");
+    std::atomic<bool> drained = false;
+    server->thread.run([&] { server->server->drain(10s, [&] { drained = true; }); });
+    EXPECT_EQ(idle.read_to_end(), "");
+    half.send("hi");
+    const std::string last = half.read_to_end();
+    EXPECT_TRUE(last.find("Connection: close\r\n") != std::string::npos && last.ends_with("hi")) << last;
+    EXPECT_EQ(server->thread.run([&] { return server->server->running(); }), 1u);
+    EXPECT_FALSE(drained);
+    server->thread.run([&] { service.finish(); });
+    EXPECT_TRUE(running.read_to_end().ends_with("Content-Length: 8\r\n\r\nfinished"));
+    server->run_until([&] { return drained.load(); });
+    EXPECT_EQ(server->thread.run([&] { return server->server->running(); }), 0u);
+    const auto address = to_socket_address(server->endpoint());
+    const int late = ::socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_NE(::connect(late, address->data(), address->size), 0) << "somebody still listens";
+    ::close(late);
+}
+
+TEST_F(HttpServerTest, DrainingEndsAfterItsLimit) {
+    RawClient client(server->endpoint()), silent(server->endpoint());
+    client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for_a_request();
+    std::atomic<bool> drained = false;
+    server->thread.run([&] { server->server->drain(10s, [&] { drained = true; }); });
+    server->thread.advance(clock, 9900ms);
+    EXPECT_FALSE(drained);
+    server->thread.advance(clock, 200ms);
+    server->run_until([&] { return drained.load(); });
+    EXPECT_EQ(service.cancelled, 0);
+    server->stop();
+    EXPECT_EQ(service.cancelled, 1);
+}
+
+TEST_F(HttpServerTest, DrainingAnIdleServerEndsAtOnce) {
+    std::atomic<bool> drained = false;
+    server->thread.run([&] { server->server->drain(10s, [&] { drained = true; }); });
+    server->run_until([&] { return drained.load(); });
+}
+
 TEST(HttpServersTest, TwoLoopsShareAPortAndALimit) {
     const RealClock clock;
     EchoService service;

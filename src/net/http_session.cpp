@@ -86,7 +86,7 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     }
     head_begun_ = false;
     request.body = {};
-    exchange_.keep_alive_ = request.head.keep_alive;
+    exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;
     exchange_.head_only_ = request.head.method == "HEAD";
     const std::size_t length = request.head.content_length.value_or(0);
     if (request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
@@ -158,6 +158,7 @@ void HttpSession::complete() {
 }
 
 void HttpSession::serve() {
+    server_.exchange_begun();
     if (std::exchange(running_, true)) return ready_.notify();
     server_.running_ += 1;
     auto ended = [self = shared_from_this()](const std::exception_ptr&) {  // run() lets nothing out
@@ -190,6 +191,7 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
 }
 
 void HttpSession::finish_exchange(std::string_view failure) {
+    server_.exchange_ended();
     const bool gone = exchange_.caller_gone_;
     if (!failure.empty() && (!gone || exchange_.keeps_running_)) {
         log::error("request failed", {{"path", exchange_.request_.path()}, {"reason", failure}});
@@ -209,7 +211,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
         case HttpExchange::State::kDone: break;
     }
     server_.loop().give_buffer(std::move(exchange_.buffer_));
-    if (gone || !exchange_.keep_alive_ || server_.stopping_) {
+    if (gone || !exchange_.keep_alive_ || !server_.accepting_) {
         phase_ = Phase::kOver;
         return connection_->close_after_flush();
     }
@@ -241,6 +243,10 @@ void HttpSession::respond_refusal(Head head, int status, std::string_view reason
 
 bool HttpSession::try_upgrade() {
     const WebSocketOffer offer = validate_upgrade(exchange_.request_.head);
+    if (offer && !server_.accepting_) {
+        refuse_upgrade({.status = 503, .content_type = {}, .body = "the gateway is stopping; try again later", .headers = {}});
+        return true;
+    }
     std::optional<Upgrade> decision = server_.service_.upgrade(exchange_.request_, offer);
     if (!decision) return false;
     if (auto* const refusal = std::get_if<RefuseUpgrade>(&*decision)) {
@@ -299,6 +305,14 @@ void HttpSession::cancel_exchange() {
     const auto self = shared_from_this();
     cancel_.emit(asio::cancellation_type::terminal);
     exchange_.drained_.notify();
+}
+
+void HttpSession::finish() {
+    exchange_.keep_alive_ = false;
+    if (connection_ == nullptr || phase_ != Phase::kHead || head_begun_) return;
+    phase_ = Phase::kOver;
+    ready_.notify();
+    connection_->close_after_flush();
 }
 
 void HttpSession::stop() {

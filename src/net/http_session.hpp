@@ -21,6 +21,8 @@ public:
     HttpSession(HttpServer& server, Admission admission);
     ~HttpSession() override;
 
+    /// Ends when what is being served or received has been answered; at once when that is nothing.
+    void finish();
     /// Ends at once; what is being served is cancelled.
     void stop();
 

@@ -451,6 +451,24 @@ TEST_F(WebSocketSessionTest, CompressesLargeMessagesWhenThatWasAgreed) {
     EXPECT_EQ(inflated, text);
 }
 
+TEST_F(WebSocketSessionTest, ADrainingServerKeepsWebSocketsAndTakesNoNewOnes) {
+    FrameClient open(server.endpoint());
+    open.handshake();
+    open.read_text();
+    RawClient busy(server.endpoint());  // has begun to ask when the server stops accepting
+    busy.send("GET /ws HTTP/1.1\r\nHost: h\r\n");
+    server.run_until([&] { return server.server->connections() == 2; });
+    open.send_frame(Opcode::kText, "first");
+    EXPECT_EQ(open.read_text(), "first");
+    server.thread.run([&] { server.server->stop_accepting(); });
+    busy.send("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    const std::string refused = busy.read_to_end();
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
+    EXPECT_TRUE(refused.ends_with("\"code\":\"UNAVAILABLE\"}")) << refused;
+    open.send_frame(Opcode::kText, "still here");
+    EXPECT_EQ(open.read_text(), "still here");
+}
+
 TEST_F(WebSocketSessionTest, AStoppingServerSaysGoingAway) {
     FrameClient answering(server.endpoint()), silent(server.endpoint());
     for (auto* client : {&answering, &silent}) {
