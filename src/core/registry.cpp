@@ -19,7 +19,9 @@ std::string lower(std::string_view text) {
 }
 
 bool is_visible(const View& view, const Tool& tool) {
-    const std::string_view tenant = view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+    const std::string_view own = view.principal->tenant.text();
+    if (!own.empty() && !view.tenant.empty() && view.tenant != own) return false;
+    const std::string_view tenant = view.tenant.empty() ? own : view.tenant;
     if (!tool.tenant.empty() && !tenant.empty() && tool.tenant.text() != tenant) return false;
     return view.policy->may_call(*view.principal, tool);
 }
@@ -38,26 +40,29 @@ Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool mo
 
 }  // namespace
 
-/// The registration that wins among those with one unique name: that of the preferred connection, else the latest.
-ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view name) const {
-    const EntryRef* entry = entries_.find(name);
-    return entry != nullptr ? visible_own(view, **entry) : nullptr;
+ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name, std::string_view plain_name) const {
+    const EntryRef* entry = entries_.find(unique_name);
+    return entry != nullptr ? visible_own(view, **entry, plain_name) : nullptr;
 }
 
-ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry) {
-    ToolRef latest;
+/// The registration that wins among those with one unique name: the gateway's own, that of the preferred connection, the latest.
+ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry, std::string_view plain_name) {
+    const auto rank = [&](const Tool& tool) {
+        if (!tool.is_qualified()) return 2;
+        return view.prefer != ConnectionId{} && tool.source.connection == view.prefer ? 1 : 0;
+    };
+    const ToolRef* best = nullptr;
     for (const ToolRef& tool : entry.own) {
-        if (!is_visible(view, *tool)) continue;
-        if (view.prefer != ConnectionId{} && tool->source.connection == view.prefer) return tool;
-        latest = tool;
+        if (!plain_name.empty() && tool->spec.name != plain_name) continue;
+        if (is_visible(view, *tool) && (best == nullptr || rank(*tool) >= rank(**best))) best = &tool;
     }
-    return latest;
+    return best != nullptr ? *best : nullptr;
 }
 
 template <class F>
-void RegistrySnapshot::for_each_candidate(const View& view, const Entry& entry, F&& visit) const {
+void RegistrySnapshot::for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry, F&& visit) const {
     entry.plain_of.for_each_after({}, [&](std::string_view unique) {
-        ToolRef tool = visible_own(view, unique);
+        ToolRef tool = visible_own(view, unique, plain_name);
         return !tool || visit(std::move(tool));
     });
 }
@@ -70,12 +75,12 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
     }
     if (!provider.empty() || !view.prefer_source.empty()) {
         const std::string_view source = provider.empty() ? view.prefer_source : provider;
-        if (ToolRef own = visible_own(view, fmt::format("{}__{}", source, name))) return own;
+        if (ToolRef own = visible_own(view, fmt::format("{}__{}", source, name), name)) return own;
     }
     if (entry != nullptr && provider.empty()) {
         ToolRef only;
         std::vector<ToolRef> choices;  // filled only when there is a choice
-        for_each_candidate(view, **entry, [&](ToolRef tool) {
+        for_each_candidate(view, name, **entry, [&](ToolRef tool) {
             if (!only) {
                 only = std::move(tool);
                 return true;
@@ -106,7 +111,7 @@ bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_nam
     if (entry == nullptr) return true;
     if (visible_own(view, plain_name)) return true;  // taken by a built-in's or somebody's unique name
     int found = 0;
-    for_each_candidate(view, **entry, [&](const ToolRef&) { return ++found < 2; });
+    for_each_candidate(view, plain_name, **entry, [&](const ToolRef&) { return ++found < 2; });
     return found != 1;
 }
 
@@ -118,7 +123,7 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, s
             // A qualified name is listed only where the plain one does not do.
             if (own->source.name.empty() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
         } else if (!is_ambiguous(view, name)) {
-            for_each_candidate(view, **entries_.find(name), [&](ToolRef tool) {
+            for_each_candidate(view, name, **entries_.find(name), [&](ToolRef tool) {
                 page.push_back({std::string(name), std::move(tool)});
                 return false;
             });
@@ -155,7 +160,7 @@ void RegistrySnapshot::remove(const ToolRef& tool) {
     bool last = false;
     change(unique, [&](Entry& entry) {
         std::erase(entry.own, tool);
-        last = entry.own.empty();
+        last = std::ranges::none_of(entry.own, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
     });
     if (last && unique != tool->spec.name) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.erase(unique); });
 }

@@ -57,10 +57,10 @@ private:
     };
     using EntryRef = std::shared_ptr<const Entry>;
 
-    ToolRef visible_own(const View& view, std::string_view unique_name) const;
-    static ToolRef visible_own(const View& view, const Entry& entry);
+    ToolRef visible_own(const View& view, std::string_view unique_name, std::string_view plain_name = {}) const;
+    static ToolRef visible_own(const View& view, const Entry& entry, std::string_view plain_name = {});
     template <class F>
-    void for_each_candidate(const View& view, const Entry& entry, F&& visit) const;
+    void for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry, F&& visit) const;
     bool is_ambiguous(const View& view, std::string_view plain_name) const;
     void change(std::string_view key, const std::function<void(Entry&)>& edit);
     void add(const ToolRef& tool);
