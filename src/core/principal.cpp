@@ -42,12 +42,13 @@ std::string Roles::to_text() const {
 
 std::optional<Roles> Roles::parse(std::string_view text) {
     Roles roles;
-    while (!text.empty()) {
+    for (bool more = !text.empty(); more;) {
         const std::size_t comma = text.find(',');
         const auto role = find_role(text.substr(0, comma));
         if (!role) return std::nullopt;
         roles.add(*role);
-        text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+        more = comma != std::string_view::npos;
+        if (more) text.remove_prefix(comma + 1);
     }
     return roles;
 }
