@@ -204,6 +204,7 @@ void Chat::start_next() {
         state_ = ChatState::kRunning;
         tasks_.spawn("chat turn", run_turn(current_), shared_from_this());
     }
+    if (!current_ && state_ == ChatState::kRunning) state_ = ChatState::kIdle;  // nobody is left of those who waited
 }
 
 void Chat::store(std::string role, std::string content) {

@@ -1,5 +1,5 @@
-// Any text message a client may send, through a real session: the link stays or closes in order, nothing but whole JSON objects
-// with a known type comes back, and another session works on.
+// Any text messages a client may send, one in a line, through a real session while a call is out to it: nothing but whole JSON
+// objects of a known type, without a null, comes back.
 
 #include "adapters/clawseed/test_support.hpp"
 
@@ -20,15 +20,27 @@ void require(bool condition) {
 constexpr std::array<std::string_view, 9> kTypes{"session_start", "connected", "tools_registered", "registered_tools", "tool_call_request",
                                                  "result_acknowledged", "error", "abort_ack", "tool_call_cancel"};
 
-/// A session whose other end the fuzzer holds, and one call that is out to it. Messages are taken in bunches: line by line.
+/// A session whose other end the fuzzer holds, and one call that is out to it, whose id stands for `<id>`.
 struct Bench {
     World world;
     std::shared_ptr<clawseed::test::Client> client;
-    std::size_t sessions = 0;
+    std::shared_ptr<clawseed::test::CallProbe> call;
+    std::string id;
 
-    void connect() {
-        client = world.connect("fuzz");
-        ++sessions;
+    void prepare() {
+        if (!client || client->closed) client = world.connect("fuzz");
+        if (call && !call->outcome) return;
+        world.send(client, R"({"type":"register_tools","replace":true,"tools":[{"name":"probe","description":"d","parameters":{}}]})");
+        client->frames.clear();
+        call = world.start_call(world.owner, "probe");
+        require(!call->outcome);
+        id = clawseed::test::text_of(client->of("tool_call_request").at(0), "id");
+        client->frames.clear();
+    }
+    std::string with_id(std::string_view text) const {
+        std::string filled(text);
+        for (std::size_t at = 0; (at = filled.find("<id>", at)) != std::string::npos; at += id.size()) filled.replace(at, 4, id);
+        return filled;
     }
 };
 
@@ -42,13 +54,14 @@ bool is_turn_frame(std::string_view type) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kMost = 16 << 10;
     if (size > kMost) return 0;
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    if (!simdjson::validate_utf8(input.data(), input.size())) return 0;  // the WebSocket decoder lets nothing else through
     static Bench bench;
-    if (!bench.client || bench.client->closed) bench.connect();
-    std::string_view text(reinterpret_cast<const char*>(data), size);
-    if (!simdjson::validate_utf8(text.data(), text.size())) return 0;  // the WebSocket decoder lets nothing else through
+    bench.prepare();
+    const std::string filled = bench.with_id(input);
     World& world = bench.world;
-    bench.client->frames.clear();
     world.loop.post([&] {
+        std::string_view text = filled;
         while (!text.empty()) {
             const std::size_t end = text.find('\n');
             bench.client->socket->send_text(text.substr(0, end));
@@ -65,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(std::ranges::find(kTypes, type) != kTypes.end() || is_turn_frame(type));
         for (const auto& [name, value] : *frame.as_object()) require(!value.is_null());
     }
+    bench.client->frames.clear();
     require(world.hub.connections() <= 1);
     return 0;
 }

@@ -438,6 +438,19 @@ TEST_F(Turns, AChatThatEverybodyLeftIsForgottenWhenItsTurnHasEnded) {
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), nullptr);
 }
 
+TEST_F(Turns, QuestionsThatWaitedForPeopleWhoDidNotReturnAreDropped) {
+    Gate gate(world);
+    will_wait(gate);
+    world.ask(chat, phone, "one");
+    world.advance(10s);
+    world.ask(chat, phone, "two");
+    leave(phone);
+    world.advance(15s + 20ms);
+    EXPECT_EQ(world.runner.requests.size(), 1u);
+    EXPECT_EQ(chat->state(), ChatState::kIdle);
+    EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), nullptr);
+}
+
 TEST_F(Turns, Item48_TheDebugPromptIsSentOnceAndOnlyToThoseWhoAsked) {
     for (int i = 0; i < 2; ++i) {
         world.runner.scripts.push_back([](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
