@@ -88,7 +88,8 @@ class ReloadTest(GatewayCase):
         request = device.next_call(name)
         self.gateway.reload({"hooks": [{"name": "closed", "type": "deny", "tools": ["door-*"], "reason": "closed now"}]})
         eventually(lambda: self.refused(name), "the new hook denies")
-        device.answer(request, "the old call finishes")
+        # Calls that went out before the new rules held may stand before the acknowledgement.
+        device.send("tool_result", id=request["id"], output="the old call finishes", success=True)
         self.assertEqual(running.result(10).result, {"text": "the old call finishes"})
         self.assertIsNone(device.socket.closed)
         self.gateway.reload({"hooks": []})

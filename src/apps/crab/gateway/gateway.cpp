@@ -270,9 +270,15 @@ Result<void> Gateway::Parts::reload() {
 void Gateway::Parts::stop() {
     if (!std::exchange(started, false)) return;
     for (const auto& side : sides) {
-        side->loop.post([service = side->service.get()] { service->stop(); });
+        side->loop.post([raw = side.get()] {
+            raw->service->stop();
+            raw->server->stop_accepting();
+        });
     }
-    sides.front()->loop.post([this] { admin_service->stop(); });
+    sides.front()->loop.post([this] {
+        admin_service->stop();
+        admin_server->stop_accepting();
+    });
     // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
     const auto patience = std::chrono::steady_clock::now() + kDrain;
     while (!running().empty() && std::chrono::steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(10));
