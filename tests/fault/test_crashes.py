@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import unittest
 import uuid
 
 from support.case import GatewayCase
