@@ -16,12 +16,11 @@ from support.stream import EndOfStream
 from support.wait import Stopwatch, eventually
 
 GRACE = 0.5
+NO_DURABLE_LEDGER = "the ledger lives in memory until paired hosts bring the durable one (docs/rough_edges.md)"
 #: A device in a process of its own: registers, gets one call, says so, and hangs.
 VICTIM = """
 import sys, pathlib
 from support.device import Device, tool
-NO_DURABLE_LEDGER = "the ledger lives in memory until paired hosts bring the durable one (docs/rough_edges.md)"
-
 
 class Address: public = (sys.argv[1], int(sys.argv[2]))
 device = Device(Address, sys.argv[3], session_id=sys.argv[5])
