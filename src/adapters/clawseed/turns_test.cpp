@@ -502,44 +502,6 @@ TEST_F(Turns, StoppingEndsTheTurnAndDropsThoseThatWait) {
 
 // From here on with real connections, device calls through the pipeline, and a runner that calls tools.
 
-/// One batch of calls, made as an agent makes it: all announced, all sent, all answered, then all told.
-struct Batch {
-    struct Item {
-        std::string id, tool, args, output;
-    };
-    World& world;
-    std::vector<Item> items;
-    std::size_t left = 0;
-    Waiter done{world.loop.timers()};
-    TaskGroup tasks{world.loop.executor()};
-
-    Batch(World& at, std::vector<Item> calls) : world(at), items(std::move(calls)) {}
-
-    Task<void> call(Item& item, core::PrincipalRef principal) {
-        core::Call call;
-        call.tool = item.tool;
-        call.args = item.args;
-        core::FrameSink nobody;
-        const core::AuthenticatedCall authenticated(call, principal);
-        const core::CallEnd end = co_await world.pipeline.run(authenticated, nobody);
-        item.output = *end.outcome ? (*end.outcome)->content : fmt::format("Error: {}: {}", token_of(end.outcome->error().code), end.outcome->error().message);
-        if (--left == 0) done.wake();
-    }
-    /// False when the turn was cancelled.
-    Task<bool> run(const TurnRequest& request, TurnEvents& events) {
-        for (const Item& item : items) events.on_tool_call(item.id, item.tool, item.args);
-        left = items.size();
-        for (Item& item : items) tasks.spawn("call", call(item, request.principal));
-        const WaitEnd end = left == 0 ? WaitEnd::kWoken : co_await done.wait(kNoDeadline);
-        if (end != WaitEnd::kWoken) {
-            tasks.cancel();
-            co_return false;
-        }
-        for (const Item& item : items) events.on_tool_result(item.id, item.tool, item.output);
-        co_return true;
-    }
-};
-
 class DeviceTurns : public testing::Test {
 protected:
     void register_tools(const std::shared_ptr<Client>& on, std::initializer_list<std::string_view> names, std::string_view more = {}) {
