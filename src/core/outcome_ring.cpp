@@ -10,6 +10,14 @@ namespace {
 constexpr std::size_t kAlign = 8;
 constexpr std::size_t kLargest = std::size_t{64} << 10;   ///< beyond it an outcome stays on the heap
 
+/// What an outcome on the heap counts.
+std::size_t bytes_of(const Outcome& outcome) {
+    if (!outcome) return outcome.error().message.size() + outcome.error().details.size();
+    std::size_t bytes = outcome->content.size() + outcome->content_type.size();
+    for (const std::string& line : outcome->logs) bytes += sizeof line + line.size();
+    return bytes;
+}
+
 constexpr std::size_t aligned(std::size_t size) { return (size + kAlign - 1) / kAlign * kAlign; }
 
 }  // namespace
@@ -26,6 +34,7 @@ struct OutcomeRing::Header {
     ErrorCode code = ErrorCode::kInternal;
     std::int8_t retryable = -1;
     std::int64_t retry_after_ms = -1;
+    Usage usage;
 };
 
 OutcomeRing::OutcomeRing(std::size_t capacity_bytes, Dropped dropped)
@@ -50,7 +59,7 @@ void OutcomeRing::drop_oldest() {
     }
     if (header.large) {
         const auto it = large_.find(tail_);
-        large_bytes_ -= it->second->has_value() ? (*it->second)->content.size() : it->second->error().message.size() + it->second->error().details.size();
+        large_bytes_ -= bytes_of(*it->second);
         large_.erase(it);
     }
     tail_ += header.size;
@@ -77,6 +86,7 @@ std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept
         texts[0] = &(*outcome)->content;
         texts[1] = &(*outcome)->content_type;
         header.kind = (*outcome)->kind;
+        header.usage = (*outcome)->usage;
     } else {
         const Error& error = outcome->error();
         texts[0] = &error.message;
@@ -85,8 +95,7 @@ std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept
         if (error.retryable) header.retryable = *error.retryable ? 1 : 0;
         if (error.retry_after) header.retry_after_ms = error.retry_after->count();
     }
-    const std::size_t text_bytes = texts[0]->size() + texts[1]->size();
-    header.large = text_bytes > kLargest || (header.ok && !(*outcome)->logs.empty());
+    header.large = texts[0]->size() + texts[1]->size() > kLargest || (header.ok && !(*outcome)->logs.empty());
     if (!header.large) {
         header.first = static_cast<std::uint32_t>(texts[0]->size());
         header.second = static_cast<std::uint32_t>(texts[1]->size());
@@ -103,8 +112,9 @@ std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept
     }
     while (head_ + header.size - tail_ > capacity_) drop_oldest();
     if (header.large) {
-        while (tail_ != head_ && large_bytes_ + text_bytes > capacity_) drop_oldest();
-        large_bytes_ += text_bytes;
+        const std::size_t bytes = bytes_of(*outcome);
+        while (tail_ != head_ && large_bytes_ + bytes > capacity_) drop_oldest();
+        large_bytes_ += bytes;
         large_.emplace(head_, outcome);
     }
     char* to = bytes_.get() + head_ % capacity_;
@@ -122,7 +132,7 @@ OutcomeRing::Kept OutcomeRing::get(std::uint64_t place) const {
     const char* texts = bytes_.get() + place % capacity_ + sizeof header;
     std::string first(texts, header.first), second(texts + header.first, header.second);
     if (header.ok) {
-        ToolResult result{.kind = header.kind, .content = std::move(first), .content_type = std::move(second), .logs = {}, .usage = {}};
+        ToolResult result{.kind = header.kind, .content = std::move(first), .content_type = std::move(second), .logs = {}, .usage = header.usage};
         return {std::make_shared<const Outcome>(std::move(result)), header.duration};
     }
     Error error{.code = header.code, .message = std::move(first), .details = std::move(second), .retryable = {}, .retry_after = {}};
