@@ -61,8 +61,7 @@ std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<b
             }
             if (target == nullptr) return;
             target->cancelled_ = true;
-            if (target->call_.canceller == nullptr) return;
-            target->call_.canceller->emit(asio::cancellation_type::all);  // may destroy the entry
+            if (auto* canceller = target->call_.canceller) canceller->emit(asio::cancellation_type::all);  // may destroy the entry
         }
     });
     return found;
