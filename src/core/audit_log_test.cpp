@@ -1,0 +1,156 @@
+#include "core/audit_log.hpp"
+
+#include "base/test_loop.hpp"
+#include "core/test_tools.hpp"
+
+#include <future>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace crab::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string record(std::string_view id, std::string_view more = {}) { return fmt::format(R"({{"call_id":"{}"{}}})", id, more); }
+
+struct AuditLogTest : testing::Test {
+    TestLoop loop;
+    BlockingPool pool{2};
+    std::shared_ptr<AuditStoreMemory> store = std::make_shared<AuditStoreMemory>();
+
+    void append(AuditLog& log, const std::string& text) {
+        log.append([&](std::string& out) { out += text; });
+    }
+};
+
+TEST_F(AuditLogTest, RecordsReachTheStoreInBatchesAndInOrder) {
+    AuditLog log(store, pool, loop.clock);
+    for (int i = 0; i < 100; ++i) append(log, record("c" + std::to_string(i)));
+    EXPECT_EQ(store->batches(), 0u);
+    log.flush_and_wait();
+    EXPECT_EQ(store->batches(), 1u);
+    const auto records = store->records();
+    ASSERT_EQ(records.size(), 100u);
+    for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i], record("c" + std::to_string(i)));
+    log.flush_and_wait();
+    EXPECT_EQ(store->batches(), 1u) << "nothing new, nothing stored";
+    EXPECT_EQ(log.backlog_bytes(), 0u);
+}
+
+TEST_F(AuditLogTest, AFullBufferIsHandedOverWithoutAFlush) {
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 1'000'000, .recent_bytes = 1000});
+    for (int i = 0; i < 1000; ++i) append(log, record("c" + std::to_string(i)));
+    log.flush_and_wait();
+    EXPECT_GT(store->batches(), 100u);
+    const auto records = store->records();
+    ASSERT_EQ(records.size(), 1000u);
+    for (std::size_t i = 0; i < records.size(); ++i) ASSERT_EQ(records[i], record("c" + std::to_string(i)));
+}
+
+TEST_F(AuditLogTest, TheDestructorLosesNothing) {
+    {
+        AuditLog log(store, pool, loop.clock);
+        append(log, record("c1"));
+    }
+    EXPECT_EQ(store->records().size(), 1u);
+}
+
+TEST_F(AuditLogTest, ACallIsFoundWhereverItsRecordIs) {
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .recent_bytes = 1});
+    append(log, record("old", R"(,"n":1)"));
+    append(log, record("old", R"(,"n":2)"));
+    EXPECT_EQ(loop.run(log.find_call("old")), record("old", R"(,"n":2)")) << "still gathered; the newest";
+    log.flush_and_wait();
+    EXPECT_EQ(loop.run(log.find_call("old")), record("old", R"(,"n":2)")) << "recent";
+    append(log, record("newer"));
+    log.flush_and_wait();
+    EXPECT_EQ(loop.run(log.find_call("old")), record("old", R"(,"n":2)")) << "in the store only";
+    EXPECT_EQ(loop.run(log.find_call("none")), std::nullopt);
+    EXPECT_EQ(loop.run(log.find_call("ol")), std::nullopt);
+}
+
+TEST_F(AuditLogTest, TextInsideARecordIsNotTakenForACallId) {
+    AuditLog log(store, pool, loop.clock);
+    append(log, R"({"call_id":"c1","message":"\"call_id\":\"c2\""})");
+    EXPECT_EQ(loop.run(log.find_call("c2")), std::nullopt);
+}
+
+TEST_F(AuditLogTest, LatestComesNewestFirstFromMemoryAndTheStore) {
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .recent_bytes = 1});
+    for (int i = 0; i < 5; ++i) {
+        append(log, record("c" + std::to_string(i)));
+        if (i < 4) log.flush_and_wait();
+    }
+    EXPECT_EQ(loop.run(log.latest(1)), std::vector{record("c4")});
+    EXPECT_EQ(loop.run(log.latest(2)), (std::vector{record("c4"), record("c3")}));
+    EXPECT_EQ(loop.run(log.latest(4)), (std::vector{record("c4"), record("c3"), record("c2"), record("c1")}));
+    EXPECT_EQ(loop.run(log.latest(100)).size(), 5u);
+    EXPECT_TRUE(loop.run(log.latest(0)).empty());
+}
+
+TEST_F(AuditLogTest, ADurableRecordIsInTheStoreWhenTheWaitEnds) {
+    AuditLog log(store, pool, loop.clock);
+    EXPECT_TRUE(loop.run(log.append_durable(record("c1"))));
+    EXPECT_EQ(store->records(), std::vector{record("c1")});
+    store->set_failing(true);
+    const auto refused = loop.run(log.append_durable(record("c2")));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(loop.run(log.find_call("c1")), record("c1"));
+}
+
+TEST_F(AuditLogTest, WhatAFailingStoreRefusesIsCountedAsLost) {
+    AuditLog log(store, pool, loop.clock);
+    store->set_failing(true);
+    append(log, record("c1"));
+    append(log, record("c2"));
+    log.flush_and_wait();
+    EXPECT_EQ(log.lost(), 2u);
+    EXPECT_EQ(log.backlog_bytes(), 0u);
+    store->set_failing(false);
+    append(log, record("c3"));
+    log.flush_and_wait();
+    EXPECT_EQ(log.lost(), 2u);
+    EXPECT_EQ(store->records(), std::vector{record("c3")});
+}
+
+TEST_F(AuditLogTest, BeyondTheBacklogNothingMoreIsTakenInUntilTheStoreHasCaughtUp) {
+    std::promise<void> go_on;
+    auto held = go_on.get_future().share();
+    for (int i = 0; i < 2; ++i) pool.post([held] { held.wait(); });  // the store cannot be reached
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 1000, .recent_bytes = 1000});
+    EXPECT_TRUE(log.accepts());
+    for (int i = 0; i < 100 && log.accepts(); ++i) append(log, record("c" + std::to_string(i)));
+    EXPECT_FALSE(log.accepts());
+    EXPECT_LT(log.backlog_bytes(), 1300u);
+    go_on.set_value();
+    log.flush_and_wait();
+    EXPECT_TRUE(log.accepts());
+    EXPECT_EQ(log.lost(), 0u);
+}
+
+TEST_F(AuditLogTest, ManyThreadsMayAppendFlushAndAsk) {
+    constexpr int kThreads = 3, kRecords = 500;
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 500, .max_backlog_bytes = 1 << 20, .recent_bytes = 2000});
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < kThreads; ++t) {
+            threads.emplace_back([&, t] {
+                for (int i = 0; i < kRecords; ++i) {
+                    append(log, record(fmt::format("t{}-{}", t, i)));
+                    if (i % 50 == 0) log.flush();
+                }
+            });
+        }
+        for (int i = 0; i < 20; ++i) loop.run(log.latest(100));
+    }
+    log.flush_and_wait();
+    EXPECT_EQ(store->records().size(), std::size_t{kThreads} * kRecords);
+    EXPECT_EQ(log.backlog_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace crab::core
