@@ -13,16 +13,18 @@ std::string key_of(std::string_view tenant, std::string_view principal, std::str
 
 void EarlyCancels::drop_old(SteadyTime now) {
     while (!order_.empty() && (order_.front().until <= now || order_.size() > kMost)) {
-        keys_.erase(order_.front().key);
+        const auto it = until_.find(order_.front().key);
+        if (it != until_.end() && it->second == order_.front().until) until_.erase(it);
         order_.pop_front();
     }
-    count_ = keys_.size();
+    count_ = until_.size();
 }
 
 void EarlyCancels::remember(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now) {
     const std::scoped_lock lock(mutex_);
     std::string key = key_of(tenant, principal, call_id);
-    if (keys_.insert(key).second) order_.push_back({std::move(key), now + kKeep});
+    until_[key] = now + kKeep;
+    order_.push_back({std::move(key), now + kKeep});
     drop_old(now);
 }
 
@@ -30,8 +32,8 @@ bool EarlyCancels::take(std::string_view tenant, std::string_view principal, std
     if (count_.load(std::memory_order_relaxed) == 0) return false;
     const std::scoped_lock lock(mutex_);
     drop_old(now);
-    const bool found = keys_.erase(key_of(tenant, principal, call_id)) > 0;
-    count_ = keys_.size();
+    const bool found = until_.erase(key_of(tenant, principal, call_id)) > 0;
+    count_ = until_.size();
     return found;
 }
 

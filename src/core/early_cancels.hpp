@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace crab::core {
 
@@ -29,8 +29,8 @@ private:
 
     std::atomic<std::size_t> count_{0};
     std::mutex mutex_;
-    std::unordered_set<std::string> keys_;
-    std::deque<Kept> order_;   ///< oldest first
+    std::unordered_map<std::string, SteadyTime> until_;   ///< by key
+    std::deque<Kept> order_;   ///< oldest first; one whose time is not that in `until_` is used up or renewed
 };
 
 }  // namespace crab::core
