@@ -47,13 +47,23 @@ std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::elem
     return content;
 }
 
+/// Whether the tool may have run although the call ended so; no host's word makes that safe to repeat.
+bool is_in_doubt(ErrorCode code) {
+    return code == ErrorCode::kTimeout || code == ErrorCode::kCancelled || code == ErrorCode::kOutcomeUnknown;
+}
+
 /// Whether a repeat under the same key may run again although this call ended so.
 bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) {
     if (outcome) return false;
     const Error& error = outcome.error();
-    if (!dispatched || error.may_retry()) return true;
-    const bool in_doubt = error.code == ErrorCode::kTimeout || error.code == ErrorCode::kCancelled || error.code == ErrorCode::kOutcomeUnknown;
-    return in_doubt && tool.spec.idempotent;
+    if (dispatched && is_in_doubt(error.code)) return tool.spec.idempotent;
+    return !dispatched || error.may_retry();
+}
+
+/// Whether what was authorized, validated and made durable for `before` holds for `now`, a later registration, as well.
+bool stands_in_for(const Tool& now, const Tool& before) {
+    return now.unique_name == before.unique_name && now.source_text == before.source_text && now.spec.input_schema == before.spec.input_schema &&
+           now.spec.idempotent >= before.spec.idempotent && now.spec.side_effects <= before.spec.side_effects;
 }
 
 }  // namespace
@@ -187,6 +197,8 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         auto stored = co_await services_.audit.append_durable(std::move(record));
         if (!stored) co_return ended(ErrorCode::kUnavailable, "the audit record of this call could not be written, so it was not run; free disk space or ask the operator");
     }
+    // Not every wait above ends with the cancellation.
+    if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return ended(cancelled());
     OutcomeRef outcome = co_await dispatch(admitted, sink, working);
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
         ticket.finish(nullptr);
@@ -291,7 +303,7 @@ Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& wor
 
 bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error) const {
     if (call.wants_stream && tool.spec.streams) return false;  // frames may have reached the caller
-    if (error.code == ErrorCode::kOutcomeUnknown) return tool.spec.idempotent;
+    if (is_in_doubt(error.code)) return error.code == ErrorCode::kOutcomeUnknown && tool.spec.idempotent;
     return error.may_retry();
 }
 
@@ -328,7 +340,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
                 // The device may have come back with a new registration meanwhile.
                 const View view{.principal = admitted.principal().get(), .policy = working.rules->policy.get(), .tenant = call.tenant,
                                 .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
-                if (auto now_there = registry_.get()->resolve(view, call.tool, call.provider_id); now_there && (*now_there)->spec.input_schema == tool->spec.input_schema) {
+                if (auto now_there = registry_.get()->resolve(view, tool->unique_name); now_there && stands_in_for(**now_there, *tool)) {
                     facts.attempts.push_back(facts.last);
                     metrics_.retries.add();
                     tool = facts.tool = std::move(*now_there);
