@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kInterrupted = "[interrupted by user]";
 
-/// The code of a failed turn (section 5).
+}  // namespace
+
 std::string_view turn_code(ErrorCode code) {
     switch (code) {
         case ErrorCode::kUnauthenticated:
@@ -42,8 +43,6 @@ std::string_view turn_code(ErrorCode code) {
     }
     return "AGENT_ERROR";
 }
-
-}  // namespace
 
 /// A question in the queue; refused when its time is over.
 struct Chat::Waiting final : TimerNode {

@@ -38,6 +38,9 @@ struct ChatQuestion {
     std::function<void(const Result<std::string>& answer)> on_end;   ///< called once, on the chat's loop; may be empty
 };
 
+/// The code of a turn that failed so (section 5).
+std::string_view turn_code(ErrorCode code);
+
 enum class ChatState : std::uint8_t { kIdle, kRunning, kError };
 
 /// One chat session while anybody is connected to it or a turn runs: its queue of turns, of which one runs at a time.

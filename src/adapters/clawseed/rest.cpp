@@ -363,8 +363,9 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         if (!answer) {
             exchange.respond_error(504, "TIMEOUT", "the turn did not end in time");
         } else {
-            const bool no_model = answer->error().code == ErrorCode::kUnavailable;
-            exchange.respond_error(no_model ? 503 : 502, no_model ? "PROVIDER_ERROR" : "AGENT_ERROR", answer->error().message);
+            const std::string_view code = turn_code(answer->error().code);
+            const int http = code == "PROVIDER_ERROR" ? 503 : code == "RATE_LIMITED" ? 429 : code == "FORBIDDEN" ? 403 : 502;
+            exchange.respond_error(http, code, answer->error().message);
         }
         co_return;
     }
