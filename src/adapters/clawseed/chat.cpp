@@ -308,8 +308,16 @@ void Chat::abort(std::function<void(bool)> acknowledge) {
     });
 }
 
+void Chat::withdraw(const std::shared_ptr<FrameTarget>& asker) {
+    on_loop([this, asker] {
+        std::erase_if(waiting_, [&](const auto& waiting) { return waiting->question.asker == asker; });
+        if (!current_ || current_->question.asker != asker || current_->aborted) return;
+        current_->aborted = true;
+        tasks_.cancel();
+    });
+}
+
 void Chat::join(std::shared_ptr<FrameTarget> target) {
-    ++members_;
     on_loop([this, joined = std::move(target)] {
         targets_.push_back(joined);
         if (current_ && current_->gone_until) current_->go_on_with(joined);
@@ -317,7 +325,6 @@ void Chat::join(std::shared_ptr<FrameTarget> target) {
 }
 
 void Chat::leave(ConnectionId connection, bool goodbye) {
-    --members_;
     on_loop([this, connection, goodbye] {
         std::erase_if(targets_, [&](const auto& target) { return target->connection() == connection; });
         std::erase_if(waiting_, [&](const auto& waiting) { return goodbye && waiting->question.asker->connection() == connection; });

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace crab::clawseed {
@@ -51,6 +52,26 @@ public:
     Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal, core::ChatSession session);
     ~Chat();
 
+    /// A place in a chat, from before one connects or asks until after one has left: the hub forgets no chat while any is taken.
+    class Seat {
+    public:
+        Seat() = default;
+        explicit Seat(std::shared_ptr<Chat> chat) : chat_(std::move(chat)) { ++chat_->seats_; }
+        Seat(Seat&&) noexcept = default;
+        Seat& operator=(Seat&& other) noexcept {
+            release();
+            chat_ = std::move(other.chat_);
+            return *this;
+        }
+        ~Seat() { release(); }
+        void release() {
+            if (const auto chat = std::exchange(chat_, nullptr)) --chat->seats_;
+        }
+
+    private:
+        std::shared_ptr<Chat> chat_;
+    };
+
     const std::string& id() const { return session_.id.text(); }
     const core::PrincipalRef& principal() const { return principal_; }
     core::ChatSession session() const;
@@ -59,6 +80,8 @@ public:
     void ask(ChatQuestion question);
     /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before the turn ends.
     void abort(std::function<void(bool aborted)> acknowledge);
+    /// Takes back what `asker` asked: its turn is aborted, or never runs. For askers that are no connection.
+    void withdraw(const std::shared_ptr<FrameTarget>& asker);
     /// A connection of this chat session: it gets the frames of a running turn whose own link broke.
     void join(std::shared_ptr<FrameTarget> target);
     /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody returns in the grace time.
@@ -69,7 +92,7 @@ public:
     bool is_forgotten() const { return forgotten_.load(); }
 
     ChatState state() const { return state_.load(); }
-    std::size_t members() const { return members_.load(); }
+    std::size_t seats_taken() const { return seats_.load(); }
     /// The running turn's id and start, if one runs.
     struct RunningTurn {
         std::string turn_id;
@@ -99,7 +122,7 @@ private:
     std::optional<RunningTurn> running_info_;
     std::string last_user_;
     std::atomic<ChatState> state_{ChatState::kIdle};
-    std::atomic<std::size_t> members_{0};
+    std::atomic<std::size_t> seats_{0};
     std::atomic<bool> forgotten_{false};
     std::vector<std::shared_ptr<FrameTarget>> targets_;
     Deadline empty_until_{};                   ///< the end of the grace time since somebody left

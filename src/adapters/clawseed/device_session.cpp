@@ -25,7 +25,7 @@ std::string in_quotes(std::string_view text) {
 
 DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection, core::PrincipalRef principal,
                              Hub::ChatOpening chat, std::optional<SystemTime> expires_at)
-    : hub_(hub), loop_(loop), parser_(parser), connection_(connection), principal_(std::move(principal)), chat_(std::move(chat.chat)),
+    : hub_(hub), loop_(loop), parser_(parser), connection_(connection), principal_(std::move(principal)), chat_(std::move(chat.chat)), seat_(std::move(chat.seat)),
       replies_(std::move(chat.replies)), opened_(std::move(chat.session)), resumed_(chat.resumed), expires_at_(expires_at), options_(hub.options()) {}
 
 DeviceSession::~DeviceSession() = default;
@@ -69,6 +69,7 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
     replies_->connection_ended(connection_, socket.bytes_written(), goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken, loop_.clock().steady_now());
     hub_.remove(connection_);
     if (!slug_.empty()) hub_.release_slug(slug_);
+    seat_.release();
     hub_.settle_chat(chat_);
     log::debug("device gone", {{"principal", principal_->id}, {"session_id", opened_.id}, {"code", info.code}, {"reason", info.reason}});
 }

@@ -98,6 +98,7 @@ net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocke
     }
     auto connection = services_.hub.enter(**principal);
     if (!connection) {
+        chat->seat.release();
         services_.hub.settle_chat(chat->chat);
         return refuse(429, "RATE_LIMITED", connection.error().message, {{"Retry-After", "5"}});
     }

@@ -72,6 +72,7 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
     if (chat && chat->principal()->id != principal->id) return mismatch();
     if (!chat) chat = std::make_shared<Chat>(*this, loop, *runner_of(loop), principal, session);
     opening.chat = chat;
+    opening.seat = Chat::Seat(chat);
     opening.session = chat->session();
     opening.resumed = opening.session.message_count > 0;
     auto& link = links_[link_key(*principal, session.id.text())];
@@ -112,7 +113,7 @@ std::vector<std::shared_ptr<Chat>> Hub::chats_of(const core::Principal& principa
 
 void Hub::settle_chat(const std::shared_ptr<Chat>& chat) {
     const std::scoped_lock lock(mutex_);
-    if (chat->members() > 0 || chat->state() == ChatState::kRunning) return;
+    if (chat->seats_taken() > 0 || chat->state() == ChatState::kRunning) return;
     const auto it = chats_.find(chat->id());
     if (it != chats_.end() && it->second == chat) chats_.erase(it);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/registration.hpp"
 #include "base/blocking_pool.hpp"
@@ -23,7 +24,6 @@
 
 namespace crab::clawseed {
 
-class Chat;
 class DeviceSession;
 
 struct Options {
@@ -86,6 +86,7 @@ public:
     struct ChatOpening {
         core::ChatSession session;
         std::shared_ptr<Chat> chat;
+        Chat::Seat seat;
         std::shared_ptr<PendingReplies> replies;
         bool resumed = false;
     };
@@ -94,7 +95,7 @@ public:
     /// The chat of this id if `principal` owns it and it is live.
     std::shared_ptr<Chat> find_chat(const core::Principal& principal, std::string_view session_id);
     std::vector<std::shared_ptr<Chat>> chats_of(const core::Principal& principal) const;
-    /// Forgets a chat that nobody is connected to and that runs no turn; what it stored stays.
+    /// Forgets a chat in which no seat is taken and no turn runs; what it stored stays.
     void settle_chat(const std::shared_ptr<Chat>& chat);
     /// Cancels all turns and calls `done`, on any loop, when the last has ended.
     void stop_chats(const std::function<void()>& done);

@@ -340,7 +340,8 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         co_return;
     }
     auto ended = std::make_shared<TurnAnswer>(loop_.executor(), loop_.timers());
-    ChatQuestion question{.asker = std::make_shared<NoTarget>(), .content = content, .regenerate = false, .debug = false, .prefer_source = {},
+    const auto asker = std::make_shared<NoTarget>();
+    ChatQuestion question{.asker = asker, .content = content, .regenerate = false, .debug = false, .prefer_source = {},
                           .on_end = [ended](const Result<std::string>& answer) {
                               {
                                   const std::scoped_lock lock(ended->mutex);
@@ -356,7 +357,8 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         const std::scoped_lock lock(ended->mutex);
         answer = ended->answer;
     }
-    if (!answer) opened->chat->abort([](bool) {});
+    if (!answer) opened->chat->withdraw(asker);
+    opened->seat.release();
     services_.hub.settle_chat(opened->chat);
     if (!answer || !*answer) {
         if (!key.empty()) services_.webhooks.forget(key);  // nothing was answered, so a repeat may try again

@@ -166,8 +166,21 @@ public:
 
     std::shared_ptr<Chat> open_chat(const std::string& session_id) {
         std::shared_ptr<Chat> chat;
-        on_loop([&] { chat = hub.open_chat(owner, session_id, "", "").value().chat; });
+        on_loop([&] {
+            seats_.push_back(hub.open_chat(owner, session_id, "", "").value());
+            chat = seats_.back().chat;
+        });
         return chat;
+    }
+    /// Everybody for whom open_chat() was called is gone.
+    void leave_seats() {
+        on_loop([&] {
+            for (auto& opening : seats_) {
+                opening.seat.release();
+                hub.settle_chat(opening.chat);
+            }
+            seats_.clear();
+        });
     }
     std::shared_ptr<FakeTarget> join(const std::shared_ptr<Chat>& chat) {
         auto target = std::make_shared<FakeTarget>(next_target_++);
@@ -267,6 +280,7 @@ private:
 
     std::uint64_t next_target_ = 1'000;
     std::vector<std::shared_ptr<Client>> clients_;
+    std::vector<Hub::ChatOpening> seats_;
 };
 
 /// One batch of calls, made as an agent makes it: all announced, all sent, all answered, then all told.

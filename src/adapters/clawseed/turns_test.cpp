@@ -432,7 +432,7 @@ TEST_F(Turns, AChatThatEverybodyLeftIsForgottenWhenItsTurnHasEnded) {
     will_wait(gate);
     world.ask(chat, phone, "?");
     leave(phone);
-    world.on_loop([&] { world.hub.settle_chat(chat); });  // as the connection does when it ends
+    world.leave_seats();
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), chat) << "its turn runs on";
     world.advance(15s + 20ms);
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), nullptr);
@@ -445,6 +445,7 @@ TEST_F(Turns, QuestionsThatWaitedForPeopleWhoDidNotReturnAreDropped) {
     world.advance(10s);
     world.ask(chat, phone, "two");
     leave(phone);
+    world.leave_seats();
     world.advance(15s + 20ms);
     EXPECT_EQ(world.runner.requests.size(), 1u);
     EXPECT_EQ(chat->state(), ChatState::kIdle);
@@ -486,6 +487,34 @@ TEST_F(Turns, Item68_TheEndOfATurnIsToldOnce) {
     EXPECT_EQ(ends[0].value(), "good");
     EXPECT_EQ(ends[1].error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(ends[2].error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(Turns, AChatThatSomebodyIsAboutToJoinIsKept) {
+    const auto client = world.connect("s2");
+    const auto opened = world.open_chat("s2");  // a second connection, whose handshake is not over yet
+    world.break_link(client);
+    EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), opened);
+    world.leave_seats();
+    EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), nullptr);
+}
+
+TEST_F(Turns, WithdrawingAQuestionLeavesThoseOfOthersAlone) {
+    const auto tablet = world.join(chat);
+    Gate gate(world);
+    will_wait(gate);
+    world.ask(chat, phone, "one");
+    world.ask(chat, tablet, "two");
+    world.on_loop([&] { chat->withdraw(tablet); });
+    gate.open();
+    EXPECT_EQ(phone->of("done").size(), 1u);
+    EXPECT_THAT(tablet->frames, IsEmpty());
+    EXPECT_EQ(world.runner.requests.size(), 1u);
+
+    Gate second(world);
+    will_wait(second);
+    world.ask(chat, phone, "three");
+    world.on_loop([&] { chat->withdraw(phone); });
+    EXPECT_EQ(phone->of("aborted").size(), 1u);
 }
 
 TEST_F(Turns, StoppingEndsTheTurnAndDropsThoseThatWait) {
