@@ -2,6 +2,7 @@
 
 #include "base/hash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -25,16 +26,16 @@ public:
         if (!middle) return nullptr;
         const auto& leaf = (*middle)[hash / kFanOut % kFanOut];
         if (!leaf) return nullptr;
-        const auto& bucket = (*leaf)[hash / kFanOut / kFanOut % kFanOut];
-        if (!bucket) return nullptr;
-        for (const Item& item : *bucket) {
+        const Bucket& bucket = (*leaf)[hash / kFanOut / kFanOut % kFanOut];
+        for (std::size_t i = 0; i < bucket.size; ++i) {
+            const Item& item = bucket.items[static_cast<std::ptrdiff_t>(i)];
             if (item.hash == hash && item.key == key) return &item.value;
         }
         return nullptr;
     }
 
     PersistentMap set(std::string_view key, V value) const {
-        return change(key, [&](Bucket& bucket, std::size_t hash) {
+        return change(key, [&](std::vector<Item>& bucket, std::size_t hash) {
             for (Item& item : bucket) {
                 if (item.hash == hash && item.key == key) {
                     item.value = std::move(value);
@@ -46,26 +47,37 @@ public:
     }
 
     PersistentMap erase(std::string_view key) const {
-        return change(key, [&](Bucket& bucket, std::size_t) { std::erase_if(bucket, [&](const Item& item) { return item.key == key; }); });
+        return change(key, [&](std::vector<Item>& bucket, std::size_t) { std::erase_if(bucket, [&](const Item& item) { return item.key == key; }); });
     }
 
 private:
     static constexpr std::size_t kFanOut = 32;
     struct Item {
-        std::size_t hash;
+        std::size_t hash = 0;
         std::string key;
         V value;
     };
-    using Bucket = std::vector<Item>;
+    /// Its items in one piece, so that finding one costs one look at memory that is not at hand.
+    struct Bucket {
+        std::shared_ptr<const Item[]> items;
+        std::size_t size = 0;
+    };
     template <class Child>
     using Level = std::array<std::shared_ptr<const Child>, kFanOut>;
-    using Leaf = Level<Bucket>;
+    using Leaf = std::array<Bucket, kFanOut>;
     using Middle = Level<Leaf>;
     using Root = Level<Middle>;
 
     template <class T>
     static std::shared_ptr<T> copy_of(const std::shared_ptr<const T>& original) {
         return original ? std::make_shared<T>(*original) : std::make_shared<T>();
+    }
+
+    static Bucket packed(std::vector<Item> items) {
+        if (items.empty()) return {};
+        auto made = std::make_shared<Item[]>(items.size());
+        std::ranges::move(items, made.get());
+        return {std::move(made), items.size()};
     }
 
     template <class F>
@@ -76,10 +88,10 @@ private:
         auto middle = copy_of<Middle>(middle_slot);
         auto& leaf_slot = (*middle)[hash / kFanOut % kFanOut];
         auto leaf = copy_of<Leaf>(leaf_slot);
-        auto& bucket_slot = (*leaf)[hash / kFanOut / kFanOut % kFanOut];
-        auto bucket = copy_of<Bucket>(bucket_slot);
-        edit(*bucket, hash);
-        bucket_slot = bucket->empty() ? nullptr : std::move(bucket);
+        Bucket& bucket = (*leaf)[hash / kFanOut / kFanOut % kFanOut];
+        std::vector<Item> items(bucket.items.get(), bucket.items.get() + bucket.size);
+        edit(items, hash);
+        bucket = packed(std::move(items));
         leaf_slot = std::move(leaf);
         middle_slot = std::move(middle);
         PersistentMap changed;

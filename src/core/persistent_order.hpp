@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,11 @@ class PersistentOrder {
 public:
     PersistentOrder() = default;
     bool empty() const { return !root_; }
+    /// The name, when there is exactly one.
+    std::optional<std::string_view> only() const {
+        if (!root_ || root_->left || root_->right) return std::nullopt;
+        return root_->name;
+    }
     PersistentOrder insert(std::string_view name) const { return PersistentOrder(insert_at(root_, name, priority(name))); }
     PersistentOrder erase(std::string_view name) const { return PersistentOrder(erase_at(root_, name)); }
 

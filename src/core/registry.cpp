@@ -41,8 +41,8 @@ Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool mo
 }  // namespace
 
 ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name, std::string_view plain_name) const {
-    const EntryRef* entry = entries_.find(unique_name);
-    return entry != nullptr ? visible_own(view, **entry, plain_name) : nullptr;
+    const Name* found = entries_.find(unique_name);
+    return found != nullptr ? visible_own(view, *found->entry, plain_name) : nullptr;
 }
 
 /// The registration that wins among those with one unique name: the gateway's own, that of the preferred connection, the latest.
@@ -69,18 +69,19 @@ void RegistrySnapshot::for_each_candidate(const View& view, std::string_view pla
 
 Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view name, std::string_view provider) const {
     constexpr std::size_t kMaxChoices = 32;
-    const EntryRef* entry = entries_.find(name);
-    if (entry != nullptr && provider.empty()) {
-        if (ToolRef own = visible_own(view, **entry)) return own;
+    const Name* found = entries_.find(name);
+    if (found != nullptr && provider.empty()) {
+        if (found->only && is_visible(view, *found->only)) return found->only;
+        if (ToolRef own = visible_own(view, *found->entry)) return own;
     }
     if (!provider.empty() || !view.prefer_source.empty()) {
         const std::string_view source = provider.empty() ? view.prefer_source : provider;
         if (ToolRef own = visible_own(view, fmt::format("{}__{}", source, name), name)) return own;
     }
-    if (entry != nullptr && provider.empty()) {
+    if (found != nullptr && provider.empty()) {
         ToolRef only;
         std::vector<ToolRef> choices;  // filled only when there is a choice
-        for_each_candidate(view, name, **entry, [&](ToolRef tool) {
+        for_each_candidate(view, name, *found->entry, [&](ToolRef tool) {
             if (!only) {
                 only = std::move(tool);
                 return true;
@@ -107,12 +108,13 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
 
 /// Whether the plain name does not lead to the one tool that has it.
 bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_name) const {
-    const EntryRef* entry = entries_.find(plain_name);
-    if (entry == nullptr) return true;
-    if (visible_own(view, plain_name)) return true;  // taken by a built-in's or somebody's unique name
-    int found = 0;
-    for_each_candidate(view, plain_name, **entry, [&](const ToolRef&) { return ++found < 2; });
-    return found != 1;
+    const Name* found = entries_.find(plain_name);
+    if (found == nullptr) return true;
+    if (found->only && found->entry->own.empty()) return !is_visible(view, *found->only);
+    if (visible_own(view, *found->entry)) return true;  // taken by a built-in's or somebody's unique name
+    int candidates = 0;
+    for_each_candidate(view, plain_name, *found->entry, [&](const ToolRef&) { return ++candidates < 2; });
+    return candidates != 1;
 }
 
 std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, std::string_view after, std::size_t limit) const {
@@ -123,7 +125,7 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, s
             // A qualified name is listed only where the plain one does not do.
             if (own->source.name.empty() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
         } else if (!is_ambiguous(view, name)) {
-            for_each_candidate(view, name, **entries_.find(name), [&](ToolRef tool) {
+            for_each_candidate(view, name, *entries_.find(name)->entry, [&](ToolRef tool) {
                 page.push_back({std::string(name), std::move(tool)});
                 return false;
             });
@@ -133,9 +135,25 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, s
     return page;
 }
 
+ToolRef RegistrySnapshot::only_of(std::string_view key, const Entry& entry) const {
+    if (entry.own.size() + (entry.plain_of.empty() ? 0 : 1) != 1) return nullptr;
+    if (!entry.own.empty()) return entry.own.front();
+    const auto unique = entry.plain_of.only();
+    const Name* target = unique ? entries_.find(*unique) : nullptr;
+    if (target == nullptr) return nullptr;
+    ToolRef only;
+    for (const ToolRef& tool : target->entry->own) {
+        if (tool->spec.name != key) continue;
+        if (only) return nullptr;
+        only = tool;
+    }
+    return only;
+}
+
+/// Whoever changes the registrations of a unique name changes the entry of its plain name afterwards.
 void RegistrySnapshot::change(std::string_view key, const std::function<void(Entry&)>& edit) {
-    const EntryRef* old = entries_.find(key);
-    auto entry = old != nullptr ? std::make_shared<Entry>(**old) : std::make_shared<Entry>();
+    const Name* old = entries_.find(key);
+    auto entry = old != nullptr ? std::make_shared<Entry>(*old->entry) : std::make_shared<Entry>();
     const bool known = old != nullptr;
     edit(*entry);
     if (entry->own.empty() && entry->plain_of.empty()) {
@@ -143,8 +161,9 @@ void RegistrySnapshot::change(std::string_view key, const std::function<void(Ent
         names_ = names_.erase(key);
         return;
     }
+    ToolRef only = only_of(key, *entry);
     if (!known) names_ = names_.insert(key);
-    entries_ = entries_.set(key, std::move(entry));
+    entries_ = entries_.set(key, {std::move(only), std::move(entry)});
 }
 
 void RegistrySnapshot::add(const ToolRef& tool) {
@@ -162,7 +181,10 @@ void RegistrySnapshot::remove(const ToolRef& tool) {
         std::erase(entry.own, tool);
         last = std::ranges::none_of(entry.own, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
     });
-    if (last && unique != tool->spec.name) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.erase(unique); });
+    if (unique == tool->spec.name) return;
+    change(tool->spec.name, [&](Entry& entry) {
+        if (last) entry.plain_of = entry.plain_of.erase(unique);
+    });
 }
 
 Registry::Registry() : current_(std::make_shared<RegistrySnapshot>()) {}

@@ -55,18 +55,22 @@ private:
         std::vector<ToolRef> own;            ///< registrations with this unique name (usually one; one for each connection of a device), oldest first
         PersistentOrder plain_of;            ///< unique names of the tools whose plain name this is
     };
-    using EntryRef = std::shared_ptr<const Entry>;
+    struct Name {
+        ToolRef only;                        ///< the registration, when this name can mean just one: no other memory is touched then
+        std::shared_ptr<const Entry> entry;  ///< never null
+    };
 
     ToolRef visible_own(const View& view, std::string_view unique_name, std::string_view plain_name = {}) const;
     static ToolRef visible_own(const View& view, const Entry& entry, std::string_view plain_name = {});
     template <class F>
     void for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry, F&& visit) const;
     bool is_ambiguous(const View& view, std::string_view plain_name) const;
+    ToolRef only_of(std::string_view key, const Entry& entry) const;
     void change(std::string_view key, const std::function<void(Entry&)>& edit);
     void add(const ToolRef& tool);
     void remove(const ToolRef& tool);
 
-    PersistentMap<EntryRef> entries_;
+    PersistentMap<Name> entries_;
     PersistentOrder names_;
     std::size_t tools_ = 0;
 };

@@ -59,9 +59,9 @@ struct ToolSource {
 
 /// A registered tool: its spec, its compiled validators, and who runs it. Immutable; shared between threads.
 struct Tool {
+    TenantId tenant;                         ///< empty: every tenant sees it; first, for every resolve looks at it
     ToolSpec spec;
     ToolSource source;
-    TenantId tenant;                         ///< empty: every tenant sees it
     std::shared_ptr<const json::Schema> input;
     std::shared_ptr<const json::Schema> output;   ///< null: unchecked
     std::shared_ptr<ToolHost> host;
