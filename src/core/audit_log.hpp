@@ -41,7 +41,7 @@ public:
         write(gathered_.records);
         end_record();
     }
-    /// Whether there is room for more; false when the store has fallen too far behind or fails.
+    /// Whether there is room for more; false when the store has fallen too far behind. What it refuses counts as lost().
     bool accepts() const { return backlog_.load(std::memory_order_relaxed) < options_.max_backlog_bytes; }
     /// Stores one record and returns when it is durable. Errors: those of the store.
     Task<Result<void>> append_durable(std::string record);

@@ -13,9 +13,9 @@
 
 namespace crab::core {
 
-/// At most `per_second` calls a second on average, `burst` at once, for every pair of principal and tool that fits.
+/// At most `per_second` calls a second on average, `burst` at once, by each principal that fits, over all tools that fit.
 struct RateRule {
-    Glob principal, tool;   ///< unset: any, all counted together for that side
+    Glob principal, tool;   ///< unset: any
     double per_second = 0;
     double burst = 1;
 };
