@@ -75,7 +75,7 @@ struct Pipeline::Working {
     RunningCalls::Entry* entry = nullptr;
     std::optional<simdjson::dom::element> args;   ///< until the next suspension
     bool hooked = false;
-    std::optional<std::chrono::nanoseconds> first_duration;   ///< of the call that is replayed
+    std::optional<std::chrono::nanoseconds> first_duration;   ///< as the first answer tells it, and every replay after it
 };
 
 Pipeline::Pipeline(CallServices services, asio::any_io_executor home, TimerWheel& timers, IdSource& ids)
@@ -203,7 +203,9 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
         ticket.finish(nullptr);
     } else {
-        ticket.finish(outcome, services_.clock.steady_now() - call.timeline.started());
+        // A replay tells the same duration as the first answer did.
+        working.first_duration = services_.clock.steady_now() - call.timeline.started();
+        ticket.finish(outcome, *working.first_duration);
     }
     co_return outcome;
 }

@@ -74,7 +74,7 @@ Result<PairingCodes::Open> PairingCodes::take(std::string_view code, std::string
     const std::scoped_lock lock(mutex_);
     if (auto counted = count_try(remote_address, now); !counted) return fail(std::move(counted.error()));
     drop_dead_codes(now);
-    if (open_.empty()) return fail(ErrorCode::kNotFound, "no pairing code is open: ask the operator for one (`crab pair`)");
+    if (open_.empty()) return fail(ErrorCode::kNotFound, "no pairing code is open: ask the operator for one (`crab devices pair`)");
     auto match = open_.end();
     for (auto it = open_.begin(); it != open_.end(); ++it) {  // all of them, so that the time tells nothing
         if (crypto::constant_time_equal(it->digits, digits)) match = it;

@@ -303,8 +303,8 @@ class Call(CliTest):
 
 
 RECORD = {"call_id": "c-1", "time": "2026-11-21T09:30:00.250Z", "front": "http", "principal": "caller/ci", "proof": "bearer_token", "tenant": "harbour",
-          "tool": "sms.send", "source": "device/phone", "rule": "policy[2]", "decision": "allow", "hooks": [{"hook": "ask", "answer": "proceed", "ms": 12}],
-          "attempts": [{"ms": 50, "status": "retryable_error", "code": "UNAVAILABLE"}, {"ms": 20.5, "status": "ok"}], "status": "ok", "replayed": False,
+          "tool": "sms.send", "source": "device/phone", "rule": "policy[2]", "decision": "allow", "hooks": [{"hook": "ask", "answer": "proceed", "us": 12000}],
+          "attempts": [{"us": 50000, "status": "retryable_error", "code": "UNAVAILABLE"}, {"us": 20500, "status": "ok"}], "status": "ok", "replayed": False,
           "args_bytes": 180, "result_bytes": 2500, "duration_us": 90123, "timeline": {"resolved_us": 10, "authorized_us": 25, "finished_us": 90123}}
 
 

@@ -203,7 +203,7 @@ private:
         command->add_option("--token-file", options->token_file, "File that holds the token")->type_name("PATH");
         command->add_option("--pair", device.pair_code, "Pair with this code first")->type_name("CODE");
         command->add_option("--name", device.name, "Name for people (default: the host's name)")->type_name("NAME");
-        repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a shell command, repeatable; arguments come as JSON on its standard input");
+        repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a command (split as a shell would, without expansion), repeatable; arguments come as JSON on its standard input");
         command->add_option("--state", device.state_file, "File that keeps the token after pairing")->type_name("PATH");
         command->add_option("--session-id", device.session_id, "Session to resume")->type_name("ID");
         command->add_flag("--once", device.once, "End with the first connection instead of reconnecting");

@@ -89,12 +89,12 @@ std::string explanation_of(const json::Value& record, const Terminal& terminal) 
     const std::string decision = text_of(record, "decision"), rule = text_of(record, "rule");
     story.line("allowed", joined({{"", decision}, {"by rule ", rule}}));
     for (const json::Value& hook : items_of(record, "hooks")) {
-        story.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"), text_of(hook, "answer"), milliseconds_of(hook, "ms")));
+        story.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"), text_of(hook, "answer"), to_words(std::chrono::microseconds(number_of(hook, "us")))));
     }
     std::size_t number = 0;
     for (const json::Value& attempt : items_of(record, "attempts")) {
         const std::string code = text_of(attempt, "code");
-        story.line("attempt", fmt::format("{}: {}{} after {}", ++number, text_of(attempt, "status"), code.empty() ? "" : " " + code, milliseconds_of(attempt, "ms")));
+        story.line("attempt", fmt::format("{}: {}{} after {}", ++number, text_of(attempt, "status"), code.empty() ? "" : " " + code, to_words(std::chrono::microseconds(number_of(attempt, "us")))));
     }
     if (number == 0 && !flag_of(record, "running") && record.find("attempts")) story.line("attempt", "none: the tool was not asked");
     tell_outcome(record, story);
