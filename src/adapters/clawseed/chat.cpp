@@ -218,12 +218,14 @@ void Chat::store(std::string role, std::string content) {
     }
     hub_.services().store_pool.post([&store = hub_.services().chats, session, now, role = std::move(role), content = std::move(content)] {
         const core::NewChatSession wanted{.id = session.id, .owner = session.owner, .name = session.name, .persona = session.persona, .created_at = session.created_at};
-        if (store.open(wanted)) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = {}});
+        const auto opened = store.open(wanted);
+        if (opened && opened->session.owner == session.owner) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = {}});
     });
 }
 
 Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     const auto self = shared_from_this();
+    Seat seat(self);
     co_await asio::this_coro::throw_if_cancelled(false);
     core::TurnRequest request{.principal = principal_, .session_id = id(), .persona = session().persona, .content = turn->question.content,
                               .regenerate = turn->question.regenerate, .debug = turn->question.debug,
@@ -292,10 +294,15 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
     if (turn->question.on_end) turn->question.on_end(answer);
     current_ = nullptr;
+    // The hub knows whose chat it is from this object or from the store, so what was said is stored before this one may go.
+    // Which of the two is done first is open, so each of them settles.
     loop_.post([self] {
         self->start_next();
-        if (!self->current_) self->hub_.settle_chat(self);
+        self->hub_.settle_chat(self);
     });
+    (void)co_await hub_.services().store_pool.run([] { return true; });
+    seat.release();
+    hub_.settle_chat(self);
 }
 
 void Chat::abort(std::function<void(bool)> acknowledge) {

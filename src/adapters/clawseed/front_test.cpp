@@ -85,6 +85,7 @@ protected:
     }
 
     RealClock clock_;
+    core::ChatSessionMemory chats_;
     BlockingPool pool_{1};
     core::Registry registry_;
     Published<core::CallRules> rules_{std::make_shared<const core::CallRules>(
@@ -93,7 +94,6 @@ protected:
     core::EventHub events_;
     core::Ledger ledger_{clock_, {}};
     core::EarlyCancels early_cancels_;
-    core::ChatSessionMemory chats_;
     trust::TokenStoreMemory token_store_;
     std::unique_ptr<trust::Tokens> tokens_ = std::move(trust::Tokens::load(token_store_, clock_).value());
     trust::PairingCodes codes_{*tokens_, clock_};

@@ -174,13 +174,14 @@ public:
     }
     /// Everybody for whom open_chat() was called is gone.
     void leave_seats() {
-        on_loop([&] {
-            for (auto& opening : seats_) {
-                opening.seat.release();
-                hub.settle_chat(opening.chat);
-            }
-            seats_.clear();
-        });
+        on_loop([this] { leave_seats_now(); });
+    }
+    void leave_seats_now() {
+        for (auto& opening : seats_) {
+            opening.seat.release();
+            hub.settle_chat(opening.chat);
+        }
+        seats_.clear();
     }
     std::shared_ptr<FakeTarget> join(const std::shared_ptr<Chat>& chat) {
         auto target = std::make_shared<FakeTarget>(next_target_++);
@@ -234,6 +235,7 @@ public:
 
     FakeClock clock;
     net::EventLoop loop{clock};
+    core::ChatSessionMemory chats;
     BlockingPool pool{1};
     core::Registry registry;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
@@ -242,7 +244,6 @@ public:
     core::EventHub events;
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
-    core::ChatSessionMemory chats;
     ScriptedRunner runner;
     json::Parser parser;
     const core::PrincipalRef owner = make_principal("phone");

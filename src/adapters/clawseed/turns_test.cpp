@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -496,6 +497,31 @@ TEST_F(Turns, AChatThatSomebodyIsAboutToJoinIsKept) {
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), opened);
     world.leave_seats();
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), nullptr);
+}
+
+TEST_F(Turns, AChatIsKeptUntilWhatWasSaidIsStoredSoThatNobodyElseTakesItsName) {
+    std::promise<void> disk;
+    world.pool.post([&] { disk.get_future().wait(); });
+    world.loop.post([&] {
+        chat->ask({.asker = phone, .content = "?", .regenerate = false, .debug = false, .prefer_source = {}, .on_end = {}});
+    });
+    while (phone->of("agent_end").empty()) world.loop.run_some(1s);
+    bool left = false;
+    world.loop.post([&] {
+        world.leave_seats_now();
+        left = true;
+    });
+    while (!left) world.loop.run_some(1s);
+    std::optional<ErrorCode> refusal;
+    world.loop.post([&] {
+        auto stranger = world.hub.open_chat(World::make_principal("stranger"), "s1", "", "");
+        refusal = stranger ? ErrorCode::kInternal : stranger.error().code;
+    });
+    while (!refusal) world.loop.run_some(1s);
+    EXPECT_EQ(refusal, ErrorCode::kForbidden);
+    disk.set_value();
+    world.settle();
+    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: ok"));
 }
 
 TEST_F(Turns, WithdrawingAQuestionLeavesThoseOfOthersAlone) {
