@@ -28,6 +28,7 @@ TEST_F(ToolGateTest, AsManyAsTheLimitEnterAtOnceAndTheRestWait) {
     EXPECT_EQ(gate->running(), 2u);
     EXPECT_EQ(gate->waiting(), 1u);
     EXPECT_FALSE(gate->try_enter());
+    loop.cancel(*three);
 }
 
 TEST_F(ToolGateTest, AReturnedPermitGoesToTheFirstInLine) {

@@ -35,7 +35,7 @@ public:
     }
     /// The same for text that is not known at compile time and needs no escapes.
     BoundedWriter& raw(std::string_view text) {
-        std::memcpy(at_, text.data(), text.size());
+        if (!text.empty()) std::memcpy(at_, text.data(), text.size());  // an empty view may point nowhere
         at_ += text.size();
         return *this;
     }
