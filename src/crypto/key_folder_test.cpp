@@ -19,6 +19,7 @@ protected:
         std::string name = std::filesystem::temp_directory_path() / "crab_keys_XXXXXX";
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
         root = name;
+        path = root / "keys";
     }
     ~KeyFolderTest() override { std::filesystem::remove_all(root); }
 
@@ -30,7 +31,7 @@ protected:
     void chmod(std::string_view name, mode_t mode) const { ASSERT_EQ(::chmod((path / name).c_str(), mode), 0); }
 
     std::filesystem::path root;
-    std::filesystem::path path = root / "keys";
+    std::filesystem::path path;
 };
 
 TEST_F(KeyFolderTest, DirectoryAndFilesAreMadeWithTheirModesWhateverTheUmask) {
