@@ -81,6 +81,8 @@ public:
     /// that are missing run in one transaction. A published step is never edited. Errors: kInternal for a newer version.
     Result<void> migrate(std::string_view name, std::span<const std::string_view> steps);
 
+    /// The connection itself, for what is registered on it; the Database keeps owning it.
+    sqlite3* handle() const { return connection_.get(); }
     /// Rows that the last INSERT, UPDATE or DELETE changed.
     std::int64_t changes() const;
     /// The file's name without its folder.
