@@ -1,0 +1,49 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/id.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::json {
+class Writer;
+}
+
+namespace crab::cron {
+
+/// What a job's events are called.
+enum class CronEventType : std::uint8_t { kTriggered, kHeartbeat };
+std::string_view name_of(CronEventType type);
+std::optional<CronEventType> find_event_type(std::string_view name);
+
+/// What becomes of minutes that passed while nobody could fire.
+enum class MissedTickPolicy : std::uint8_t { kSkip, kRunOnce };
+std::string_view name_of(MissedTickPolicy policy);
+std::optional<MissedTickPolicy> find_missed_tick_policy(std::string_view name);
+
+/// Something to be said at certain minutes, to the agent and session of the call that created it. Times are whole
+/// milliseconds. Source: docs/protocols/rtp.md, section 11, "Job".
+struct CronJob {
+    std::string job_id;                      ///< UUIDv7
+    std::string name, schedule, timezone;
+    CronEventType event_type = CronEventType::kTriggered;
+    TenantId tenant;
+    std::string agent_id, session_id;
+    std::string isolation_key;               ///< empty: none
+    std::string input;                       ///< a JSON object, compact; empty: none
+    MissedTickPolicy missed_ticks = MissedTickPolicy::kSkip;
+    bool enabled = true;
+    SystemTime created_at, updated_at;
+    SystemTime next_run_at;                  ///< of a disabled job: when it would run
+    std::optional<SystemTime> last_run_at;   ///< when its latest event was triggered
+
+    friend bool operator==(const CronJob&, const CronJob&) = default;
+};
+
+/// The members of a job as callers see it, into an object that is open.
+void write_members(json::Writer& writer, const CronJob& job);
+
+}  // namespace crab::cron

@@ -1,0 +1,71 @@
+#include "hosts/cron/cron_scheduler.hpp"
+
+#include "base/log.hpp"
+
+#include <algorithm>
+
+namespace crab::cron {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The wall clock may be set while nothing moves on the steady one, so nobody sleeps longer than this.
+constexpr Milliseconds kLongestSleep = 1s;
+constexpr Milliseconds kFirstPause = 1s, kLongestPause = 30s;
+
+}  // namespace
+
+CronScheduler::CronScheduler(Services services, Home home, Options options)
+    : services_(services),
+      options_(std::move(options)),
+      bell_(std::make_shared<RemoteWaiter>(home, services.timers)),
+      publisher_(services.store, services.pool, services.clock, services.timers, services.sink),
+      tasks_(home) {}
+
+void CronScheduler::start() {
+    tasks_.spawn("cron firing", fire_jobs());
+    tasks_.spawn("cron publishing", publisher_.run());
+}
+
+Task<void> CronScheduler::fire_jobs() {
+    Milliseconds pause = kFirstPause;
+    for (;;) {
+        const auto passed = co_await pass(std::chrono::floor<Milliseconds>(services_.clock.system_now()));
+        if (!passed) {
+            log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)}, {"reason", passed.error().message}});
+            co_await bell_->wait(services_.clock.steady_now() + pause);
+            pause = std::min(pause * 2, kLongestPause);
+            continue;
+        }
+        pause = kFirstPause;
+        if (passed->events > 0) publisher_.wake();
+        if (!passed->more) co_await sleep_until(passed->next_wake);
+    }
+}
+
+Task<Result<CronPass>> CronScheduler::pass(SystemTime now) {
+    const bool check_times = clock_was_wrong(now);
+    // Holds nothing of ours: a loop that stops may drop us while the pool works.
+    auto work = [services = services_, options = options_, check_times, now]() -> Result<CronPass> {
+        if (check_times) {
+            if (auto done = forget_wrong_times(services.store, services.zones, now); !done) return fail(std::move(done.error()));
+        }
+        return fire_due_jobs(services.store, services.zones, services.ids, options, now);
+    };
+    auto passed = co_await services_.pool.run(std::move(work));
+    if (passed) latest_ = check_times ? now : std::max(latest_, now);
+    co_return passed;
+}
+
+/// Until `wake` by the wall clock, or until somebody rings; returns as well when the clock proves to have been wrong.
+Task<void> CronScheduler::sleep_until(std::optional<SystemTime> wake) {
+    for (;;) {
+        const SystemTime now = services_.clock.system_now();
+        if ((wake && now >= *wake) || clock_was_wrong(now)) co_return;
+        Deadline deadline = kNoDeadline;
+        if (wake) deadline = services_.clock.steady_now() + std::min<std::chrono::nanoseconds>(*wake - now, kLongestSleep);
+        if (co_await bell_->wait(deadline) == WaitEnd::kWoken) co_return;
+    }
+}
+
+}  // namespace crab::cron

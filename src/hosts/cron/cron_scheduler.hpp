@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
+#include "base/id_source.hpp"
+#include "base/task_group.hpp"
+#include "base/timer_wheel.hpp"
+#include "base/waiter.hpp"
+#include "hosts/cron/cron_event_sink.hpp"
+#include "hosts/cron/cron_pass.hpp"
+#include "hosts/cron/cron_publisher.hpp"
+#include "hosts/cron/cron_store.hpp"
+#include "hosts/cron/time_zones.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace crab::cron {
+
+/// Fires jobs when they are due and has their events published. All state is in the store, which finds due jobs by an index: a
+/// new scheduler goes on where the last one stopped, and what is not due costs nothing. One per store, used on the thread of
+/// `home` and `timers`; all that it is given outlives it and the pool's work, and nobody else uses `ids`.
+/// Source: docs/protocols/rtp.md, section 11, "Firing".
+class CronScheduler {
+public:
+    using Options = CronPassOptions;
+    using Home = Task<void>::executor_type;
+    struct Services {
+        CronStore& store;
+        TimeZones& zones;
+        BlockingPool& pool;
+        const Clock& clock;
+        TimerWheel& timers;
+        IdSource& ids;
+        CronEventSink& sink;
+    };
+
+    CronScheduler(Services services, Home home, Options options);
+    CronScheduler(Services services, Home home) : CronScheduler(services, std::move(home), Options{}) {}
+
+    void start();
+    /// A job has been created. From any thread.
+    void wake() { bell_->wake(); }
+    /// Calls `done` when nothing runs here any more; call it before the scheduler is destroyed.
+    void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
+
+private:
+    Task<void> fire_jobs();
+    Task<Result<CronPass>> pass(SystemTime now);
+    Task<void> sleep_until(std::optional<SystemTime> wake);
+    bool clock_was_wrong(SystemTime now) const { return now < latest_ - kClockWasWrong; }
+
+    Services services_;
+    Options options_;
+    std::shared_ptr<RemoteWaiter> bell_;
+    CronPublisher publisher_;
+    SystemTime latest_ = SystemTime::max();   ///< the latest time seen; at first it makes sure that the store is asked
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::cron
