@@ -76,7 +76,8 @@ public:
             row->second.decided_at = firing.decided_at;
             if (!firing.envelopes.empty()) row->second.job.last_run_at = firing.decided_at;
             for (const std::string& envelope : firing.envelopes) {
-                events_.emplace(++last_event_, Event{.event = {.number = last_event_, .refusals = 0, .envelope = envelope}, .job = firing.number, .retry_at = {}});
+                const std::int64_t number = ++last_event_;
+                events_.emplace(number, Event{.event = {.number = number, .refusals = 0, .envelope = envelope}, .job = firing.number, .retry_at = {}});
             }
         }
         return events_.size() - before;
@@ -136,7 +137,7 @@ private:
         std::vector<DueJob> found;
         for (const auto& [number, row] : jobs_) {
             if (!row.job.enabled || !wanted(row) || found.size() == limit) continue;
-            const auto waiting = std::ranges::count_if(events_, [number = number](const auto& event) { return event.second.job == number; });
+            const auto waiting = std::ranges::count_if(events_, [job = number](const auto& event) { return event.second.job == job; });
             found.push_back({.number = number, .job = row.job, .unpublished = static_cast<std::uint64_t>(waiting)});
         }
         return found;
