@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "crypto/alt_names.hpp"
+#include "crypto/ed25519.hpp"
+#include "crypto/private_key.hpp"
+#include "crypto/x25519.hpp"
+#include "trust/pairing/message_text.hpp"
+#include "trust/pairing/pairing_step.hpp"
+#include "trust/pairing/remote_store.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::trust {
+
+/// The remote's side of one pairing, without a socket: it waits for the gateway's first text. Not thread-safe; on_message() blocks on
+/// the store. A stranger, or a message that is old or came before, is told nothing about this remote.
+/// Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
+class RemotePairing {
+public:
+    /// Who this remote is and what outlives the handshake.
+    struct Remote {
+        PeerName name;
+        const crypto::Ed25519Key& key;
+        const crypto::X25519Key& agreement_key;
+        crypto::Ed25519PublicKey gateway_key;  ///< the one gateway that may pair, by configuration
+        std::string shown_fingerprint;         ///< of the certificate that this connection shows; empty on `ws`
+        crypto::AltNames endpoint_names;       ///< DNS names and addresses that the remote would like in its certificate
+        RemoteStore& store;
+        const Clock& clock;
+    };
+
+    /// `deadline` is the upgrade's time and kPairingTimeout.
+    RemotePairing(Remote remote, Deadline deadline) : remote_(std::move(remote)), deadline_(deadline) {}
+
+    PairingStep on_message(std::string_view text);
+    PairingStep on_deadline();
+    PairingStep on_closed();
+
+    /// What a second connection hears while a handshake is running: a remote runs one.
+    static PairingStep busy();
+
+    /// The certificate to show from now on; nothing before it was installed and after a pair.error.
+    const std::optional<InstalledCertificate>& installed() const { return installed_; }
+
+private:
+    enum class State : std::uint8_t { kInit, kChallenge, kCsrIssued, kComplete, kEnded };
+    using Texts = PairingResult<std::vector<std::string>>;
+
+    Texts next(const MessageText& text);
+    Texts on_init(const PairInit& init);
+    Texts on_challenge(const PairChallenge& challenge);
+    Texts on_csr_issued(const PairCsrIssued& issued);
+    Texts on_complete(const PairComplete& complete);
+    PairingResult<InstalledCertificate> check_issued(const PairCsrIssued& issued) const;
+    PairingStep on_complaint(const PairError& complaint);
+    PairingStep end(PairingStep step);
+
+    Remote remote_;
+    Deadline deadline_;
+    State state_ = State::kInit;
+    std::string pairing_id_, gateway_id_;
+    std::optional<crypto::PrivateKey> csr_key_;
+    std::optional<InstalledCertificate> installed_;
+    bool paired_ = false;
+};
+
+}  // namespace crab::trust
