@@ -5,22 +5,23 @@
 namespace crab::store::sqlite {
 namespace {
 
-std::string phrase_of(const memory::QueryTerm& term) {
-    std::string phrase = "\"";
+using Phrase = MemoryExpression::Phrase;
+
+Phrase phrase_of(const memory::QueryTerm& term) {
+    Phrase phrase{.text = "\"", .is_prefix = term.kind == memory::TermKind::kPrefix};
     for (const char c : term.text) {
-        if (c == '"') phrase += '"';
-        phrase += c;
+        if (c == '"') phrase.text += '"';
+        phrase.text += c;
     }
-    phrase += '"';
-    if (term.kind == memory::TermKind::kPrefix) phrase += " *";
+    phrase.text += phrase.is_prefix ? "\" *" : "\"";
     return phrase;
 }
 
-std::string join(std::span<const std::string> phrases, std::string_view with) {
+std::string join(std::span<const Phrase> phrases, std::string_view with) {
     std::string joined;
-    for (const std::string& phrase : phrases) {
+    for (const Phrase& phrase : phrases) {
         if (!joined.empty()) joined += with;
-        joined += phrase;
+        joined += phrase.text;
     }
     return joined;
 }
@@ -29,11 +30,11 @@ std::string join(std::span<const std::string> phrases, std::string_view with) {
 
 MemoryExpression make_expression(std::span<const memory::QueryTerm> terms, const std::function<std::size_t(std::string_view)>& count_words) {
     MemoryExpression expression;
-    std::vector<std::string> excluded;
+    std::vector<Phrase> excluded;
     for (const memory::QueryTerm& term : terms) {
         if (count_words(term.text) == 0) continue;
         auto& phrases = term.excluded ? excluded : expression.wanted;
-        std::string phrase = phrase_of(term);
+        Phrase phrase = phrase_of(term);
         if (std::ranges::find(phrases, phrase) == phrases.end()) phrases.push_back(std::move(phrase));
     }
     // One OR of all excluded phrases: a chain of NOTs would nest, and FTS5 nests 256 deep at most.

@@ -12,7 +12,12 @@ namespace crab::store::sqlite {
 
 /// Query terms as expressions of FTS5. Each term is one quoted phrase, so nothing of a caller's text is read as syntax.
 struct MemoryExpression {
-    std::vector<std::string> wanted;   ///< one phrase each; all must occur
+    struct Phrase {
+        std::string text;
+        bool is_prefix = false;
+        friend bool operator==(const Phrase&, const Phrase&) = default;
+    };
+    std::vector<Phrase> wanted;        ///< all must occur
     std::string match;                 ///< for MATCH: wanted ones and not excluded ones; empty without wanted ones
     std::string excluded;              ///< for NOT IN: any of the excluded ones; empty without any
 };

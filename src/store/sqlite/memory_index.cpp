@@ -5,16 +5,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <string>
+#include <vector>
 
 namespace crab::store::sqlite {
 namespace {
-
-/// The usual constants of BM25 (Robertson and Zaragoza, 2009, section 3.2).
-constexpr double kSaturation = 1.2, kLengthWeight = 0.75;
 
 struct Unicode61 {
     fts5_tokenizer calls{};
@@ -34,35 +31,6 @@ struct Unicode61 {
 };
 
 using TokenCallback = int(void*, int, const char*, int, int, int);
-
-/// crab_bm25(table, weights, words): `weights` holds doubles, the mean number of words of an entry and then the weight of each
-/// phrase; phrases without a weight (excluded ones) count nothing.
-void rank_row(const Fts5ExtensionApi* api, Fts5Context* row, sqlite3_context* result, int count, sqlite3_value** values) {
-    constexpr std::size_t kDouble = sizeof(double);
-    const std::size_t size = count == 2 ? static_cast<std::size_t>(sqlite3_value_bytes(values[0])) : 0;
-    if (size < kDouble || size % kDouble != 0) return sqlite3_result_error(result, "crab_bm25(table, weights, words)", -1);
-    const auto* bytes = static_cast<const char*>(sqlite3_value_blob(values[0]));
-    const auto weight_at = [&](std::size_t index) {
-        double weight;
-        std::memcpy(&weight, bytes + index * kDouble, kDouble);
-        return weight;
-    };
-    const double length = sqlite3_value_double(values[1]) / weight_at(0);
-    const double damping = kSaturation * (1 - kLengthWeight + kLengthWeight * length);
-    double score = 0;
-    for (std::size_t phrase = 1; phrase < size / kDouble; ++phrase) {
-        Fts5PhraseIter at;
-        int column = -1, offset = 0;
-        if (const int code = api->xPhraseFirst(row, static_cast<int>(phrase - 1), &at, &column, &offset); code != SQLITE_OK) {
-            return sqlite3_result_error_code(result, code);
-        }
-        double occurrences = 0;
-        for (; column >= 0; api->xPhraseNext(row, &at, &column, &offset)) ++occurrences;
-        score += weight_at(phrase) * occurrences * (kSaturation + 1) / (occurrences + damping);
-    }
-    // Whole millionths: pages can be continued at a score without worrying about its last bit.
-    sqlite3_result_int64(result, std::llround(score * 1e6));
-}
 
 Result<fts5_api*> find_fts5(Database& database) {
     sqlite3_stmt* statement = nullptr;
@@ -86,6 +54,7 @@ struct MemoryIndex::Tokens {
     Unicode61 plain;
     std::string prefix;        // of the current scope
     std::size_t seen = 0;
+    std::vector<std::uint32_t> counts;
 
     /// What FTS5 holds as one tokenizer: unicode61, and where to find the scope.
     struct Scoped {
@@ -93,6 +62,26 @@ struct MemoryIndex::Tokens {
         Tokens* tokens = nullptr;
         std::string word;
     };
+
+    /// crab_count(table, n)
+    static void count_phrases(const Fts5ExtensionApi* api, Fts5Context* row, sqlite3_context* result, int arguments, sqlite3_value** values) {
+        if (arguments != 1) return sqlite3_result_error(result, "crab_count(table, n)", -1);
+        std::vector<std::uint32_t>& counts = static_cast<Tokens*>(api->xUserData(row))->counts;
+        counts.assign(static_cast<std::size_t>(sqlite3_value_int(values[0])), 0);
+        int last = 0;
+        for (std::size_t phrase = 0; phrase < counts.size(); ++phrase) {
+            Fts5PhraseIter at;
+            int column = -1, position = 0;
+            if (const int code = api->xPhraseFirst(row, static_cast<int>(phrase), &at, &column, &position); code != SQLITE_OK) {
+                return sqlite3_result_error_code(result, code);
+            }
+            for (; column >= 0; api->xPhraseNext(row, &at, &column, &position)) {
+                ++counts[phrase];
+                last = std::max(last, position);
+            }
+        }
+        sqlite3_result_int(result, last);
+    }
 
     static int create(void* context, const char**, int, Fts5Tokenizer** made) {
         auto scoped = std::make_unique<Scoped>();
@@ -132,7 +121,7 @@ Result<std::unique_ptr<MemoryIndex>> MemoryIndex::attach(Database& database) {
     int code = tokens->plain.open(*api);
     fts5_tokenizer calls{.xCreate = &Tokens::create, .xDelete = &Tokens::destroy, .xTokenize = &Tokens::tokenize};
     if (code == SQLITE_OK) code = (*api)->xCreateTokenizer(*api, "crab_scoped", tokens.get(), &calls, nullptr);
-    if (code == SQLITE_OK) code = (*api)->xCreateFunction(*api, "crab_bm25", nullptr, &rank_row, nullptr);
+    if (code == SQLITE_OK) code = (*api)->xCreateFunction(*api, "crab_count", tokens.get(), &Tokens::count_phrases, nullptr);
     if (code != SQLITE_OK) return fail(error_of(code, database.handle(), database.name()));
     return std::unique_ptr<MemoryIndex>(new MemoryIndex(std::move(tokens)));
 }
@@ -143,6 +132,8 @@ void MemoryIndex::use_scope(std::int64_t number) {
 }
 
 std::size_t MemoryIndex::words_seen() const { return tokens_->seen; }
+
+std::span<const std::uint32_t> MemoryIndex::last_counts() const { return tokens_->counts; }
 
 std::size_t MemoryIndex::count_words(std::string_view text) const {
     std::size_t count = 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace crab::store::sqlite {
@@ -14,8 +15,8 @@ namespace crab::store::sqlite {
 /// - the tokenizer `crab_scoped`: unicode61 without diacritics, each word with the number of the current scope before it
 ///   (`12:kitchen`). A scope has its own words and lists: searching one costs what that scope holds, whatever others hold,
 ///   prefixes included, and no query can reach the words of another;
-/// - the function `crab_bm25(table, weights, words)`: the score of the current row in millionths, from the weights that
-///   memory_search.cpp has worked out for the scope.
+/// - the function `crab_count(table, n)`: counts how often each of the first n phrases of the query occurs in the current row,
+///   for last_counts(), and returns the position of the last word that does.
 /// Made once for each connection, before the index is used there, and kept until that is closed. Not thread-safe, as the connection.
 class MemoryIndex {
 public:
@@ -27,6 +28,8 @@ public:
     void use_scope(std::int64_t number);
     /// The words that have been indexed or looked up since use_scope().
     std::size_t words_seen() const;
+    /// What crab_count() has counted for the row that was stepped to last, by phrase.
+    std::span<const std::uint32_t> last_counts() const;
     /// How many words the tokenizer finds in `text`.
     std::size_t count_words(std::string_view text) const;
 

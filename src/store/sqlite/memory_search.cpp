@@ -17,12 +17,24 @@ namespace {
 using memory::MemoryOrder;
 using memory::MemoryQuery;
 
+/// The usual constants of BM25 (Robertson and Zaragoza, 2009, section 3.2).
+constexpr double kSaturation = 1.2, kLengthWeight = 0.75;
+
 constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(), kLast = std::numeric_limits<std::int64_t>::max();
 
 /// An entry `e` has all tags of the JSON array ?1, in the scope ?2.
 constexpr std::string_view kHasTags =
     " AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS wanted WHERE NOT EXISTS (SELECT 1 FROM memory_tag AS t"
     " WHERE t.scope = ?2 AND t.tag = wanted.value AND t.occurred_ms = e.occurred_ms AND t.row = e.row))";
+
+/// BM25 in whole millionths, so that a page can be continued at a score without worrying about its last bit. `weights` are the
+/// mean number of words of an entry and the weight of each phrase. It only falls as `words` grows.
+std::int64_t score_of(std::span<const std::uint32_t> counts, std::span<const double> weights, double words) {
+    const double damping = kSaturation * (1 - kLengthWeight + kLengthWeight * words / weights[0]);
+    double score = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) score += weights[i + 1] * counts[i] * (kSaturation + 1) / (counts[i] + damping);
+    return std::llround(score * 1e6);
+}
 
 bool has_tags(const MemoryQuery& query) { return query.tags != "[]"; }
 
@@ -48,7 +60,7 @@ struct MemorySearch::Mark {
 /// just drop out.
 struct MemorySearch::Position {
     std::int64_t last_row = 0;       ///< what was appended later is not seen
-    std::vector<double> weights;     ///< for crab_bm25(); empty when the order is by time
+    std::vector<double> weights;     ///< for score_of(); empty when the order is by time
     bool first_page = true;
     Mark mark;                       ///< of the last entry given, unless this is the first page
 
@@ -135,17 +147,21 @@ Result<memory::MemoryPage> MemorySearch::find_in(const Scope& scope, const Memor
 }
 
 /// The mean length of the scope's entries, then the weight of each wanted phrase: its inverse document frequency in the form
-/// that is never negative, ln(1 + (N - n + 0.5) / (n + 0.5)).
+/// that is never negative, ln(1 + (N - n + 0.5) / (n + 0.5)). A prefix weighs as much as a word that every second entry has:
+/// counting its entries would cost as much as finding them.
 Result<std::vector<double>> MemorySearch::weigh(const Scope& scope, const MemoryExpression& expression) {
     const auto entries = static_cast<double>(std::max<std::int64_t>(scope.entries, 1));
     std::vector<double> weights{std::max(static_cast<double>(scope.words) / entries, 1.0)};
     auto statement = database_.prepare("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?");
     if (!statement) return fail(std::move(statement.error()));
-    for (const std::string& phrase : expression.wanted) {
-        statement->bind(phrase);
-        const auto row = statement->step();
-        if (!row) return fail(row.error());
-        const auto found = static_cast<double>(statement->integer(0));
+    for (const auto& phrase : expression.wanted) {
+        double found = entries / 2;
+        if (!phrase.is_prefix) {
+            statement->bind(phrase.text);
+            const auto row = statement->step();
+            if (!row) return fail(row.error());
+            found = static_cast<double>(statement->integer(0));
+        }
         weights.push_back(std::log1p((std::max(entries - found, 0.0) + 0.5) / (found + 0.5)));
     }
     return weights;
@@ -154,31 +170,38 @@ Result<std::vector<double>> MemorySearch::weigh(const Scope& scope, const Memory
 /// The first `limit` + 1 entries after `position` that match the words, in order.
 Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpression& expression, const MemoryQuery& query, const Position& position, std::int64_t scope) {
     const bool ranked = query.order == MemoryOrder::kRelevance;
-    auto statement = database_.prepare(fmt::format("SELECT e.row, e.occurred_ms, {} FROM memory_text CROSS JOIN memory_entry AS e ON e.row = memory_text.rowid"
-                                                   " WHERE memory_text MATCH ?3 AND memory_text.rowid <= ?4 AND e.occurred_ms >= ?5 AND e.occurred_ms < ?6{}",
-                                                   ranked ? "crab_bm25(memory_text, ?7, e.words)" : "0", has_tags(query) ? kHasTags : ""));
-    if (!statement) return fail(std::move(statement.error()));
-    statement->bind_at(3, expression.match);
-    statement->bind_at(4, position.last_row);
-    statement->bind_at(5, query.since ? to_unix_ms(*query.since) : kFirst);
-    statement->bind_at(6, query.until ? to_unix_ms(*query.until) : kLast);
+    auto matches = database_.prepare("SELECT rowid, crab_count(memory_text, ?) FROM memory_text WHERE memory_text MATCH ? AND rowid <= ?");
+    if (!matches) return fail(std::move(matches.error()));
+    auto entry = database_.prepare(fmt::format("SELECT e.occurred_ms, e.words FROM memory_entry AS e WHERE e.row = ?3 AND e.occurred_ms >= ?4 AND e.occurred_ms < ?5{}",
+                                               has_tags(query) ? kHasTags : ""));
+    if (!entry) return fail(std::move(entry.error()));
     if (has_tags(query)) {
-        statement->bind_at(1, query.tags);
-        statement->bind_at(2, scope);
+        entry->bind_at(1, query.tags);
+        entry->bind_at(2, scope);
     }
-    if (ranked) {
-        const auto* bytes = reinterpret_cast<const std::uint8_t*>(position.weights.data());
-        statement->bind_at(7, std::span(bytes, position.weights.size() * sizeof(double)));
-    }
+    entry->bind_at(4, query.since ? to_unix_ms(*query.since) : kFirst);
+    entry->bind_at(5, query.until ? to_unix_ms(*query.until) : kLast);
+    matches->bind(static_cast<std::int64_t>(ranked ? expression.wanted.size() : 0), expression.match, position.last_row);
+
     const auto precedes = [&](const Mark& left, const Mark& right) { return left.precedes(right, query.order); };
     std::vector<Mark> best;   // a heap whose top is the last one
     for (;;) {
-        const auto row = statement->step();
+        const auto row = matches->step();
         if (!row) return fail(row.error());
         if (!*row) break;
-        const Mark mark{.score = statement->integer(2), .occurred_ms = statement->integer(1), .row = statement->integer(0)};
-        if (!position.first_page && !position.mark.precedes(mark, query.order)) continue;
-        if (best.size() > query.limit) {
+        // An entry is as long as its last match at least. Most are out of the question by that alone and need no look.
+        const bool is_full = best.size() > query.limit;
+        if (ranked && is_full && score_of(index_->last_counts(), position.weights, static_cast<double>(matches->integer(1) + 1)) < best.front().score) continue;
+        Mark mark{.score = 0, .occurred_ms = 0, .row = matches->integer(0)};
+        entry->reset();
+        entry->bind_at(3, mark.row);
+        const auto passes = entry->step();
+        if (!passes) return fail(passes.error());
+        if (!*passes) continue;
+        mark.occurred_ms = entry->integer(0);
+        if (ranked) mark.score = score_of(index_->last_counts(), position.weights, static_cast<double>(entry->integer(1)));
+        if (!position.first_page && !precedes(position.mark, mark)) continue;
+        if (is_full) {
             if (!precedes(mark, best.front())) continue;
             std::ranges::pop_heap(best, precedes);
             best.pop_back();
