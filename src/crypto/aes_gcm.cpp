@@ -24,12 +24,11 @@ std::string aes_gcm_seal(const AesKey& key, const AesGcmNonce& nonce, std::strin
     const Owned<EVP_CIPHER_CTX> context(EVP_CIPHER_CTX_new());
     std::string sealed(plaintext.size() + kAesGcmTagSize, '\0');
     int written = 0;
-    const bool done =
-        context != nullptr && EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.reveal().data(), nonce.data()) == 1 &&
-        EVP_EncryptUpdate(context.get(), nullptr, &written, bytes(additional_data), size_of(additional_data)) == 1 &&
-        EVP_EncryptUpdate(context.get(), bytes(sealed), &written, bytes(plaintext), size_of(plaintext)) == 1 &&
-        EVP_EncryptFinal_ex(context.get(), bytes(sealed) + plaintext.size(), &written) == 1 &&
-        EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, kAesGcmTagSize, bytes(sealed) + plaintext.size()) == 1;
+    const bool done = context != nullptr && EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.reveal().data(), nonce.data()) == 1 &&
+                      EVP_EncryptUpdate(context.get(), nullptr, &written, bytes(additional_data), size_of(additional_data)) == 1 &&
+                      EVP_EncryptUpdate(context.get(), bytes(sealed), &written, bytes(plaintext), size_of(plaintext)) == 1 &&
+                      EVP_EncryptFinal_ex(context.get(), bytes(sealed) + plaintext.size(), &written) == 1 &&
+                      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, kAesGcmTagSize, bytes(sealed) + plaintext.size()) == 1;
     require_openssl(done, "AES-GCM failed");
     return sealed;
 }

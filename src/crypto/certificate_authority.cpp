@@ -47,8 +47,7 @@ void set_life(X509* certificate, sys_seconds from, sys_seconds until) {
 void add_extension(X509* certificate, X509* issuer, int kind, const char* value) {
     X509V3_CTX context;
     X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-    const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value),
-                                                                                     &X509_EXTENSION_free);
+    const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value), &X509_EXTENSION_free);
     require_openssl(extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1, kWhat);
 }
 
@@ -64,9 +63,7 @@ void add_names(X509* certificate, const AltNames& names) {
 
 Owned<X509> draft(std::string_view common_name, EVP_PKEY* key, sys_seconds from, sys_seconds until) {
     Owned<X509> certificate(X509_new());
-    require_openssl(certificate != nullptr && X509_set_version(certificate.get(), X509_VERSION_3) == 1 &&
-                        X509_set_pubkey(certificate.get(), key) == 1,
-                    kWhat);
+    require_openssl(certificate != nullptr && X509_set_version(certificate.get(), X509_VERSION_3) == 1 && X509_set_pubkey(certificate.get(), key) == 1, kWhat);
     set_serial(certificate.get());
     set_life(certificate.get(), from, until);
     set_common_name(X509_get_subject_name(certificate.get()), common_name);
@@ -102,9 +99,7 @@ Certificate signed_with(const PrivateKey& key, X509* certificate) {
     return std::move(*result);
 }
 
-void set_issuer(X509* certificate, const X509* issuer) {
-    require_openssl(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1, kWhat);
-}
+void set_issuer(X509* certificate, const X509* issuer) { require_openssl(X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1, kWhat); }
 
 }  // namespace
 
@@ -130,7 +125,8 @@ Result<CertificateAuthority> CertificateAuthority::load(const Secret<std::string
 }
 
 Result<Certificate> CertificateAuthority::issue(const LeafSubject& subject, const PublicKey& key, SystemTime now) const {
-    if (!certificate_.is_valid_at(now)) return fail(ErrorCode::kUnavailable, "the pairing authority's certificate is not valid now; check the clock, or make a new authority");
+    if (!certificate_.is_valid_at(now))
+        return fail(ErrorCode::kUnavailable, "the pairing authority's certificate is not valid now; check the clock, or make a new authority");
     const auto* at = reinterpret_cast<const unsigned char*>(certificate_.der().data());
     const Owned<X509> issuer(d2i_X509(nullptr, &at, static_cast<long>(certificate_.der().size())));
     at = reinterpret_cast<const unsigned char*>(key.der.data());

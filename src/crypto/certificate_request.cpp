@@ -19,9 +19,8 @@ constexpr std::string_view kLabel = "CERTIFICATE REQUEST";
 constexpr int kLeastRsaBits = 2048;
 constexpr int kMostRsaBits = 4096;
 
-using Extensions = std::unique_ptr<stack_st_X509_EXTENSION, decltype([](stack_st_X509_EXTENSION* all) {
-                                       sk_X509_EXTENSION_pop_free(all, X509_EXTENSION_free);
-                                   })>;
+using Extensions =
+    std::unique_ptr<stack_st_X509_EXTENSION, decltype([](stack_st_X509_EXTENSION* all) { sk_X509_EXTENSION_pop_free(all, X509_EXTENSION_free); })>;
 
 bool is_good_key(const PublicKey& key) {
     switch (key.kind) {

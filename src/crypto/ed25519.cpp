@@ -34,8 +34,7 @@ Ed25519Signature Ed25519Key::sign(std::span<const std::uint8_t> message) const {
 bool ed25519_verify(const Ed25519PublicKey& key, std::span<const std::uint8_t> message, const Ed25519Signature& signature) {
     const Owned<EVP_PKEY> public_key(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key.data(), key.size()));
     const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
-    const bool good = public_key != nullptr && context != nullptr &&
-                      EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, public_key.get()) == 1 &&
+    const bool good = public_key != nullptr && context != nullptr && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, public_key.get()) == 1 &&
                       EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(), message.size()) == 1;
     if (!good) forget_openssl_errors();
     return good;

@@ -66,7 +66,7 @@ Result<KeyFolder> KeyFolder::open(const std::filesystem::path& path) {
         delete descriptor;
     };
     std::shared_ptr<const int> directory(new int(fd), close);
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd, &status) != 0) return unavailable(kName, "cannot be looked at");
     if (is_foreign(status)) return fail(ErrorCode::kForbidden, "the key directory belongs to another user");
     if ((status.st_mode & 077) != 0) return fail(ErrorCode::kForbidden, "the key directory is open to others; run `chmod 700` on it");
@@ -79,7 +79,7 @@ Result<std::optional<std::string>> KeyFolder::read(std::string_view name, Access
         if (errno == ENOENT) return std::optional<std::string>();
         return unavailable(name, "cannot be opened");
     }
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file.fd(), &status) != 0) return unavailable(name, "cannot be looked at");
     if (!S_ISREG(status.st_mode)) return fail(ErrorCode::kForbidden, fmt::format("{} is no plain file", name));
     if (is_foreign(status)) return fail(ErrorCode::kForbidden, fmt::format("{} belongs to another user", name));

@@ -24,7 +24,7 @@ protected:
     ~KeyFolderTest() override { std::filesystem::remove_all(root); }
 
     mode_t mode_of(std::string_view name) const {
-        struct stat status {};
+        struct stat status{};
         EXPECT_EQ(::stat((path / name).c_str(), &status), 0);
         return status.st_mode & 07777;
     }

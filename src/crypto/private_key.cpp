@@ -41,9 +41,7 @@ std::shared_ptr<EVP_PKEY> shared(EVP_PKEY* key) {
 PrivateKey PrivateKey::generate_p256() { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"))); }
 PrivateKey PrivateKey::generate_p384() { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-384"))); }
 PrivateKey PrivateKey::generate_ed25519() { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"))); }
-PrivateKey PrivateKey::generate_rsa(int bits) {
-    return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits))));
-}
+PrivateKey PrivateKey::generate_rsa(int bits) { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits)))); }
 
 Result<PrivateKey> PrivateKey::from_pem(const Secret<std::string>& pem) {
     const std::string& text = pem.reveal();
@@ -60,8 +58,7 @@ Result<PrivateKey> PrivateKey::from_pem(const Secret<std::string>& pem) {
 
 Secret<std::string> PrivateKey::to_pem() const {
     const Owned<BIO> bio(BIO_new(BIO_s_secmem()));
-    require_openssl(bio != nullptr && PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1,
-                    "writing a key failed");
+    require_openssl(bio != nullptr && PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1, "writing a key failed");
     char* text = nullptr;
     const long size = BIO_get_mem_data(bio.get(), &text);
     return Secret(std::string(text, static_cast<std::size_t>(size)));

@@ -28,8 +28,8 @@ std::optional<X25519SharedSecret> X25519Key::agree(const X25519PublicKey& peer) 
     require_openssl(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1, "X25519 agreement failed");
     std::array<std::uint8_t, 32> shared{};
     std::size_t size = shared.size();
-    const bool derived = EVP_PKEY_derive_set_peer(context.get(), other.get()) == 1 &&
-                         EVP_PKEY_derive(context.get(), shared.data(), &size) == 1 && size == shared.size();
+    const bool derived =
+        EVP_PKEY_derive_set_peer(context.get(), other.get()) == 1 && EVP_PKEY_derive(context.get(), shared.data(), &size) == 1 && size == shared.size();
     // OpenSSL refuses an all-zero result by itself; the rule is ours, so it is checked here too.
     if (!derived || constant_time_equal(shared, std::array<std::uint8_t, 32>{})) {
         forget_openssl_errors();

@@ -11,9 +11,7 @@
 namespace crab::trust {
 namespace {
 
-std::unexpected<PairingError> invalid(std::string_view what) {
-    return refuse(PairingCode::kInvalidArgs, fmt::format("endpoint: {}", what));
-}
+std::unexpected<PairingError> invalid(std::string_view what) { return refuse(PairingCode::kInvalidArgs, fmt::format("endpoint: {}", what)); }
 
 std::string lower(std::string_view text) {
     std::string out(text);
@@ -105,8 +103,8 @@ crypto::AltNames PairingEndpoint::names() const {
 
 PairingResult<void> check_transport(const PairingEndpoint& endpoint, bool allow_insecure_loopback) {
     if (endpoint.tls || (endpoint.loopback && allow_insecure_loopback)) return {};
-    return refuse(PairingCode::kMtlsRequired, endpoint.loopback ? "plain ws:// to loopback is switched off; use wss://"
-                                                                : "plain ws:// goes to this machine only; use wss://");
+    return refuse(PairingCode::kMtlsRequired,
+                  endpoint.loopback ? "plain ws:// to loopback is switched off; use wss://" : "plain ws:// goes to this machine only; use wss://");
 }
 
 }  // namespace crab::trust

@@ -42,11 +42,36 @@ TEST(PairingEndpointTest, EndpointsAreStoredInOneForm) {
 }
 
 TEST(PairingEndpointTest, OtherTextsAreRefused) {
-    for (const std::string_view text :
-         {"", "localhost", "http://localhost", "https://localhost", "ws:/localhost", "ws://", "ws:///path", "ws://user@localhost", "ws://u:p@localhost",
-          "ws://localhost#top", "ws://localhost/#", "ws://localhost:0", "ws://localhost:65536", "ws://localhost:", "ws://localhost:+80", "ws://localhost:8o",
-          "ws://local host", "ws://localhost/a b", "ws://localhost/\n", "ws://::1", "ws://[127.0.0.1]", "ws://[::1", "ws://[]", "ws://[fe80::1%25eth0]",
-          "ws://a..b", "ws://.a", "wss://a.", "ws://\xc3\xa9.example", "ws://%6c.example", "wss://[localhost]"}) {
+    for (const std::string_view text : {"",
+                                        "localhost",
+                                        "http://localhost",
+                                        "https://localhost",
+                                        "ws:/localhost",
+                                        "ws://",
+                                        "ws:///path",
+                                        "ws://user@localhost",
+                                        "ws://u:p@localhost",
+                                        "ws://localhost#top",
+                                        "ws://localhost/#",
+                                        "ws://localhost:0",
+                                        "ws://localhost:65536",
+                                        "ws://localhost:",
+                                        "ws://localhost:+80",
+                                        "ws://localhost:8o",
+                                        "ws://local host",
+                                        "ws://localhost/a b",
+                                        "ws://localhost/\n",
+                                        "ws://::1",
+                                        "ws://[127.0.0.1]",
+                                        "ws://[::1",
+                                        "ws://[]",
+                                        "ws://[fe80::1%25eth0]",
+                                        "ws://a..b",
+                                        "ws://.a",
+                                        "wss://a.",
+                                        "ws://\xc3\xa9.example",
+                                        "ws://%6c.example",
+                                        "wss://[localhost]"}) {
         const auto endpoint = PairingEndpoint::parse(text);
         ASSERT_FALSE(endpoint) << text;
         EXPECT_EQ(endpoint.error().code, PairingCode::kInvalidArgs) << text;

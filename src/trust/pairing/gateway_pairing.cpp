@@ -56,7 +56,8 @@ PairingResult<void> GatewayPairing::check_connection(const std::optional<crypto:
 }
 
 PairingStep GatewayPairing::on_message(std::string_view text) {
-    if (state_ == State::kEnded || state_ == State::kBefore) return ended_step({PairingCode::kProtocolViolation, "no message is expected"});
+    if (state_ == State::kEnded) return over();
+    if (state_ == State::kBefore) return end(ended_step({PairingCode::kInternal, "start() comes first"}));
     if (gateway_.clock.steady_now() >= deadline_) return on_deadline();
     const auto parsed = MessageText::parse(text);
     if (parsed) {
@@ -75,27 +76,29 @@ PairingStep GatewayPairing::on_message(std::string_view text) {
     PairingStep step{.send = std::move(*answer), .close = {}, .error = {}};
     if (peer_) {
         step.close = kNormalClosure;
-        state_ = State::kEnded;
-    } else if (gateway_.clock.steady_now() >= deadline_) {
-        return on_deadline();
+        return end(std::move(step));
     }
+    if (gateway_.clock.steady_now() >= deadline_) return on_deadline();
     return step;
 }
 
 PairingStep GatewayPairing::on_deadline() {
-    if (state_ == State::kEnded) return {.send = {}, .close = kNormalClosure, .error = {}};
+    if (state_ == State::kEnded) return over();
     return end(refusing_step(pairing_id_, {PairingCode::kTimeout, "the handshake took more than 15 seconds"}));
 }
 
 PairingStep GatewayPairing::on_closed() {
-    if (state_ == State::kEnded) return {.send = {}, .close = kNormalClosure, .error = {}};
+    if (state_ == State::kEnded) return over();
     return end(ended_step({PairingCode::kUnreachable, "the connection ended before the handshake did"}));
 }
 
 PairingStep GatewayPairing::end(PairingStep step) {
     state_ = State::kEnded;
+    failure_ = step.error;
     return step;
 }
+
+PairingStep GatewayPairing::over() const { return {.send = {}, .close = kNormalClosure, .error = failure_}; }
 
 GatewayPairing::Texts GatewayPairing::next(const MessageText& text) {
     const auto handle = [&]<class Message>(Texts (GatewayPairing::*handler)(const Message&)) -> Texts {
@@ -118,9 +121,11 @@ GatewayPairing::Texts GatewayPairing::on_identity(const PairIdentity& identity) 
     const PairingRequest& wanted = plan_.request;
     if (!is_signed_by(identity.public_key_ed25519, identity)) return bad_signature(PairIdentity::kType);
     if (identity.component_type != wanted.name.type || identity.component_id != wanted.name.id) {
-        return other_identity(fmt::format("the remote is {}/{}, not {}", to_text(identity.component_type), one_line(identity.component_id), wanted.name.text()));
+        return other_identity(
+            fmt::format("the remote is {}/{}, not {}", to_text(identity.component_type), one_line(identity.component_id), wanted.name.text()));
     }
-    if (wanted.remote_key && identity.public_key_ed25519 != *wanted.remote_key) return other_identity("the remote's key is not the one given with --remote-key");
+    if (wanted.remote_key && identity.public_key_ed25519 != *wanted.remote_key)
+        return other_identity("the remote's key is not the one given with --remote-key");
     if (plan_.is_known && identity.public_key_ed25519 != plan_.previous->public_key_ed25519) {
         return other_identity("the remote's Ed25519 key is not the recorded one; if it was replaced on purpose, pair with --replace");
     }
@@ -190,12 +195,12 @@ GatewayPairing::Texts GatewayPairing::on_csr_request(const PairCsrRequest& reque
     if (auto stored = gateway_.store.add_certificate(certificate, *issued_); !stored) return not_stored(stored.error());
     state_ = State::kCsrInstalled;
     return std::vector{to_wire(signed_by(gateway_.key, PairCsrIssued{.pairing_id = pairing_id_,
-                                                                      .certificate_pem = certificate.certificate_pem,
-                                                                      .certificate_chain_pem = {gateway_.authority.certificate().to_pem()},
-                                                                      .serial_number = certificate.serial_number,
-                                                                      .mtls_cert_fingerprint = certificate.fingerprint,
-                                                                      .not_before = SignedTime::from(certificate.not_before),
-                                                                      .not_after = SignedTime::from(certificate.not_after)}))};
+                                                                     .certificate_pem = certificate.certificate_pem,
+                                                                     .certificate_chain_pem = {gateway_.authority.certificate().to_pem()},
+                                                                     .serial_number = certificate.serial_number,
+                                                                     .mtls_cert_fingerprint = certificate.fingerprint,
+                                                                     .not_before = SignedTime::from(certificate.not_before),
+                                                                     .not_after = SignedTime::from(certificate.not_after)}))};
 }
 
 GatewayPairing::Texts GatewayPairing::on_csr_installed(const PairCsrInstalled& installed) {

@@ -40,6 +40,7 @@ public:
     PairingStep on_message(std::string_view text);
     PairingStep on_deadline();
     PairingStep on_closed();
+    // After the end each of them repeats how it ended, and sends nothing.
 
     const std::string& pairing_id() const { return pairing_id_; }
     const PairingPlan& plan() const { return plan_; }
@@ -59,11 +60,13 @@ private:
     Texts on_csr_request(const PairCsrRequest& request);
     Texts on_csr_installed(const PairCsrInstalled& installed);
     PairingStep end(PairingStep step);
+    PairingStep over() const;
 
     Gateway gateway_;
     PairingPlan plan_;
     Deadline deadline_;
     State state_ = State::kBefore;
+    std::optional<PairingError> failure_;
     std::string pairing_id_;
     std::string leaf_fingerprint_;  // of this connection; empty on ws
     std::string challenge_id_, plaintext_;

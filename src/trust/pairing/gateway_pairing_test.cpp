@@ -18,14 +18,14 @@ protected:
 
     /// Runs a handshake in which messages of `type` are changed, and returns how the gateway ended.
     PairingStep ended_when(std::string_view type, const std::function<void(std::string&)>& change_text, const PairingRequest& wanted) {
-        return run(wanted, [&](std::string& text) {
-            if (type_of(text) == type) change_text(text);
-            return true;
-        }).gateway;
+        return run(wanted,
+                   [&](std::string& text) {
+                       if (type_of(text) == type) change_text(text);
+                       return true;
+                   })
+            .gateway;
     }
-    PairingStep ended_when(std::string_view type, const std::function<void(std::string&)>& change_text) {
-        return ended_when(type, change_text, request());
-    }
+    PairingStep ended_when(std::string_view type, const std::function<void(std::string&)>& change_text) { return ended_when(type, change_text, request()); }
     template <class Message>
     PairingStep ended_when_signed(const std::function<void(Message&)>& edit, std::optional<PairingRequest> wanted = {}) {
         return ended_when(Message::kType, [&](std::string& text) { change<Message>(text, remote_key, edit); }, wanted.value_or(request()));
@@ -39,9 +39,7 @@ protected:
         return std::ranges::any_of(peers.peers, [](const auto& entry) { return entry.second.status == PeerStatus::kActive; });
     }
     /// A request whose names the test chooses, for the remote's key.
-    static std::string csr(const crypto::PrivateKey& key, const crypto::AltNames& names = {}) {
-        return crypto::make_certificate_request(key, "root", names);
-    }
+    static std::string csr(const crypto::PrivateKey& key, const crypto::AltNames& names = {}) { return crypto::make_certificate_request(key, "root", names); }
 };
 
 TEST_F(GatewayPairingTest, IdsAre32HexDigitsAndNoncesHave24Bytes) {
@@ -92,8 +90,10 @@ TEST_F(GatewayPairingTest, MessagesOutOfOrderAbort) {
     const std::string identity = right.on_message(left.start(std::nullopt).send.at(0)).send.at(0);
     EXPECT_FALSE(left.on_message(identity).close);
     expect_refusal(left.on_message(identity), PairingCode::kProtocolViolation);
-    EXPECT_TRUE(left.on_message(identity).close);  // and after the end nothing is looked at
-    EXPECT_TRUE(left.on_message(identity).send.empty());
+    for (const PairingStep& step : {left.on_message(identity), left.on_closed(), left.on_deadline()}) {  // after the end nothing counts
+        EXPECT_EQ(code_of(step), PairingCode::kProtocolViolation);
+        EXPECT_TRUE(step.close && step.send.empty());
+    }
 }
 
 TEST_F(GatewayPairingTest, AllFourSignaturesOfTheRemoteAreChecked) {

@@ -41,7 +41,8 @@ Result<crypto::Ed25519Key> signing_key_in(const json::Value& object) {
     crypto::Ed25519Key::Seed seed;
     std::copy_n(both->begin(), seed.size(), seed.begin());
     crypto::Ed25519Key key{Secret(seed)};
-    if (!std::equal(both->begin() + seed.size(), both->end(), key.public_key().begin())) return malformed(kSigningKey, "holds a public key that is not its seed's");
+    if (!std::equal(both->begin() + seed.size(), both->end(), key.public_key().begin()))
+        return malformed(kSigningKey, "holds a public key that is not its seed's");
     return key;
 }
 
@@ -82,13 +83,7 @@ Result<RemoteIdentity> RemoteIdentity::parse(const Secret<std::string>& text) {
 
 Secret<std::string> RemoteIdentity::to_text() const {
     std::string out;
-    json::Writer(out)
-        .begin_object()
-        .key(kSigningKey)
-        .string(text_of(key))
-        .key(kAgreementKey)
-        .string(to_base64(agreement_key.scalar().reveal()))
-        .end_object();
+    json::Writer(out).begin_object().key(kSigningKey).string(text_of(key)).key(kAgreementKey).string(to_base64(agreement_key.scalar().reveal())).end_object();
     return Secret(out + '\n');
 }
 

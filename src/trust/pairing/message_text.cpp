@@ -138,8 +138,7 @@ void read(MemberReader in, PairIdentity& message) {
     message.component_id = remote.text("component_id");
     remote.bytes("public_key_ed25519", message.public_key_ed25519);
     remote.bytes("public_key_x25519", message.public_key_x25519);
-    message.mtls_cert_fingerprint =
-        remote.text("mtls_cert_fingerprint", [](std::string_view text) { return text.empty() || is_fingerprint(text); });
+    message.mtls_cert_fingerprint = remote.text("mtls_cert_fingerprint", [](std::string_view text) { return text.empty() || is_fingerprint(text); });
     in.bytes(kSignature, message.signature);
 }
 
@@ -196,9 +195,7 @@ PairingResult<MessageText> MessageText::parse(std::string_view text) {
 
 std::optional<PairError> MessageText::as_error() const {
     if (text_or_empty(object_, "type") != PairError::kType) return std::nullopt;
-    return PairError{.pairing_id = text_or_empty(object_, "pairing_id"),
-                     .code = text_or_empty(object_, "code"),
-                     .message = text_or_empty(object_, "message")};
+    return PairError{.pairing_id = text_or_empty(object_, "pairing_id"), .code = text_or_empty(object_, "code"), .message = text_or_empty(object_, "message")};
 }
 
 template <class Message>

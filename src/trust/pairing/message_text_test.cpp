@@ -54,7 +54,8 @@ TEST(MessageTextTest, UnknownMembersOrderAndWhiteSpaceBreakNoSignature) {
     const std::string text = R"( {"sig_ed25519":")" + to_base64(signed_by(kGatewayKey, vector_1()).signature) +
                              R"(","more":{"a":[1,2.5,true]},"pairing_id":"000102030405060708090a0b0c0d0e0f","gateway":{"issued_at":"2026-02-13T16:00:00.120Z",)"
                              R"("x":"y","nonce":"gIGCg4SFhoeIiYqLjI2Oj5CRkpOUlZaX","gateway_id":"\u0067w_home",)"
-                             R"("public_key_ed25519":"A6EHv\/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="},"version":"v1","type":"pair.init"} )" + "\n";
+                             R"("public_key_ed25519":"A6EHv\/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="},"version":"v1","type":"pair.init"} )" +
+                             "\n";
     const auto init = MessageText::parse(text)->as<PairInit>(std::nullopt);
     ASSERT_TRUE(init) << init.error().message;
     EXPECT_TRUE(is_signed_by(kGatewayKey.public_key(), *init));
@@ -68,15 +69,29 @@ TEST(MessageTextTest, NamesCountInExactCaseOnly) {
 }
 
 TEST(MessageTextTest, WhatCouldBeReadInTwoWaysIsAViolation) {
-    for (const std::string& text :
-         {with(kWire, "\"version\"", "\"type\":\"pair.init\",\"version\""), with(kWire, "\"nonce\"", "\"nonce\":\"x\",\"nonce\""),
-          with(kWire, "\"version\"", "\"more\":{\"a\":1,\"a\":1},\"version\""), with(kWire, "\"version\"", "\"more\":null,\"version\""),
-          with(kWire, "\"version\"", "\"more\":[null],\"version\""), with(kWire, "\"gw_home\"", "null"),
-          with(kWire, "gw_home", "gw\\u0000home"), with(kWire, "gw_home", "gw\\u001fhome"), with(kWire, "gw_home", "gw\x01home"),
-          with(kWire, "gw_home", "gw\xffhome"), with(kWire, "gw_home", "gw\xc0\xafhome"), with(kWire, "gw_home", "gw\\ud800home"),
-          with(kWire, "gw_home", "gw\\udc00home"), with(kWire, "\"version\"", "\"more\":\"\\b\",\"version\""),
-          with(kWire, "\"version\"", "\"mo\\u0007re\":1,\"version\""), kWire + "x", kWire + kWire, kWire.substr(1), std::string(), "[" + kWire + "]",
-          "\xef\xbb\xbf" + kWire, std::string("\"pair.init\""), with(kWire, "\"version\"", "\"more\":" + std::string(65, '[') + std::string(65, ']') + ",\"version\"")}) {
+    for (const std::string& text : {with(kWire, "\"version\"", "\"type\":\"pair.init\",\"version\""),
+                                    with(kWire, "\"nonce\"", "\"nonce\":\"x\",\"nonce\""),
+                                    with(kWire, "\"version\"", "\"more\":{\"a\":1,\"a\":1},\"version\""),
+                                    with(kWire, "\"version\"", "\"more\":null,\"version\""),
+                                    with(kWire, "\"version\"", "\"more\":[null],\"version\""),
+                                    with(kWire, "\"gw_home\"", "null"),
+                                    with(kWire, "gw_home", "gw\\u0000home"),
+                                    with(kWire, "gw_home", "gw\\u001fhome"),
+                                    with(kWire, "gw_home", "gw\x01home"),
+                                    with(kWire, "gw_home", "gw\xffhome"),
+                                    with(kWire, "gw_home", "gw\xc0\xafhome"),
+                                    with(kWire, "gw_home", "gw\\ud800home"),
+                                    with(kWire, "gw_home", "gw\\udc00home"),
+                                    with(kWire, "\"version\"", "\"more\":\"\\b\",\"version\""),
+                                    with(kWire, "\"version\"", "\"mo\\u0007re\":1,\"version\""),
+                                    kWire + "x",
+                                    kWire + kWire,
+                                    kWire.substr(1),
+                                    std::string(),
+                                    "[" + kWire + "]",
+                                    "\xef\xbb\xbf" + kWire,
+                                    std::string("\"pair.init\""),
+                                    with(kWire, "\"version\"", "\"more\":" + std::string(65, '[') + std::string(65, ']') + ",\"version\"")}) {
         EXPECT_EQ(refusal_of(text), PairingCode::kProtocolViolation) << text;
     }
     EXPECT_FALSE(refusal_of(with(kWire, "\"version\"", "\"more\":\"a\\tb\\nc\\rd\x7f\",\"version\"")));

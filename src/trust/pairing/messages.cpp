@@ -86,9 +86,7 @@ std::string to_wire(const PairCsrInstalled& message) { return with_signature(mes
 
 std::string to_wire(const PairChallenge& message) {
     CanonicalWriter out = begun(message);
-    out.text("challenge_id", message.challenge_id)
-        .text("ciphertext", to_base64(bytes_of(message.ciphertext)))
-        .text("aad", to_base64(bytes_of(message.aad)));
+    out.text("challenge_id", message.challenge_id).text("ciphertext", to_base64(bytes_of(message.ciphertext))).text("aad", to_base64(bytes_of(message.aad)));
     return std::move(out).take();
 }
 

@@ -37,8 +37,7 @@ TEST(PairingVectorsTest, V3EncryptsWithItsNonceAndDecryptsAsDoesTheOriginals) {
     const std::string ours = "AAECAwQFBgcICQoLLHLM0IeeE6/+flpkXcfgz8jUd/kdrTqWs+oERixZVmTR+BjqHwUQduvAL9veqB8aGLiPDNE8oJz1eXhX";
     const std::string originals = "8yYfLYNEH4nBM5vydTbn/jsSKIace1o3DNcA7u996ckgMceBobBS4OLJe0xUYyuuEtLuXA/zHcGZ1+2bZKDru1VqZvCkNdj9";
     EXPECT_EQ(to_hex(kEphemeralKey.agree(kRemoteAgreementKey.public_key())->reveal()), "d6fb939511b2381bc8599b4b8edc5968829450dfd7a87aebe78a703cd04cd54e");
-    const auto sealed =
-        seal_challenge(kRemoteAgreementKey.public_key(), kPairingId, kChallengeId, kPlaintext, kEphemeralKey, counting_from<12>(0));
+    const auto sealed = seal_challenge(kRemoteAgreementKey.public_key(), kPairingId, kChallengeId, kPlaintext, kEphemeralKey, counting_from<12>(0));
     ASSERT_TRUE(sealed);
     EXPECT_EQ(sealed->aad.size(), 176u);
     EXPECT_EQ(to_hex(crypto::Sha256().update(kEphemeralKey.agree(kRemoteAgreementKey.public_key())->reveal()).update(sealed->aad).finish()),
@@ -103,15 +102,14 @@ TEST(PairingMessagesTest, NoFlippedBitOfASignedMessageVerifies) {
 }
 
 TEST(ChallengeCipherTest, NoFlippedBitAndNoOtherIdDecrypts) {
-    const auto sealed =
-        seal_challenge(kRemoteAgreementKey.public_key(), kPairingId, kChallengeId, kPlaintext, kEphemeralKey, counting_from<12>(0));
+    const auto sealed = seal_challenge(kRemoteAgreementKey.public_key(), kPairingId, kChallengeId, kPlaintext, kEphemeralKey, counting_from<12>(0));
     const auto opens = [](std::string_view pairing_id, std::string_view challenge_id, const SealedChallenge& challenge) {
         return open_challenge(kRemoteAgreementKey, pairing_id, challenge_id, challenge).has_value();
     };
     ASSERT_TRUE(opens(kPairingId, kChallengeId, *sealed));
     EXPECT_FALSE(opens(kChallengeId, kChallengeId, *sealed));
     EXPECT_FALSE(opens(kPairingId, kPairingId, *sealed));
-    for (std::string SealedChallenge::*part : {&SealedChallenge::ciphertext, &SealedChallenge::aad}) {
+    for (std::string SealedChallenge::* part : {&SealedChallenge::ciphertext, &SealedChallenge::aad}) {
         for (std::size_t bit = 0; bit < ((*sealed).*part).size() * 8; ++bit) {
             SealedChallenge flipped = *sealed;
             (flipped.*part)[bit / 8] = static_cast<char>((flipped.*part)[bit / 8] ^ (1 << bit % 8));

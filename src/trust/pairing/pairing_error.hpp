@@ -50,8 +50,6 @@ struct PairingError {
 template <class T>
 using PairingResult = std::expected<T, PairingError>;
 
-inline std::unexpected<PairingError> refuse(PairingCode code, std::string message) {
-    return std::unexpected(PairingError{code, std::move(message)});
-}
+inline std::unexpected<PairingError> refuse(PairingCode code, std::string message) { return std::unexpected(PairingError{code, std::move(message)}); }
 
 }  // namespace crab::trust

@@ -26,8 +26,8 @@ Result<std::optional<PemPair>> read_pair(const KeyFolder& folder, std::string_vi
     auto certificate = folder.read(certificate_file, Access::kPublic);
     if (!certificate) return fail(certificate.error());
     if (key->has_value() != certificate->has_value()) {
-        return fail(ErrorCode::kConflict, fmt::format("{} and {} belong together and one is missing; restore it, or remove the other to start anew",
-                                                      key_file, certificate_file));
+        return fail(ErrorCode::kConflict,
+                    fmt::format("{} and {} belong together and one is missing; restore it, or remove the other to start anew", key_file, certificate_file));
     }
     if (!*key) return std::optional<PemPair>();
     return PemPair{Secret(std::move(**key)), std::move(**certificate)};
@@ -94,8 +94,11 @@ Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::stri
         identity = std::move(*parsed);
     } else {
         // A new key would lock out every remote that is configured with the old one.
-        if (*files) return fail(ErrorCode::kConflict, fmt::format("{} is missing beside {}; restore it, or remove the authority too to start anew", kGatewayFile, kCaFile));
-        if (!is_gateway_id(gateway_id)) return fail(ErrorCode::kInvalidArgs, "gateway id: 1-48 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+        if (*files)
+            return fail(ErrorCode::kConflict,
+                        fmt::format("{} is missing beside {}; restore it, or remove the authority too to start anew", kGatewayFile, kCaFile));
+        if (!is_gateway_id(gateway_id))
+            return fail(ErrorCode::kInvalidArgs, "gateway id: 1-48 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
         identity = GatewayIdentity{std::string(gateway_id), crypto::Ed25519Key::generate(random)};
         if (auto written = folder.write(kGatewayFile, identity->to_text().reveal(), Access::kPrivate); !written) return fail(written.error());
     }
@@ -113,7 +116,8 @@ Result<KeyedCertificate> GatewayKeys::issue_own(crypto::AltNames names, SystemTi
 }
 
 Result<RemoteKeys> RemoteKeys::load_or_make(const KeyFolder& folder, std::string_view component_id, SystemTime now, crypto::RandomSource& random) {
-    if (!is_component_id(component_id)) return fail(ErrorCode::kInvalidArgs, "component id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+    if (!is_component_id(component_id))
+        return fail(ErrorCode::kInvalidArgs, "component id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
     auto file = folder.read(kRemoteFile, Access::kPrivate);
     if (!file) return fail(file.error());
     std::optional<RemoteIdentity> identity;

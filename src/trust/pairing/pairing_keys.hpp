@@ -29,8 +29,7 @@ struct GatewayKeys {
     /// Reads the files, or makes those of a new gateway called `gateway_id`; an existing identity keeps its own id.
     /// Errors: those of KeyFolder; kInvalidArgs for a file that cannot be used and for a bad `gateway_id`; kConflict when half of the
     /// authority is there, or an authority without the identity: restore what is missing.
-    static Result<GatewayKeys> load_or_make(const crypto::KeyFolder& folder, std::string_view gateway_id, SystemTime now,
-                                            crypto::RandomSource& random);
+    static Result<GatewayKeys> load_or_make(const crypto::KeyFolder& folder, std::string_view gateway_id, SystemTime now, crypto::RandomSource& random);
 
     /// A new certificate for the gateway itself, for both directions: the profile of section 5.7 with SAN `crab://gateway/<id>` and
     /// `names`. Errors: kUnavailable when the authority is not valid at `now`.
@@ -43,8 +42,7 @@ struct RemoteKeys {
     KeyedCertificate bootstrap;
 
     /// Reads the files, or makes those of a new remote. Errors: as for GatewayKeys, kConflict for half of the bootstrap certificate.
-    static Result<RemoteKeys> load_or_make(const crypto::KeyFolder& folder, std::string_view component_id, SystemTime now,
-                                           crypto::RandomSource& random);
+    static Result<RemoteKeys> load_or_make(const crypto::KeyFolder& folder, std::string_view component_id, SystemTime now, crypto::RandomSource& random);
 };
 
 }  // namespace crab::trust

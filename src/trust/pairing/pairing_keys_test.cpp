@@ -29,7 +29,7 @@ protected:
     Result<GatewayKeys> gateway(std::string_view id = "home") { return GatewayKeys::load_or_make(folder(), id, clock.system_now(), random); }
     Result<RemoteKeys> remote() { return RemoteKeys::load_or_make(folder(), "memory", clock.system_now(), random); }
     mode_t mode_of(std::string_view name) const {
-        struct stat status {};
+        struct stat status{};
         EXPECT_EQ(::stat((path / name).c_str(), &status), 0) << name;
         return status.st_mode & 0777;
     }
@@ -69,7 +69,8 @@ TEST_F(GatewayKeysTest, TheOriginalsIdentityFileIsRead) {
 }
 
 TEST_F(GatewayKeysTest, AnIdentityThatIsNotOneIsRefusedWithoutShowingTheKey) {
-    const std::string good = R"({"gateway_id":"gw","private_key_ed25519":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8DoQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuA=="})";
+    const std::string good =
+        R"({"gateway_id":"gw","private_key_ed25519":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8DoQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuA=="})";
     ASSERT_TRUE(GatewayIdentity::parse(Secret(good)));
     const auto with = [&](std::string_view from, std::string_view to) { return std::string(good).replace(good.find(from), from.size(), to); };
     for (const std::string& text : {std::string(), std::string("[]"), with("gw", "g w"), with("gateway_id", "id"), with("uA==", "uQ=="), with("uA==", "uA="),

@@ -2,7 +2,7 @@
 // and no text of somebody without the keys gets either side a step further.
 
 #include "trust/pairing/gateway_pairing.hpp"
-#include "trust/pairing/pairing_store_memory.hpp"
+#include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
 
@@ -25,15 +25,15 @@ struct Checkpoints {
     crypto::Ed25519Key gateway_key = crypto::Ed25519Key::generate(random), remote_key = crypto::Ed25519Key::generate(random);
     crypto::X25519Key agreement_key = crypto::X25519Key::generate(random);
     crypto::CertificateAuthority authority = crypto::CertificateAuthority::create("crab-pairing-ca-fuzz", clock.system_now());
-    PairingStoreMemory peers;
+    PeerStoreMemory peers;
     RemoteStoreMemory remote_store;
     std::vector<GatewayPairing> gateways;
     std::vector<RemotePairing> remotes;
 
     Checkpoints() {
         const PeerName name{ComponentType::kToolHost, "memory"};
-        GatewayPairing gateway({"fuzz", gateway_key, authority, peers, clock, random}, *plan_pairing(peers, {.name = name, .endpoint = "ws://[::1]", .remote_key = {}}, {}),
-                               clock.steady_now() + kPairingTimeout);
+        GatewayPairing gateway({"fuzz", gateway_key, authority, peers, clock, random},
+                               *plan_pairing(peers, {.name = name, .endpoint = "ws://[::1]", .remote_key = {}}, {}), clock.steady_now() + kPairingTimeout);
         RemotePairing remote({name, remote_key, agreement_key, gateway_key.public_key(), "", {}, remote_store, clock}, clock.steady_now() + kPairingTimeout);
         std::vector<std::string> to_remote = gateway.start(std::nullopt).send;
         while (!to_remote.empty()) {

@@ -51,7 +51,8 @@ PairingResult<PairingPlan> plan_pairing(PairingStore& store, PairingRequest requ
     if (!previous) return unreadable(previous.error());
     plan.previous = std::move(*previous);
     if (plan.request.kind == Kind::kRenew) {
-        if (!is_active(plan.previous)) return refuse(PairingCode::kInvalidArgs, fmt::format("{} is not active; only active peers are renewed", plan.request.name.text()));
+        if (!is_active(plan.previous))
+            return refuse(PairingCode::kInvalidArgs, fmt::format("{} is not active; only active peers are renewed", plan.request.name.text()));
         plan.request.endpoint = plan.previous->endpoint;
     }
     auto endpoint = PairingEndpoint::parse(plan.request.endpoint);

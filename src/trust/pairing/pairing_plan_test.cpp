@@ -1,7 +1,7 @@
 #include "trust/pairing/pairing_plan.hpp"
 
 #include "trust/pairing/pairing_slots.hpp"
-#include "trust/pairing/pairing_store_memory.hpp"
+#include "trust/pairing/peer_store_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ protected:
     using Kind = PairingRequest::Kind;
     const PeerName memory{ComponentType::kToolHost, "memory"};
     const PeerName cron{ComponentType::kToolHost, "cron"};
-    PairingStoreMemory store;
+    PeerStoreMemory store;
     PairingRules rules;
 
     void know(const PeerName& name, std::string endpoint, PeerStatus status = PeerStatus::kActive) {

@@ -11,7 +11,8 @@
 
 namespace crab::trust {
 
-/// Keeps handshakes of one gateway apart: one per endpoint and one per id at a time, 8 in all. Thread-safe.
+/// Keeps handshakes of one gateway apart: one per endpoint and one per id at a time, 8 in all. Take the slot, then plan_pairing():
+/// what the plan saw then stays true of the endpoint until the slot is given back. Thread-safe.
 /// Source: docs/protocols/rtp.md, section 5.1.
 class PairingSlots {
 public:

@@ -17,8 +17,8 @@ TEST_F(PairingTest, AFirstPairingOverLoopbackEndsWithTheSameCertificateOnBothSid
     });
     ASSERT_TRUE(ends.gateway.succeeded()) << ends.gateway.error->message;
     ASSERT_TRUE(ends.remote.succeeded()) << ends.remote.error->message;
-    EXPECT_EQ(types, (std::vector<std::string>{"pair.init", "pair.identity", "pair.challenge", "pair.challenge_response", "pair.csr_request",
-                                               "pair.csr_issued", "pair.csr_installed", "pair.complete"}));
+    EXPECT_EQ(types, (std::vector<std::string>{"pair.init", "pair.identity", "pair.challenge", "pair.challenge_response", "pair.csr_request", "pair.csr_issued",
+                                               "pair.csr_installed", "pair.complete"}));
     EXPECT_EQ(ends.gateway.close, 1000);
     const PeerRecord& record = peers.peers.at(name);
     EXPECT_EQ(record.status, PeerStatus::kActive);

@@ -64,6 +64,7 @@ struct PeerCertificate {
     std::string renews;                 ///< the pin that the remote proved in this handshake, which this certificate follows; else empty
     CertificateState state = CertificateState::kIssued;
     std::optional<SystemTime> revoked_at;
+    std::string revoke_reason;  ///< the operator's; `replaced` after `--replace`
 
     friend bool operator==(const PeerCertificate&, const PeerCertificate&) = default;
 };

@@ -34,7 +34,7 @@ const crypto::Certificate* authority_in(const std::vector<crypto::Certificate>& 
 }  // namespace
 
 PairingStep RemotePairing::on_message(std::string_view text) {
-    if (state_ == State::kEnded) return ended_step({PairingCode::kProtocolViolation, "no message is expected"});
+    if (state_ == State::kEnded) return over();
     if (remote_.clock.steady_now() >= deadline_) return on_deadline();
     const auto parsed = MessageText::parse(text);
     if (parsed) {
@@ -49,10 +49,9 @@ PairingStep RemotePairing::on_message(std::string_view text) {
     PairingStep step{.send = std::move(*answer), .close = {}, .error = {}};
     if (paired_) {
         step.close = kNormalClosure;
-        state_ = State::kEnded;
-    } else if (remote_.clock.steady_now() >= deadline_) {
-        return on_deadline();
+        return end(std::move(step));
     }
+    if (remote_.clock.steady_now() >= deadline_) return on_deadline();
     return step;
 }
 
@@ -71,22 +70,26 @@ PairingStep RemotePairing::on_complaint(const PairError& complaint) {
 }
 
 PairingStep RemotePairing::on_deadline() {
-    if (state_ == State::kEnded) return {.send = {}, .close = kNormalClosure, .error = {}};
+    if (state_ == State::kEnded) return over();
     return end(refusing_step(pairing_id_, {PairingCode::kTimeout, "the handshake took more than 15 seconds"}));
 }
 
 PairingStep RemotePairing::on_closed() {
-    if (state_ == State::kEnded) return {.send = {}, .close = kNormalClosure, .error = {}};
-    return end(ended_step({PairingCode::kUnreachable, installed_ ? "the connection ended before pair.complete; the gateway's next request completes the pairing if it was stored there"
-                                                                 : "the connection ended before the handshake did"}));
+    if (state_ == State::kEnded) return over();
+    return end(ended_step({PairingCode::kUnreachable,
+                           installed_ ? "the connection ended before pair.complete; the gateway's next request completes the pairing if it was stored there"
+                                      : "the connection ended before the handshake did"}));
 }
 
 PairingStep RemotePairing::busy() { return refusing_step({}, {PairingCode::kBusy, "another handshake is running; try again in some seconds"}); }
 
 PairingStep RemotePairing::end(PairingStep step) {
     state_ = State::kEnded;
+    failure_ = step.error;
     return step;
 }
+
+PairingStep RemotePairing::over() const { return {.send = {}, .close = kNormalClosure, .error = failure_}; }
 
 RemotePairing::Texts RemotePairing::next(const MessageText& text) {
     const auto handle = [&]<class Message>(Texts (RemotePairing::*handler)(const Message&), std::optional<std::string_view> pairing_id) -> Texts {
@@ -133,9 +136,9 @@ RemotePairing::Texts RemotePairing::on_challenge(const PairChallenge& challenge)
     crypto::AltNames names = remote_.endpoint_names;
     names.uris = {remote_.name.uri()};
     state_ = State::kCsrIssued;
-    return std::vector{to_wire(signed_by(remote_.key, PairChallengeResponse{.pairing_id = pairing_id_,
-                                                                            .challenge_id = challenge.challenge_id,
-                                                                            .challenge_plaintext = std::move(*plaintext)})),
+    return std::vector{to_wire(signed_by(remote_.key,
+                                         PairChallengeResponse{
+                                             .pairing_id = pairing_id_, .challenge_id = challenge.challenge_id, .challenge_plaintext = std::move(*plaintext)})),
                        to_wire(signed_by(remote_.key, PairCsrRequest{.pairing_id = pairing_id_,
                                                                      .csr_pem = crypto::make_certificate_request(*csr_key_, remote_.name.id, names)}))};
 }

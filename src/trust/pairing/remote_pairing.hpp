@@ -40,6 +40,7 @@ public:
     PairingStep on_message(std::string_view text);
     PairingStep on_deadline();
     PairingStep on_closed();
+    // After the end each of them repeats how it ended, and sends nothing.
 
     /// What a second connection hears while a handshake is running: a remote runs one.
     static PairingStep busy();
@@ -59,10 +60,12 @@ private:
     PairingResult<InstalledCertificate> check_issued(const PairCsrIssued& issued) const;
     PairingStep on_complaint(const PairError& complaint);
     PairingStep end(PairingStep step);
+    PairingStep over() const;
 
     Remote remote_;
     Deadline deadline_;
     State state_ = State::kInit;
+    std::optional<PairingError> failure_;
     std::string pairing_id_, gateway_id_;
     std::optional<crypto::PrivateKey> csr_key_;
     std::optional<InstalledCertificate> installed_;

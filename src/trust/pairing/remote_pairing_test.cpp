@@ -16,10 +16,12 @@ using testing::Not;
 class RemotePairingTest : public HandshakeTest {
 protected:
     PairingStep ended_when(std::string_view type, const std::function<void(std::string&)>& change_text) {
-        return run(request(), [&](std::string& text) {
-            if (type_of(text) == type) change_text(text);
-            return true;
-        }).remote;
+        return run(request(),
+                   [&](std::string& text) {
+                       if (type_of(text) == type) change_text(text);
+                       return true;
+                   })
+            .remote;
     }
     template <class Message>
     PairingStep ended_when_signed(const std::function<void(Message&)>& edit) {
@@ -63,11 +65,10 @@ protected:
 
 TEST_F(RemotePairingTest, AnotherKeyABadSignatureAnOldTimeOrASeenNonceIsToldNothing) {
     const auto stranger = crypto::Ed25519Key::generate(random);
-    expect_nothing_told(ended_when("pair.init",
-                                   [&](std::string& text) {
-                                       change<PairInit>(text, stranger, [&](PairInit& init) { init.public_key_ed25519 = stranger.public_key(); });
-                                   }),
-                        PairingCode::kGatewayKeyMismatch);
+    expect_nothing_told(
+        ended_when("pair.init",
+                   [&](std::string& text) { change<PairInit>(text, stranger, [&](PairInit& init) { init.public_key_ed25519 = stranger.public_key(); }); }),
+        PairingCode::kGatewayKeyMismatch);
     expect_nothing_told(ended_when("pair.init", [&](std::string& text) { change<PairInit>(text, stranger, [](PairInit&) {}); }),
                         PairingCode::kSignatureInvalid);
     for (const auto off : {-301s, 301s, std::chrono::seconds(-24h)}) {
@@ -134,9 +135,13 @@ TEST_F(RemotePairingTest, ACertificateForAnotherKeyNameChainOrTimeIsRefused) {
         EXPECT_FALSE(remote_store.certificates.shown());
     };
     refused([&](PairCsrIssued& message) { issue(message, authority, other_key, own, now); });
-    refused([&](PairCsrIssued& message) { issue(message, authority, key_in(message), {.uris = {"crab://peer/tool_host/other"}, .dns_names = {}, .ip_addresses = {}}, now); });
+    refused([&](PairCsrIssued& message) {
+        issue(message, authority, key_in(message), {.uris = {"crab://peer/tool_host/other"}, .dns_names = {}, .ip_addresses = {}}, now);
+    });
     refused([&](PairCsrIssued& message) { issue(message, authority, key_in(message), {.uris = {}, .dns_names = {"memory"}, .ip_addresses = {}}, now); });
-    refused([&](PairCsrIssued& message) { issue(message, authority, key_in(message), {.uris = {own.uris[0], "crab://gateway/home"}, .dns_names = {}, .ip_addresses = {}}, now); });
+    refused([&](PairCsrIssued& message) {
+        issue(message, authority, key_in(message), {.uris = {own.uris[0], "crab://gateway/home"}, .dns_names = {}, .ip_addresses = {}}, now);
+    });
     refused([&](PairCsrIssued& message) { issue(message, authority, key_in(message), own, now + 11min); });
     refused([&](PairCsrIssued& message) { issue(message, old_ca, key_in(message), own, now - 24h * 366); });
     refused([&](PairCsrIssued& message) { message.certificate_chain_pem = {other_ca.certificate().to_pem()}; });

@@ -10,9 +10,7 @@ namespace {
 using Access = crypto::KeyFolder::Access;
 constexpr std::string_view kFile = "remote_state.json";
 
-std::unexpected<Error> malformed() {
-    return fail(ErrorCode::kInvalidArgs, "remote_state.json cannot be read; remove it to be paired anew");
-}
+std::unexpected<Error> malformed() { return fail(ErrorCode::kInvalidArgs, "remote_state.json cannot be read; remove it to be paired anew"); }
 
 json::Value to_json(const InstalledCertificate& one) {
     return json::Value::object({{"pairing_id", one.pairing_id},

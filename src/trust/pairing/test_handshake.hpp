@@ -1,7 +1,7 @@
 #pragma once
 
 #include "trust/pairing/gateway_pairing.hpp"
-#include "trust/pairing/pairing_store_memory.hpp"
+#include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
 
@@ -51,14 +51,13 @@ protected:
     crypto::Ed25519Key remote_key = crypto::Ed25519Key::generate(random);
     crypto::X25519Key agreement_key = crypto::X25519Key::generate(random);
     crypto::CertificateAuthority authority = crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now());
-    PairingStoreMemory peers;
+    PeerStoreMemory peers;
     RemoteStoreMemory remote_store;
     PeerName name{ComponentType::kToolHost, "memory"};
     std::string ws_endpoint = "ws://127.0.0.1:4000/v1/pair";
     std::string wss_endpoint = "wss://memory.example:4000/v1/pair";
     crypto::PrivateKey bootstrap_key = crypto::PrivateKey::generate_p256();
-    crypto::Certificate bootstrap =
-        crypto::make_self_signed(bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24 * 3650));
+    crypto::Certificate bootstrap = crypto::make_self_signed(bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24 * 3650));
 
     PairingRequest request(Kind kind = Kind::kPair, std::string endpoint = {}) const {
         return {.name = name, .endpoint = endpoint.empty() ? ws_endpoint : std::move(endpoint), .remote_key = {}, .kind = kind};

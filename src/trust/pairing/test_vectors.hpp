@@ -48,9 +48,7 @@ inline PairIdentity vector_2() {
             .public_key_x25519 = kRemoteAgreementKey.public_key(),
             .mtls_cert_fingerprint = ""};
 }
-inline PairChallengeResponse vector_4() {
-    return {.pairing_id = kPairingId, .challenge_id = kChallengeId, .challenge_plaintext = kPlaintext};
-}
+inline PairChallengeResponse vector_4() { return {.pairing_id = kPairingId, .challenge_id = kChallengeId, .challenge_plaintext = kPlaintext}; }
 inline PairCsrRequest vector_5() { return {.pairing_id = kPairingId, .csr_pem = pem_block("CERTIFICATE REQUEST", "abc")}; }
 inline PairCsrIssued vector_6() {
     return {.pairing_id = kPairingId,

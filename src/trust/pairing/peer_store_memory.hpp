@@ -1,6 +1,6 @@
 #pragma once
 
-#include "trust/pairing/pairing_store.hpp"
+#include "trust/pairing/peer_store.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@ namespace crab::trust {
 
 /// Peers that end with the process, for tests. `fail_from_write` makes the n-th write from now and all later ones fail, as a full
 /// disk does.
-class PairingStoreMemory final : public PairingStore {
+class PeerStoreMemory final : public PeerStore {
 public:
     std::map<PeerName, PeerRecord> peers;
     std::vector<PeerCertificate> certificates;
@@ -77,6 +77,60 @@ public:
         return {};
     }
 
+    Result<std::vector<PeerRecord>> list_peers() override {
+        const std::lock_guard lock(mutex_);
+        if (reads_fail) return fail(kFailure);
+        std::vector<PeerRecord> all;
+        for (const auto& [name, record] : peers) all.push_back(record);
+        std::ranges::sort(all, {}, [](const PeerRecord& record) { return record.name.text(); });
+        return all;
+    }
+
+    Result<PeerRecord> set_status(const PeerName& name, PeerStatus status) override {
+        const auto may_change = [](PeerStatus one) { return one == PeerStatus::kActive || one == PeerStatus::kInactive; };
+        return change(name, [&](PeerRecord& record) -> Result<void> {
+            if (!may_change(status) || !may_change(record.status)) return fail(ErrorCode::kConflict, "only active and inactive peers change places");
+            const auto is_in_the_way = [&](const auto& entry) {
+                return entry.first != name && entry.second.status == PeerStatus::kActive && entry.second.endpoint == record.endpoint;
+            };
+            if (status == PeerStatus::kActive && std::ranges::any_of(peers, is_in_the_way)) {
+                return fail(ErrorCode::kConflict, "another peer is active at this endpoint; put that one aside first");
+            }
+            record.status = status;
+            return {};
+        });
+    }
+
+    Result<PeerRecord> set_tool_url(const PeerName& name, std::string_view url) override {
+        return change(name, [&](PeerRecord& record) -> Result<void> {
+            record.tool_url = url;
+            return {};
+        });
+    }
+
+    Result<PeerRecord> revoke(const PeerName& name, std::string_view reason, SystemTime at) override {
+        return change(name, [&](PeerRecord& record) -> Result<void> {
+            record.status = PeerStatus::kRevoked;
+            for (PeerCertificate& one : certificates) {
+                const bool usable = one.state == CertificateState::kIssued || one.state == CertificateState::kCurrent;
+                if (one.name != name || !usable) continue;
+                one.state = CertificateState::kRevoked;
+                one.revoked_at = at;
+                one.revoke_reason = reason;
+            }
+            return {};
+        });
+    }
+
+    Result<void> record_seen(const PeerName& name, SystemTime at) override {
+        const auto changed = change(name, [&](PeerRecord& record) -> Result<void> {
+            record.last_seen_at = at;
+            return {};
+        });
+        if (!changed && changed.error().code != ErrorCode::kNotFound) return fail(changed.error());
+        return {};
+    }
+
 private:
     inline static const Error kFailure{.code = ErrorCode::kUnavailable, .message = "the disk is full"};
 
@@ -86,9 +140,19 @@ private:
         } else if (certificate.state == CertificateState::kCurrent && commit.old_certificate == PairingCommit::OldCertificate::kRevoke) {
             certificate.state = CertificateState::kRevoked;
             certificate.revoked_at = commit.at;
+            certificate.revoke_reason = "replaced";
         } else if (certificate.state == CertificateState::kCurrent || certificate.state == CertificateState::kIssued) {
             certificate.state = CertificateState::kRetired;
         }
+    }
+
+    Result<PeerRecord> change(const PeerName& name, auto edit) {
+        const std::lock_guard lock(mutex_);
+        if (write_fails()) return fail(kFailure);
+        const auto found = peers.find(name);
+        if (found == peers.end()) return fail(ErrorCode::kNotFound, "no such peer");
+        if (Result<void> edited = edit(found->second); !edited) return fail(edited.error());
+        return found->second;
     }
 
     bool write_fails() { return fail_from_write && --*fail_from_write <= 0; }
