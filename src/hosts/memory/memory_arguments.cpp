@@ -51,7 +51,8 @@ Result<NewMemory> read_entry(json::Element element, std::string_view pointer) {
     if (const auto metadata = json::get(element, "metadata")) {
         entry.metadata = json::to_text(*metadata);
         if (entry.metadata.size() > kMostMetadataBytes) {
-            return invalid(fmt::format("{}/metadata", pointer), "maxLength", fmt::format("at most {} bytes as compact JSON, not {}", kMostMetadataBytes, entry.metadata.size()));
+            return invalid(fmt::format("{}/metadata", pointer), "maxLength",
+                           fmt::format("at most {} bytes as compact JSON, not {}", kMostMetadataBytes, entry.metadata.size()));
         }
     }
     const auto occurred = read_time(element, "occurred_at", pointer);

@@ -21,7 +21,8 @@ auto read_arguments(const core::AdmittedCall& call, Read read) -> std::invoke_re
 }
 
 MemoryScope scope_of(const core::Call& call) {
-    return {.tenant = TenantId(std::string(call.tenant)), .agent_id = std::string(call.context.agent_id), .isolation_key = std::string(call.context.isolation_key)};
+    return {
+        .tenant = TenantId(std::string(call.tenant)), .agent_id = std::string(call.context.agent_id), .isolation_key = std::string(call.context.isolation_key)};
 }
 
 core::ToolResult json_result(std::string content) {
@@ -86,8 +87,12 @@ Task<core::Outcome> MemoryHost::run(core::AdmittedCall call, core::FrameSink&) {
 /// The change with its ids, which only count if it is not a repeat.
 MemoryWrite MemoryHost::write_of(const core::AdmittedCall& call, std::variant<MemoryAppend, MemoryDelete> change) {
     const core::Call& from = call.call();
-    MemoryWrite write{.scope = scope_of(from), .principal = call.principal()->id, .key = std::string(from.idempotency_key.empty() ? from.id : from.idempotency_key),
-                      .operation_id = {}, .at = now(), .change = std::move(change)};
+    MemoryWrite write{.scope = scope_of(from),
+                      .principal = call.principal()->id,
+                      .key = std::string(from.idempotency_key.empty() ? from.id : from.idempotency_key),
+                      .operation_id = {},
+                      .at = now(),
+                      .change = std::move(change)};
     const std::scoped_lock lock(ids_mutex_);
     write.operation_id = ids_.uuid_v7().view();
     if (auto* append = std::get_if<MemoryAppend>(&write.change)) {

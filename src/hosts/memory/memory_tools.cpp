@@ -10,7 +10,8 @@ constexpr std::string_view kAppendInput =
     R"("entries":{"description":"What to remember, one thing per entry. All are stored, or none.","type":"array","minItems":1,"maxItems":100,)"
     R"("items":{"type":"object","additionalProperties":false,"required":["text"],"properties":{)"
     R"("text":{"description":"The memory in words that will be searched for later.","type":"string","minLength":1,"maxLength":32768},)"
-    R"("tags":{"description":"Labels to filter by, compared exactly.","type":"array","maxItems":32,"items":{"type":"string","minLength":1,"maxLength":64}},)"
+    R"("tags":{"description":"Labels to filter by, compared exactly.",)"
+    R"("type":"array","maxItems":32,"items":{"type":"string","minLength":1,"maxLength":64}},)"
     R"("metadata":{"description":"Anything else to keep with it, at most 8 KiB; not searched.","type":"object"},)"
     R"("occurred_at":{"description":"When it happened, RFC 3339; now if left out.","type":"string","format":"date-time","maxLength":64}}}}}})";
 
@@ -22,8 +23,11 @@ constexpr std::string_view kAppendOutput =
 
 constexpr std::string_view kQueryInput =
     R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"properties":{)"
-    R"("query":{"description":"Words that must all occur; case and accents do not matter. \"a phrase\" must occur as it stands, begin* is any word that begins so, -word must not occur. Left out: everything.","type":"string","maxLength":1024},)"
-    R"("tags":{"description":"Only entries that have all of these tags.","type":"array","maxItems":32,"items":{"type":"string","minLength":1,"maxLength":64}},)"
+    R"("query":{"description":"Words that must all occur; case and accents do not matter. )"
+    R"(\"a phrase\" must occur as it stands, begin* is any word that begins so, -word must not occur. )"
+    R"(Left out: everything.","type":"string","maxLength":1024},)"
+    R"("tags":{"description":"Only entries that have all of these tags.",)"
+    R"("type":"array","maxItems":32,"items":{"type":"string","minLength":1,"maxLength":64}},)"
     R"("since":{"description":"Only what occurred at this time or later, RFC 3339.","type":"string","format":"date-time","maxLength":64},)"
     R"("until":{"description":"Only what occurred before this time, RFC 3339.","type":"string","format":"date-time","maxLength":64},)"
     R"("order":{"description":"Left out: relevance with a query, newest without.","type":"string","enum":["relevance","newest","oldest"]},)"
@@ -42,7 +46,8 @@ constexpr std::string_view kDeleteInput =
     R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"properties":{)"
     R"("entry_ids":{"description":"These entries.","type":"array","minItems":1,"maxItems":100,"items":{"type":"string","minLength":1,"maxLength":64}},)"
     R"("before":{"description":"Entries that occurred before this time, RFC 3339.","type":"string","format":"date-time","maxLength":64},)"
-    R"("tags":{"description":"With before: only entries that have all of these tags.","type":"array","maxItems":32,"items":{"type":"string","minLength":1,"maxLength":64}},)"
+    R"("tags":{"description":"With before: only entries that have all of these tags.",)"
+    R"("type":"array","maxItems":32,"items":{"type":"string","minLength":1,"maxLength":64}},)"
     R"("all":{"description":"Every entry.","const":true}},)"
     R"("oneOf":[{"required":["entry_ids"]},{"required":["before"]},{"required":["all"]}],"dependentRequired":{"tags":["before"]}})";
 
@@ -67,20 +72,23 @@ core::ToolSpec tool(std::string_view name, std::string_view title, std::string_v
 }  // namespace
 
 std::vector<core::ToolSpec> memory_tools() {
-    auto append = tool(kAppendTool, "Remember", "Stores things to remember for later conversations of this agent. Returns an id for each.", kAppendInput, kAppendOutput);
+    auto append =
+        tool(kAppendTool, "Remember", "Stores things to remember for later conversations of this agent. Returns an id for each.", kAppendInput, kAppendOutput);
     append.side_effects = true;
     append.accepts_idempotency_key = true;
     append.annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false, .trusted = true};
 
-    auto remove = tool(kDeleteTool, "Forget", "Deletes memories of this agent for good: by entry_ids, or those before a time, or all. Give exactly one of the three.",
-                       kDeleteInput, kDeleteOutput);
+    auto remove =
+        tool(kDeleteTool, "Forget", "Deletes memories of this agent for good: by entry_ids, or those before a time, or all. Give exactly one of the three.",
+             kDeleteInput, kDeleteOutput);
     remove.idempotent = true;
     remove.side_effects = true;
     remove.accepts_idempotency_key = true;
     remove.annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false, .trusted = true};
 
-    auto query = tool(kQueryTool, "Recall", "Searches the memories of this agent by words, tags and time; the best match comes first. Without a query: the newest.",
-                      kQueryInput, kQueryOutput);
+    auto query =
+        tool(kQueryTool, "Recall", "Searches the memories of this agent by words, tags and time; the best match comes first. Without a query: the newest.",
+             kQueryInput, kQueryOutput);
     query.idempotent = true;
     query.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false, .trusted = true};
 

@@ -5,9 +5,7 @@ namespace {
 
 constexpr std::string_view kBetween = " \t\r\n\f\v";
 
-bool is_between(char c) {
-    return c == '\0' || kBetween.find(c) != std::string_view::npos;
-}
+bool is_between(char c) { return c == '\0' || kBetween.find(c) != std::string_view::npos; }
 
 /// The text up to the next white space; a quote ends it too when another one follows, for a phrase begins there.
 std::string_view plain_part(std::string_view text) {

@@ -7,9 +7,7 @@
 
 namespace crab::memory {
 
-void PrintTo(const QueryTerm& term, std::ostream* out) {
-    *out << (term.excluded ? "-" : "") << static_cast<int>(term.kind) << "(" << term.text << ")";
-}
+void PrintTo(const QueryTerm& term, std::ostream* out) { *out << (term.excluded ? "-" : "") << static_cast<int>(term.kind) << "(" << term.text << ")"; }
 
 namespace {
 

@@ -49,13 +49,21 @@ WriteQueue::~WriteQueue() {
 
 Task<Result<MemoryWritten>> WriteQueue::write(MemoryWrite change, Deadline deadline) {
     const std::size_t weight = weight_of(change), bytes = bytes_of(change);
-    auto waiting = std::make_shared<Waiting>(Waiting{.write = std::move(change), .deadline = deadline, .home = co_await asio::this_coro::executor,
-                                                     .weight = weight, .bytes = bytes, .resume = {}, .answer = {}});
+    auto waiting = std::make_shared<Waiting>(Waiting{.write = std::move(change),
+                                                     .deadline = deadline,
+                                                     .home = co_await asio::this_coro::executor,
+                                                     .weight = weight,
+                                                     .bytes = bytes,
+                                                     .resume = {},
+                                                     .answer = {}});
     auto start = [this, waiting](auto handler) {
         waiting->resume = [handler = std::move(handler)]() mutable { std::move(handler)(); };
         if (!admit(waiting)) {
-            Waiting::end(waiting, fail(Error{.code = ErrorCode::kRateLimited, .message = "too many memories wait to be written; repeat in a moment",
-                                             .details = {}, .retryable = true, .retry_after = Milliseconds(200)}));
+            Waiting::end(waiting, fail(Error{.code = ErrorCode::kRateLimited,
+                                             .message = "too many memories wait to be written; repeat in a moment",
+                                             .details = {},
+                                             .retryable = true,
+                                             .retry_after = Milliseconds(200)}));
         }
     };
     constexpr asio::use_awaitable_t<Home> kAwaited;

@@ -49,7 +49,12 @@ struct WriteQueueTest : testing::Test {
     auto start(std::string operation, Deadline deadline = kNoDeadline, std::string key = {}) {
         MemoryAppend append;
         append.entries.push_back({.entry_id = operation, .text = "0123456789"});
-        MemoryWrite write{.scope = {}, .principal = "caller/ann", .key = key.empty() ? operation : key, .operation_id = operation, .at = loop.clock.system_now(), .change = std::move(append)};
+        MemoryWrite write{.scope = {},
+                          .principal = "caller/ann",
+                          .key = key.empty() ? operation : key,
+                          .operation_id = operation,
+                          .at = loop.clock.system_now(),
+                          .change = std::move(append)};
         return loop.start(queue->write(std::move(write), deadline));
     }
     /// Lets all batches through and runs until every one of `started` has its answer.

@@ -68,9 +68,7 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
 
 constexpr int kScopeShift = 32;   // a row is `scope << 32 | n`
 
-void add(crypto::Sha256& digest, std::string_view text) {
-    digest.update_number(text.size()).update(text);
-}
+void add(crypto::Sha256& digest, std::string_view text) { digest.update_number(text.size()).update(text); }
 
 crypto::Sha256Digest key_of(const MemoryWrite& write) {
     crypto::Sha256 digest;
@@ -165,7 +163,9 @@ struct MemoryChanges::Statements {
         const Item items[] = {
             {find_change, "SELECT content, operation_id, at_ms, entry_ids, deleted, not_found FROM memory_change WHERE key = ?"},
             {insert_change, "INSERT INTO memory_change (key, content, at_ms, operation_id, entry_ids, deleted, not_found) VALUES (?, ?, ?, ?, ?, ?, ?)"},
-            {forget_changes, "DELETE FROM memory_change WHERE number IN (SELECT number FROM (SELECT number, at_ms FROM memory_change ORDER BY number LIMIT ?) WHERE at_ms < ?)"},
+            {forget_changes,
+             "DELETE FROM memory_change WHERE number IN (SELECT number FROM (SELECT number, at_ms FROM memory_change ORDER BY number LIMIT ?) WHERE at_ms < "
+             "?)"},
             {find_scope, "SELECT number, next_row, entries, words FROM memory_scope WHERE tenant = ? AND agent_id = ? AND isolation_key = ?"},
             {insert_scope, "INSERT INTO memory_scope (tenant, agent_id, isolation_key, next_row, entries, words) VALUES (?, ?, ?, 0, 0, 0) RETURNING number"},
             {update_scope, "UPDATE memory_scope SET next_row = ?, entries = ?, words = ? WHERE number = ?"},
@@ -252,8 +252,12 @@ Result<std::optional<MemoryChanges::Answer>> MemoryChanges::find_repeat(const Me
         find.reset();
         return Answer(fail(ErrorCode::kConflict, "this call id or idempotency key was used for another change; use a new one"));
     }
-    MemoryWritten written{.operation_id = find.text(1), .at = find.time(2), .entry_ids = from_json(find.text_view(3)),
-                          .deleted = static_cast<std::uint64_t>(find.integer(4)), .not_found = from_json(find.text_view(5)), .repeated = true};
+    MemoryWritten written{.operation_id = find.text(1),
+                          .at = find.time(2),
+                          .entry_ids = from_json(find.text_view(3)),
+                          .deleted = static_cast<std::uint64_t>(find.integer(4)),
+                          .not_found = from_json(find.text_view(5)),
+                          .repeated = true};
     find.reset();
     return Answer(std::move(written));
 }
@@ -285,9 +289,12 @@ Result<MemoryChanges::Answer> MemoryChanges::append(const MemoryWrite& write, co
     if (!scope) return fail(std::move(scope.error()));
     const auto present = *scope != nullptr ? static_cast<std::uint64_t>((*scope)->entries) : 0;
     if (present + append.entries.size() > memory::kMostEntriesPerScope) {
-        return Answer(fail(Error{.code = ErrorCode::kRateLimited,
-                                 .message = fmt::format("this agent's memory holds {} entries and {} is the most; delete some first", present, memory::kMostEntriesPerScope),
-                                 .details = {}, .retryable = false, .retry_after = {}}));
+        return Answer(fail(
+            Error{.code = ErrorCode::kRateLimited,
+                  .message = fmt::format("this agent's memory holds {} entries and {} is the most; delete some first", present, memory::kMostEntriesPerScope),
+                  .details = {},
+                  .retryable = false,
+                  .retry_after = {}}));
     }
     if (*scope == nullptr) {
         Statement& insert = statements_->insert_scope;
@@ -368,8 +375,9 @@ Result<std::vector<std::int64_t>> MemoryChanges::rows_of(const MemoryDelete& wha
         std::string sql = "SELECT e.row FROM memory_entry AS e WHERE e.scope = ?1";
         if (before != nullptr) sql += " AND e.occurred_ms < ?2";
         if (before != nullptr) {
-            sql += " AND NOT EXISTS (SELECT 1 FROM json_each(?3) AS wanted WHERE NOT EXISTS (SELECT 1 FROM memory_tag AS t"
-                   " WHERE t.scope = ?1 AND t.tag = wanted.value AND t.occurred_ms = e.occurred_ms AND t.row = e.row))";
+            sql +=
+                " AND NOT EXISTS (SELECT 1 FROM json_each(?3) AS wanted WHERE NOT EXISTS (SELECT 1 FROM memory_tag AS t"
+                " WHERE t.scope = ?1 AND t.tag = wanted.value AND t.occurred_ms = e.occurred_ms AND t.row = e.row))";
         }
         auto find = database_.prepare(sql);
         if (!find) return fail(std::move(find.error()));

@@ -69,8 +69,10 @@ struct MemoryHostTest : testing::Test {
         }
         registry.change(ConnectionId{}, tools, {});
         ledger = std::make_unique<core::Ledger>(loop.clock, core::Ledger::Options{});
-        pipeline.emplace(core::CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit, .events = events},
-                         loop.executor(), loop.timers, ids);
+        pipeline.emplace(
+            core::CallServices{
+                .clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit, .events = events},
+            loop.executor(), loop.timers, ids);
     }
     Outcome run(Asked& asked) {
         core::Call& call = asked.call;
@@ -107,7 +109,9 @@ struct MemoryHostTest : testing::Test {
 };
 
 TEST_F(MemoryHostTest, WhatIsAppendedIsFoundAndWhatIsDeletedIsGone) {
-    const auto appended = ok(run("memory.append", R"({"entries":[{"text":"Ann likes tea","tags":["taste"],"metadata":{"n":[1,2.0]},"occurred_at":"2026-01-02T03:04:05+01:00"},{"text":"Bob likes coffee"}]})"));
+    const auto appended = ok(run(
+        "memory.append",
+        R"({"entries":[{"text":"Ann likes tea","tags":["taste"],"metadata":{"n":[1,2.0]},"occurred_at":"2026-01-02T03:04:05+01:00"},{"text":"Bob likes coffee"}]})"));
     EXPECT_TRUE(json::formats::is_uuid(text(appended, "/operation_id")));
     EXPECT_EQ(text(appended, "/operation_id")[14], '7');
     ASSERT_EQ(entries(appended), 2u);

@@ -118,7 +118,8 @@ Result<memory::MemoryPage> MemorySearch::find(const memory::MemoryScope& wanted,
     const auto row = statement->step();
     if (!row) return fail(row.error());
     if (!*row) return memory::MemoryPage{};
-    return find_in({.number = statement->integer(0), .last_row = statement->integer(1), .entries = statement->integer(2), .words = statement->integer(3)}, query);
+    return find_in({.number = statement->integer(0), .last_row = statement->integer(1), .entries = statement->integer(2), .words = statement->integer(3)},
+                   query);
 }
 
 Result<memory::MemoryPage> MemorySearch::find_in(const Scope& scope, const MemoryQuery& asked) {
@@ -168,12 +169,14 @@ Result<std::vector<double>> MemorySearch::weigh(const Scope& scope, const Memory
 }
 
 /// The first `limit` + 1 entries after `position` that match the words, in order.
-Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpression& expression, const MemoryQuery& query, const Position& position, std::int64_t scope) {
+Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpression& expression, const MemoryQuery& query, const Position& position,
+                                                               std::int64_t scope) {
     const bool ranked = query.order == MemoryOrder::kRelevance;
     auto matches = database_.prepare("SELECT rowid, crab_count(memory_text, ?) FROM memory_text WHERE memory_text MATCH ? AND rowid <= ?");
     if (!matches) return fail(std::move(matches.error()));
-    auto entry = database_.prepare(fmt::format("SELECT e.occurred_ms, e.words FROM memory_entry AS e WHERE e.row = ?3 AND e.occurred_ms >= ?4 AND e.occurred_ms < ?5{}",
-                                               has_tags(query) ? kHasTags : ""));
+    auto entry =
+        database_.prepare(fmt::format("SELECT e.occurred_ms, e.words FROM memory_entry AS e WHERE e.row = ?3 AND e.occurred_ms >= ?4 AND e.occurred_ms < ?5{}",
+                                      has_tags(query) ? kHasTags : ""));
     if (!entry) return fail(std::move(entry.error()));
     if (has_tags(query)) {
         entry->bind_at(1, query.tags);
@@ -214,15 +217,17 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpre
 }
 
 /// The first `limit` + 1 entries after `position` in the order of time, less those with an excluded word.
-Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpression& expression, const MemoryQuery& query, const Position& position, std::int64_t scope) {
+Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpression& expression, const MemoryQuery& query, const Position& position,
+                                                             std::int64_t scope) {
     const bool oldest = query.order == MemoryOrder::kOldest;
     // The rows of one tag are in the order of time too, so either table can be read in order until the page is full.
-    auto statement = database_.prepare(fmt::format(
-        "SELECT e.row, e.occurred_ms FROM {} WHERE e.scope = ?2 AND (e.occurred_ms, e.row) {} (?3, ?4) AND +e.row <= ?5"
-        " AND e.occurred_ms >= ?6 AND e.occurred_ms < ?7{}{} ORDER BY e.occurred_ms {}, e.row {} LIMIT ?8",
-        has_tags(query) ? "memory_tag AS e" : "memory_entry AS e INDEXED BY memory_by_time", oldest ? ">" : "<",
-        has_tags(query) ? fmt::format(" AND e.tag = json_extract(?1, '$[0]'){}", kHasTags) : "",
-        expression.excluded.empty() ? "" : " AND e.row NOT IN (SELECT rowid FROM memory_text WHERE memory_text MATCH ?9)", oldest ? "ASC" : "DESC", oldest ? "ASC" : "DESC"));
+    auto statement =
+        database_.prepare(fmt::format("SELECT e.row, e.occurred_ms FROM {} WHERE e.scope = ?2 AND (e.occurred_ms, e.row) {} (?3, ?4) AND +e.row <= ?5"
+                                      " AND e.occurred_ms >= ?6 AND e.occurred_ms < ?7{}{} ORDER BY e.occurred_ms {}, e.row {} LIMIT ?8",
+                                      has_tags(query) ? "memory_tag AS e" : "memory_entry AS e INDEXED BY memory_by_time", oldest ? ">" : "<",
+                                      has_tags(query) ? fmt::format(" AND e.tag = json_extract(?1, '$[0]'){}", kHasTags) : "",
+                                      expression.excluded.empty() ? "" : " AND e.row NOT IN (SELECT rowid FROM memory_text WHERE memory_text MATCH ?9)",
+                                      oldest ? "ASC" : "DESC", oldest ? "ASC" : "DESC"));
     if (!statement) return fail(std::move(statement.error()));
     const std::int64_t start = oldest ? kFirst : kLast;
     if (has_tags(query)) statement->bind_at(1, query.tags);
@@ -245,8 +250,9 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpress
 
 Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks, const MemoryQuery& query, Position position) {
     memory::MemoryPage page;
-    auto statement = database_.prepare("SELECT e.entry_id, c.text, c.tags, c.metadata, e.occurred_ms, c.created_ms FROM memory_entry AS e"
-                                       " JOIN memory_content AS c ON c.row = e.row WHERE e.row = ?");
+    auto statement = database_.prepare(
+        "SELECT e.entry_id, c.text, c.tags, c.metadata, e.occurred_ms, c.created_ms FROM memory_entry AS e"
+        " JOIN memory_content AS c ON c.row = e.row WHERE e.row = ?");
     if (!statement) return fail(std::move(statement.error()));
     std::size_t bytes = 0;
     for (const Mark& mark : marks) {
@@ -259,8 +265,13 @@ Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks, cons
             page.next = position.to_bytes();
             break;
         }
-        page.entries.push_back({.entry_id = statement->text(0), .text = statement->text(1), .tags = statement->text(2), .metadata = statement->text(3),
-                                .occurred_at = statement->time(4), .created_at = statement->time(5), .score = {}});
+        page.entries.push_back({.entry_id = statement->text(0),
+                                .text = statement->text(1),
+                                .tags = statement->text(2),
+                                .metadata = statement->text(3),
+                                .occurred_at = statement->time(4),
+                                .created_at = statement->time(5),
+                                .score = {}});
         if (query.order == MemoryOrder::kRelevance) page.entries.back().score = static_cast<double>(mark.score) / 1e6;
         position.mark = mark;
     }

@@ -32,8 +32,12 @@ protected:
     }
     MemoryWrite write_of(std::variant<MemoryAppend, MemoryDelete> change, std::string key = {}) {
         ++made;
-        return {.scope = scope, .principal = "caller/ann", .key = key.empty() ? fmt::format("key-{}", made) : std::move(key),
-                .operation_id = fmt::format("operation-{}", made), .at = now, .change = std::move(change)};
+        return {.scope = scope,
+                .principal = "caller/ann",
+                .key = key.empty() ? fmt::format("key-{}", made) : std::move(key),
+                .operation_id = fmt::format("operation-{}", made),
+                .at = now,
+                .change = std::move(change)};
     }
     Result<MemoryWritten> write(const MemoryWrite& one) { return store->write(std::span(&one, 1)).at(0); }
     NewMemory entry(std::string text, std::string tags = "[]") {
@@ -87,7 +91,8 @@ TEST_F(MemoryStoreTest, AnEntryComesBackAsItWasGiven) {
 }
 
 TEST_F(MemoryStoreTest, WordsMatchSo) {
-    for (const char* text : {"The red car is in the garage", "A red bicycle; no car", "Café au lait, déjà vu", "ÜBER-große Straße", "well-known fact: don't panic", "日本 東京", "C++ and C#"}) {
+    for (const char* text : {"The red car is in the garage", "A red bicycle; no car", "Café au lait, déjà vu", "ÜBER-große Straße",
+                             "well-known fact: don't panic", "日本 東京", "C++ and C#"}) {
         add(text);
     }
     struct Row {
@@ -313,7 +318,8 @@ TEST_F(MemoryStoreTest, PagesNeitherRepeatNorLoseWhileEntriesComeAndGo) {
             const auto add_some = [&](int count) {
                 MemoryAppend append;
                 for (int i = 0; i < count; ++i) {
-                    append.entries.push_back(entry(fmt::format("common w{} {}", random() % 20, std::string(random() % 3, 'x')), random() % 2 == 0 ? R"(["t"])" : "[]"));
+                    append.entries.push_back(
+                        entry(fmt::format("common w{} {}", random() % 20, std::string(random() % 3, 'x')), random() % 2 == 0 ? R"(["t"])" : "[]"));
                     append.entries.back().occurred_at = now + std::chrono::seconds(random() % 20);
                 }
                 write(write_of(std::move(append))).value();
@@ -513,10 +519,12 @@ TEST_F(MemoryStoreTest, AWriterThatDiedBeforeItsCommitLeavesNothingBehind) {
         auto open = std::move(Database::open(folder / "memory.db", {}).value());
         ASSERT_TRUE(open.execute("PRAGMA cache_size=1; PRAGMA cache_spill=1; BEGIN IMMEDIATE"));
         for (int i = 0; i < 500; ++i) {
-            ASSERT_TRUE(open.run("INSERT INTO memory_content (row, created_ms, tags, metadata, text) VALUES (?, 0, '[]', '{}', ?)", std::int64_t{1'000'000 + i}, std::string(4'000, 'x')));
+            ASSERT_TRUE(open.run("INSERT INTO memory_content (row, created_ms, tags, metadata, text) VALUES (?, 0, '[]', '{}', ?)", std::int64_t{1'000'000 + i},
+                                 std::string(4'000, 'x')));
         }
         std::filesystem::create_directory(folder / "crashed");
-        for (const char* suffix : {"", "-wal"}) std::filesystem::copy_file(folder / fmt::format("memory.db{}", suffix), folder / fmt::format("crashed/memory.db{}", suffix));
+        for (const char* suffix : {"", "-wal"})
+            std::filesystem::copy_file(folder / fmt::format("memory.db{}", suffix), folder / fmt::format("crashed/memory.db{}", suffix));
         EXPECT_GT(std::filesystem::file_size(folder / "crashed/memory.db-wal"), 1'000'000u) << "the transaction has reached the disk";
     }
     store = std::move(MemoryStoreSqlite::open(folder / "crashed/memory.db").value());
