@@ -40,8 +40,8 @@ public:
 
     /// In one transaction: (1) the stored record of the name still has the status and pin of `previous`, or is none or pending as
     /// `previous` is; (2) the certificate with the record's serial number, in state kIssued, becomes kCurrent; (3) the name's other
-    /// certificates that are kIssued become kRetired, those that are kCurrent what `old_certificate` says (revoked with the reason `replaced`); (4) another active record
-    /// at the same endpoint becomes inactive, if this record is active; (5) the record is stored.
+    /// certificates that are kIssued become kRetired, those that are kCurrent what `old_certificate` says, with `replaced` as the reason;
+    /// (4) another active record at the same endpoint becomes inactive, if this record is active; (5) the record is stored.
     /// Errors: also kConflict when (1) or (2) does not hold, and then nothing has changed.
     virtual Result<void> commit(const PairingCommit& commit) = 0;
 };
