@@ -1,5 +1,6 @@
 #include "hosts/cron/cron_decision.hpp"
 
+#include "json/schema.hpp"
 #include "json/value.hpp"
 
 #include <gmock/gmock.h>
@@ -86,6 +87,32 @@ TEST(CronEvent, CarriesInputIsolationKeyAndHowManyMinutesWereMissed) {
     EXPECT_EQ(*event.resolve("/payload/input/city"), "Köln");
     EXPECT_EQ(*event.resolve("/payload/reason"), "heartbeat");
     EXPECT_EQ(*event.resolve("/payload/missed_count"), 7);
+}
+
+/// Section 9 of docs/protocols/rtp.md, as far as a cron host may use it: the gateway adds the rest.
+constexpr std::string_view kEnvelope = R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,
+    "required":["version","event_id","trace_id","tenant_id","occurred_at","event_type","payload","source","routing"],
+    "properties":{"version":{"const":"v1"},"event_id":{"type":"string","format":"uuid"},"trace_id":{"type":"string","minLength":1},"tenant_id":{"type":"string","minLength":1},
+        "occurred_at":{"type":"string","format":"date-time"},"event_type":{"enum":["cron.triggered","heartbeat.tick"]},"idempotency_key":{"type":"string"},
+        "source":{"type":"object","additionalProperties":false,"required":["component_type","component_id"],"properties":{"component_type":{"const":"cron"},"component_id":{"type":"string"}}},
+        "routing":{"type":"object","additionalProperties":false,"required":["agent_id","session_id"],
+            "properties":{"agent_id":{"type":"string"},"session_id":{"type":"string"},"isolation_key":{"type":"string"}}},
+        "payload":{"type":"object","additionalProperties":false,"required":["job_id","job_name","scheduled_for","triggered_at","reason"],
+            "properties":{"job_id":{"type":"string"},"job_name":{"type":"string"},"scheduled_for":{"type":"string","format":"date-time"},"triggered_at":{"type":"string","format":"date-time"},
+                "input":{"type":"object"},"reason":{"enum":["scheduled_task","heartbeat"]},"missed_count":{"type":"integer","minimum":1}}}}})";
+
+TEST(CronEvent, FitsTheEnvelopeOfTheReference) {
+    const auto schema = json::Schema::compile(kEnvelope, {.assert_formats = true}).value();
+    CronJob full = job();
+    full.isolation_key = "kitchen";
+    full.input = "{}";
+    json::Parser parser;
+    for (const CronJob& each : {job(), full}) {
+        for (const CronTick& tick : {on_time(kNoon), missed(kNoon, 3)}) {
+            const std::string event = to_envelope(each, tick, kNoon + 5ms, "0197e4a0-1111-7000-8000-0123456789ab", "cron");
+            EXPECT_TRUE(schema->is_valid(parser.parse(event).value().element())) << event;
+        }
+    }
 }
 
 }  // namespace
