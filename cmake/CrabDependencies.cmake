@@ -17,6 +17,5 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 # Boost is used header-only: Asio, never the compiled libraries.
 add_library(crab_asio INTERFACE)
 target_compile_definitions(crab_asio INTERFACE
-  BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_COROUTINE BOOST_ASIO_HAS_STD_COROUTINE
-  BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
+  BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_COROUTINE)
 target_link_libraries(crab_asio INTERFACE Boost::headers Threads::Threads)

@@ -2,6 +2,7 @@
 
 #include "base/task.hpp"
 
+#include <coroutine>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -20,33 +21,11 @@ public:
     explicit BlockingPool(std::size_t threads) : pool_(threads) {}
     ~BlockingPool() { pool_.join(); }
 
-    /// Runs `work()` on a pool thread and resumes the caller on its own executor with the result, or with what it threw.
-    /// Cancelling the caller does not stop the work and does not end the wait: what blocks cannot be taken back.
+    /// To be awaited: runs `work()` on a pool thread and resumes the caller on its own executor with the result, or with what it
+    /// threw. Cancelling the caller does not stop the work and does not end the wait: what blocks cannot be taken back.
     template <class F>
-    Task<std::invoke_result_t<F>> run(F work) {
-        using Value = std::invoke_result_t<F>;
-        static_assert(!std::is_void_v<Value>, "return a Result<void>");
-        struct State {
-            std::optional<Value> value;
-            std::exception_ptr failure;
-        };
-        const auto home = co_await asio::this_coro::executor;
-        auto state = std::make_shared<State>();
-        // Not a spawned coroutine: a cancellation would reach it while another thread runs it.
-        auto start = [this, home, state, body = std::move(work)](auto handler) mutable {
-            auto resume = std::make_shared<decltype(handler)>(std::move(handler));
-            asio::post(pool_, [home, state, resume = std::move(resume), body = std::move(body)]() mutable {
-                try {
-                    state->value.emplace(body());
-                } catch (...) {
-                    state->failure = std::current_exception();
-                }
-                asio::post(home, [resume = std::move(resume)] { std::move(*resume)(); });
-            });
-        };
-        co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(std::move(start), asio::use_awaitable);
-        if (state->failure) std::rethrow_exception(state->failure);
-        co_return std::move(*state->value);
+    [[nodiscard]] auto run(F work) {
+        return Run<F>(pool_, std::move(work));
     }
     /// Runs `work()` on a pool thread; nobody waits for it, but the destructor does.
     template <class F>
@@ -55,6 +34,42 @@ public:
     }
 
 private:
+    template <class F>
+    class Run {
+        using Value = std::invoke_result_t<F>;
+        static_assert(!std::is_void_v<Value>, "return a Result<void>");
+
+    public:
+        Run(asio::thread_pool& pool, F work) : pool_(pool), state_(std::make_shared<State>(std::move(work))) {}
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        void await_suspend(std::coroutine_handle<Promise> asking) const {
+            asio::post(pool_, [state = state_, asking, home = asking.promise().chain().executor()] {
+                try {
+                    state->value.emplace(state->work());
+                } catch (...) {
+                    state->failure = std::current_exception();
+                }
+                asio::post(home, [asking] { asking.resume(); });
+            });
+        }
+        Value await_resume() const {
+            if (state_->failure) std::rethrow_exception(state_->failure);
+            return std::move(*state_->value);
+        }
+
+    private:
+        /// Outlives a caller that is destroyed with its loop.
+        struct State {
+            explicit State(F body) : work(std::move(body)) {}
+            F work;
+            std::optional<Value> value;
+            std::exception_ptr failure;
+        };
+        asio::thread_pool& pool_;
+        std::shared_ptr<State> state_;
+    };
+
     asio::thread_pool pool_;
 };
 

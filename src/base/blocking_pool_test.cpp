@@ -38,7 +38,6 @@ TEST(BlockingPool, CancellingTheCallerNeitherThrowsNorLosesTheResult) {
     BlockingPool pool(1);
     std::promise<void> begun, go_on;
     const auto waiting = loop.start([](BlockingPool& pool, std::promise<void>& begun, std::promise<void>& go_on) -> Task<int> {
-        co_await asio::this_coro::throw_if_cancelled(false);
         auto work = [&] {
             begun.set_value();
             go_on.get_future().wait();
@@ -59,7 +58,6 @@ TEST(BlockingPool, CancellingWorkThatHasNotBegunStillRunsIt) {
     std::promise<void> go_on;
     pool.post([held = go_on.get_future().share()] { held.wait(); });
     const auto waiting = loop.start([](BlockingPool& pool) -> Task<int> {
-        co_await asio::this_coro::throw_if_cancelled(false);
         auto work = [] { return 42; };
         co_return co_await pool.run(std::move(work));
     }(pool));
@@ -75,7 +73,6 @@ TEST(BlockingPool, CancellationAtEveryMomentDoesNoHarm) {
     for (int round = 0; round < 200; ++round) {
         std::atomic<int> ran = 0;
         const auto waiting = loop.start([](BlockingPool& pool, std::atomic<int>& ran) -> Task<int> {
-            co_await asio::this_coro::throw_if_cancelled(false);
             auto work = [&] { return ++ran; };
             co_return co_await pool.run(std::move(work));
         }(pool, ran));

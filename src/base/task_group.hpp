@@ -1,13 +1,11 @@
 #pragma once
 
-#include "base/task.hpp"
+#include "base/spawn.hpp"
 
 #include <functional>
 #include <list>
 #include <memory>
 #include <string>
-
-#include <boost/asio/cancellation_signal.hpp>
 
 namespace crab {
 
@@ -15,7 +13,7 @@ namespace crab {
 /// Declare it last, so that all that a task uses outlives it; call stop() before it is destroyed.
 class TaskGroup {
 public:
-    explicit TaskGroup(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+    explicit TaskGroup(const Executor& executor) : executor_(executor) {}
     TaskGroup(const TaskGroup&) = delete;
     TaskGroup& operator=(const TaskGroup&) = delete;
     ~TaskGroup();
@@ -32,12 +30,10 @@ public:
 private:
     struct Running {
         std::string name;
-        asio::cancellation_signal signal;
-        bool begun = false, cancelled = false;
+        CancelSignal signal;
     };
-    static Task<void> run_to_end(Running& running, Task<void> task);
 
-    asio::any_io_executor executor_;
+    Executor executor_;
     std::list<Running> running_;
     std::list<Running>::iterator next_ = running_.end();   ///< whom cancel() comes to next
     std::function<void()> on_empty_;

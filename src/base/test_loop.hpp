@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/task.hpp"
+#include "base/spawn.hpp"
 #include "base/timer_wheel.hpp"
 
 #include <exception>
@@ -9,8 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -22,7 +20,7 @@ template <class T>
 struct Started {
     std::optional<T> result;
     std::exception_ptr failure;
-    asio::cancellation_signal signal;
+    CancelSignal signal;
 
     bool ended() const { return result.has_value() || failure != nullptr; }
     /// What it returned; throws what it threw.
@@ -39,17 +37,18 @@ public:
     TimerWheel timers{clock};
     asio::io_context io{1};
 
-    asio::any_io_executor executor() { return io.get_executor(); }
+    Executor executor() { return io.get_executor(); }
     SteadyTime in(std::chrono::nanoseconds span) const { return clock.steady_now() + span; }
 
     /// Starts `task` and runs everything up to where it waits.
     template <class T>
     std::shared_ptr<Started<T>> start(Task<T> task) {
         auto started = std::make_shared<Started<T>>();
-        asio::co_spawn(io, std::move(task), asio::bind_cancellation_slot(started->signal.slot(), [started](std::exception_ptr failure, T value) {
+        auto ended = [started](std::exception_ptr failure, std::optional<T> value) {
             started->failure = std::move(failure);
-            if (!started->failure) started->result.emplace(std::move(value));
-        }));
+            started->result = std::move(value);
+        };
+        spawn(executor(), std::move(task), std::move(ended), &started->signal);
         settle();
         return started;
     }
@@ -59,6 +58,12 @@ public:
             co_return true;
         }(std::move(task)));
     }
+    /// The same for whatever else can be awaited, such as Waiter::wait() and BlockingPool::run().
+    template <class A>
+        requires requires(A wait) { wait.await_resume(); }
+    auto start(A wait) {
+        return start(as_task(std::move(wait)));
+    }
     /// Runs `task` to its end, in which other threads may have a part.
     template <class T>
     T run(Task<T> task) {
@@ -66,10 +71,15 @@ public:
         run_until([&] { return started->ended(); });
         return std::move(started->get());
     }
+    template <class A>
+        requires requires(A wait) { wait.await_resume(); }
+    auto run(A wait) {
+        return run(as_task(std::move(wait)));
+    }
     /// Cancels on the loop, as a front does.
     template <class T>
     void cancel(Started<T>& started) {
-        asio::post(io, [&] { started.signal.emit(asio::cancellation_type::all); });
+        asio::post(io, [&] { started.signal.emit(); });
         settle();
     }
 
@@ -92,6 +102,12 @@ public:
             if (io.run_one_for(std::chrono::seconds(10)) == 0) return false;
         }
         return true;
+    }
+
+private:
+    template <class A>
+    static auto as_task(A wait) -> Task<decltype(wait.await_resume())> {
+        co_return co_await std::move(wait);
     }
 };
 

@@ -1,30 +1,29 @@
 #include "base/waiter.hpp"
 
-#include <boost/asio/associated_cancellation_slot.hpp>
+#include <utility>
+
 #include <boost/asio/post.hpp>
 
 namespace crab {
 
-Task<WaitEnd> Waiter::wait(Deadline deadline) {
-    if (woken_) {
-        woken_ = false;
-        co_return WaitEnd::kWoken;
+bool Waiter::begin(std::coroutine_handle<> asking, TaskChain& chain, Deadline deadline) {
+    if (std::exchange(woken_, false)) {
+        end_ = WaitEnd::kWoken;
+        return false;
     }
-    const auto cancellation = co_await asio::this_coro::cancellation_state;
-    if (cancellation.cancelled() != asio::cancellation_type::none) co_return WaitEnd::kCancelled;
-    auto start = [this, deadline](Handler handler) {
-        auto slot = asio::get_associated_cancellation_slot(handler);
-        handler_.emplace(std::move(handler));
-        if (slot.is_connected()) {
-            slot.assign([this](asio::cancellation_type) { end(WaitEnd::kCancelled); });
-        }
-        timers_.arm(*this, deadline);
-    };
-    co_return co_await asio::async_initiate<const asio::use_awaitable_t<>&, void(WaitEnd)>(std::move(start), asio::use_awaitable);
+    if (chain.cancelled()) {
+        end_ = WaitEnd::kCancelled;
+        return false;
+    }
+    waiting_ = asking;
+    chain_ = &chain;
+    chain.waits(this);
+    timers_.arm(*this, deadline);
+    return true;
 }
 
 void Waiter::wake() {
-    if (handler_) {
+    if (waiting_) {
         end(WaitEnd::kWoken);
     } else {
         woken_ = true;
@@ -32,12 +31,11 @@ void Waiter::wake() {
 }
 
 void Waiter::end(WaitEnd how) {
-    if (!handler_) return;
+    if (!waiting_) return;
     disarm();
-    Handler handler = std::move(*handler_);
-    handler_.reset();
-    if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) slot.clear();
-    std::move(handler)(how);  // resumes the coroutine here and now; `this` may be gone afterwards
+    chain_->waits(nullptr);
+    end_ = how;
+    std::exchange(waiting_, nullptr).resume();  // `this` may be gone afterwards
 }
 
 void RemoteWaiter::wake() {

@@ -61,7 +61,6 @@ TEST_F(WaiterTest, CancellationEndsTheWaitWithoutThrowing) {
 
 TEST_F(WaiterTest, AWaitThatBeginsAfterTheCancellationEndsAtOnce) {
     const auto twice = loop.start([](Waiter& waiter) -> Task<int> {
-        co_await asio::this_coro::throw_if_cancelled(false);
         int cancelled = 0;
         for (int i = 0; i < 2; ++i) cancelled += co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled;
         co_return cancelled;

@@ -13,8 +13,8 @@
 
 #include <simdjson.h>
 
-namespace boost::asio {
-class cancellation_signal;
+namespace crab {
+class CancelSignal;
 }
 
 namespace crab::core {
@@ -56,7 +56,7 @@ struct Call {
     std::string_view front;                ///< which accent it came in: `http`, `chat`, … (for the audit record)
 
     /// What cancels the coroutine that awaits the pipeline; the front sets it, so that the call can be cancelled by its id.
-    boost::asio::cancellation_signal* canceller = nullptr;
+    CancelSignal* canceller = nullptr;
 
     /// `args` parsed already by the front; holds until the first suspension of the pipeline only.
     std::optional<simdjson::dom::element> parsed_args;

@@ -156,7 +156,7 @@ bool Ledger::has_finished(const LedgerKey& wanted) const {
     return place != nullptr && (place->where & Stripe::kRunningBit) == 0;
 }
 
-Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers) {
+Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const Executor& home, TimerWheel& timers) {
     const Key key = key_of(wanted);
     Answer answer;
     Stripe& stripe = stripe_of(key);

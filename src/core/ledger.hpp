@@ -62,7 +62,7 @@ public:
     ~Ledger();
 
     /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin.
-    Answer admit(const LedgerKey& key, std::uint64_t content, const asio::any_io_executor& home, TimerWheel& timers);
+    Answer admit(const LedgerKey& key, std::uint64_t content, const Executor& home, TimerWheel& timers);
     /// Whether a call under this key has finished and is kept.
     bool has_finished(const LedgerKey& key) const;
     std::size_t entries() const;

@@ -219,7 +219,7 @@ TEST_F(LedgerTest, OfManyThreadsWithOneKeyExactlyOneRuns) {
                 auto answer = ledger.admit({.tenant = "", .principal = "ann", .key = "t" + std::to_string(key)}, 1, mine.executor(), mine.timers);
                 if (answer.admission == Admission::kNew) {
                     ++runs[static_cast<std::size_t>(key)];
-                    co_await asio::post(mine.io, asio::use_awaitable);
+                    co_await pass_turn();
                     answer.ticket.finish(outcome_of(std::to_string(key)));
                     ++served;
                     co_return true;

@@ -78,7 +78,7 @@ struct Pipeline::Working {
     std::optional<std::chrono::nanoseconds> first_duration;   ///< as the first answer tells it, and every replay after it
 };
 
-Pipeline::Pipeline(CallServices services, asio::any_io_executor home, TimerWheel& timers, IdSource& ids)
+Pipeline::Pipeline(CallServices services, const Executor& home, TimerWheel& timers, IdSource& ids)
     : services_(services), home_(home), timers_(timers), ids_(ids), registry_(services.registry.published()), rules_(services.rules),
       running_(home, services.clock) {}
 
@@ -93,7 +93,6 @@ Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view t
 }
 
 Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
-    co_await asio::this_coro::throw_if_cancelled(false);
     Call& call = authenticated.call();
     const PrincipalRef principal = authenticated.principal();
     if (call.id.empty()) {
@@ -107,7 +106,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     working.entry = &entry;
 
     OutcomeRef outcome = co_await process(authenticated, sink, working);
-    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    (co_await this_chain()).forget_cancellation();
     if (working.hooked) co_await tell_hooks(call, *principal, working, *outcome);
     finish(call, *principal, working, *outcome);
     CallEnd end{.outcome = std::move(outcome), .duration = working.first_duration.value_or(std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished))),
@@ -198,7 +197,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         if (!stored) co_return ended(ErrorCode::kUnavailable, "the audit record of this call could not be written, so it was not run; free disk space or ask the operator");
     }
     // Not every wait above ends with the cancellation.
-    if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return ended(cancelled());
+    if ((co_await this_chain()).cancelled()) co_return ended(cancelled());
     OutcomeRef outcome = co_await dispatch(admitted, sink, working);
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
         ticket.finish(nullptr);
@@ -286,8 +285,7 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
         } else {
             note("proceed");
         }
-        const auto state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) co_return fail(cancelled());
+        if ((co_await this_chain()).cancelled()) co_return fail(cancelled());
     }
     co_return authorized;
 }

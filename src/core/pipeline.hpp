@@ -58,7 +58,7 @@ struct CallEnd {
 /// One per event loop, used on that loop only. The order is carried by the stage types of core/admitted_call.hpp.
 class Pipeline {
 public:
-    Pipeline(CallServices services, asio::any_io_executor home, TimerWheel& timers, IdSource& ids);
+    Pipeline(CallServices services, const Executor& home, TimerWheel& timers, IdSource& ids);
 
     /// Runs one call to its end; `call` and what it views must live until then. Sets `call.id` if it was empty. Cancelling the
     /// coroutine (the caller went away, somebody cancelled the id) cancels the call; the cancellation is used up here, so that
@@ -92,7 +92,7 @@ private:
     void finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome);
 
     CallServices services_;
-    asio::any_io_executor home_;
+    Executor home_;
     TimerWheel& timers_;
     IdSource& ids_;
     Published<RegistrySnapshot>::Reader registry_;

@@ -93,7 +93,7 @@ Task<bool> call_again_and_again(Gateway& gateway, benchmark::State& state, bool 
 void measure(benchmark::State& state, bool with_id) {
     Gateway gateway;
     allocations = 0;
-    asio::co_spawn(gateway.io, call_again_and_again(gateway, state, with_id), [](std::exception_ptr, bool) {});
+    spawn(gateway.io.get_executor(), call_again_and_again(gateway, state, with_id), [](std::exception_ptr, std::optional<bool>) {});
     gateway.io.run();
     state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations) / static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1)));
 }
@@ -109,7 +109,7 @@ BENCHMARK(call_with_id);
 /// The same id again: replayed from the ledger.
 void replay(benchmark::State& state) {
     Gateway gateway;
-    asio::co_spawn(gateway.io, [](Gateway& gateway, benchmark::State& state) -> Task<bool> {
+    spawn(gateway.io.get_executor(), [](Gateway& gateway, benchmark::State& state) -> Task<bool> {
         FrameSink sink;
         for (auto _ : state) {
             Call call;
@@ -120,7 +120,7 @@ void replay(benchmark::State& state) {
             benchmark::DoNotOptimize(co_await gateway.pipeline.run(AuthenticatedCall(call, gateway.principal), sink));
         }
         co_return true;
-    }(gateway, state), [](std::exception_ptr, bool) {});
+    }(gateway, state), [](std::exception_ptr, std::optional<bool>) {});
     gateway.io.run();
 }
 BENCHMARK(replay);

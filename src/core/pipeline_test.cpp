@@ -186,12 +186,11 @@ struct PipelineTest : testing::Test {
         call.front = "test";
         front->running = std::make_shared<Started<CallEnd>>();
         call.canceller = &front->running->signal;
-        asio::co_spawn(loop.io, [](Pipeline& pipeline, Front& front) -> Task<CallEnd> {
-            co_return co_await pipeline.run(AuthenticatedCall(front.call, front.principal), front.sink);
-        }(*pipeline, *front), asio::bind_cancellation_slot(front->running->signal.slot(), [running = front->running](std::exception_ptr failure, CallEnd end) {
+        auto ended = [running = front->running](std::exception_ptr failure, std::optional<CallEnd> end) {
             running->failure = failure;
-            if (!failure) running->result = std::move(end);
-        }));
+            running->result = std::move(end);
+        };
+        spawn(loop.executor(), pipeline->run(AuthenticatedCall(call, front->principal), front->sink), std::move(ended), &front->running->signal);
         loop.settle();
         return front;
     }

@@ -1,6 +1,5 @@
 #include "core/running_calls.hpp"
 
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
 
 namespace crab::core {
@@ -61,7 +60,7 @@ std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<b
             }
             if (target == nullptr) return;
             target->cancelled_ = true;
-            if (auto* canceller = target->call_.canceller) canceller->emit(asio::cancellation_type::all);  // may destroy the entry
+            if (auto* canceller = target->call_.canceller) canceller->emit();  // may destroy the entry
         }
     });
     return found;

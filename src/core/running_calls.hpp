@@ -25,7 +25,7 @@ struct RunningCallInfo {
 /// any thread.
 class RunningCalls {
 public:
-    RunningCalls(asio::any_io_executor home, const Clock& clock) : home_(std::move(home)), clock_(clock) {}
+    RunningCalls(const Executor& home, const Clock& clock) : home_(home), clock_(clock) {}
 
     /// Keeps one call in the list for its lifetime.
     class Entry {
@@ -55,7 +55,7 @@ public:
     std::size_t cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed);
 
 private:
-    asio::any_io_executor home_;
+    Executor home_;
     const Clock& clock_;
     mutable std::mutex mutex_;
     Entry* first_ = nullptr;

@@ -21,7 +21,7 @@ struct RunningCallsTest : testing::Test {
     struct Front {
         Call call;
         PrincipalRef principal;
-        asio::cancellation_signal canceller;
+        CancelSignal canceller;
         std::shared_ptr<Started<bool>> running;
     };
     static Task<bool> body(RunningCalls& calls, TimerWheel& timers, Front& front) {
@@ -98,7 +98,7 @@ TEST_F(RunningCallsTest, ACallWithoutACancellerDoesNotProtectItsTwins) {
 
 TEST_F(RunningCallsTest, ACallThatEndsBeforeTheLoopHearsOfItIsLeftAlone) {
     const auto one = begin("c1");
-    asio::post(loop.io, [&] { one->running->signal.emit(asio::cancellation_type::all); });
+    asio::post(loop.io, [&] { one->running->signal.emit(); });
     EXPECT_EQ(calls.cancel("c1", anybody), 1u);
     loop.settle();
     EXPECT_TRUE(one->running->ended());

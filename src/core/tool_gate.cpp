@@ -31,7 +31,7 @@ std::optional<ToolGate::Permit> ToolGate::try_enter() {
 
 Task<Result<ToolGate::Permit>> ToolGate::enter(TimerWheel& timers, Deadline deadline) {
     if (auto permit = try_enter()) co_return std::move(*permit);
-    auto place = std::make_shared<Place>(co_await asio::this_coro::executor, timers);
+    auto place = std::make_shared<Place>((co_await this_chain()).executor(), timers);
     bool full = false;
     {
         const std::scoped_lock lock(mutex_);

@@ -93,7 +93,7 @@ TEST_F(ToolGateTest, APlaceThatIsGrantedToSomebodyWhoGivesUpPassesOn) {
     const auto one = enter(), two = enter(), gone = enter(), patient = enter();
     asio::post(loop.io, [&] {
         one->result.reset();                                      // granted, the wake is on its way
-        gone->signal.emit(asio::cancellation_type::all);          // and comes too late
+        gone->signal.emit();          // and comes too late
     });
     loop.settle();
     EXPECT_EQ(gone->get().error().code, ErrorCode::kCancelled);
@@ -124,7 +124,7 @@ TEST(ToolGate, CallsOfManyLoopsNeverExceedTheLimit) {
                 const int now = ++inside;
                 for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
                 }
-                co_await asio::post(loop.io, asio::use_awaitable);
+                co_await pass_turn();
                 --inside;
                 ++done;
             }

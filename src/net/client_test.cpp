@@ -1,9 +1,10 @@
 #include "net/blocking_client.hpp"
 #include "net/dialer.hpp"
 
-#include "net/test_support.hpp"
-
+#include "base/spawn.hpp"
 #include "base/task_group.hpp"
+#include "base/waiter.hpp"
+#include "net/test_support.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -87,12 +88,12 @@ public:
             exchange.start_stream(200, "text/event-stream");
             for (int i = 0; i < 3; ++i) {
                 exchange.write_chunk(fmt::format("data: {}\n\n", i));
-                co_await asio::post(exchange.loop().executor(), asio::use_awaitable);
+                co_await pass_turn();
             }
             exchange.end_stream();
         } else if (request.path() == "/wait") {
-            asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
-            co_await timer.async_wait(asio::use_awaitable);
+            Waiter for_ever(exchange.loop().timers());
+            co_await for_ever.wait(kNoDeadline);
         } else if (request.path() == "/bulk") {
             exchange.respond(200, "text/plain", std::string(5'000'000, 'b'));
         } else if (request.path() == "/who") {
@@ -253,8 +254,8 @@ protected:
         std::promise<Result<WebSocketLink>> result;
         EventLoop& loop = server->thread.loop;
         loop.post([&] {
-            asio::co_spawn(loop.executor(), websocket_connect(loop, std::move(target), handler, loop.now() + within),
-                           [&](const std::exception_ptr&, Result<WebSocketLink> link) { result.set_value(std::move(link)); });
+            spawn(loop.executor(), websocket_connect(loop, std::move(target), handler, loop.now() + within),
+                  [&](const std::exception_ptr&, std::optional<Result<WebSocketLink>> link) { result.set_value(std::move(*link)); });
         });
         return result.get_future().get();
     }

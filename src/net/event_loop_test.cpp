@@ -1,13 +1,12 @@
 #include "net/event_loop.hpp"
 
+#include "base/spawn.hpp"
+#include "base/waiter.hpp"
 #include "net/connection.hpp"
 #include "net/listener.hpp"
 #include "net/test_support.hpp"
 #include "net/wakeup.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <sys/socket.h>
 
 namespace crab::net {
@@ -200,24 +199,23 @@ TEST(EventLoopEndTest, ClosesWhatIsLeft) {
 TEST_F(EventLoopTest, WakeupsAreRememberedResumeAtOnceAndCanBeCancelled) {
     Wakeup wakeup;
     int woken = 0;
-    asio::cancellation_signal cancel;
+    CancelSignal cancel;
     bool ended = false;
     wakeup.notify();
-    asio::co_spawn(
-        loop.executor(),
-        [&]() -> Task<void> {
-            while (true) {
-                co_await wakeup.wait();
-                woken += 1;
-            }
-        },
-        asio::bind_cancellation_slot(cancel.slot(), [&](const std::exception_ptr&) { ended = true; }));
+    const auto count = [](Wakeup& notified, int& times) -> Task<void> {
+        TaskChain& chain = co_await this_chain();
+        while (!chain.cancelled()) {
+            co_await notified.wait();
+            times += 1;
+        }
+    };
+    spawn(loop.executor(), count(wakeup, woken), [&](const std::exception_ptr&) { ended = true; }, &cancel);
     run_until([&] { return wakeup.waiting(); });
     EXPECT_EQ(woken, 1);
     loop.post([&] {
         wakeup.notify();
         EXPECT_EQ(woken, 2);
-        cancel.emit(asio::cancellation_type::terminal);
+        cancel.emit();
         EXPECT_EQ(woken, 3);
     });
     run_until([&] { return ended; });

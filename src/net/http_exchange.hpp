@@ -12,8 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include <boost/asio/cancellation_signal.hpp>
-
 namespace crab::net {
 
 /// One request and the answer to it. Lives on its connection's loop; answers exactly once: respond(), or begin_response()
@@ -31,7 +29,7 @@ public:
     void keep_running_when_caller_leaves() { keeps_running_ = true; }
 
     /// What cancels serve(), for whoever wants this exchange to end although its caller is still there.
-    asio::cancellation_signal& canceller() { return *canceller_; }
+    CancelSignal& canceller() { return *canceller_; }
 
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
     void respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra = {});
@@ -76,7 +74,7 @@ private:
     void done();
 
     EventLoop& loop_;
-    asio::cancellation_signal* canceller_ = nullptr;
+    CancelSignal* canceller_ = nullptr;
     DateField* date_ = nullptr;
     HttpRequest request_;
     std::string buffer_;  // head and body; all views of request_ point into it

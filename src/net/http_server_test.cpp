@@ -1,11 +1,12 @@
 #include "net/http_server.hpp"
 
+#include "base/spawn.hpp"
+#include "base/waiter.hpp"
 #include "net/test_support.hpp"
 
 #include <algorithm>
 #include <fstream>
 
-#include <boost/asio/steady_timer.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/stat.h>
@@ -25,13 +26,8 @@ public:
         if (request.path() == "/wait" || request.path() == "/keep") {
             if (request.path() == "/keep") exchange.keep_running_when_caller_leaves();
             waiting += 1;
-            asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
-            try {
-                co_await timer.async_wait(asio::use_awaitable);
-            } catch (const boost::system::system_error&) {
-                cancelled += 1;
-                throw;
-            }
+            Waiter for_ever(exchange.loop().timers());
+            if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled) cancelled += 1;
         } else if (request.path() == "/finish") {
             exchange.keep_running_when_caller_leaves();
             Wakeup told;
@@ -41,17 +37,13 @@ public:
             exchange.respond(200, "text/plain", "finished");
             finished += exchange.caller_gone() ? 100 : 1;
         } else if (request.path() == "/stopped") {
-            exchange.loop().post([&exchange] { exchange.canceller().emit(asio::cancellation_type::all); });
-            asio::steady_timer timer(exchange.loop().executor(), std::chrono::steady_clock::time_point::max());
-            try {
-                co_await timer.async_wait(asio::use_awaitable);
-            } catch (const boost::system::system_error&) {
-                exchange.respond(409, "text/plain", "stopped");
-            }
+            exchange.loop().post([&exchange] { exchange.canceller().emit(); });
+            Waiter for_ever(exchange.loop().timers());
+            if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled) exchange.respond(409, "text/plain", "stopped");
         } else if (request.path() == "/throw") {
             throw std::runtime_error("on purpose");
         } else if (request.path() == "/later") {
-            co_await asio::post(exchange.loop().executor(), asio::use_awaitable);
+            co_await pass_turn();
             exchange.respond(200, "text/plain", request.body);
         } else if (request.path() == "/direct") {
             std::string& out = exchange.begin_response(200, "text/plain");
@@ -60,7 +52,7 @@ public:
         } else if (request.path() == "/stream") {
             exchange.start_stream(200, "text/plain");
             exchange.write_chunk("one");
-            co_await asio::post(exchange.loop().executor(), asio::use_awaitable);
+            co_await pass_turn();
             exchange.write_chunk("two");
             exchange.end_stream();
         } else if (request.path() == "/flood") {

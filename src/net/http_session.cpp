@@ -1,14 +1,12 @@
 #include "net/http_session.hpp"
 
 #include "base/log.hpp"
+#include "base/spawn.hpp"
 #include "net/codec/http_write.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_state.hpp>
 
 namespace crab::net {
 namespace {
@@ -166,10 +164,11 @@ void HttpSession::serve() {
         self->running_ = false;
         self->server_.session_ended();
     };
-    asio::co_spawn(server_.loop().executor(), run(shared_from_this()), asio::bind_cancellation_slot(cancel_.slot(), std::move(ended)));
+    spawn(server_.loop().executor(), run(shared_from_this()), std::move(ended), &cancel_);
 }
 
 Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
+    TaskChain& chain = co_await this_chain();
     while (phase_ != Phase::kOver) {
         if (phase_ == Phase::kServing) {
             std::string failure;
@@ -181,8 +180,7 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
                 failure = "not a standard exception";
             }
             // An exchange that was cancelled although its caller is there must not take the next one with it.
-            const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-            if (state.cancelled() != asio::cancellation_type::none) co_await asio::this_coro::reset_cancellation_state();
+            chain.forget_cancellation();
             finish_exchange(failure);
         } else {
             co_await ready_.wait();
@@ -303,7 +301,7 @@ void HttpSession::cancel_exchange() {
     exchange_.caller_gone_ = true;
     if (!running_) return;
     const auto self = shared_from_this();
-    cancel_.emit(asio::cancellation_type::terminal);
+    cancel_.emit();
     exchange_.drained_.notify();
 }
 

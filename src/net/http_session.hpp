@@ -8,8 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include <boost/asio/cancellation_signal.hpp>
-
 namespace crab::net {
 
 /// HTTP/1.1 on one connection: collects a request, has it served, then takes the next; until it ends or becomes a WebSocket.
@@ -60,7 +58,7 @@ private:
     std::optional<BodyDecoder> body_;
     std::size_t head_bytes_ = 0;
     Wakeup ready_;  // a request is complete, or it is over
-    asio::cancellation_signal cancel_;
+    CancelSignal cancel_;
     Deadline deadline_ = kNoDeadline;
     Deadline armed_at_ = kNoDeadline;
     Phase phase_ = Phase::kHead;

@@ -2,54 +2,61 @@
 
 #include "base/task.hpp"
 
-#include <optional>
+#include <coroutine>
 #include <utility>
-
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/async_result.hpp>
 
 namespace crab::net {
 
 /// One coroutine waits, someone on the same thread wakes it, at once and on its own stack. A wake-up that comes first is
-/// remembered. Nothing is allocated beyond what Asio recycles. Not thread-safe.
-class Wakeup {
+/// remembered. Allocates nothing. Not thread-safe.
+class Wakeup final : private Interruptible {
 public:
     Wakeup() = default;
     Wakeup(const Wakeup&) = delete;
     Wakeup& operator=(const Wakeup&) = delete;
+    ~Wakeup() override {
+        if (waiting_) chain_->waits(nullptr);
+    }
 
-    bool waiting() const { return waiter_.has_value(); }
+    bool waiting() const { return waiting_ != nullptr; }
     /// Resumes whoever waits before it returns; otherwise the next wait() ends at once.
     void notify() {
-        if (waiter_) {
+        if (waiting_) {
             resume();
         } else {
             notified_ = true;
         }
     }
     void reset() { notified_ = false; }
-    /// Ends with the next notify(), or when the awaiting coroutine is cancelled: what it then does is its own affair.
-    Task<void> wait() {
-        if (std::exchange(notified_, false)) co_return;
-        co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
-            [this](Handler handler) {
-                auto slot = asio::get_associated_cancellation_slot(handler);
-                if (slot.is_connected()) slot.assign([this](asio::cancellation_type) { if (waiter_) resume(); });
-                waiter_.emplace(std::move(handler));
-            },
-            asio::use_awaitable);
-    }
+
+    class Wait {
+    public:
+        explicit Wait(Wakeup& wakeup) : wakeup_(wakeup) {}
+        bool await_ready() const noexcept { return std::exchange(wakeup_.notified_, false); }
+        template <class Promise>
+        void await_suspend(std::coroutine_handle<Promise> asking) const {
+            wakeup_.waiting_ = asking;
+            wakeup_.chain_ = &asking.promise().chain();
+            wakeup_.chain_->waits(&wakeup_);
+        }
+        void await_resume() const noexcept {}
+
+    private:
+        Wakeup& wakeup_;
+    };
+    /// To be awaited. Ends with the next notify(), or when the chain is cancelled meanwhile: what the task then does is its
+    /// own affair.
+    [[nodiscard]] Wait wait() { return Wait(*this); }
 
 private:
-    using Handler = asio::async_result<asio::use_awaitable_t<>, void()>::handler_type;
+    void interrupt() override { resume(); }
     void resume() {
-        Handler handler = std::move(*waiter_);
-        waiter_.reset();
-        auto slot = asio::get_associated_cancellation_slot(handler);
-        if (slot.is_connected()) slot.clear();
-        std::move(handler)();
+        chain_->waits(nullptr);
+        std::exchange(waiting_, nullptr).resume();  // `this` may be gone afterwards
     }
-    std::optional<Handler> waiter_;
+
+    std::coroutine_handle<> waiting_;
+    TaskChain* chain_ = nullptr;
     bool notified_ = false;
 };
 

@@ -139,8 +139,6 @@ void DeviceDriver::ended(DeviceEnd end) {
 // --- Doing it --------------------------------------------------------------------------------------------------------
 
 Task<void> DeviceDriver::bring_token(TokenNeed need) {
-    // A cancel must not reach into the pool's thread: it waits until the work there is done.
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     auto find = [this, need] { return find_token(need); };
     auto token = co_await blocking_.run(std::move(find));
     link_.on_token(std::move(token));
@@ -173,9 +171,7 @@ std::expected<std::string, DeviceEnd> DeviceDriver::find_token(TokenNeed need) {
 Task<Result<std::vector<net::SocketAddress>>> DeviceDriver::addresses() {
     if (const auto plain = net::to_socket_address(address_.endpoint)) co_return std::vector{*plain};
     auto look_up = [endpoint = address_.endpoint] { return net::resolve(endpoint); };
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());  // as above
     auto found = co_await blocking_.run(std::move(look_up));
-    co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
     if (end_) co_return fail(ErrorCode::kCancelled, "the device was stopped");
     co_return found;
 }

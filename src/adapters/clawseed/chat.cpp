@@ -226,7 +226,7 @@ void Chat::store(std::string role, std::string content) {
 Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     const auto self = shared_from_this();
     Seat seat(self);
-    co_await asio::this_coro::throw_if_cancelled(false);
+    TaskChain& chain = co_await this_chain();
     core::TurnRequest request{.principal = principal_, .session_id = id(), .persona = session().persona, .content = turn->question.content,
                               .regenerate = turn->question.regenerate, .debug = turn->question.debug,
                               .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection()};
@@ -258,15 +258,13 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
     } else {
         turn->write([&](std::string& out) { write_agent(out, true, runner_.provider(), runner_.model()); });
-        const auto before = co_await asio::this_coro::cancellation_state;
         try {
-            if (!turn->aborted && before.cancelled() == asio::cancellation_type::none) answer = co_await runner_.run(std::move(request), *turn);
+            if (!turn->aborted && !chain.cancelled()) answer = co_await runner_.run(std::move(request), *turn);
         } catch (const std::exception& failure) {
             answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
         }
-        const auto cancellation = co_await asio::this_coro::cancellation_state;
-        const bool cancelled = turn->aborted || cancellation.cancelled() != asio::cancellation_type::none;
-        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        const bool cancelled = turn->aborted || chain.cancelled();
+        chain.forget_cancellation();
         // Somebody may still come back for the answer, and leave again, and come back.
         while (!cancelled && turn->gone_until) {
             if (co_await turn->returned.wait(*turn->gone_until) != WaitEnd::kWoken) break;

@@ -33,7 +33,7 @@ protected:
     }
     static ErrorCode code(const CallProbe& call) { return call.outcome && !*call.outcome ? call.outcome->error().code : ErrorCode{255}; }
     void cancel(CallProbe& call) {
-        world.on_loop([&] { call.canceller.emit(asio::cancellation_type::all); });
+        world.on_loop([&] { call.canceller.emit(); });
     }
 
     World world;
@@ -363,7 +363,7 @@ struct CallerLoop {
     std::future<core::Outcome> call(const core::PrincipalRef& caller, int number, Milliseconds timeout = 20s) {
         ends.emplace_back();
         auto future = ends.back().get_future();
-        thread.loop.post([this, caller, number, timeout, &end = ends.back()] { asio::co_spawn(thread.loop.executor(), call_one(*pipeline, caller, number, timeout, end), asio::detached); });
+        thread.loop.post([this, caller, number, timeout, &end = ends.back()] { spawn(thread.loop.executor(), call_one(*pipeline, caller, number, timeout, end), [](std::exception_ptr) {}); });
         return future;
     }
     std::deque<std::promise<core::Outcome>> ends;

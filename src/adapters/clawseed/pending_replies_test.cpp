@@ -1,5 +1,6 @@
 #include "adapters/clawseed/pending_replies.hpp"
 
+#include "base/spawn.hpp"
 #include "net/test_support.hpp"
 
 #include <gmock/gmock.h>
@@ -208,7 +209,7 @@ TEST(PendingRepliesThreads, Item30_AReplyOnAnyLoopResumesTheCallOnItsOwn) {
     for (int i = 0; i < 200; ++i) {
         std::promise<std::uint64_t> tag;
         std::promise<std::string> answer;
-        home.loop.post([&] { asio::co_spawn(home.loop.executor(), wait_for_answer(*replies, home.loop, tag, answer), asio::detached); });
+        home.loop.post([&] { spawn(home.loop.executor(), wait_for_answer(*replies, home.loop, tag, answer), [](std::exception_ptr) {}); });
         const std::uint64_t known = tag.get_future().get();
         // Two connections answer at once, and the old link is found dead: one answer wins, nothing is lost.
         other.loop.post([&replies, known] { replies->resolve(known, text("other")); });

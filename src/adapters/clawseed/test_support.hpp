@@ -3,6 +3,7 @@
 #include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/device_session.hpp"
 #include "adapters/clawseed/hub.hpp"
+#include "base/spawn.hpp"
 #include "core/chat_session_memory.hpp"
 #include "core/pipeline.hpp"
 #include "json/value.hpp"
@@ -115,7 +116,7 @@ public:
 /// What became of a call that a test started.
 struct CallProbe {
     std::optional<core::Outcome> outcome;
-    asio::cancellation_signal canceller;
+    CancelSignal canceller;
     std::vector<core::Progress> progress;
 };
 
@@ -229,7 +230,7 @@ public:
     /// Starts a call of `caller` and lets it run until it waits.
     std::shared_ptr<CallProbe> start_call(const core::PrincipalRef& caller, const std::string& tool, const std::string& args = "{}", std::optional<Milliseconds> timeout = {}) {
         auto probe = std::make_shared<CallProbe>();
-        on_loop([&] { asio::co_spawn(loop.executor(), run_call(*this, probe, caller, tool, args, timeout), asio::bind_cancellation_slot(probe->canceller.slot(), asio::detached)); });
+        on_loop([&] { spawn(loop.executor(), run_call(*this, probe, caller, tool, args, timeout), [](std::exception_ptr) {}, &probe->canceller); });
         return probe;
     }
 

@@ -52,13 +52,14 @@ CronPublisher::CronPublisher(CronStore& store, BlockingPool& pool, const Clock& 
     : store_(store), pool_(pool), clock_(clock), sink_(sink), bell_(timers) {}
 
 Task<void> CronPublisher::run() {
-    for (;;) {
+    const TaskChain& chain = co_await this_chain();
+    while (!chain.cancelled()) {
         const auto published = co_await publish_some();
         if (!published) {
             pause_ = pause_after(pause_);
             log::warn("cron events wait", {{"code", token_of(published.error().code)}, {"reason", published.error().message}, {"again_in_ms", pause_.count()}});
             const Deadline again = clock_.steady_now() + pause_;
-            while (clock_.steady_now() < again) co_await bell_.wait(again);   // new events do not shorten it
+            while (!chain.cancelled() && clock_.steady_now() < again) co_await bell_.wait(again);   // new events do not shorten it
             continue;
         }
         pause_ = Milliseconds(0);

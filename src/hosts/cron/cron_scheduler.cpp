@@ -15,7 +15,7 @@ constexpr Milliseconds kFirstPause = 1s, kLongestPause = 30s;
 
 }  // namespace
 
-CronScheduler::CronScheduler(Services services, Home home, Options options)
+CronScheduler::CronScheduler(Services services, const Executor& home, Options options)
     : services_(services),
       options_(std::move(options)),
       bell_(std::make_shared<RemoteWaiter>(home, services.timers)),
@@ -28,8 +28,9 @@ void CronScheduler::start() {
 }
 
 Task<void> CronScheduler::fire_jobs() {
+    const TaskChain& chain = co_await this_chain();
     Milliseconds pause = kFirstPause;
-    for (;;) {
+    while (!chain.cancelled()) {
         const auto passed = co_await pass(std::chrono::floor<Milliseconds>(services_.clock.system_now()));
         if (!passed) {
             log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)}, {"reason", passed.error().message}});
@@ -64,7 +65,7 @@ Task<void> CronScheduler::sleep_until(std::optional<SystemTime> wake) {
         if ((wake && now >= *wake) || clock_was_wrong(now)) co_return;
         Deadline deadline = kNoDeadline;
         if (wake) deadline = services_.clock.steady_now() + std::min<std::chrono::nanoseconds>(*wake - now, kLongestSleep);
-        if (co_await bell_->wait(deadline) == WaitEnd::kWoken) co_return;
+        if (co_await bell_->wait(deadline) != WaitEnd::kExpired) co_return;
     }
 }
 

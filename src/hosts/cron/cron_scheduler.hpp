@@ -25,7 +25,7 @@ namespace crab::cron {
 class CronScheduler {
 public:
     using Options = CronPassOptions;
-    using Home = Task<void>::executor_type;
+
     struct Services {
         CronStore& store;
         TimeZones& zones;
@@ -36,8 +36,8 @@ public:
         CronEventSink& sink;
     };
 
-    CronScheduler(Services services, Home home, Options options);
-    CronScheduler(Services services, Home home) : CronScheduler(services, std::move(home), Options{}) {}
+    CronScheduler(Services services, const Executor& home, Options options);
+    CronScheduler(Services services, const Executor& home) : CronScheduler(services, home, Options{}) {}
 
     void start();
     /// A job has been created. From any thread.

@@ -8,8 +8,6 @@
 namespace crab::memory {
 namespace {
 
-using Home = Task<void>::executor_type;
-
 std::size_t weight_of(const MemoryWrite& write) {
     if (const auto* append = std::get_if<MemoryAppend>(&write.change)) return append->entries.size();
     return 100;
@@ -28,14 +26,14 @@ std::size_t bytes_of(const MemoryWrite& write) {
 struct WriteQueue::Waiting {
     MemoryWrite write;
     Deadline deadline;
-    Home home;
     std::size_t weight, bytes;
-    std::move_only_function<void()> resume;
+    std::optional<Executor> home = {};
+    std::coroutine_handle<> asking = {};
     std::optional<Result<MemoryWritten>> answer;
 
     static void end(std::shared_ptr<Waiting> waiting, Result<MemoryWritten> with) {
         waiting->answer.emplace(std::move(with));
-        asio::post(waiting->home, [waiting] { std::exchange(waiting->resume, nullptr)(); });
+        asio::post(*waiting->home, [waiting] { waiting->asking.resume(); });
     }
 };
 
@@ -49,25 +47,17 @@ WriteQueue::~WriteQueue() {
 
 Task<Result<MemoryWritten>> WriteQueue::write(MemoryWrite change, Deadline deadline) {
     const std::size_t weight = weight_of(change), bytes = bytes_of(change);
-    auto waiting = std::make_shared<Waiting>(Waiting{.write = std::move(change),
-                                                     .deadline = deadline,
-                                                     .home = co_await asio::this_coro::executor,
-                                                     .weight = weight,
-                                                     .bytes = bytes,
-                                                     .resume = {},
-                                                     .answer = {}});
-    auto start = [this, waiting](auto handler) {
-        waiting->resume = [handler = std::move(handler)]() mutable { std::move(handler)(); };
-        if (!admit(waiting)) {
-            Waiting::end(waiting, fail(Error{.code = ErrorCode::kRateLimited,
-                                             .message = "too many memories wait to be written; repeat in a moment",
-                                             .details = {},
-                                             .retryable = true,
-                                             .retry_after = Milliseconds(200)}));
+    auto waiting = std::make_shared<Waiting>(Waiting{.write = std::move(change), .deadline = deadline, .weight = weight, .bytes = bytes, .answer = {}});
+    auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
+        waiting->asking = asking;
+        waiting->home = chain.executor();
+        const auto asked = waiting;  // the task may run on before this returns
+        if (!admit(asked)) {
+            Waiting::end(asked, fail(Error{.code = ErrorCode::kRateLimited, .message = "too many memories wait to be written; repeat in a moment",
+                                           .details = {}, .retryable = true, .retry_after = Milliseconds(200)}));
         }
     };
-    constexpr asio::use_awaitable_t<Home> kAwaited;
-    co_await asio::async_initiate<const asio::use_awaitable_t<Home>&, void()>(std::move(start), kAwaited);
+    co_await suspend(begin);
     co_return std::move(*waiting->answer);
 }
 

@@ -10,6 +10,7 @@
 #include "store/sqlite/memory_store_sqlite.hpp"
 
 #include "base/blocking_pool.hpp"
+#include "base/spawn.hpp"
 #include "base/id_source.hpp"
 #include "hosts/memory/write_queue.hpp"
 #include "store/sqlite/temporary_folder.hpp"
@@ -229,7 +230,7 @@ void BM_Append(benchmark::State& state) {
             ++done;
         }
     };
-    for (std::int64_t i = 0; i < state.range(0); ++i) asio::co_spawn(io, caller(), asio::detached);
+    for (std::int64_t i = 0; i < state.range(0); ++i) spawn(io.get_executor(), caller(), [](const std::exception_ptr&) {});
     for (auto _ : state) {
         const std::int64_t until = done + 1'000;
         while (done < until) io.run_one();
