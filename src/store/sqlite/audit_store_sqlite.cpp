@@ -36,6 +36,9 @@ constexpr std::string_view kAnchor = "SELECT sequence, hash FROM audit_anchor";
 constexpr std::string_view kHead =
     "SELECT sequence, hash FROM (SELECT sequence, hash FROM audit UNION ALL SELECT sequence, hash FROM audit_anchor) ORDER BY sequence DESC LIMIT 1";
 
+/// A batch is up to a megabyte in one row: larger pages are fewer writes and less to link.
+constexpr std::int64_t kPageBytes = 16 * 1024;
+
 /// A transaction of prune() removes at most this many rows, so that appends get their turn in between.
 constexpr std::int64_t kPruneRows = 1'000;
 
@@ -75,6 +78,7 @@ std::string_view last_line_with(std::string_view text, std::string_view needle) 
 }  // namespace
 
 Result<std::unique_ptr<AuditStoreSqlite>> AuditStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+    options.page_bytes = kPageBytes;
     auto writer = Database::open(path, options);
     if (!writer) return fail(std::move(writer.error()));
     if (auto migrated = writer->migrate("audit", kSchema); !migrated) return fail(std::move(migrated.error()));

@@ -71,7 +71,7 @@ Result<void> Database::configure(const DatabaseOptions& options) {
     // Content comes from callers: what a file may hold beyond tables must not act on our behalf.
     sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    std::string pragmas = "PRAGMA foreign_keys=ON; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=67108864;";
+    std::string pragmas = fmt::format("PRAGMA page_size={}; PRAGMA foreign_keys=ON; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=67108864;", options.page_bytes);
     switch (options.durability) {
         case Durability::kMachine: pragmas += "PRAGMA synchronous=FULL;"; break;
         case Durability::kProcess: pragmas += "PRAGMA synchronous=NORMAL;"; break;

@@ -33,7 +33,8 @@ struct DatabaseOptions {
     Durability durability = Durability::kMachine;
     StartCheck check = StartCheck::kQuick;
     Milliseconds busy_timeout{5000};         ///< how long to wait for another connection's lock
-    std::optional<std::int64_t> max_pages;   ///< of 4096 bytes; more is "disk full"
+    std::int64_t page_bytes = 4096;          ///< of a file that is new; larger ones suit rows of many kilobytes
+    std::optional<std::int64_t> max_pages;   ///< more is "disk full"
 };
 
 /// One connection to an SQLite file. Not thread-safe: its owner locks around it. Everything may block.
