@@ -6,20 +6,24 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 namespace crab {
 
 /// Threads for work that blocks: SQLite, name resolution, file reads, process start. Never for anything on the path of a
-/// read-only call.
+/// read-only call. Where cores are short its threads make way for event loops (a nice value of 5).
 class BlockingPool {
 public:
-    explicit BlockingPool(std::size_t threads) : pool_(threads) {}
-    ~BlockingPool() { pool_.join(); }
+    explicit BlockingPool(std::size_t threads);
+    /// Waits for all that was posted.
+    ~BlockingPool();
 
     /// To be awaited: runs `work()` on a pool thread and resumes the caller on its own executor with the result, or with what it
     /// threw. Cancelling the caller does not stop the work and does not end the wait: what blocks cannot be taken back.
@@ -40,7 +44,7 @@ private:
         static_assert(!std::is_void_v<Value>, "return a Result<void>");
 
     public:
-        Run(asio::thread_pool& pool, F work) : pool_(pool), state_(std::make_shared<State>(std::move(work))) {}
+        Run(asio::io_context& pool, F work) : pool_(pool), state_(std::make_shared<State>(std::move(work))) {}
         bool await_ready() const noexcept { return false; }
         template <class Promise>
         void await_suspend(std::coroutine_handle<Promise> asking) const {
@@ -66,11 +70,13 @@ private:
             std::optional<Value> value;
             std::exception_ptr failure;
         };
-        asio::thread_pool& pool_;
+        asio::io_context& pool_;
         std::shared_ptr<State> state_;
     };
 
-    asio::thread_pool pool_;
+    asio::io_context pool_;
+    asio::executor_work_guard<Executor> open_;
+    std::vector<std::jthread> threads_;
 };
 
 }  // namespace crab
