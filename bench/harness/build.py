@@ -8,10 +8,10 @@ from .machine import ROOT
 
 
 class Build:
-    def __init__(self, folder):
+    def __init__(self, folder, *settings):
         self.folder = (ROOT / folder).resolve()
         if not (self.folder / "build.ninja").exists():
-            self._run("cmake", "--preset", "release", "-B", self.folder)
+            self._run("cmake", "--preset", "release", "-B", self.folder, *settings)
         else:
             self._run("cmake", self.folder)  # picks up targets that are new since
 
