@@ -1,0 +1,43 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "net/http_service.hpp"
+
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace crab::net {
+
+/// One request of an HttpClient; its views must hold until the answer is there. Host and Content-Length are added.
+struct HttpCall {
+    std::string_view method = "GET";
+    std::string_view target = "/";
+    std::string_view content_type;
+    std::string_view body;
+    std::span<const HttpHeader> headers;
+};
+
+/// A complete answer, whatever its status.
+struct HttpReply {
+    int status = 0;
+    OwnedHeaders headers;
+    std::string body;
+
+    /// The first field of that name, which is given in lower case.
+    std::optional<std::string_view> find(std::string_view lower_case_name) const;
+    /// `Retry-After` in seconds (RFC 9110, section 10.2.3), at most a day; nothing for a date.
+    std::optional<Milliseconds> retry_after() const;
+};
+
+/// Why there is no answer, and whether the other side may have seen any of the request.
+struct HttpFailure {
+    Error error;
+    bool written = false;   ///< a byte of the request has been handed to the kernel
+};
+
+using HttpResult = std::expected<HttpReply, HttpFailure>;
+
+}  // namespace crab::net
