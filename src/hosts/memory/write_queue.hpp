@@ -1,20 +1,12 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
-#include "base/clock.hpp"
-#include "base/task.hpp"
+#include "base/batch_queue.hpp"
 #include "hosts/memory/memory_store.hpp"
-
-#include <condition_variable>
-#include <cstddef>
-#include <deque>
-#include <memory>
-#include <mutex>
 
 namespace crab::memory {
 
-/// Gathers the changes of many callers, so that one durable commit pays for all that came while the last one was written.
-/// At most one batch is written at a time, on one thread of the pool. Thread-safe. The destructor writes out what waits.
+/// The group commit (base/batch_queue.hpp) of memories: one durable commit pays for the changes of many callers. Thread-safe.
+/// The destructor writes out what waits.
 class WriteQueue {
 public:
     struct Options {
@@ -25,7 +17,6 @@ public:
 
     WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock, Options options);
     WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock) : WriteQueue(store, pool, clock, Options{}) {}
-    ~WriteQueue();
 
     /// Returns when the change is durable, on the caller's executor. Cancelling does not take a change back.
     /// Errors: those of MemoryStore::write(); kRateLimited when too many wait; kTimeout when `deadline` passed before its turn
@@ -33,23 +24,7 @@ public:
     Task<Result<MemoryWritten>> write(MemoryWrite change, Deadline deadline);
 
 private:
-    struct Waiting;
-    using Batch = std::vector<std::shared_ptr<Waiting>>;
-
-    bool admit(const std::shared_ptr<Waiting>& waiting);
-    void drain();
-    Batch take_batch();
-    void write_batch(Batch& batch);
-
-    MemoryStore& store_;
-    BlockingPool& pool_;
-    const Clock& clock_;
-    const Options options_;
-    std::mutex mutex_;
-    std::condition_variable idle_;
-    std::deque<std::shared_ptr<Waiting>> waiting_;
-    std::size_t waiting_bytes_ = 0;
-    bool draining_ = false;   ///< a task on the pool refers to this object
+    BatchQueue<MemoryWrite, MemoryWritten> queue_;
 };
 
 }  // namespace crab::memory

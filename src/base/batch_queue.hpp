@@ -1,0 +1,175 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "base/task.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace crab {
+
+/// Gathers the requests of many coroutines, so that one durable commit pays for all that came while the last one was written
+/// (group commit). At most one batch is written at a time, on one thread of the pool. Thread-safe. The destructor writes out
+/// what waits.
+template <class Request, class Value>
+class BatchQueue {
+public:
+    using Answer = Result<Value>;
+    /// Writes a batch on a pool thread and returns one answer for each request, in their order. What it throws, or too few
+    /// answers, become kInternal for the whole batch.
+    using Write = std::function<std::vector<Answer>(std::vector<Request>& batch)>;
+
+    struct Options {
+        std::string name;                                         ///< what is written, in the plural, for messages and logs
+        std::size_t max_waiting = 16'384;                         ///< requests; more are refused
+        std::size_t max_waiting_bytes = std::size_t{64} << 20;    ///< by their own account
+        std::size_t max_batch_weight = 2'000;                     ///< of one batch, about
+    };
+    enum class Entry : std::uint8_t {
+        kRefusable,   ///< refused when too much waits
+        kCertain,     ///< always taken in: something else bounds how many there are
+    };
+    struct Terms {
+        std::size_t weight = 1, bytes = 0;
+        Deadline deadline = kNoDeadline;   ///< once it has passed the request is not written any more
+        Entry entry = Entry::kRefusable;
+    };
+
+    BatchQueue(Options options, Write write, BlockingPool& pool, const Clock& clock)
+        : options_(std::move(options)), write_(std::move(write)), pool_(pool), clock_(clock) {}
+    ~BatchQueue() {
+        std::unique_lock lock(mutex_);
+        idle_.wait(lock, [&] { return !draining_; });
+    }
+
+    /// Returns when the batch with this request is written, on the caller's executor. Cancelling takes nothing back. Errors:
+    /// those of the writer; kRateLimited when too much waits; kTimeout when the deadline passed first (nothing was written).
+    Task<Answer> ask(Request request, Terms terms) {
+        auto waiting = std::make_shared<Waiting>(std::move(request), terms);
+        auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
+            waiting->asking = asking;
+            waiting->home = chain.executor();
+            const auto asked = waiting;  // the task may run on before this returns
+            if (!take_in(asked)) refuse(asked);
+        };
+        co_await suspend(begin);
+        co_return std::move(*waiting->answer);
+    }
+    /// Writes it in its turn; nobody waits for it, and it is never refused.
+    void post(Request request) { take_in(std::make_shared<Waiting>(std::move(request), Terms{.entry = Entry::kCertain})); }
+
+private:
+    struct Waiting {
+        Waiting(Request asked, Terms on) : request(std::move(asked)), terms(on) {}
+        Request request;
+        Terms terms;
+        std::optional<Executor> home;   ///< nothing: nobody waits
+        std::coroutine_handle<> asking;
+        std::optional<Answer> answer;
+    };
+    using Batch = std::vector<std::shared_ptr<Waiting>>;
+
+    bool take_in(std::shared_ptr<Waiting> waiting) {
+        const std::scoped_lock lock(mutex_);
+        const bool full = waiting_.size() >= options_.max_waiting || waiting_bytes_ + waiting->terms.bytes > options_.max_waiting_bytes;
+        if (full && waiting->terms.entry == Entry::kRefusable) return false;
+        waiting_bytes_ += waiting->terms.bytes;
+        waiting_.push_back(std::move(waiting));
+        if (!std::exchange(draining_, true)) pool_.post([this] { drain(); });
+        return true;
+    }
+
+    void refuse(const std::shared_ptr<Waiting>& waiting) {
+        waiting->answer.emplace(fail(Error{.code = ErrorCode::kRateLimited, .message = "too many " + options_.name + " wait to be written; repeat in a moment",
+                                           .details = {}, .retryable = true, .retry_after = Milliseconds(200)}));
+        asio::post(*waiting->home, [waiting] { waiting->asking.resume(); });
+    }
+
+    void drain() {
+        while (true) {
+            Batch batch = take_batch();
+            if (batch.empty()) return;
+            write_batch(batch);
+            resume(std::move(batch));
+        }
+    }
+
+    /// What is written next; empty when nothing waits, and then this object is not referred to any more.
+    Batch take_batch() {
+        const std::scoped_lock lock(mutex_);
+        Batch batch;
+        std::size_t weight = 0;
+        while (!waiting_.empty() && (batch.empty() || weight + waiting_.front()->terms.weight <= options_.max_batch_weight)) {
+            weight += waiting_.front()->terms.weight;
+            waiting_bytes_ -= waiting_.front()->terms.bytes;
+            batch.push_back(std::move(waiting_.front()));
+            waiting_.pop_front();
+        }
+        if (batch.empty()) {
+            draining_ = false;
+            idle_.notify_all();
+        }
+        return batch;
+    }
+
+    void write_batch(Batch& batch) {
+        const SteadyTime now = clock_.steady_now();
+        std::vector<Request> requests;
+        std::vector<Waiting*> asked;
+        for (const auto& waiting : batch) {
+            if (waiting->terms.deadline <= now) {
+                waiting->answer.emplace(fail(ErrorCode::kTimeout, "the deadline passed before the change was written; nothing has changed"));
+                continue;
+            }
+            requests.push_back(std::move(waiting->request));
+            asked.push_back(waiting.get());
+        }
+        if (asked.empty()) return;
+        std::vector<Answer> answers;
+        try {
+            answers = write_(requests);
+        } catch (const std::exception& failure) {
+            log::error("writing a batch failed", {{"of", options_.name}, {"error", failure.what()}});
+        }
+        if (answers.size() != asked.size()) answers.assign(asked.size(), fail(ErrorCode::kInternal, "the store of " + options_.name + " broke off; nothing has changed"));
+        for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->answer.emplace(std::move(answers[i]));
+    }
+
+    /// Wakes each loop once for all of its coroutines.
+    static void resume(Batch batch) {
+        std::erase_if(batch, [](const auto& waiting) { return !waiting->home; });
+        while (!batch.empty()) {
+            const Executor home = *batch.front()->home;
+            Batch here, elsewhere;
+            for (auto& waiting : batch) (*waiting->home == home ? here : elsewhere).push_back(std::move(waiting));
+            asio::post(home, [here = std::move(here)] {
+                for (const auto& waiting : here) waiting->asking.resume();
+            });
+            batch = std::move(elsewhere);
+        }
+    }
+
+    const Options options_;
+    const Write write_;
+    BlockingPool& pool_;
+    const Clock& clock_;
+    std::mutex mutex_;
+    std::condition_variable idle_;
+    std::deque<std::shared_ptr<Waiting>> waiting_;
+    std::size_t waiting_bytes_ = 0;
+    bool draining_ = false;   ///< a task on the pool refers to this object
+};
+
+}  // namespace crab
