@@ -46,12 +46,7 @@ void AuditLog::hand_over() {  // with mutex_ held
     gathered_ = AuditBatch{};
     gathered_.records.reserve(options_.batch_bytes + 4096);
     backlog_ += batch->records.size();
-    recent_bytes_ += batch->records.size();
-    recent_.push_back(batch);
-    while (recent_bytes_ > options_.recent_bytes && recent_.size() > 1) {
-        recent_bytes_ -= recent_.front()->records.size();
-        recent_.pop_front();
-    }
+    remember(batch);
     to_store_.push_back(std::move(batch));
     ++posted_;
     pool_.post([this] {
@@ -59,6 +54,15 @@ void AuditLog::hand_over() {  // with mutex_ held
         const std::scoped_lock lock(mutex_);
         if (--posted_ == 0) all_done_.notify_all();
     });
+}
+
+void AuditLog::remember(std::shared_ptr<const AuditBatch> batch) {  // with mutex_ held
+    recent_bytes_ += batch->records.size();
+    recent_.push_back(std::move(batch));
+    while (recent_bytes_ > options_.recent_bytes && recent_.size() > 1) {
+        recent_bytes_ -= recent_.front()->records.size();
+        recent_.pop_front();
+    }
 }
 
 bool AuditLog::store_next() {
@@ -76,6 +80,7 @@ bool AuditLog::store_next() {
 
 void AuditLog::store_batch(const AuditBatch& batch) {
     const auto stored = store_->append(batch);
+    failing_ = !stored;
     if (!stored) {
         lost_ += batch.count;
         log::error("audit records were not stored", {{"records", batch.count}, {"reason", stored.error().message}});
@@ -84,10 +89,16 @@ void AuditLog::store_batch(const AuditBatch& batch) {
 }
 
 Task<Result<void>> AuditLog::append_durable(std::string record) {
-    AuditBatch batch{.first = clock_.system_now(), .last = clock_.system_now(), .count = 1, .records = std::move(record)};
-    auto work = [this, moved = std::move(batch)] {
+    auto batch = std::make_shared<const AuditBatch>(AuditBatch{.first = clock_.system_now(), .last = clock_.system_now(), .count = 1, .records = std::move(record)});
+    auto work = [this, batch] {
         const std::scoped_lock storing(storing_);
-        return store_->append(moved);
+        auto stored = store_->append(*batch);
+        failing_ = !stored;
+        if (stored) {
+            const std::scoped_lock lock(mutex_);
+            remember(batch);
+        }
+        return stored;
     };
     co_return co_await pool_.run(std::move(work));
 }

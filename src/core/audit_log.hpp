@@ -56,6 +56,8 @@ public:
     /// The newest `limit` records, newest first.
     Task<std::vector<std::string>> latest(std::size_t limit);
 
+    /// Whether the store refused what it was given last.
+    bool failing() const { return failing_.load(std::memory_order_relaxed); }
     std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }   ///< records that the store refused
     std::size_t backlog_bytes() const { return backlog_.load(std::memory_order_relaxed); }
 
@@ -65,6 +67,7 @@ private:
     void hand_over();
     bool store_next();
     void store_batch(const AuditBatch& batch);
+    void remember(std::shared_ptr<const AuditBatch> batch);
     std::optional<std::string> find_recent(std::string_view needle);
 
     std::shared_ptr<AuditStore> store_;
@@ -77,6 +80,7 @@ private:
     std::size_t recent_bytes_ = 0;
     std::atomic<std::size_t> backlog_{0};
     std::atomic<std::uint64_t> lost_{0};
+    std::atomic<bool> failing_{false};
     std::mutex storing_;                                     ///< batches reach the store in their order
     std::deque<std::shared_ptr<const AuditBatch>> to_store_; ///< under mutex_
     std::size_t posted_ = 0;                                 ///< pool tasks that still refer to this object; under mutex_

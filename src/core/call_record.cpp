@@ -1,6 +1,8 @@
 #include "core/call_record.hpp"
 
 #include "json/bounded_writer.hpp"
+#include "json/element.hpp"
+#include "json/parser.hpp"
 #include "json/writer.hpp"
 
 namespace crab::core {
@@ -99,6 +101,14 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     writer.literal(",\"duration_us\":").integer(micros(call.timeline.offset_ns(Stage::kFinished)));
     timeline(writer, call.timeline);
     writer.literal("}");
+}
+
+std::optional<std::string> call_id_of(std::string_view record) {
+    json::Parser parser;
+    const auto root = parser.parse(record);
+    if (!root) return std::nullopt;
+    const auto id = json::get_string(root->element(), "call_id");
+    return id ? std::optional<std::string>(*id) : std::nullopt;
 }
 
 }  // namespace crab::core

@@ -6,6 +6,7 @@
 #include "core/tool_result.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +36,8 @@ struct CallFacts {
 /// Appends the audit record of a call as one JSON object, `call_id` first. Arguments and results appear as sizes only.
 /// `outcome` null: the call is about to be dispatched (the record that side effects need).
 void append_call_record(std::string& out, const Call& call, const Principal& principal, const CallFacts& facts, const Outcome* outcome);
+
+/// The id of the call that a record is about.
+std::optional<std::string> call_id_of(std::string_view record);
 
 }  // namespace crab::core

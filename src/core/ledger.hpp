@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/waiter.hpp"
+#include "core/ledger_key.hpp"
 #include "core/tool_result.hpp"
 
 #include <array>
@@ -12,16 +13,11 @@
 
 namespace crab::core {
 
-/// Whose call it is and by which name it would be repeated.
-struct LedgerKey {
-    std::string_view tenant, principal, key;   ///< `key`: the idempotency key, else the call id
-};
-
 /// What the ledger says of a call that wants in.
 enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict };
 
-/// Remembers calls so that a repeat joins or replays the first instead of running twice. This one keeps calls without
-/// declared side effects: in memory, 10 minutes, at most 64 MiB. Thread-safe; each lock is held inside one function.
+/// Remembers calls so that a repeat joins or replays the first instead of running twice: in memory, 10 minutes, at most
+/// 64 MiB. Calls with side effects or a key are in the LedgerJournal as well. Thread-safe; each lock is held inside one function.
 class Ledger {
 public:
     struct Options {

@@ -1,6 +1,6 @@
 #include "core/pipeline.hpp"
 
-#include "base/hash.hpp"
+#include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
 #include "json/element.hpp"
 #include "json/schema.hpp"
@@ -25,6 +25,12 @@ std::shared_ptr<const Outcome> ended(ErrorCode code, std::string message) {
     return std::make_shared<const Outcome>(fail(code, std::move(message)));
 }
 
+Error conflict() {
+    return fail(ErrorCode::kConflict, "this call id or idempotency key was used for a call with other content; use a new one").error();
+}
+Error not_recorded() {
+    return fail(ErrorCode::kUnavailable, "this call could not be recorded, so it was not run; free disk space or ask the operator").error();
+}
 Error cancelled() { return fail(ErrorCode::kCancelled, "the call was cancelled").error(); }
 
 /// The first violations as one message, all of them as details.
@@ -38,15 +44,6 @@ Error invalid_arguments(const std::vector<json::SchemaViolation>& violations) {
     return fail(ErrorCode::kInvalidArgs, std::move(message), fmt::format(R"({{"errors":{}}})", json::to_json(violations))).error();
 }
 
-/// A digest of what a repeat must agree in: tool, parsed arguments, agent and memory scope.
-std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::element args) {
-    std::uint64_t content = json::hash_of(args);
-    for (const std::string_view part : {std::string_view(tool.unique_name), call.context.agent_id, call.context.isolation_key}) {
-        content = content * 0x9e3779b97f4a7c15ULL + hash_text(part);
-    }
-    return content;
-}
-
 /// Whether the tool may have run although the call ended so; no host's word makes that safe to repeat.
 bool is_in_doubt(ErrorCode code) {
     return code == ErrorCode::kTimeout || code == ErrorCode::kCancelled || code == ErrorCode::kOutcomeUnknown;
@@ -58,6 +55,15 @@ bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) 
     const Error& error = outcome.error();
     if (dispatched && is_in_doubt(error.code)) return tool.spec.idempotent;
     return !dispatched || error.may_retry();
+}
+
+/// What is known of a call that was recorded and whose end was not.
+Error unknown_since(SystemTime admitted_at) {
+    const std::string at = to_rfc3339(admitted_at);
+    return {.code = ErrorCode::kOutcomeUnknown,
+            .message = fmt::format("this call was sent at {} and the gateway stopped before it had an answer: it may or may not have run; look at the "
+                                   "tool's effects, then use a new key", at),
+            .details = fmt::format(R"({{"admitted_at":"{}"}})", at), .retryable = false, .retry_after = {}};
 }
 
 /// Whether what was authorized, validated and made durable for `before` holds for `now`, a later registration, as well.
@@ -75,6 +81,9 @@ struct Pipeline::Working {
     RunningCalls::Entry* entry = nullptr;
     std::optional<simdjson::dom::element> args;   ///< until the next suspension
     bool hooked = false;
+    ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
+    std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
+    OutcomeRef replay;                        ///< what an earlier life of the gateway recorded
     std::optional<std::chrono::nanoseconds> first_duration;   ///< as the first answer tells it, and every replay after it
 };
 
@@ -101,7 +110,8 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     }
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
-    Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false, .first_duration = {}};
+    Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
+                    .permit = {}, .journal_number = 0, .replay = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
 
@@ -148,65 +158,110 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
     const AdmittedCall admitted(*validated, deadline);
 
-    // A call whose id we made ourselves cannot be repeated by anybody, so the ledger need not know it.
+    // A call whose id we made ourselves cannot be repeated by anybody, so the ledger in memory need not know it.
     Ledger::Ticket ticket;
-    if (!call.idempotency_key.empty() || call.id.data() != call.made_id.view().data()) {
-        const std::uint64_t content = content_of(call, *tool, *working.args);
-        const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id,
-                            .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
-        while (true) {
-            auto answer = services_.ledger.admit(key, content, home_, timers_);
-            if (answer.admission == Admission::kConflict) {
-                co_return ended(ErrorCode::kConflict, "this call id or idempotency key was used for a call with other content; use a new one");
-            }
-            if (answer.admission == Admission::kReplay) {
-                working.facts.replayed = true;
-                working.first_duration = answer.duration;
-                co_return std::move(answer.outcome);
-            }
-            if (answer.admission == Admission::kNew) {
-                ticket = std::move(answer.ticket);
-                break;
-            }
-            const WaitEnd end = co_await answer.joiner->wait(deadline);
-            now = services_.clock.steady_now();
-            if (end == WaitEnd::kCancelled) co_return ended(cancelled());
-            if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
-            if (answer.joiner->outcome) {
-                working.facts.replayed = true;
-                co_return answer.joiner->outcome;
-            }
+    const bool can_be_repeated = !call.idempotency_key.empty() || call.id.data() != call.made_id.view().data();
+    const bool durable = services_.journal != nullptr && (tool->spec.side_effects || !call.idempotency_key.empty());
+    const std::uint64_t content = can_be_repeated || durable ? content_of(call, *tool, *working.args) : 0;
+    const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id, .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
+    while (can_be_repeated) {
+        auto answer = services_.ledger.admit(key, content, home_, timers_);
+        if (answer.admission == Admission::kConflict) co_return ended(conflict());
+        if (answer.admission == Admission::kReplay) {
+            working.facts.replayed = true;
+            working.first_duration = answer.duration;
+            co_return std::move(answer.outcome);
+        }
+        if (answer.admission == Admission::kNew) {
+            ticket = std::move(answer.ticket);
+            break;
+        }
+        const WaitEnd end = co_await answer.joiner->wait(deadline);
+        now = services_.clock.steady_now();
+        if (end == WaitEnd::kCancelled) co_return ended(cancelled());
+        if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
+        if (answer.joiner->outcome) {
+            working.facts.replayed = true;
+            co_return answer.joiner->outcome;
         }
     }
     reach(Stage::kAdmitted, now);
 
     if (auto taken = working.rules->rates->take(*authenticated.principal(), *tool, now); !taken) co_return ended(std::move(taken.error()));
-    ToolGate::Permit permit;
     if (tool->gate) {
         auto entered = co_await tool->gate->enter(timers_, deadline);
         if (!entered) co_return ended(std::move(entered.error()));
-        permit = std::move(*entered);
+        working.permit = std::move(*entered);
         now = services_.clock.steady_now();
     }
     reach(Stage::kLimited, now);
 
-    if (tool->spec.side_effects) {
+    if (durable) {
+        if (auto refused = co_await record_admission(admitted, key, content, ticket, working)) co_return ended(std::move(*refused));
+        if (working.replay) co_return std::move(working.replay);
+    } else if (tool->spec.side_effects) {
         std::string record;
         append_call_record(record, call, *authenticated.principal(), working.facts, nullptr);
         auto stored = co_await services_.audit.append_durable(std::move(record));
-        if (!stored) co_return ended(ErrorCode::kUnavailable, "the audit record of this call could not be written, so it was not run; free disk space or ask the operator");
+        if (!stored) co_return ended(not_recorded());
     }
-    // Not every wait above ends with the cancellation.
-    if ((co_await this_chain()).cancelled()) co_return ended(cancelled());
+    const auto forget = [&] {
+        if (working.journal_number != 0) services_.journal->release(working.journal_number);
+    };
+    // Not every wait above ends with the cancellation or at the deadline.
+    if ((co_await this_chain()).cancelled()) {
+        forget();
+        co_return ended(cancelled());
+    }
+    if (services_.clock.steady_now() >= deadline) {
+        forget();
+        co_return ended(ErrorCode::kTimeout, "the deadline passed before the call was sent, so it was not run; call again with more time");
+    }
     OutcomeRef outcome = co_await dispatch(admitted, sink, working);
+    working.permit = {};
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
+        forget();
         ticket.finish(nullptr);
-    } else {
-        // A replay tells the same duration as the first answer did.
-        working.first_duration = services_.clock.steady_now() - call.timeline.started();
-        ticket.finish(outcome, *working.first_duration);
+        co_return outcome;
     }
+    // A replay tells the same duration as the first answer did.
+    working.first_duration = services_.clock.steady_now() - call.timeline.started();
+    // An end that cannot be stored leaves the entry open: in a later life the outcome is unknown, and in this one memory knows it.
+    if (working.journal_number != 0) (void)co_await services_.journal->end(working.journal_number, outcome, *working.first_duration);
+    ticket.finish(outcome, *working.first_duration);
     co_return outcome;
+}
+
+/// Makes the admission durable, or finds what an earlier life of the gateway, or memory that was since reused, knew of the call:
+/// an outcome, which is put into `working` and given to all who wait, or the reason why it must not run.
+Task<std::optional<Error>> Pipeline::record_admission(AdmittedCall admitted, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working) {
+    const Tool& tool = admitted.tool();
+    LedgerJournal::Admission admission{.content = content, .may_run_again = tool.spec.idempotent, .record = {}};
+    if (tool.spec.side_effects) {
+        if (services_.audit.failing()) co_return not_recorded();
+        append_call_record(admission.record, admitted.call(), *admitted.principal(), working.facts, nullptr);
+    }
+    const std::string record = admission.record;
+    const auto entry = co_await services_.journal->admit(key, std::move(admission), admitted.deadline());
+    if (!entry) {
+        const ErrorCode code = entry.error().code;
+        co_return code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited ? entry.error() : not_recorded();
+    }
+    switch (entry->standing) {
+        case Standing::kAdmitted:
+            working.journal_number = entry->number;
+            if (!record.empty()) services_.audit.append([&](std::string& out) { out += record; });
+            break;
+        case Standing::kFinished:
+            working.facts.replayed = true;
+            working.first_duration = entry->duration;
+            working.replay = entry->outcome;
+            ticket.finish(entry->outcome, entry->duration);
+            break;
+        case Standing::kConflict: co_return conflict();
+        case Standing::kOpen: co_return unknown_since(entry->admitted_at);
+    }
+    co_return std::nullopt;
 }
 
 Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authenticated, Working& working) {
@@ -264,7 +319,7 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
         try {
             HookView view{.call = call, .tool = *tool, .principal = *authorized.principal(), .deadline = deadline};
             answer = co_await hook->before(view);
-        } catch (const std::exception& failure) {
+        } catch (...) {
             answer = Deny{fmt::format("the hook {} failed", hook->name())};
         }
         const auto note = [&](std::string_view word) {
@@ -323,7 +378,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
         Outcome outcome;
         try {
             outcome = co_await tool->host->run(admitted, sink);
-        } catch (const std::exception& failure) {
+        } catch (...) {
             outcome = fail(ErrorCode::kInternal, "the tool's host failed unexpectedly");
         }
         const SteadyTime answered = services_.clock.steady_now();
@@ -340,7 +395,8 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
                 // The device may have come back with a new registration meanwhile.
                 const View view{.principal = admitted.principal().get(), .policy = working.rules->policy.get(), .tenant = call.tenant,
                                 .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
-                if (auto now_there = registry_.get()->resolve(view, tool->unique_name); now_there && stands_in_for(**now_there, *tool)) {
+                auto now_there = registry_.get()->resolve(view, tool->unique_name);
+                if (now_there && stands_in_for(**now_there, *tool) && co_await move_permit(**now_there, admitted.deadline_, working)) {
                     facts.attempts.push_back(facts.last);
                     metrics_.retries.add();
                     tool = facts.tool = std::move(*now_there);
@@ -353,6 +409,16 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
         Outcome checked = check_result(*tool, std::move(outcome), *working.rules);
         co_return std::make_shared<const Outcome>(std::move(checked));
     }
+}
+
+/// A registration has a gate of its own: the place at the gate of the one before is given back for one at that of `next`.
+Task<bool> Pipeline::move_permit(const Tool& next, Deadline deadline, Working& working) {
+    if (next.gate == working.facts.tool->gate) co_return true;
+    working.permit = {};
+    if (!next.gate) co_return true;
+    auto entered = co_await next.gate->enter(timers_, deadline);
+    if (entered) working.permit = std::move(*entered);
+    co_return entered.has_value();
 }
 
 Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRules& rules) {
@@ -383,7 +449,7 @@ Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Wo
         try {
             HookView view{.call = call, .tool = *tool, .principal = principal, .deadline = services_.clock.steady_now() + std::chrono::seconds(5)};
             co_await hook->after(view, outcome);
-        } catch (const std::exception& failure) {
+        } catch (...) {
             working.facts.hooks.push_back({std::string(hook->name()), "failed after the call", {}});
         }
     }

@@ -14,6 +14,7 @@
 #include "core/frame_sink.hpp"
 #include "core/hook.hpp"
 #include "core/ledger.hpp"
+#include "core/ledger_journal.hpp"
 #include "core/metrics.hpp"
 #include "core/policy.hpp"
 #include "core/rate_limits.hpp"
@@ -44,6 +45,7 @@ struct CallServices {
     EarlyCancels& early_cancels;
     AuditLog& audit;
     EventHub& events;
+    LedgerJournal* journal = nullptr;   ///< null: the ledger lives in memory only, and side effects wait for their audit record
 };
 
 /// How a call ended.
@@ -80,7 +82,9 @@ private:
 
     Task<OutcomeRef> process(AuthenticatedCall call, FrameSink& sink, Working& working);
     Task<Result<AuthorizedCall>> ask_hooks(AuthorizedCall call, Working& working);
+    Task<std::optional<Error>> record_admission(AdmittedCall call, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working);
     Task<OutcomeRef> dispatch(AdmittedCall call, FrameSink& sink, Working& working);
+    Task<bool> move_permit(const Tool& next, Deadline deadline, Working& working);
     Task<void> tell_hooks(const Call& call, const Principal& principal, Working& working, const Outcome& outcome);
 
     Result<AuthorizedCall> resolve_and_authorize(AuthenticatedCall call, Working& working);

@@ -1,0 +1,53 @@
+#include "core/ledger_journal.hpp"
+
+#include "base/log.hpp"
+
+#include <utility>
+
+namespace crab::core {
+namespace {
+
+using Queue = BatchQueue<LedgerChange, LedgerEntry>;
+
+constexpr std::size_t kMostInACommit = 4'096;
+
+}  // namespace
+
+LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock, Options options)
+    : store_(store), clock_(clock), options_(options),
+      queue_({.name = "calls", .max_batch_weight = kMostInACommit}, [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
+
+Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline) {
+    const SystemTime now = clock_.system_now();
+    const std::size_t bytes = key.key.size() + admission.record.size();
+    LedgerAdmission change{.tenant = std::string(key.tenant), .principal = std::string(key.principal), .key = std::string(key.key),
+                           .content = admission.content, .at = now, .forgotten_before = now - options_.keep,
+                           .may_run_again = admission.may_run_again, .record = std::move(admission.record)};
+    return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline});
+}
+
+Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration) {
+    LedgerEnd change{.number = number, .outcome = std::move(outcome), .duration = duration};
+    // As many as were admitted, so nothing else has to bound them.
+    return queue_.ask(std::move(change), {.entry = Queue::Entry::kCertain});
+}
+
+void LedgerJournal::release(std::int64_t number) { queue_.post(LedgerRelease{number}); }
+
+std::vector<Result<LedgerEntry>> LedgerJournal::write(std::vector<LedgerChange>& changes) {
+    auto answers = store_.write(changes);
+    const bool failed = !answers.empty() && !answers.front();
+    if (failed) {
+        refused_ += changes.size();
+        if (!failing_.exchange(true)) {
+            log::error("the ledger cannot be written; calls with side effects or a key are refused, others go on", {{"reason", answers.front().error().message}});
+        }
+    } else {
+        ++commits_;
+        changes_ += changes.size();
+        if (failing_.exchange(false)) log::info("the ledger can be written again");
+    }
+    return answers;
+}
+
+}  // namespace crab::core

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "core/tool_result.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace crab::core {
+
+/// A call that wants to be dispatched. If its key (tenant, principal, key) is known already, nothing is written and the answer
+/// says what is known; entries admitted before `forgotten_before` do not count.
+struct LedgerAdmission {
+    std::string tenant, principal, key;
+    std::uint64_t content = 0;        ///< digest of tool and arguments, the same in every process (ledger_content.hpp)
+    SystemTime at, forgotten_before;
+    bool may_run_again = false;       ///< the tool is idempotent: an open entry of the same content is taken over
+    std::string record;               ///< the audit record that tell_unfinished() hands out after a crash; may be empty
+};
+/// The outcome of an admitted call; repeats get it.
+struct LedgerEnd {
+    std::int64_t number = 0;
+    std::shared_ptr<const Outcome> outcome;
+    std::chrono::nanoseconds duration{0};
+};
+/// Nothing happened: the entry goes, a repeat runs as if there had been no call.
+struct LedgerRelease {
+    std::int64_t number = 0;
+};
+using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease>;
+
+/// How an entry stands. kOpen: it was admitted in an earlier life of the gateway and never ended, so its outcome is unknown.
+enum class Standing : std::uint8_t { kAdmitted, kFinished, kConflict, kOpen };
+
+/// The answer to a change; to ends and releases only that they are durable.
+struct LedgerEntry {
+    Standing standing = Standing::kAdmitted;
+    std::int64_t number = 0;                    ///< names the entry in later changes
+    std::shared_ptr<const Outcome> outcome;     ///< for kFinished
+    std::chrono::nanoseconds duration{0};       ///< for kFinished: of the first call
+    SystemTime admitted_at;
+};
+
+/// Where calls are recorded that must not run twice. All functions may block (call them on BlockingPool) and are thread-safe.
+class LedgerStore {
+public:
+    virtual ~LedgerStore() = default;
+
+    /// All changes in one durable commit, in their order; one answer each. When the commit fails nothing is written and every
+    /// answer is its error: kUnavailable (disk full, busy, I/O), kInternal.
+    virtual std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) = 0;
+    /// What the crash of an earlier life may have kept from the audit trail: gives `tell` the records of entries that never
+    /// ended, and of at most 1,000 that ended within the last 5 s of that life. Each is told once, or again if `tell` fails.
+    /// Returns how many entries never ended.
+    using Tell = std::function<Result<void>(std::string_view record)>;
+    virtual Result<std::uint64_t> tell_unfinished(const Tell& tell) = 0;
+    /// Removes the oldest entries, those admitted before `before`, 1,000 at most so that calls are not held up; returns how many.
+    virtual Result<std::uint64_t> forget(SystemTime before) = 0;
+};
+
+}  // namespace crab::core

@@ -1,0 +1,225 @@
+#include "core/pipeline.hpp"
+
+#include "base/test_loop.hpp"
+#include "core/function_host.hpp"
+#include "core/ledger_store_memory.hpp"
+#include "core/test_tools.hpp"
+
+#include <functional>
+#include <future>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+namespace crab::core {
+namespace {
+
+using namespace std::chrono_literals;
+using Refuse = LedgerStoreMemory::Refuse;
+
+/// A pipeline with a durable ledger; crash() loses all that is in memory.
+struct PipelineLedgerTest : testing::Test {
+    TestLoop loop;
+    BlockingPool pool{1};
+    IdSource ids{loop.clock, 1};
+    Registry registry;
+    Published<CallRules> rules{std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
+    std::optional<Ledger> ledger;
+    EarlyCancels early_cancels;
+    EventHub events;
+    std::shared_ptr<AuditStoreMemory> audit_store = std::make_shared<AuditStoreMemory>();
+    AuditLog audit{audit_store, pool, loop.clock};
+    LedgerStoreMemory store;
+    LedgerJournal journal{store, pool, loop.clock};
+    std::optional<Pipeline> pipeline;
+    PrincipalRef principal = principal_of("caller/ann");
+    ToolSpec spec;
+    int runs = 0;
+    std::function<Outcome()> answer = [this]() -> Outcome {
+        ToolResult result;
+        result.content = "run " + std::to_string(runs);
+        return result;
+    };
+
+    PipelineLedgerTest() {
+        spec.side_effects = true;
+        crash();
+    }
+
+    void crash() {
+        pipeline.reset();
+        ledger.emplace(loop.clock, Ledger::Options{});
+        auto tool = tool_of("act", "", ConnectionId{1}, {}, spec);
+        tool->host = std::make_shared<FunctionHost>([this](std::string_view, const Principal&) {
+            ++runs;
+            return answer();
+        });
+        registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
+        pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit,
+                                      .events = events, .journal = &journal},
+                         loop.executor(), loop.timers, ids);
+    }
+    struct Asked {
+        std::string id = "call-1", key = {}, args = R"({"n":1,"m":2})";
+        std::optional<Milliseconds> timeout = {};
+    };
+    Task<CallEnd> run(Asked asked) {
+        Call call;
+        FrameSink sink;
+        call.id = asked.id;
+        call.idempotency_key = asked.key;
+        call.tool = "act";
+        call.args = asked.args;
+        call.timeout = asked.timeout;
+        co_return co_await pipeline->run(AuthenticatedCall(call, principal), sink);
+    }
+    CallEnd call(Asked asked) { return loop.run(run(std::move(asked))); }
+    CallEnd call() { return call(Asked{}); }
+    static std::string said(const CallEnd& end) { return *end.outcome ? (*end.outcome)->content : std::string(token_of(end.outcome->error().code)); }
+};
+
+TEST_F(PipelineLedgerTest, ACallWithSideEffectsThatEndedIsReplayedAfterACrash) {
+    const CallEnd first = call();
+    EXPECT_EQ(said(first), "run 1");
+    loop.clock.advance(3s);
+    crash();
+    const CallEnd again = call();
+    EXPECT_EQ(said(again), "run 1");
+    EXPECT_TRUE(again.replayed);
+    EXPECT_EQ(again.duration, first.duration);
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(said(call()), "run 1") << "now from memory";
+    EXPECT_EQ(store.commits(), 3u);
+}
+
+TEST_F(PipelineLedgerTest, ACallWhoseEndWasNotRecordedIsUnknownAfterACrashAndSaysWhatIsKnown) {
+    store.refuse(Refuse::kEnds);
+    EXPECT_EQ(said(call()), "run 1") << "its outcome is known now";
+    EXPECT_EQ(said(call()), "run 1") << "and as long as memory lasts";
+    store.refuse(Refuse::kNothing);
+    crash();
+    for (int i = 0; i < 2; ++i) {
+        const CallEnd again = call();
+        ASSERT_EQ(said(again), "OUTCOME_UNKNOWN");
+        EXPECT_FALSE(again.outcome->error().may_retry());
+        EXPECT_EQ(status_of(*again.outcome), Status::kUnknown);
+        EXPECT_NE(again.outcome->error().details.find(to_rfc3339(loop.clock.system_now())), std::string::npos);
+    }
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(PipelineLedgerTest, AnIdempotentToolRunsAgainInsteadOfBeingUnknown) {
+    spec.idempotent = true;
+    crash();
+    store.refuse(Refuse::kEnds);
+    EXPECT_EQ(said(call()), "run 1");
+    store.refuse(Refuse::kNothing);
+    crash();
+    EXPECT_EQ(said(call()), "run 2");
+    crash();
+    EXPECT_EQ(said(call()), "run 2");
+}
+
+TEST_F(PipelineLedgerTest, TheSameKeyWithOtherContentIsAConflictAfterACrashToo) {
+    call();
+    crash();
+    EXPECT_EQ(said(call({.args = R"({"n":2,"m":2})"})), "CONFLICT");
+    EXPECT_EQ(said(call({.args = R"({"m":2.0, "n":1})"})), "run 1") << "the same content, written otherwise";
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(PipelineLedgerTest, OnlyCallsWithSideEffectsOrAKeyTouchTheDisk) {
+    spec.side_effects = false;
+    crash();
+    store.refuse(Refuse::kAll);
+    EXPECT_EQ(said(call()), "run 1");
+    EXPECT_EQ(store.commits(), 0u);
+    store.refuse(Refuse::kNothing);
+    EXPECT_EQ(said(call({.id = "call-2", .key = "key"})), "run 2");
+    EXPECT_EQ(store.commits(), 2u);
+    crash();
+    EXPECT_EQ(said(call({.id = "call-3", .key = "key"})), "run 2");
+    EXPECT_EQ(said(call()), "run 3") << "the ledger in memory is gone";
+}
+
+TEST_F(PipelineLedgerTest, AFullDiskRefusesWhatMustBeRecordedAndSaysSo) {
+    store.refuse(Refuse::kAll);
+    const CallEnd refused = call();
+    EXPECT_EQ(said(refused), "UNAVAILABLE");
+    EXPECT_NE(refused.outcome->error().message.find("disk space"), std::string::npos);
+    EXPECT_EQ(runs, 0);
+    EXPECT_TRUE(journal.failing());
+    EXPECT_EQ(journal.refused(), 1u);
+    store.refuse(Refuse::kNothing);
+    EXPECT_EQ(said(call()), "run 1");
+    EXPECT_FALSE(journal.failing());
+}
+
+TEST_F(PipelineLedgerTest, AnErrorThatIsSafeToRepeatIsForgottenOnDiskToo) {
+    answer = []() -> Outcome { return fail(Error{.code = ErrorCode::kToolFailed, .message = "busy", .details = {}, .retryable = true, .retry_after = Milliseconds(60'000)}); };
+    EXPECT_EQ(said(call({.timeout = 10s})), "TOOL_FAILED");
+    ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; }))) << "after what was posted before";
+    EXPECT_EQ(store.entries(), 0u);
+    crash();
+    answer = []() -> Outcome { return ToolResult{}; };
+    EXPECT_EQ(said(call()), "");
+    EXPECT_EQ(runs, 2);
+}
+
+TEST_F(PipelineLedgerTest, ACallThatIsCancelledOrLateWhileItIsRecordedDoesNotRunAndLeavesNothing) {
+    for (const bool late : {false, true}) {
+        std::promise<void> go_on;
+        pool.post([held = go_on.get_future().share()] { held.wait(); });
+        const auto started = loop.start(run({.id = "held", .timeout = 1s}));
+        ASSERT_FALSE(started->ended());
+        if (late) loop.clock.advance(2s);
+        else loop.cancel(*started);
+        go_on.set_value();
+        ASSERT_TRUE(loop.run_until([&] { return started->ended(); }));
+        EXPECT_EQ(said(started->get()), late ? "TIMEOUT" : "CANCELLED");
+    }
+    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(said(call({.id = "held"})), "run 1");
+    EXPECT_EQ(store.entries(), 1u);
+}
+
+TEST_F(PipelineLedgerTest, RepeatsThatComeMeanwhileJoinTheOneThatIsRecorded) {
+    std::promise<void> go_on;
+    pool.post([held = go_on.get_future().share()] { held.wait(); });
+    const auto first = loop.start(run({})), second = loop.start(run({}));
+    go_on.set_value();
+    ASSERT_TRUE(loop.run_until([&] { return first->ended() && second->ended(); }));
+    EXPECT_EQ(said(first->get()), "run 1");
+    EXPECT_EQ(said(second->get()), "run 1");
+    EXPECT_TRUE(second->get().replayed);
+    EXPECT_EQ(store.commits(), 2u);
+}
+
+TEST_F(PipelineLedgerTest, TheAuditRecordIsDurableWithTheAdmissionAndInTheTrailAtOnce) {
+    std::string recorded;
+    answer = [&]() -> Outcome {
+        recorded = store.record();
+        return ToolResult{};
+    };
+    call();
+    EXPECT_NE(recorded.find(R"("status":"dispatching")"), std::string::npos);
+    EXPECT_EQ(call_id_of(recorded), "call-1");
+    const auto lines = loop.run(audit.latest(2));
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_NE(lines[0].find(R"("status":"ok")"), std::string::npos);
+    EXPECT_EQ(lines[1], recorded);
+}
+
+TEST_F(PipelineLedgerTest, CallsWithSideEffectsAreRefusedWhileTheAuditStoreFails) {
+    audit_store->set_failing(true);
+    audit.append([](std::string& out) { out += "{}"; });
+    audit.flush_and_wait();
+    EXPECT_EQ(said(call()), "UNAVAILABLE");
+    audit_store->set_failing(false);
+    audit.flush_and_wait();
+    EXPECT_EQ(said(call()), "run 1");
+    EXPECT_EQ(runs, 1);
+}
+
+}  // namespace
+}  // namespace crab::core

@@ -1,0 +1,193 @@
+#include "store/sqlite/ledger_store_sqlite.hpp"
+
+#include "store/sqlite/outcome_columns.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace crab::store::sqlite {
+namespace {
+
+using core::LedgerEntry;
+using core::Standing;
+
+constexpr std::array<std::string_view, 1> kSchema{R"(
+    CREATE TABLE ledger (
+        number INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        key TEXT NOT NULL,
+        content INTEGER NOT NULL,
+        admitted_ms INTEGER NOT NULL,
+        record TEXT,
+        UNIQUE (tenant, principal, key)
+    ) STRICT;
+    CREATE TABLE ledger_end (
+        number INTEGER PRIMARY KEY,
+        duration_us INTEGER NOT NULL,
+        code TEXT,
+        kind INTEGER NOT NULL,
+        first BLOB NOT NULL,
+        second BLOB NOT NULL,
+        logs TEXT NOT NULL,
+        retryable INTEGER,
+        retry_after_ms INTEGER,
+        cpu_ms INTEGER NOT NULL,
+        wall_ms INTEGER NOT NULL,
+        peak_memory INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE ledger_told (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        number INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO ledger_told VALUES (1, 0);
+)"};
+
+constexpr std::int64_t kLateMs = 5'000;        ///< of the last life: whose records the audit trail may lack
+constexpr std::int64_t kMostLate = 1'000;
+constexpr std::int64_t kForgetRows = 1'000;
+
+std::int64_t micros(std::chrono::nanoseconds span) { return std::chrono::duration_cast<std::chrono::microseconds>(span).count(); }
+
+}  // namespace
+
+Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+    auto database = Database::open(path, options);
+    if (!database) return fail(std::move(database.error()));
+    if (auto migrated = database->migrate("ledger", kSchema); !migrated) return fail(std::move(migrated.error()));
+    std::int64_t next = 1;
+    {
+        auto last = database->query("SELECT coalesce(max(number), 0) + 1 FROM ledger");
+        if (!last) return fail(std::move(last.error()));
+        if (const auto row = last->step(); !row) return fail(row.error());
+        next = last->integer(0);
+    }
+    const std::string find = fmt::format(
+        "SELECT l.number, l.content, l.admitted_ms, e.number, e.duration_us, {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
+        " WHERE l.tenant = ? AND l.principal = ? AND l.key = ?", kOutcomeColumns);
+    const std::string end = fmt::format("INSERT INTO ledger_end (number, duration_us, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kOutcomeColumns);
+    Statements statements;
+    const std::array<std::pair<Statement*, std::string_view>, 5> all{{
+        {&statements.insert, "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''))"
+                             " ON CONFLICT (tenant, principal, key) DO NOTHING"},
+        {&statements.find, find},
+        {&statements.remove, "DELETE FROM ledger WHERE number = ?"},
+        {&statements.end, end},
+        {&statements.remove_end, "DELETE FROM ledger_end WHERE number = ?"},
+    }};
+    for (const auto& [statement, sql] : all) {
+        auto prepared = database->prepare(sql);
+        if (!prepared) return fail(std::move(prepared.error()));
+        *statement = std::move(*prepared);
+    }
+    return std::unique_ptr<LedgerStoreSqlite>(new LedgerStoreSqlite(std::move(*database), std::move(statements), next));
+}
+
+std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(const std::vector<core::LedgerChange>& changes) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Result<LedgerEntry>> answers;
+    answers.reserve(changes.size());
+    const auto written = database_.transaction([&]() -> Result<void> {
+        for (const core::LedgerChange& change : changes) {
+            auto answer = std::visit([this](const auto& one) { return apply(one); }, change);
+            if (!answer) return fail(std::move(answer.error()));
+            answers.push_back(std::move(answer));
+        }
+        return {};
+    });
+    if (!written) answers.assign(changes.size(), fail(written.error()));
+    return answers;
+}
+
+Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admission) {
+    const std::int64_t content = std::bit_cast<std::int64_t>(admission.content);
+    const auto insert = [&]() -> Result<bool> {
+        const auto done = statements_.insert.bind(next_, admission.tenant, admission.principal, admission.key, content, admission.at, admission.record).run();
+        if (!done) return fail(done.error());
+        return database_.changes() > 0;
+    };
+    const auto admitted = [&] { return LedgerEntry{.standing = Standing::kAdmitted, .number = next_++, .outcome = {}, .admitted_at = admission.at}; };
+    const auto inserted = insert();
+    if (!inserted) return fail(inserted.error());
+    if (*inserted) return admitted();
+
+    Statement& find = statements_.find.bind(admission.tenant, admission.principal, admission.key);
+    const auto row = find.step();
+    if (!row) return fail(row.error());
+    if (!*row) return fail(ErrorCode::kInternal, "the ledger lost an entry while it was read");
+    LedgerEntry known{.standing = Standing::kOpen, .number = find.integer(0), .outcome = {}, .admitted_at = find.time(2)};
+    const bool same = find.integer(1) == content;
+    if (!find.is_null(3)) {
+        known.standing = Standing::kFinished;
+        known.duration = std::chrono::microseconds(find.integer(4));
+        known.outcome = read_outcome(find, 5);
+    }
+    find.reset();
+    if (known.admitted_at < admission.forgotten_before || (same && known.standing == Standing::kOpen && admission.may_run_again)) {
+        if (const auto gone = remove(known.number); !gone) return fail(gone.error());
+        if (const auto again = insert(); !again) return fail(again.error());
+        return admitted();
+    }
+    if (!same) return LedgerEntry{.standing = Standing::kConflict, .number = known.number, .outcome = {}, .admitted_at = known.admitted_at};
+    return known;
+}
+
+Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerEnd& end) {
+    Statement& statement = statements_.end.bind(end.number, micros(end.duration));
+    bind_outcome(statement, 3, *end.outcome);
+    if (const auto done = statement.run(); !done) return fail(done.error());
+    return LedgerEntry{.standing = Standing::kFinished, .number = end.number, .outcome = {}, .admitted_at = {}};
+}
+
+Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerRelease& release) {
+    if (const auto gone = remove(release.number); !gone) return fail(gone.error());
+    return LedgerEntry{.standing = Standing::kAdmitted, .number = release.number, .outcome = {}, .admitted_at = {}};
+}
+
+Result<void> LedgerStoreSqlite::remove(std::int64_t number) {
+    if (const auto gone = statements_.remove_end.bind(number).run(); !gone) return gone;
+    return statements_.remove.bind(number).run();
+}
+
+Result<std::uint64_t> LedgerStoreSqlite::tell_unfinished(const Tell& tell) {
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<std::uint64_t> {
+        auto late = database_.query(
+            "SELECT l.record, e.number IS NULL FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number WHERE l.number > (SELECT number FROM ledger_told)"
+            " AND (e.number IS NULL OR (l.number > (SELECT max(number) FROM ledger) - ?"
+            " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC LIMIT 1) - ?)) ORDER BY l.number", kMostLate, kLateMs);
+        if (!late) return fail(std::move(late.error()));
+        std::uint64_t open = 0;
+        for (;;) {
+            const auto row = late->step();
+            if (!row) return fail(row.error());
+            if (!*row) break;
+            if (late->integer(1) != 0) ++open;
+            if (late->is_null(0)) continue;
+            if (auto told = tell(late->text_view(0)); !told) return fail(std::move(told.error()));
+        }
+        late->reset();
+        if (auto told = database_.run("UPDATE ledger_told SET number = ?", next_ - 1); !told) return fail(std::move(told.error()));
+        return open;
+    });
+}
+
+Result<std::uint64_t> LedgerStoreSqlite::forget(SystemTime before) {
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<std::uint64_t> {
+        auto last = database_.query("SELECT max(number) FROM (SELECT number, admitted_ms FROM ledger ORDER BY number LIMIT ?) WHERE admitted_ms < ?", kForgetRows, before);
+        if (!last) return fail(std::move(last.error()));
+        if (const auto row = last->step(); !row) return fail(row.error());
+        if (last->is_null(0)) return 0;
+        const std::int64_t number = last->integer(0);
+        last->reset();
+        if (const auto gone = database_.run("DELETE FROM ledger_end WHERE number <= ?", number); !gone) return fail(gone.error());
+        if (const auto gone = database_.run("DELETE FROM ledger WHERE number <= ?", number); !gone) return fail(gone.error());
+        return static_cast<std::uint64_t>(database_.changes());
+    });
+}
+
+}  // namespace crab::store::sqlite

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/ledger_store.hpp"
+#include "store/sqlite/database.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+namespace crab::store::sqlite {
+
+/// Calls in the table `ledger`, in the order of their admission, and their outcomes in `ledger_end`: both grow at their end, so
+/// that a commit touches few pages. An entry without an end is open. One connection, one lock. Thread-safe.
+class LedgerStoreSqlite final : public core::LedgerStore {
+public:
+    /// Errors: those of Database.
+    static Result<std::unique_ptr<LedgerStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+
+    std::vector<Result<core::LedgerEntry>> write(const std::vector<core::LedgerChange>& changes) override;
+    Result<std::uint64_t> tell_unfinished(const Tell& tell) override;
+    Result<std::uint64_t> forget(SystemTime before) override;
+
+private:
+    struct Statements {
+        Statement insert, find, remove, end, remove_end;
+    };
+
+    LedgerStoreSqlite(Database database, Statements statements, std::int64_t next)
+        : database_(std::move(database)), statements_(std::move(statements)), next_(next) {}
+    Result<core::LedgerEntry> apply(const core::LedgerAdmission& admission);
+    Result<core::LedgerEntry> apply(const core::LedgerEnd& end);
+    Result<core::LedgerEntry> apply(const core::LedgerRelease& release);
+    Result<void> remove(std::int64_t number);
+
+    std::mutex mutex_;
+    Database database_;
+    Statements statements_;
+    std::int64_t next_;   ///< number of the next entry; none is used twice
+};
+
+}  // namespace crab::store::sqlite

@@ -1,0 +1,238 @@
+#include "store/sqlite/ledger_store_sqlite.hpp"
+
+#include "store/sqlite/temporary_folder.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace crab::store::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+using core::LedgerAdmission;
+using core::LedgerChange;
+using core::LedgerEntry;
+using core::Outcome;
+using core::Standing;
+
+const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
+
+std::shared_ptr<const Outcome> ok(std::string content) {
+    core::ToolResult result;
+    result.content = std::move(content);
+    return std::make_shared<const Outcome>(std::move(result));
+}
+
+struct LedgerStoreSqliteTest : testing::Test {
+    TemporaryFolder folder;
+    std::unique_ptr<LedgerStoreSqlite> store = open();
+    SystemTime now = kStart;
+
+    std::unique_ptr<LedgerStoreSqlite> open(DatabaseOptions options = {}) {
+        auto opened = LedgerStoreSqlite::open(folder / "ledger.db", options);
+        EXPECT_TRUE(opened) << opened.error().message;
+        return std::move(*opened);
+    }
+    /// As after a crash: another connection, while the first has not been closed.
+    void start_again() {
+        store.reset();
+        store = open();
+    }
+    LedgerAdmission admission(std::string key, std::uint64_t content = 1) const {
+        return {.tenant = "acme", .principal = "ann", .key = std::move(key), .content = content, .at = now, .forgotten_before = now - 24h,
+                .may_run_again = false, .record = {}};
+    }
+    Result<LedgerEntry> write(LedgerChange change) { return store->write({std::move(change)}).front(); }
+    LedgerEntry admit(std::string key, std::uint64_t content = 1) { return write(admission(std::move(key), content)).value(); }
+    void admit_many(int count) {
+        std::vector<LedgerChange> changes;
+        for (int i = 0; i < count; ++i) changes.emplace_back(admission("key-" + std::to_string(i)));
+        for (const auto& answer : store->write(changes)) ASSERT_EQ(answer->standing, Standing::kAdmitted);
+    }
+    void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) { ASSERT_TRUE(write(core::LedgerEnd{entry.number, std::move(outcome), 7ms})); }
+};
+
+TEST_F(LedgerStoreSqliteTest, AnEndedCallIsReplayedInALaterLife) {
+    end(admit("k"), ok("done"));
+    start_again();
+    const LedgerEntry again = admit("k");
+    ASSERT_EQ(again.standing, Standing::kFinished);
+    EXPECT_EQ((*again.outcome)->content, "done");
+    EXPECT_EQ(again.duration, 7ms);
+    EXPECT_EQ(again.admitted_at, kStart);
+}
+
+TEST_F(LedgerStoreSqliteTest, ACallThatNeverEndedIsOpenAndOnlyAnIdempotentToolRunsAgain) {
+    admit("k");
+    start_again();
+    now += 1min;
+    EXPECT_EQ(admit("k").standing, Standing::kOpen);
+    EXPECT_EQ(admit("k").admitted_at, kStart);
+    auto repeat = admission("k");
+    repeat.may_run_again = true;
+    const LedgerEntry taken = write(repeat).value();
+    EXPECT_EQ(taken.standing, Standing::kAdmitted);
+    EXPECT_EQ(taken.admitted_at, now);
+    end(taken, ok("second"));
+    EXPECT_EQ(admit("k").standing, Standing::kFinished);
+}
+
+TEST_F(LedgerStoreSqliteTest, OtherContentIsAConflictOpenOrEnded) {
+    const LedgerEntry first = admit("k", 1);
+    auto other = admission("k", 2);
+    other.may_run_again = true;
+    EXPECT_EQ(write(other)->standing, Standing::kConflict);
+    end(first, ok("done"));
+    const LedgerEntry conflict = admit("k", 2);
+    EXPECT_EQ(conflict.standing, Standing::kConflict);
+    EXPECT_EQ(conflict.outcome, nullptr);
+}
+
+TEST_F(LedgerStoreSqliteTest, KeysOfOtherPrincipalsAndTenantsAreOthers) {
+    admit("k");
+    auto bob = admission("k"), other = admission("k");
+    bob.principal = "bob";
+    other.tenant = "other";
+    EXPECT_EQ(write(bob)->standing, Standing::kAdmitted);
+    EXPECT_EQ(write(other)->standing, Standing::kAdmitted);
+}
+
+TEST_F(LedgerStoreSqliteTest, AReleasedCallIsGoneAndItsNumberIsNotUsedAgain) {
+    const LedgerEntry first = admit("k");
+    ASSERT_TRUE(write(core::LedgerRelease{first.number}));
+    const LedgerEntry second = admit("k", 2);
+    EXPECT_EQ(second.standing, Standing::kAdmitted);
+    EXPECT_NE(second.number, first.number);
+}
+
+TEST_F(LedgerStoreSqliteTest, OutcomesComeBackAsTheyWere) {
+    core::ToolResult bytes;
+    bytes.kind = core::ContentKind::kBytes;
+    bytes.content = std::string("\0\xff\n", 3);
+    bytes.content_type = "image/png";
+    bytes.logs = {"one", "two\nlines \"quoted\""};
+    bytes.usage = {.cpu = 5ms, .wall = 6ms, .peak_memory_bytes = 7};
+    end(admit("bytes"), std::make_shared<const Outcome>(bytes));
+    const Error busy{.code = ErrorCode::kToolFailed, .message = "busy", .details = R"({"a":1})", .retryable = false, .retry_after = 90ms};
+    end(admit("error"), std::make_shared<const Outcome>(fail(busy)));
+    end(admit("plain"), std::make_shared<const Outcome>(fail(ErrorCode::kTimeout, "late")));
+    start_again();
+
+    const auto read = *admit("bytes").outcome;
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->kind, bytes.kind);
+    EXPECT_EQ(read->content, bytes.content);
+    EXPECT_EQ(read->content_type, bytes.content_type);
+    EXPECT_EQ(read->logs, bytes.logs);
+    EXPECT_EQ(read->usage.cpu, 5ms);
+    EXPECT_EQ(read->usage.peak_memory_bytes, 7u);
+    const Error error = admit("error").outcome->error();
+    EXPECT_EQ(error.code, ErrorCode::kToolFailed);
+    EXPECT_EQ(error.message, "busy");
+    EXPECT_EQ(error.details, R"({"a":1})");
+    EXPECT_EQ(error.retryable, false);
+    EXPECT_EQ(error.retry_after, 90ms);
+    const Error late = admit("plain").outcome->error();
+    EXPECT_EQ(late.code, ErrorCode::kTimeout);
+    EXPECT_FALSE(late.retryable || late.retry_after);
+}
+
+TEST_F(LedgerStoreSqliteTest, OneCommitCarriesAdmissionsEndsAndReleasesInTheirOrder) {
+    const LedgerEntry first = admit("first"), second = admit("second");
+    const auto answers = store->write({core::LedgerEnd{first.number, ok("done"), 1ms}, core::LedgerRelease{second.number}, admission("second", 2), admission("first")});
+    ASSERT_EQ(answers.size(), 4u);
+    EXPECT_EQ(answers[2]->standing, Standing::kAdmitted);
+    EXPECT_EQ(answers[3]->standing, Standing::kFinished);
+}
+
+TEST_F(LedgerStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndWhatWasWrittenBeforeStays) {
+    const LedgerEntry first = admit("first");
+    store.reset();
+    store = open({.max_pages = 12});
+    std::vector<LedgerChange> many{core::LedgerEnd{first.number, ok(std::string(10'000, 'x')), 1ms}};
+    for (int i = 0; i < 200; ++i) many.emplace_back(admission("key-" + std::string(100, 'x') + std::to_string(i)));
+    const auto answers = store->write(many);
+    ASSERT_EQ(answers.size(), many.size());
+    for (const auto& answer : answers) {
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+    }
+    EXPECT_EQ(admit("first").standing, Standing::kOpen);
+    EXPECT_EQ(admit("small").standing, Standing::kAdmitted);
+}
+
+TEST_F(LedgerStoreSqliteTest, OldEntriesDoNotCountAndAreRemovedInParts) {
+    end(admit("old"), ok("done"));
+    now += 25h;
+    EXPECT_EQ(admit("old", 2).standing, Standing::kAdmitted) << "an old entry does not count even before it is removed";
+    admit_many(1'200);
+    EXPECT_EQ(store->forget(now).value(), 0u);
+    now += 1ms;
+    EXPECT_EQ(store->forget(now).value(), 1'000u);
+    EXPECT_EQ(store->forget(now).value(), 201u);
+    EXPECT_EQ(admit("key-7", 9).standing, Standing::kAdmitted);
+}
+
+TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreToldOnce) {
+    const auto with_record = [&](std::string key) {
+        auto made = admission(key);
+        made.record = "record of " + key;
+        return write(made).value();
+    };
+    end(with_record("long ago"), ok("done"));
+    with_record("open");
+    now += 1min;
+    end(with_record("just before"), ok("done"));
+    admit("open without a record");
+    start_again();
+
+    std::vector<std::string> told;
+    const auto tell = [&](std::string_view record) -> Result<void> {
+        told.emplace_back(record);
+        return {};
+    };
+    EXPECT_FALSE(store->tell_unfinished([](std::string_view) -> Result<void> { return fail(ErrorCode::kUnavailable, "full"); }));
+    EXPECT_EQ(store->tell_unfinished(tell).value(), 2u);
+    EXPECT_EQ(told, (std::vector<std::string>{"record of open", "record of just before"}));
+    told.clear();
+    start_again();
+    EXPECT_EQ(store->tell_unfinished(tell).value(), 0u);
+    EXPECT_TRUE(told.empty());
+    EXPECT_EQ(admit("open").standing, Standing::kOpen) << "being told does not end it";
+}
+
+TEST_F(LedgerStoreSqliteTest, AFileLeftByACrashIsReadUpToItsLastWholeCommit) {
+    end(admit("k"), ok("done"));
+    admit("open");
+    // What a crash leaves: the file, and a write-ahead log that was not folded into it and whose last commit is torn.
+    const TemporaryFolder crashed;
+    for (const char* name : {"ledger.db", "ledger.db-wal"}) std::filesystem::copy_file(folder / name, crashed / name);
+    admit("after the copy");
+    const auto size = std::filesystem::file_size(folder / "ledger.db-wal");
+    std::filesystem::copy_file(folder / "ledger.db-wal", crashed / "ledger.db-wal", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(crashed / "ledger.db-wal", size - 100);
+    store = std::move(LedgerStoreSqlite::open(crashed / "ledger.db").value());
+    EXPECT_EQ(admit("k").standing, Standing::kFinished);
+    EXPECT_EQ(admit("open").standing, Standing::kOpen);
+    EXPECT_EQ(admit("after the copy").standing, Standing::kAdmitted);
+}
+
+TEST_F(LedgerStoreSqliteTest, ADamagedFileIsRefused) {
+    admit_many(300);
+    store.reset();
+    {
+        std::fstream file(folder / "ledger.db", std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(8'192);
+        file << std::string(8'192, 'x');
+    }
+    const auto opened = LedgerStoreSqlite::open(folder / "ledger.db");
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInternal);
+}
+
+}  // namespace
+}  // namespace crab::store::sqlite
