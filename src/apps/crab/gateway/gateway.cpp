@@ -13,6 +13,7 @@
 #include "net/loop_group.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/ledger_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
 #include <future>
@@ -28,6 +29,7 @@ namespace {
 constexpr Milliseconds kAuditEvery{200};
 constexpr std::chrono::seconds kTokensEvery{30};
 constexpr std::chrono::hours kPruneEvery{24};
+constexpr std::chrono::seconds kForgetEvery{1};
 constexpr std::size_t kPoolThreads = 4;
 constexpr std::chrono::seconds kDrain{10};
 
@@ -72,6 +74,9 @@ struct Gateway::Parts {
     std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats;
     std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
     std::unique_ptr<core::AuditLog> audit;
+    std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;
+    BlockingPool ledger_pool{1};
+    std::unique_ptr<core::LedgerJournal> journal;
     core::Registry registry;
     core::Ledger ledger{clock, core::Ledger::Options{}};
     core::EarlyCancels early_cancels;
@@ -92,6 +97,7 @@ struct Gateway::Parts {
     bool started = false;
 
     Result<void> open_stores();
+    Result<void> open_ledger();
     Result<void> build();
     Result<void> listen();
     void add_metrics();
@@ -117,6 +123,26 @@ Result<void> Gateway::Parts::open_stores() {
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
+    return open_ledger();
+}
+
+/// Opens the durable ledger and brings into the audit trail what a crash kept from it.
+Result<void> Gateway::Parts::open_ledger() {
+    auto opened = store::sqlite::LedgerStoreSqlite::open(places.state_dir / "ledger.db");
+    if (!opened) return fail(std::move(opened.error()));
+    ledger_store = std::move(*opened);
+    const auto tell = [this](std::string_view record) -> Result<void> {
+        if (const auto id = core::call_id_of(record)) {
+            const auto found = audit_store->find_call(*id, clock.system_now() - std::chrono::hours(24));
+            if (!found) return fail(found.error());
+            if (*found) return {};
+        }
+        return audit_store->append({.first = clock.system_now(), .last = clock.system_now(), .count = 1, .records = std::string(record)});
+    };
+    const auto open = ledger_store->tell_unfinished(tell);
+    if (!open) return fail(open.error());
+    if (*open > 0) log::warn("calls were running when the gateway stopped; their outcome is unknown", {{"calls", *open}});
+    journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
     return {};
 }
 
@@ -146,7 +172,7 @@ Result<void> Gateway::Parts::build() {
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = events};
+    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = events, .journal = journal.get()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
@@ -246,6 +272,10 @@ void Gateway::Parts::add_metrics() {
         core::append_metric(out, "crab_tools", "gauge", "Tools registered now.", static_cast<double>(registry.snapshot()->size()));
         core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.", static_cast<double>(running().size()));
         core::append_metric(out, "crab_ledger_entries", "gauge", "Calls that a repeat would join or replay.", static_cast<double>(ledger.entries()));
+        core::append_metric(out, "crab_ledger_commits_total", "counter", "Durable commits of the ledger.", static_cast<double>(journal->commits()));
+        core::append_metric(out, "crab_ledger_writes_total", "counter", "Admissions and ends made durable.", static_cast<double>(journal->changes()));
+        core::append_metric(out, "crab_ledger_refused_total", "counter", "Admissions and ends that the disk refused.", static_cast<double>(journal->refused()));
+        core::append_metric(out, "crab_ledger_failing", "gauge", "1 while calls with side effects or a key are refused.", journal->failing() ? 1 : 0);
         core::append_metric(out, "crab_audit_backlog_bytes", "gauge", "Audit records not stored yet.", static_cast<double>(audit->backlog_bytes()));
         core::append_metric(out, "crab_audit_lost_total", "counter", "Audit records that the store refused.", static_cast<double>(audit->lost()));
         core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
@@ -298,6 +328,7 @@ void Gateway::Parts::stop() {
     });
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
     loops->stop_and_join();
+    journal.reset();  // what waits is written while the loops that asked for it still exist
     if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
     public_listener.reset();
@@ -329,6 +360,9 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     }));
     parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
         raw->pool.post([raw] { (void)raw->audit_store->prune(raw->clock.system_now() - raw->config.audit.retention); });
+    }));
+    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
+        raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
     parts->loops->start();
     parts->started = true;
