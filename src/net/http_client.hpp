@@ -34,8 +34,7 @@ struct HttpClientOptions {
 /// Source: RFC 9112; docs/protocols/rtp.md, section 4.
 class HttpClient final : private HttpLink::Keeper {
 public:
-    HttpClient(EventLoop& loop, HttpAuthority authority, HttpClientOptions options = {})
-        : loop_(loop), authority_(std::move(authority)), options_(options) {}
+    HttpClient(EventLoop& loop, HttpAuthority authority, HttpClientOptions options = {}) : loop_(loop), authority_(std::move(authority)), options_(options) {}
     HttpClient(const HttpClient&) = delete;
     HttpClient& operator=(const HttpClient&) = delete;
     /// After close(), when every send() has ended.

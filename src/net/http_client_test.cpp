@@ -1,6 +1,7 @@
 #include "net/http_client.hpp"
 
 #include "base/spawn.hpp"
+#include "crypto/certificate_authority.hpp"
 #include "net/test_support.hpp"
 
 #include <atomic>
@@ -60,8 +61,7 @@ public:
                 }
                 (void)!::write(peer, answer.data(), answer.size());
                 ::shutdown(peer, SHUT_WR);
-                while (::read(peer, space, sizeof space) > 0) {
-                }
+                while (::read(peer, space, sizeof space) > 0) {}
                 ::close(peer);
             }
             ::close(fd);
@@ -92,8 +92,9 @@ protected:
         auto promise = std::make_shared<std::promise<HttpResult>>();
         auto future = promise->get_future();
         loop.run([&] {
-            spawn(loop.loop.executor(), request(client.get(), std::move(target), loop.loop.now() + within),
-                  [promise](const std::exception_ptr&, std::optional<HttpResult> result) { promise->set_value(std::move(*result)); }, signal);
+            spawn(
+                loop.loop.executor(), request(client.get(), std::move(target), loop.loop.now() + within),
+                [promise](const std::exception_ptr&, std::optional<HttpResult> result) { promise->set_value(std::move(*result)); }, signal);
         });
         return future;
     }
@@ -184,23 +185,35 @@ TEST_F(HttpClientTest, AConnectionThatTheServerClosedMeanwhileIsNotUsedAgain) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(get("/").value().body, "ok");
 }
 
-TEST_F(HttpClientTest, ACertificateThatIsRefusedSeesNoByteOfTheRequest) {
-    // A plain connection shows no certificate; what is checked is the order.
-    int asked = 0;
+TEST_F(HttpClientTest, ACertificateIsJudgedBeforeAByteOfTheRequestIsWritten) {
+    const auto key = crypto::PrivateKey::generate_p256();
+    const auto certificate = crypto::make_self_signed(key, {.common_name = "host", .names = {}}, clock.system_now(), 1h);
+    TlsContext::Options server_side;
+    server_side.certificate.text = certificate.to_pem();
+    server_side.key.text = key.to_pem().reveal();
+    HttpServerOptions options;
+    options.tls = *TlsContext::make(std::move(server_side));
+    server = std::make_unique<ServerThread>(clock, service, std::move(options));
+    TlsContext::Options client_side;
+    client_side.role = TlsContext::Role::kClient;
+    client_side.peer_check = TlsContext::PeerCheck::kAcceptAny;
     HttpAuthority authority;
     authority.server.addresses = {*to_socket_address(server->endpoint())};
+    authority.server.tls = *TlsContext::make(std::move(client_side));
+    std::string pin = "sha256:another";
     authority.check_certificate = [&](const std::string& der) -> Result<void> {
-        ++asked;
-        EXPECT_TRUE(der.empty());
+        const auto shown = crypto::Certificate::from_der(der);
+        if (shown && crypto::same_fingerprint(shown->fingerprint(), pin)) return {};
         return fail(ErrorCode::kForbidden, "the certificate is not the pinned one");
     };
     client = std::make_unique<HttpClient>(loop.loop, std::move(authority));
-    const HttpResult result = get("/");
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().error.code, ErrorCode::kForbidden);
-    EXPECT_FALSE(result.error().written);
-    EXPECT_EQ(asked, 1);
-    EXPECT_EQ(service.served, 0);
+    const HttpResult refused = get("/");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().error.code, ErrorCode::kForbidden);
+    EXPECT_FALSE(refused.error().written);
+    pin = certificate.fingerprint();
+    EXPECT_EQ(get("/pinned").value().body, "/pinned");
+    EXPECT_EQ(service.served, 1);
 }
 
 }  // namespace

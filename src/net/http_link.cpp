@@ -79,7 +79,8 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         if (outcome.kind == HeadOutcome::Kind::kNeedMore) return read;
         const bool interim = outcome.kind == HeadOutcome::Kind::kComplete && head.status < 200 && head.status != 101;
         if (outcome.kind == HeadOutcome::Kind::kRefused || head.status == 101 || (interim && ++exchange_->interim > kMostInterim)) {
-            end(Error{.code = ErrorCode::kInternal, .message = fmt::format("the answer is no HTTP: {}", outcome.reason.empty() ? "an unexpected 1xx" : outcome.reason)});
+            end(Error{.code = ErrorCode::kInternal,
+                      .message = fmt::format("the answer is no HTTP: {}", outcome.reason.empty() ? "an unexpected 1xx" : outcome.reason)});
             return bytes.size();
         }
         read += outcome.consumed;
@@ -107,7 +108,8 @@ void HttpLink::read_body(std::string_view& bytes) {
                 return end(std::nullopt);
             case BodyEvent::Kind::kRefused:
                 bytes = {};
-                if (event.status == 413) return end(Error{.code = ErrorCode::kOversize, .message = fmt::format("the answer has more than {} bytes", max_body_bytes_)});
+                if (event.status == 413)
+                    return end(Error{.code = ErrorCode::kOversize, .message = fmt::format("the answer has more than {} bytes", max_body_bytes_)});
                 return end(Error{.code = ErrorCode::kInternal, .message = fmt::format("the answer is no HTTP: {}", event.reason)});
         }
     }
