@@ -29,7 +29,7 @@ std::unexpected<Error> limited(const char* message, SteadyTime::duration wait) {
 
 }  // namespace
 
-Result<PairingCode> PairingCodes::open(PairingOffer offer) {
+Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
     if (offer.name.empty()) offer.name = "Device";
     const SteadyTime now = clock_.steady_now();
     const std::scoped_lock lock(mutex_);
@@ -37,7 +37,7 @@ Result<PairingCode> PairingCodes::open(PairingOffer offer) {
     if (open_.size() >= options_.max_open) return limited("too many pairing codes are open: use one or wait until one expires", open_.front().expires_at - now);
     const std::string digits = fmt::format("{:012}", crypto::random_below(kCodes));
     open_.push_back({.digits = digits, .offer = std::move(offer), .expires_at = now + options_.lifetime});
-    return PairingCode{.code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
+    return DeviceCode{.code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
                        .expires_at = clock_.system_now() + options_.lifetime};
 }
 

@@ -24,7 +24,7 @@ struct PairingOffer {
     std::string device;                        ///< a known device that is paired again; empty: a new one
 };
 
-struct PairingCode {
+struct DeviceCode {
     Secret<std::string> code;                  ///< `NNNN-NNNN-NNNN`
     SystemTime expires_at;
 };
@@ -45,7 +45,7 @@ public:
     PairingCodes(Tokens& tokens, const Clock& clock) : PairingCodes(tokens, clock, Options{}) {}
 
     /// Opens a code. For the admin socket only. Errors: kRateLimited when too many are open.
-    Result<PairingCode> open(PairingOffer offer);
+    Result<DeviceCode> open(PairingOffer offer);
     /// Closes all codes and returns how many were open.
     std::size_t close_all();
     std::size_t open_count();
