@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
-import unittest
+import threading
 import uuid
+from collections import Counter
+from concurrent.futures import Future
 
 from support.case import GatewayCase
 from support.device import Device, tool
+from support.gateway import Reply
 from support.http import HttpConnection
 from support.rtp import call_request
 from support.stream import EndOfStream
 from support.wait import Stopwatch, eventually
 
 GRACE = 0.5
-NO_DURABLE_LEDGER = "the ledger lives in memory until paired hosts bring the durable one (docs/rough_edges.md)"
 #: A device in a process of its own: registers, gets one call, says so, and hangs.
 VICTIM = """
 import sys, pathlib
@@ -103,7 +106,7 @@ class DeviceCrashTest(GatewayCase):
 
 
 class GatewayCrashTest(GatewayCase):
-    CONFIG = {"tools": [{"match": "*", "side_effects": True}]}  # so that the ledger has to be durable
+    CONFIG = {"tools": [{"match": "*", "side_effects": True}]}  # so that calls are recorded on disk
 
     def test_after_kill_9_it_starts_again_and_devices_and_tokens_are_as_they_were(self) -> None:
         token, name = self.new_token(), self.unique("tool")
@@ -119,7 +122,6 @@ class GatewayCrashTest(GatewayCase):
         back = self.open(token, session_id=device.session_id)
         self.assertEqual(back.register(tool(name))["registered"], 1)
 
-    @unittest.skip(NO_DURABLE_LEDGER)
     def test_a_call_that_was_out_when_it_was_killed_is_unknown_when_it_is_repeated(self) -> None:
         token, name = self.new_token(), self.unique("tool")
         device = self.open(token)
@@ -134,7 +136,6 @@ class GatewayCrashTest(GatewayCase):
         self.assertEqual(repeat.result(10).code, "OUTCOME_UNKNOWN")
         back.assert_silent()
 
-    @unittest.skip(NO_DURABLE_LEDGER)
     def test_a_call_that_was_finished_before_it_was_killed_is_replayed(self) -> None:
         token, name = self.new_token(), self.unique("tool")
         device = self.open(token)
@@ -151,3 +152,93 @@ class GatewayCrashTest(GatewayCase):
         self.assertEqual(reply.http.headers["crab-replayed"], "true")
         back.assert_silent()
         self.assertIsNone(back.socket.closed)
+
+
+class KillAtEveryStageTest(GatewayCase):
+    """The promise of the ledger: whenever the gateway is killed, nothing runs twice, and who repeats a call learns ok or unknown."""
+
+    CONFIG = {"tools": [{"match": "*", "side_effects": True}]}
+    #: When it is killed: somewhere between a call's arrival and its answer; as the device gets a call; when a call has run and
+    #: its answer is not sent; when an answer is on its way; when all callers have their answers.
+    STAGES = ("anywhere", "arrived", "ran", "answered", "told")
+    ROUNDS, CALLS = 30, 8
+    LONGEST = 0.03  #: seconds that a call may take here
+
+    def setUp(self) -> None:
+        self.seed = random.randrange(1 << 32)
+        self.moments = random.Random(self.seed)
+        self.name, self.token = self.unique("tool"), self.new_token()
+        self.runs: Counter[int] = Counter()
+        self.learned: Counter[str] = Counter()
+        self.guard = threading.Lock()
+
+    def kill(self, killed: threading.Event) -> None:
+        """Once in a round, whose event tells of it."""
+        with self.guard:
+            if not killed.is_set():
+                self.gateway.kill()
+                killed.set()
+
+    def kill_soon(self, killed: threading.Event) -> None:
+        timer = threading.Timer(self.moments.random() * self.LONGEST, self.kill, (killed,))
+        self.addCleanup(timer.join)
+        timer.start()
+
+    def device_that_counts(self, stage: str, killed: threading.Event) -> None:
+        def run(args: dict[str, int]) -> str:
+            if stage == "arrived":
+                self.kill(killed)
+            with self.guard:
+                self.runs[args["n"]] += 1
+            if stage == "ran":
+                self.kill(killed)
+            if stage == "answered":
+                self.kill_soon(killed)
+            return f"ran {args['n']}"
+
+        device = self.open(self.token)
+        device.register(tool(self.name))
+        device.serve({self.name: run})
+
+    def answer_of(self, call: Future[Reply]) -> Reply | None:
+        """What the caller learned; nothing when the gateway died first."""
+        failure = call.exception(20)
+        self.assertTrue(failure is None or isinstance(failure, (EndOfStream, OSError)), f"{failure!r}, seed {self.seed}")
+        return None if failure else call.result()
+
+    def round(self, number: int) -> None:
+        stage = self.STAGES[number % len(self.STAGES)]
+        killed = threading.Event()
+        self.device_that_counts(stage, killed)
+        calls = range(number * self.CALLS, (number + 1) * self.CALLS)
+        started = [self.gateway.start_call(self.name, {"n": n}, idempotency_key=f"key-{n}") for n in calls]
+        if stage == "anywhere":
+            self.kill_soon(killed)
+        if stage == "told":
+            for call in started:
+                call.result(20)
+            self.kill(killed)
+        self.assertTrue(killed.wait(20), f"{stage}: never killed, seed {self.seed}")
+        first = {n: self.answer_of(call) for n, call in zip(calls, started, strict=True)}
+        self.gateway.start()
+        self.device_that_counts("", killed)
+        for n, before in first.items():
+            what = f"call {n}, killed when {stage}, seed {self.seed}"
+            reply = self.gateway.call(self.name, {"n": n}, idempotency_key=f"key-{n}", timeout_ms=10_000)
+            if before:
+                self.assertEqual((reply.status, reply.result, reply.http.headers.get("crab-replayed")), ("ok", before.result, "true"), what)
+            if reply.status == "ok":
+                self.assertEqual(self.runs[n], 1, what)
+            else:
+                self.assertEqual(reply.code, "OUTCOME_UNKNOWN", what)
+                self.assertFalse(reply.error["retryable"], what)
+                self.assertLessEqual(self.runs[n], 1, what)
+            self.learned[f"{stage}: {reply.status if reply.status == 'ok' else reply.code}"] += 1
+
+    def test_nothing_runs_twice_and_every_caller_learns_how_its_call_ended_or_that_this_is_unknown(self) -> None:
+        for number in range(self.ROUNDS):
+            self.round(number)
+        self.assertEqual(sum(self.learned.values()), self.ROUNDS * self.CALLS)
+        self.assertEqual(max(self.runs.values()), 1, f"seed {self.seed}")
+        self.assertGreater(self.learned["ran: OUTCOME_UNKNOWN"], 0, f"{self.learned}")
+        self.assertEqual(self.learned["told: OUTCOME_UNKNOWN"], 0, f"{self.learned}")
