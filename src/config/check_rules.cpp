@@ -65,6 +65,13 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
         rules.expect(!tool.timeout || *tool.timeout <= tool.max_timeout.value_or(config.calls.max_timeout),
                      fmt::format("/tools/{}/timeout_ms", i), "may not be more than max_timeout_ms");
     }
+    for (std::size_t i = 0; i < config.hosts.size(); ++i) {
+        const std::string at = fmt::format("/hosts/{}", i);
+        constexpr std::size_t kLongestSocket = 107;  // sun_path, unix(7)
+        rules.expect(config.hosts[i].unix_socket.is_absolute(), at + "/unix", "has to be the absolute path of a socket");
+        rules.expect(config.hosts[i].unix_socket.native().size() <= kLongestSocket, at + "/unix", "has more than 107 bytes, which no socket's path can have");
+        for (std::size_t k = 0; k < i; ++k) rules.expect(config.hosts[k].name != config.hosts[i].name, at + "/name", "another host has this name");
+    }
     for (std::size_t i = 0; i < config.hooks.size(); ++i) {
         const std::string at = fmt::format("/hooks/{}", i);
         check_hook(config.hooks[i], at, rules);

@@ -151,6 +151,13 @@ struct HookRule {
     friend bool operator==(const HookRule&, const HookRule&) = default;
 };
 
+/// A tool host that is called over its Unix socket; its tools are `<name>__<tool>`.
+struct ToolHostOptions {
+    std::string name;
+    std::filesystem::path unix_socket;  ///< absolute
+    friend bool operator==(const ToolHostOptions&, const ToolHostOptions&) = default;
+};
+
 struct AuditOptions {
     std::chrono::days retention{90};
     friend bool operator==(const AuditOptions&, const AuditOptions&) = default;
@@ -172,6 +179,7 @@ struct GatewayConfig {
     std::vector<PolicyRule> policy;
     std::vector<ToolOverride> tools;
     std::vector<HookRule> hooks;
+    std::vector<ToolHostOptions> hosts;
     AuditOptions audit;
     MetricsOptions metrics;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

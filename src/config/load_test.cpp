@@ -95,6 +95,8 @@ hooks:
   - {name: ask, type: command, tools: [a], run: [/bin/ask, -q], timeout_ms: 9}
   - {name: stop, type: deny, reason: closed}
   - {name: mend, type: replace, args: {limit: 10}}
+hosts:
+  - {name: memory, unix: /run/crab/memory.sock}
 audit: {retention_days: 30}
 metrics: {enabled: false}
 )");
@@ -127,6 +129,7 @@ metrics: {enabled: false}
     expected.hooks = {{.name = "ask", .type = HookType::kCommand, .tools = {"a"}, .run = {"/bin/ask", "-q"}, .timeout = 9ms},
                       {.name = "stop", .type = HookType::kDeny, .reason = "closed"},
                       {.name = "mend", .type = HookType::kReplace, .args_json = R"({"limit":10})"}};
+    expected.hosts = {{"memory", "/run/crab/memory.sock"}};
     expected.audit.retention = std::chrono::days(30);
     expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);
@@ -223,6 +226,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"hooks: [{name: a, type: deny}]", "hooks[0]: a deny hook needs the key reason"},
         BadCase{"hooks: [{name: a, type: replace}]", "hooks[0]: a replace hook needs the key args"},
         BadCase{"hooks: [{name: a, type: deny, reason: r}, {name: a, type: deny, reason: r}]", "hooks[1].name: another hook has this name"},
+        BadCase{"hosts: [{name: a, unix: run/a.sock}]", "hosts[0].unix: has to be the absolute path of a socket"},
+        BadCase{"hosts: [{name: a, unix: /a}, {name: a, unix: /b}]", "hosts[1].name: another host has this name"},
+        BadCase{"hosts: [{name: a_b/c, unix: /a}]", "hosts[0].name"},
+        BadCase{"hosts: [{name: a}]", "hosts[0]"},
         BadCase{"gateway: {name: a}\ngateway: {name: b}", "gateway.yaml:2: gateway: is set twice"},
         BadCase{"gateway: {threads: .inf}", "gateway.threads: has to be a finite number"},
         BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"}, BadCase{"gateway: [", "gateway.yaml:1: is not YAML"},
