@@ -1,0 +1,166 @@
+#include "adapters/rtp/host_directory.hpp"
+
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <future>
+#include <mutex>
+
+namespace crab::rtp {
+namespace {
+
+constexpr std::chrono::seconds kAtMostEvery{1};                     // lists asked for because a tool was unknown
+constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 63;   // connections of devices count up from 1
+
+}  // namespace
+
+/// One host and what is known of it. `mutex` guards the status; all else is used on the directory's home loop.
+class HostDirectory::Watched : public RemoteWaiter {
+public:
+    Watched(RtpHost::Options options, const Services& services, ConnectionId id)
+        : RemoteWaiter(services.home.executor(), services.home.timers()), host(std::make_shared<RtpHost>(std::move(options), services.loops)), owner(id) {}
+
+    const std::shared_ptr<RtpHost> host;
+    const ConnectionId owner;
+    std::string list;             ///< the last one, as it came
+    SteadyTime asked{}, heard{};  ///< the last time
+
+    void set_status(bool answers, std::optional<std::size_t> tools, std::string problem) {
+        const std::scoped_lock lock(mutex_);
+        status_.answers = answers;
+        if (tools) status_.tools = *tools;
+        status_.problem = std::move(problem);
+    }
+    Status status() const {
+        const std::scoped_lock lock(mutex_);
+        Status copy = status_;
+        copy.name = host->name();
+        copy.answers = copy.answers && !host->breaker().is_open();
+        return copy;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    Status status_;
+};
+
+HostDirectory::HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times)
+    : services_(std::move(services)), times_(times), tasks_(services_.home.executor()) {
+    for (RtpHost::Options& options : hosts) {
+        const ConnectionId owner{kFirstOwner + hosts_.size()};
+        const auto watched = std::make_shared<Watched>(std::move(options), services_, owner);
+        watched->host->on_unknown_tool([weak = std::weak_ptr<Watched>(watched)] {
+            if (const auto host = weak.lock()) host->wake();
+        });
+        hosts_.push_back(watched);
+    }
+}
+
+HostDirectory::~HostDirectory() {
+    for (const auto& host : hosts_) services_.registry.remove_owner(host->owner);
+}
+
+void HostDirectory::start() {
+    services_.home.post([this] {
+        for (const auto& host : hosts_) tasks_.spawn("tools of host " + host->host->name(), watch(host));
+    });
+}
+
+void HostDirectory::stop() {
+    std::promise<void> watching_ended;
+    services_.home.post([&] { tasks_.stop([&] { watching_ended.set_value(); }); });
+    watching_ended.get_future().wait();
+    for (const auto& host : hosts_) {
+        for (net::EventLoop* loop : services_.loops) {
+            std::promise<void> ended;
+            loop->post([&] { host->host->stop(*loop, [&] { ended.set_value(); }); });
+            ended.get_future().wait();
+        }
+    }
+}
+
+std::vector<HostDirectory::Status> HostDirectory::status() const {
+    std::vector<Status> all;
+    for (const auto& host : hosts_) all.push_back(host->status());
+    return all;
+}
+
+Task<void> HostDirectory::watch(std::shared_ptr<Watched> host) {
+    const Clock& clock = services_.home.clock();
+    std::chrono::nanoseconds pause = times_.first_pause;
+    host->heard = clock.steady_now();
+    bool answered = true;  // for the log: only changes are told
+    for (;;) {
+        host->asked = clock.steady_now();
+        const Result<void> refreshed = co_await refresh(*host);
+        if ((co_await this_chain()).cancelled()) co_return;
+        const SteadyTime now = clock.steady_now();
+        Deadline next = now + times_.every;
+        if (refreshed) {
+            if (!answered) log::info("tool host answers again", {{"host", host->host->name()}});
+            host->heard = now;
+            pause = times_.first_pause;
+        } else {
+            if (answered) log::warn("tool host does not answer", {{"host", host->host->name()}, {"reason", refreshed.error().message}});
+            host->set_status(false, std::nullopt, refreshed.error().message);
+            const SteadyTime silent_too_long = host->heard + times_.listed_for;
+            if (now >= silent_too_long && !host->list.empty()) {
+                log::warn("tools of a silent host are withdrawn", {{"host", host->host->name()}});
+                host->list.clear();
+                services_.registry.remove_owner(host->owner);
+                host->set_status(false, 0, refreshed.error().message);
+            }
+            next = now + pause;
+            if (!host->list.empty()) next = std::min(next, silent_too_long);
+            pause = std::min(pause * 2, times_.longest_pause);
+        }
+        answered = refreshed.has_value();
+        if (co_await host->wait(next) == WaitEnd::kWoken) {
+            // A tool was unknown there; many calls may say so at once.
+            Waiter moment(services_.home.timers());
+            co_await moment.wait(host->asked + kAtMostEvery);
+        }
+        if ((co_await this_chain()).cancelled()) co_return;
+    }
+}
+
+Task<Result<void>> HostDirectory::refresh(Watched& host) {
+    auto body = co_await host.host->fetch_tools(services_.home.clock().steady_now() + times_.answer_within);
+    if (!body) co_return fail(std::move(body.error()));
+    if (*body == host.list) {
+        host.set_status(true, std::nullopt, {});
+        co_return Result<void>();
+    }
+    const auto text = std::make_shared<const std::string>(std::move(*body));
+    auto read = [text] {
+        json::Parser parser;
+        return read_discovery(*text, parser);
+    };
+    auto found = co_await services_.pool.run(std::move(read));
+    if (!found) co_return fail(std::move(found.error()));
+    take(host, std::move(*found));
+    host.list = *text;
+    co_return Result<void>();
+}
+
+void HostDirectory::take(Watched& host, Discovery found) {
+    std::vector<core::ToolRef> tools;
+    const std::string& name = host.host->name();
+    for (const auto& tool : found.tools) {
+        if (services_.registry.is_reserved(tool->spec.name)) {
+            found.dropped.push_back({.name = tool->spec.name, .reason = "the name is reserved for a tool of the gateway"});
+            continue;
+        }
+        tool->set_source({.kind = core::SourceKind::kPeer, .name = name, .owner = "tool_host/" + name, .connection = host.owner});
+        tool->host = host.host;
+        tools.push_back(tool);
+    }
+    for (const Discovery::Dropped& dropped : found.dropped) {
+        log::warn("a host's tool is left out", {{"host", name}, {"tool", dropped.name}, {"reason", dropped.reason}});
+    }
+    services_.registry.replace(host.owner, tools);
+    host.set_status(true, tools.size(), {});
+    log::info("tools of a host", {{"host", name}, {"tools", tools.size()}});
+}
+
+}  // namespace crab::rtp

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "adapters/rtp/rtp_host.hpp"
+#include "base/blocking_pool.hpp"
+#include "core/registry.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace crab::rtp {
+
+/// Knows the tool hosts and keeps their tools in the registry: asks each for its list at the start, every minute, and soon after it
+/// did not know a tool; one that is silent is asked again after 1 s, doubling to a minute, and loses its tools after five.
+/// Each host has a task of its own, so none waits for another. Source: docs/protocols/rtp.md, section 4, "Discovery".
+class HostDirectory {
+public:
+    struct Services {
+        core::Registry& registry;
+        BlockingPool& pool;                       ///< lists are read and schemas compiled there
+        net::EventLoop& home;                     ///< asks for lists; one of `loops`
+        std::vector<net::EventLoop*> loops;
+    };
+    struct Times {
+        std::chrono::nanoseconds every = std::chrono::seconds(60);
+        std::chrono::nanoseconds answer_within = std::chrono::seconds(10);
+        std::chrono::nanoseconds first_pause = std::chrono::seconds(1);
+        std::chrono::nanoseconds longest_pause = std::chrono::seconds(60);
+        std::chrono::nanoseconds listed_for = std::chrono::minutes(5);   ///< of silence
+    };
+    struct Status {
+        std::string name;
+        bool answers = false;                     ///< its last list came, and calls reach it
+        std::size_t tools = 0;
+        std::string problem;                      ///< why its last list did not come
+    };
+
+    HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times);
+    HostDirectory(Services services, std::vector<RtpHost::Options> hosts) : HostDirectory(std::move(services), std::move(hosts), Times()) {}
+    HostDirectory(const HostDirectory&) = delete;
+    HostDirectory& operator=(const HostDirectory&) = delete;
+    /// After stop(), or if start() was never called.
+    ~HostDirectory();
+
+    /// Begins to ask; from any thread.
+    void start();
+    /// Ends all that is under way and waits for it; called by a thread that is none of the loops'. Then no host is called any more.
+    void stop();
+    /// From any thread.
+    std::vector<Status> status() const;
+
+private:
+    class Watched;
+    Task<void> watch(std::shared_ptr<Watched> host);
+    Task<Result<void>> refresh(Watched& host);
+    void take(Watched& host, Discovery found);
+
+    Services services_;
+    const Times times_;
+    std::vector<std::shared_ptr<Watched>> hosts_;
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::rtp

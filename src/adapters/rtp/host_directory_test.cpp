@@ -1,0 +1,142 @@
+#include "adapters/rtp/host_directory.hpp"
+
+#include "net/test_support.hpp"
+
+#include <mutex>
+
+#include <fmt/format.h>
+
+namespace crab::rtp {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A host whose list the test sets; an empty one is a failure.
+class ListService : public net::HttpService {
+public:
+    Task<void> serve(net::HttpExchange& exchange) override {
+        const std::scoped_lock lock(mutex_);
+        ++asked_;
+        if (list_.empty()) {
+            exchange.respond(500, "text/plain", "");
+        } else {
+            exchange.respond(200, "application/json", list_);
+        }
+        co_return;
+    }
+    void offer(std::initializer_list<std::string_view> names) {
+        std::string list = R"({"version":"v1","service":"s","tools":[)";
+        for (const std::string_view name : names) {
+            if (!list.ends_with('[')) list += ',';
+            list += fmt::format(R"({{"name":"{}","description":"d","input_schema":{{}}}})", name);
+        }
+        const std::scoped_lock lock(mutex_);
+        list_ = list + "]}";
+    }
+    void fail() {
+        const std::scoped_lock lock(mutex_);
+        list_.clear();
+    }
+    int asked() {
+        const std::scoped_lock lock(mutex_);
+        return asked_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::string list_;
+    int asked_ = 0;
+};
+
+class HostDirectoryTest : public testing::Test {
+protected:
+    ~HostDirectoryTest() override { directory->stop(); }
+    void start() {
+        RtpHost::Options options;
+        options.name = "far";
+        options.authority.server.addresses = {*net::to_socket_address(server.endpoint())};
+        std::vector<RtpHost::Options> hosts;
+        hosts.push_back(std::move(options));
+        directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .pool = pool, .home = home.loop, .loops = {&home.loop}},
+                                                    std::move(hosts));
+        directory->start();
+    }
+    std::vector<std::string> names() {
+        std::vector<std::string> all;
+        for (const auto& tool : registry.owned_by(ConnectionId{std::uint64_t{1} << 63})) all.push_back(tool->unique_name);
+        return all;
+    }
+    /// Lets time pass in steps until `done()`, and tells how much did.
+    std::chrono::nanoseconds pass_until(const std::function<bool()>& done, std::chrono::nanoseconds step) {
+        std::chrono::nanoseconds passed{0};
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > patience) {
+                ADD_FAILURE() << "it did not come to that";
+                break;
+            }
+            home.advance(clock, step);
+            passed += step;
+            // What the step has begun, another thread has a part in.
+            for (int i = 0; i < 200 && !done(); ++i) std::this_thread::yield();
+        }
+        return passed;
+    }
+
+    FakeClock clock;
+    RealClock real;
+    ListService service;
+    net::test::ServerThread server{real, service, {}, true};
+    core::Registry registry;
+    BlockingPool pool{1};
+    net::test::LoopThread home{clock};
+    std::unique_ptr<HostDirectory> directory;
+};
+
+TEST_F(HostDirectoryTest, AListReplacesTheHostsToolsInOneStep) {
+    service.offer({"a", "b"});
+    start();
+    pass_until([&] { return names().size() == 2; }, 0s);
+    EXPECT_EQ(names(), (std::vector<std::string>{"far__a", "far__b"}));
+    service.offer({"b", "c", "d"});
+    EXPECT_LE(pass_until([&] { return names().size() == 3; }, 1s), 200s);
+    EXPECT_EQ(names(), (std::vector<std::string>{"far__b", "far__c", "far__d"}));
+    EXPECT_TRUE(directory->status().at(0).answers);
+    EXPECT_EQ(directory->status().at(0).tools, 3u);
+}
+
+TEST_F(HostDirectoryTest, ReservedNamesAreLeftOut) {
+    registry.reserve("a");
+    service.offer({"a", "b"});
+    start();
+    pass_until([&] { return !names().empty(); }, 0s);
+    EXPECT_EQ(names(), (std::vector<std::string>{"far__b"}));
+}
+
+TEST_F(HostDirectoryTest, ASilentHostIsAskedAgainAndLosesItsToolsAfterFiveMinutesOnly) {
+    service.offer({"a"});
+    start();
+    pass_until([&] { return !names().empty(); }, 0s);
+    service.fail();
+    const int asked = service.asked();
+    const auto silent_for = pass_until([&] { return names().empty(); }, 1s);
+    EXPECT_GE(silent_for, 298s);
+    EXPECT_GE(service.asked(), asked + 6);
+    EXPECT_FALSE(directory->status().at(0).answers);
+    EXPECT_NE(directory->status().at(0).problem, "");
+    service.offer({"a"});
+    EXPECT_LE(pass_until([&] { return !names().empty(); }, 1s), 200s);
+}
+
+TEST_F(HostDirectoryTest, AHostThatWasNotThereAtFirstAppears) {
+    service.fail();
+    start();
+    pass_until([&] { return service.asked() >= 3; }, 100ms);
+    EXPECT_TRUE(names().empty());
+    service.offer({"late"});
+    pass_until([&] { return !names().empty(); }, 100ms);
+    EXPECT_EQ(names(), (std::vector<std::string>{"far__late"}));
+}
+
+}  // namespace
+}  // namespace crab::rtp
