@@ -1,12 +1,14 @@
 #include "apps/crab/gateway/gateway.hpp"
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/host_directory.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/periodic.hpp"
 #include "apps/crab/gateway/public_service.hpp"
+#include "apps/crab/gateway/tool_hosts.hpp"
 #include "base/log.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
@@ -88,6 +90,7 @@ struct Gateway::Parts {
     std::unique_ptr<net::LoopGroup> loops;
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
+    std::unique_ptr<rtp::HostDirectory> hosts;
     std::unique_ptr<net::Listener> public_listener, admin_listener;
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
@@ -192,6 +195,12 @@ Result<void> Gateway::Parts::build() {
         early_cancels.remember(tenant, asker.id, id, clock.steady_now());
         return Answer::kNotFound;
     };
+    auto host_options = make_tool_host_options(config);
+    if (!host_options) return fail(std::move(host_options.error()));
+    std::vector<net::EventLoop*> all_loops;
+    for (const auto& side : sides) all_loops.push_back(&side->loop);
+    hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .pool = pool, .home = *all_loops.front(), .loops = all_loops},
+                                                 std::move(*host_options));
     auto connections = std::make_shared<std::atomic<std::size_t>>(0);
     std::shared_ptr<net::TlsContext> tls;
     if (config.listen.tls) {
@@ -279,6 +288,7 @@ void Gateway::Parts::add_metrics() {
         core::append_metric(out, "crab_audit_backlog_bytes", "gauge", "Audit records not stored yet.", static_cast<double>(audit->backlog_bytes()));
         core::append_metric(out, "crab_audit_lost_total", "counter", "Audit records that the store refused.", static_cast<double>(audit->lost()));
         core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
+        append_host_metrics(out, hosts->status());
         append_allocation_metric(out);
     });
 }
@@ -291,8 +301,9 @@ Result<void> Gateway::Parts::reload() {
     rules->set(*made);
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
-    const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads && read->gateway.state_dir == config.gateway.state_dir;
-    if (!fixed) log::warn("some changes of the configuration take effect with the next start", {{"keys", "listen, gateway.threads, gateway.state_dir"}});
+    const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads && read->gateway.state_dir == config.gateway.state_dir &&
+                       read->hosts == config.hosts;
+    if (!fixed) log::warn("some changes of the configuration take effect with the next start", {{"keys", "listen, hosts, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -327,6 +338,7 @@ void Gateway::Parts::stop() {
         admin_server->stop([&ended] { ended.back().set_value(); });
     });
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
+    hosts->stop();
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
     if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
@@ -365,6 +377,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
     parts->loops->start();
+    parts->hosts->start();
     parts->started = true;
     return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
