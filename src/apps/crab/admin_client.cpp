@@ -121,6 +121,10 @@ Result<Reply> AdminClient::post(const std::string& path, const json::Value& body
     return parsed(state_->send("POST", path, body.dump(), "application/json", deadline));
 }
 
+Result<Reply> AdminClient::patch(const std::string& path, const json::Value& body, Deadline deadline) {
+    return parsed(state_->send("PATCH", path, body.dump(), "application/json", deadline));
+}
+
 Result<Reply> AdminClient::stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline) {
     net::SseParser parser(kMaxBody);
     std::string text;  // of an answer that is no stream: it has no events

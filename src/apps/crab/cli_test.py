@@ -92,7 +92,8 @@ class Help(CliTest):
             self.assertTrue(text.endswith("\n"))
             self.assertNotIn("\0", text)
         for name in ("gateway run", "gateway check", "tools list", "tools show", "call", "calls list", "calls show", "calls cancel", "explain",
-                     "devices list", "devices pair", "devices revoke", "device", "doctor", "completion", "schema check", "schema suite", "help"):
+                     "devices list", "devices pair", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
+                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "device", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
     def test_version_and_exit_codes_are_printed(self):

@@ -4,6 +4,7 @@
 #include "apps/crab/command_tree.hpp"
 #include "apps/crab/durations.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/pair_flags.hpp"
 #include "base/closest_name.hpp"
 
 #include <CLI/CLI.hpp>
@@ -33,6 +34,8 @@ public:
         calls();
         explain();
         devices();
+        pair();
+        peers();
         device();
         doctor();
         completion();
@@ -100,6 +103,15 @@ private:
             const auto parsed = parse_duration(text);
             if (!parsed) throw CLI::ValidationError(name, "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
             out = std::chrono::duration_cast<D>(*parsed);
+        };
+        command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
+    }
+    /// The same with a default.
+    static void duration(CLI::App* command, const std::string& name, Milliseconds& out, const std::string& description) {
+        const auto take = [&out, name](const std::string& text) {
+            const auto parsed = parse_duration(text);
+            if (!parsed) throw CLI::ValidationError(name, "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
+            out = *parsed;
         };
         command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
     }
@@ -194,6 +206,67 @@ private:
         local(revoke, revoke_options->target);
     }
 
+    /// What every `crab pair` takes.
+    template <class T>
+    static void pairing(CLI::App* command, T& options) {
+        command->add_option("--admin-socket,--socket", options.target.socket, "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")
+            ->type_name("PATH");
+        configuration(command, options.target.config);
+        duration(command, "--timeout", options.timeout, "Longest wait (default: 20s)");
+        command->add_flag("--replace", options.replace, "Whatever was known of this name or endpoint does not count; its certificate is revoked");
+    }
+
+    void pair() {
+        CLI::App& parent = group("pair", "Pair the gateway with tool hosts, subscribers and operators");
+        auto [test, test_options] = leaf<PairTest>(parent, "test", "Pair with a remote that this command plays, to see that pairing works",
+                                                   "  crab pair test\n  crab pair test --component-id probe");
+        test->add_option("--gateway-public-key", test_options->gateway_public_key, "Key of the gateway that may pair (default: the gateway is asked)")->type_name("B64");
+        test->add_option("--component-id", test_options->component_id, "Id of the tool host that is played (default: the host's name)")->type_name("ID");
+        test->add_option("--listen-addr", test_options->listen_address, "Where it listens, on loopback")->type_name("URL")->capture_default_str();
+        pairing(test, *test_options);
+        const auto add = [&](const std::string& word, const std::string& type, const std::string& what, const std::string& example) {
+            auto [command, options] = leaf<PairRemote>(parent, word, "Pair with " + what, "  crab pair " + word + " " + example);
+            options->component_type = type;
+            command->add_option("endpoint", options->endpoint, "Where the remote waits: wss://host:port, ws:// on loopback")->type_name("ENDPOINT")->required();
+            command->add_option("name", options->name, "Its component id")->type_name("NAME")->required();
+            command->add_option("--remote-key", options->remote_key, "The remote_key= that the remote prints at its start; any other is refused")->type_name("B64");
+            pairing(command, *options);
+        };
+        add("tool", "tool_host", "a tool host", "wss://tools.example:7443 memory");
+        add("subscriber", "subscriber", "a subscriber of events", "wss://log.example:7443 log");
+        add("cli", "operator", "an operator's command line", "wss://desk.example:7443 desk");
+    }
+
+    void peers() {
+        CLI::App& parent = group("peers", "See and manage paired peers");
+        auto [list, list_options] = leaf<PeersList>(parent, "list", "List the peers", "  crab peers list");
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [show, show_options] = leaf<PeersShow>(parent, "show", "Show one peer", "  crab peers show tool_host/memory");
+        peer(show, show_options->peer, show_options->target);
+        choose_output(show, show_options->output);
+        auto [renew, renew_options] = leaf<PeersRenew>(parent, "renew", "Give a peer a new certificate now", "  crab peers renew tool_host/memory");
+        peer(renew, renew_options->peer, renew_options->target);
+        auto [revoke, revoke_options] = leaf<PeersRevoke>(parent, "revoke", "Revoke a peer for good", "  crab peers revoke tool_host/memory --reason lost");
+        peer(revoke, revoke_options->peer, revoke_options->target);
+        revoke->add_option("--reason", revoke_options->reason, "Why, for the record")->type_name("TEXT");
+        const auto add = [&](const std::string& word, const std::string& status, const std::string& what) {
+            auto [command, options] = leaf<PeersSetStatus>(parent, word, what, "  crab peers " + word + " tool_host/memory");
+            options->status = status;
+            peer(command, options->peer, options->target);
+        };
+        add("enable", "active", "Use a peer again that was put aside");
+        add("disable", "inactive", "Put a peer aside; its record stays");
+        auto [identity, identity_options] = leaf<PeersIdentity>(parent, "identity", "Print the gateway's own id, key and authority, for the remotes' configuration",
+                                                                "  crab peers identity");
+        local(identity, identity_options->target);
+        choose_output(identity, identity_options->output);
+    }
+    static void peer(CLI::App* command, std::string& name, Target& target) {
+        command->add_option("peer", name, "Type and id, such as tool_host/memory")->type_name("PEER")->required();
+        local(command, target);
+    }
+
     void device() {
         auto [command, options] = leaf<Device>(app_, "device", "Serve commands of this machine as tools of a gateway",
                                                "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --token-file token --exec 'disk.free=df -h'");
@@ -274,14 +347,14 @@ std::string meant(CLI::App& app, const std::string& word) {
     return std::string(closest_name(word.substr(0, word.find('=')), known));
 }
 
-Printed usage_error(CommandLine& line, const CLI::ParseError& error, std::span<const char* const> arguments) {
+Printed usage_error(CommandLine& line, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
     CLI::App& app = deepest(line.app());
     std::vector<std::string> unknown = app.remaining(false);
     if (unknown.empty()) unknown = line.app().remaining(true);
     if (unknown.empty() && !visible_commands(app).empty()) {
         // A group that got a word it does not know: CLI11 only says that a subcommand is missing.
-        for (const char* argument : arguments) {
-            if (argument[0] != '-' && argument != app.get_name() && full_name(app).find(argument) == std::string::npos) unknown.push_back(argument);
+        for (const std::string& argument : arguments) {
+            if (!argument.starts_with('-') && argument != app.get_name() && full_name(app).find(argument) == std::string::npos) unknown.push_back(argument);
         }
     }
     std::string text;
@@ -337,7 +410,8 @@ CommandNode node_of(CLI::App& app) {
 
 std::variant<Command, Printed> parse_command_line(std::span<const char* const> arguments) {
     CommandLine line;
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    const std::vector<std::string> words = pair_flags_last(arguments);
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
     try {
         line.app().parse(reversed);
     } catch (const CLI::CallForHelp&) {
@@ -345,7 +419,7 @@ std::variant<Command, Printed> parse_command_line(std::span<const char* const> a
     } catch (const CLI::CallForVersion& version) {
         return Printed{std::string(version.what()) + "\n", kExitOk};
     } catch (const CLI::ParseError& error) {
-        return usage_error(line, error, arguments);
+        return usage_error(line, error, words);
     }
     return std::move(*line.chosen);
 }

@@ -92,6 +92,52 @@ struct DevicesRevoke {
     std::string device;    ///< or
     std::string token_id;
 };
+/// `crab pair tool|subscriber|cli`.
+struct PairRemote {
+    Target target;
+    std::string component_type;  ///< `tool_host`, `subscriber` or `operator`
+    std::string endpoint;
+    std::string name;
+    std::string remote_key;      ///< base64; empty: whoever is there, on first use
+    bool replace = false;
+    Milliseconds timeout{20'000};
+};
+struct PairTest {
+    Target target;
+    std::string gateway_public_key;  ///< base64; empty: the gateway is asked
+    std::string component_id;        ///< empty: the host's name
+    std::string listen_address = "ws://127.0.0.1:0/v1/pair";
+    bool replace = false;
+    Milliseconds timeout{20'000};
+};
+struct PeersList {
+    Target target;
+    Output output = Output::kText;
+};
+struct PeersShow {
+    Target target;
+    std::string peer;  ///< `<type>/<id>`, as in all that follow
+    Output output = Output::kText;
+};
+struct PeersRenew {
+    Target target;
+    std::string peer;
+};
+struct PeersRevoke {
+    Target target;
+    std::string peer;
+    std::string reason;
+};
+/// `crab peers enable|disable`.
+struct PeersSetStatus {
+    Target target;
+    std::string peer;
+    std::string status;  ///< `active` or `inactive`
+};
+struct PeersIdentity {
+    Target target;
+    Output output = Output::kText;
+};
 struct Doctor {
     Target target;
     bool system = false;
@@ -119,7 +165,8 @@ struct Device {
 };
 
 using Command = std::variant<GatewayRun, GatewayCheck, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, Explain,
-                             DevicesList, DevicesPair, DevicesRevoke, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             DevicesList, DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke,
+                             PeersSetStatus, PeersIdentity, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -133,6 +180,14 @@ int run(const Explain& options);
 int run(const DevicesList& options);
 int run(const DevicesPair& options);
 int run(const DevicesRevoke& options);
+int run(const PairRemote& options);
+int run(const PairTest& options);
+int run(const PeersList& options);
+int run(const PeersShow& options);
+int run(const PeersRenew& options);
+int run(const PeersRevoke& options);
+int run(const PeersSetStatus& options);
+int run(const PeersIdentity& options);
 int run(const Device& options);
 int run(const Doctor& options);
 int run(const Completion& options);

@@ -2,6 +2,7 @@
 
 #include "adapters/clawseed/front.hpp"
 #include "adapters/rtp/host_directory.hpp"
+#include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
@@ -16,6 +17,7 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
+#include "store/sqlite/peer_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
 #include <future>
@@ -72,6 +74,9 @@ struct Gateway::Parts {
     BlockingPool chat_pool{1};
     std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
     std::unique_ptr<trust::Tokens> tokens;
+    crypto::SystemRandom random;
+    std::unique_ptr<store::sqlite::PeerStoreSqlite> peers;
+    std::optional<trust::GatewayKeys> keys;
     std::unique_ptr<trust::PairingCodes> codes;
     std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats;
     std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
@@ -94,6 +99,7 @@ struct Gateway::Parts {
     std::unique_ptr<net::Listener> public_listener, admin_listener;
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
+    std::unique_ptr<rtp::PeersApi> peers_api;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
     std::vector<std::unique_ptr<Periodic>> periodic;
@@ -101,6 +107,7 @@ struct Gateway::Parts {
 
     Result<void> open_stores();
     Result<void> open_ledger();
+    Result<void> open_peers();
     Result<void> build();
     Result<void> listen();
     void add_metrics();
@@ -146,6 +153,19 @@ Result<void> Gateway::Parts::open_ledger() {
     if (!open) return fail(open.error());
     if (*open > 0) log::warn("calls were running when the gateway stopped; their outcome is unknown", {{"calls", *open}});
     journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
+    return {};
+}
+
+/// Peers are kept beside the tokens, whose store has checked the file; the keys of pairing lie in the same folder.
+Result<void> Gateway::Parts::open_peers() {
+    auto opened = store::sqlite::PeerStoreSqlite::open(places.state_dir / "trust.db", {.check = store::sqlite::StartCheck::kNone});
+    if (!opened) return fail(std::move(opened.error()));
+    peers = std::move(*opened);
+    const auto folder = crypto::KeyFolder::open(places.state_dir);
+    if (!folder) return fail(folder.error());
+    auto loaded = trust::GatewayKeys::load_or_make(*folder, config.gateway.name, clock.system_now(), random);
+    if (!loaded) return fail(std::move(loaded.error()));
+    keys.emplace(std::move(*loaded));
     return {};
 }
 
@@ -269,7 +289,9 @@ Result<void> Gateway::Parts::listen() {
     admin_api = std::make_unique<admin::AdminApi>(admin::AdminApi::Services{.pipeline = first.pipeline, .audit = *audit, .metrics = metrics, .tokens = *tokens,
                                                                             .codes = *codes, .pool = pool},
                                                   admin_view());
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools);
+    peers_api = std::make_unique<rtp::PeersApi>(
+        rtp::PairingDialer::Services{.loop = first.loop, .pool = pool, .keys = *keys, .store = *peers, .random = random, .rules = {}});
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     return admin_server->listen(*admin_listener);
 }
@@ -327,6 +349,9 @@ void Gateway::Parts::stop() {
     std::promise<void> chats_ended;
     hub->stop_chats([&] { chats_ended.set_value(); });
     chats_ended.get_future().wait_for(std::chrono::seconds(5));
+    std::promise<void> pairings_ended;
+    sides.front()->loop.post([&] { peers_api->stop([&] { pairings_ended.set_value(); }); });
+    pairings_ended.get_future().wait();  // they end as soon as they are cancelled, but for a commit that runs
     std::vector<std::promise<void>> ended(sides.size() + 1);
     for (std::size_t i = 0; i < sides.size(); ++i) {
         sides[i]->loop.post([this, i, &ended] {
@@ -359,6 +384,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->places = std::move(places);
     parts->read_config = std::move(read_config);
     if (auto opened = parts->open_stores(); !opened) return fail(std::move(opened.error()));
+    if (auto opened = parts->open_peers(); !opened) return fail(std::move(opened.error()));
     if (auto built = parts->build(); !built) return fail(std::move(built.error()));
     if (auto listening = parts->listen(); !listening) return fail(std::move(listening.error()));
     parts->add_metrics();

@@ -44,6 +44,9 @@ bool append_call_refusal(const net::HttpRequest* request, int status, std::strin
     return true;
 }
 
+/// The admin socket's mode keeps others out; this holds even if somebody widens it.
+bool is_allowed(const net::PeerAddress& peer) { return peer.uid() == ::getuid() || peer.uid() == 0; }
+
 void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
 
 }  // namespace
@@ -139,11 +142,15 @@ void AdminService::refusal_body(const net::HttpRequest* request, int status, std
     if (!append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
+std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer&) {
+    if (!is_allowed(request.peer)) return net::RefuseUpgrade{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
+    return peers_.upgrade(request);
+}
+
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
     const std::string_view path = exchange.request().path();
     const net::PeerAddress& peer = exchange.request().peer;
-    // The socket's mode keeps others out; this holds even if somebody widens it.
-    if (peer.uid() != ::getuid() && peer.uid() != 0) {
+    if (!is_allowed(peer)) {
         exchange.respond_error(403, "FORBIDDEN", "the admin socket is for the user who runs the gateway");
         co_return;
     }
@@ -163,6 +170,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (serve_health(exchange, path, stopping_)) co_return;
+    if (co_await peers_.serve(exchange)) co_return;
     if (!co_await admin_.serve(exchange, principal)) respond_unknown_path(exchange);
 }
 

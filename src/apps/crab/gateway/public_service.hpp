@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "base/hash.hpp"
@@ -49,17 +50,19 @@ private:
     bool stopping_ = false;
 };
 
-/// What the local admin socket serves: the operator's API and the callers' front, as the user behind the socket.
+/// What the local admin socket serves: the operator's API, pairing and peers, and the callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools) : admin_(admin), tools_(tools) {}
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers) : admin_(admin), tools_(tools), peers_(peers) {}
     Task<void> serve(net::HttpExchange& exchange) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     void stop() { stopping_ = true; }
 
 private:
     admin::AdminApi& admin_;
     rtp::ToolsApi& tools_;
+    rtp::PeersApi& peers_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;
 };

@@ -1,0 +1,131 @@
+#include "apps/crab/admin_client.hpp"
+#include "apps/crab/commands.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/pair_test_remote.hpp"
+#include "apps/crab/pretty_json.hpp"
+#include "apps/crab/terminal.hpp"
+#include "base/encoding.hpp"
+#include "crypto/key_text.hpp"
+#include "trust/pairing/peer_name.hpp"
+
+#include <expected>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+namespace {
+
+constexpr std::string_view kDefaultTestId = "crab-cli-test";
+
+/// What failed, as one line says it.
+template <class T>
+using Told = std::expected<T, std::string>;
+
+int failed(std::string_view why) {
+    fmt::print(stderr, "crab pair failed: {}\n", printable(why));
+    return kExitFailed;
+}
+
+int wrong_usage(std::string_view why) {
+    complain(why);
+    return kExitUsage;
+}
+
+/// The body of a good answer; what the gateway refused is told in its own words.
+Told<json::Value> told(Result<Reply> reply) {
+    if (!reply) return std::unexpected(reply.error().message);
+    if (reply->status >= 200 && reply->status < 300) return std::move(reply->body);
+    const std::string code = text_of(reply->body, "code"), why = text_of(reply->body, "error");
+    return std::unexpected(fmt::format("gateway pairing failed: {}: {}", code.empty() ? fmt::format("HTTP {}", reply->status) : code, why));
+}
+
+std::string test_id(const std::string& given) {
+    if (!given.empty()) return given;
+    char host[256] = {};
+    const bool known = ::gethostname(host, sizeof host - 1) == 0 && trust::is_component_id(host);
+    return known ? host : std::string(kDefaultTestId);
+}
+
+void print_paired(std::string_view headline, const json::Value& answer) {
+    const json::Value* const peer = answer.find("peer");
+    const json::Value none;
+    const json::Value& shown = peer != nullptr ? *peer : none;
+    print_line(headline);
+    print_line("pairing_id=" + printable(text_of(answer, "pairing_id")));
+    print_line("component_type=" + printable(text_of(shown, "component_type")));
+    print_line("component_id=" + printable(text_of(shown, "component_id")));
+    print_line("endpoint=" + printable(text_of(answer, "endpoint")));
+    print_line("mtls_cert_fingerprint=" + printable(text_of(shown, "mtls_cert_fingerprint")));
+}
+
+/// The Ed25519 key that the gateway has recorded for this name; empty when it has none.
+std::string recorded_key(AdminClient& client, const PairRemote& options, std::string_view type, Deadline deadline) {
+    const auto peer = client.get(fmt::format("/v1/peers/{}/{}", type, options.name), deadline);
+    return peer && peer->status == 200 && text_of(peer->body, "status") != "pending" ? text_of(peer->body, "public_key_ed25519") : std::string();
+}
+
+}  // namespace
+
+int run(const PairRemote& options) {
+    const auto type = trust::parse_component_type(options.component_type);
+    if (!type || !trust::is_component_id(options.name)) {
+        return wrong_usage("a name has 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+    }
+    if (!options.remote_key.empty() && !crypto::from_base64_exact<32>(options.remote_key)) {
+        return wrong_usage("--remote-key: give the base64 text that the remote prints at its start");
+    }
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return failed(client.error().message);
+    const Deadline deadline = std::chrono::steady_clock::now() + options.timeout;
+    const std::string known = recorded_key(*client, options, to_text(*type), deadline);
+
+    json::Value request = json::Value::object({{"component_type", to_text(*type)}, {"component_id", options.name}, {"endpoint", options.endpoint}});
+    if (!options.remote_key.empty()) request.set("remote_key", options.remote_key);
+    if (options.replace) request.set("replace", true);
+    const auto paired = told(client->post("/v1/pairings", request, deadline));
+    if (!paired) return failed(paired.error());
+
+    print_paired("pairing complete", *paired);
+    const json::Value* const key = paired->resolve("/peer/public_key_ed25519");
+    if (options.remote_key.empty() && key != nullptr && key->as_string() != nullptr && *key->as_string() != known) {
+        fmt::print(stderr, "first use: compare with the line that the remote printed: remote_key={}\n", printable(*key->as_string()));
+    }
+    return kExitOk;
+}
+
+int run(const PairTest& options) {
+    const std::string id = test_id(options.component_id);
+    if (!trust::is_component_id(id)) return wrong_usage("--component-id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return failed(client.error().message);
+    const Deadline deadline = std::chrono::steady_clock::now() + options.timeout;
+
+    std::string gateway_key = options.gateway_public_key;
+    if (gateway_key.empty()) {
+        const auto identity = told(client->get("/v1/identity", deadline));
+        if (!identity) return failed(identity.error());
+        gateway_key = text_of(*identity, "public_key_ed25519");
+    }
+    const auto key = crypto::from_base64_exact<32>(gateway_key);
+    if (!key) return wrong_usage("--gateway-public-key: give the base64 text that crab peers identity prints");
+
+    const auto remote = PairTestRemote::start({.component_id = id, .gateway_key = *key, .listen_address = options.listen_address});
+    if (!remote) return remote.error().code == ErrorCode::kInvalidArgs ? wrong_usage(remote.error().message) : failed(remote.error().message);
+    const json::Value request = json::Value::object({{"component_type", "tool_host"},
+                                                     {"component_id", id},
+                                                     {"endpoint", (*remote)->endpoint()},
+                                                     {"remote_key", to_base64((*remote)->public_key())},
+                                                     {"replace", options.replace},
+                                                     {"test", true}});
+    const auto paired = told(client->post("/v1/pairings", request, deadline));
+    if (!paired) return failed(paired.error());
+    const auto end = (*remote)->wait_for_end(deadline);
+    if (!end) return failed(end.error().message);
+    if (!end->succeeded()) return failed(fmt::format("{}: {}", token_of(end->error->code), end->error->message));
+    print_paired("pairing test complete", *paired);
+    return kExitOk;
+}
+
+}  // namespace crab::app
