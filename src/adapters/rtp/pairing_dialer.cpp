@@ -107,7 +107,8 @@ Task<trust::PairingResult<PairingDialer::Line>> PairingDialer::dial(const Pairin
     if (!opened) co_return unreachable(endpoint, opened.error());
     Line line{link, {}};
     net::Connection* const connection = opened->session->connection();
-    const std::string der = connection != nullptr ? connection->peer_certificate_der() : std::string();
+    if (connection == nullptr) co_return refuse(PairingCode::kUnreachable, fmt::format("{}: the connection ended before the handshake began", endpoint.text()));
+    const std::string der = connection->peer_certificate_der();
     if (!der.empty()) {
         auto leaf = crypto::Certificate::from_der(der);
         if (!leaf) {

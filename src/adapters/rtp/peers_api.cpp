@@ -46,7 +46,7 @@ public:
 
     void on_open(net::WebSocketSession& session) override { session_ = session.shared_from_this(); }
     void on_text(net::WebSocketSession&, std::span<char> text) override {
-        if (std::exchange(asked_, true)) return;
+        if (std::exchange(asked_, true) || api_.stopping_) return;
         api_.tasks_.spawn("pairing over a WebSocket", api_.pair_over(shared_from_this(), std::string(text.data(), text.size())));
     }
     void on_closed(net::WebSocketSession&, const net::CloseInfo&) override { session_.reset(); }

@@ -22,8 +22,11 @@ public:
     Task<bool> serve(net::HttpExchange& exchange);
     /// The answer to an upgrade on `/v1/pairings/ws`; nothing for any other path.
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request);
-    /// Ends the pairings that were asked for over WebSockets, then calls `done`. Needed before it is destroyed.
-    void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
+    /// Begins no more pairings over WebSockets, ends those that run, then calls `done`. Needed before it is destroyed.
+    void stop(std::function<void()> done) {
+        stopping_ = true;
+        tasks_.stop(std::move(done));
+    }
 
 private:
     class Socket;
@@ -40,6 +43,7 @@ private:
 
     PairingDialer::Services services_;
     PairingDialer dialer_;
+    bool stopping_ = false;
     TaskGroup tasks_;
 };
 

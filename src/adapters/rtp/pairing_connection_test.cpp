@@ -1,0 +1,146 @@
+// Both drivers against each other: real sockets, real TLS, stores in memory.
+
+#include "adapters/rtp/pairing_dialer.hpp"
+#include "adapters/rtp/pairing_remote.hpp"
+#include "base/spawn.hpp"
+#include "net/http_server.hpp"
+#include "net/listener.hpp"
+#include "net/loop_group.hpp"
+#include "trust/pairing/peer_store_memory.hpp"
+#include "trust/pairing/remote_store_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace crab::rtp {
+namespace {
+
+using Kind = trust::PairingRequest::Kind;
+using net::TlsContext;
+using trust::PairingCode;
+
+class PairingConnectionTest : public testing::Test {
+protected:
+    /// The remote's listener.
+    class Service final : public net::HttpService {
+    public:
+        explicit Service(PairingRemote& remote) : remote_(remote) {}
+        std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override { return remote_.upgrade(request, offer); }
+        Task<void> serve(net::HttpExchange& exchange) override {
+            exchange.respond_error(404, "NOT_FOUND", "no such path");
+            co_return;
+        }
+
+    private:
+        PairingRemote& remote_;
+    };
+
+    void listen(std::shared_ptr<TlsContext> tls = nullptr) {
+        is_tls = tls != nullptr;
+        net::HttpServerOptions options;
+        options.tls = std::move(tls);
+        server = std::make_unique<net::HttpServer>(loops.at(0), service, std::move(options));
+        listener = std::move(net::Listener::bind(net::Endpoint::tcp("127.0.0.1", 0)).value());
+        ASSERT_TRUE(server->listen(*listener));
+        loops.start();
+    }
+    std::shared_ptr<TlsContext> tls() {
+        TlsContext::Options options;
+        options.versions = TlsContext::Versions::k13Only;
+        options.peer_check = TlsContext::PeerCheck::kAcceptAny;
+        options.certificate.text = bootstrap.to_pem();
+        options.key.text = bootstrap_key.to_pem().reveal();
+        return TlsContext::make(std::move(options)).value();
+    }
+    trust::RemotePairing::Remote identity() {
+        return {.name = name, .key = remote_key, .agreement_key = agreement_key, .gateway_key = expected_gateway,
+                .shown_fingerprint = is_tls ? bootstrap.fingerprint() : "", .endpoint_names = {}, .store = remote_store, .clock = clock};
+    }
+    std::string endpoint(std::string_view path = "/v1/pair") const {
+        return std::string(is_tls ? "wss://" : "ws://") + listener->endpoint().text() + std::string(path);
+    }
+    trust::PairingResult<Paired> pair(trust::PairingRequest request) {
+        std::promise<trust::PairingResult<Paired>> done;
+        loops.at(0).post([&] {
+            spawn(loops.at(0).executor(), dialer.pair(std::move(request)),
+                  [&](const std::exception_ptr&, std::optional<trust::PairingResult<Paired>> result) { done.set_value(std::move(*result)); });
+        });
+        return done.get_future().get();
+    }
+    trust::PairingResult<Paired> pair(std::string_view path = "/v1/pair") { return pair({.name = name, .endpoint = endpoint(path)}); }
+
+    void TearDown() override {
+        if (!server) return;
+        std::promise<void> stopped;
+        loops.at(0).post([&] { remote.stop([&] { server->stop([&] { stopped.set_value(); }); }); });
+        stopped.get_future().wait();
+        loops.stop_and_join();
+    }
+
+    RealClock clock;
+    crypto::SystemRandom random;
+    const trust::PeerName name{trust::ComponentType::kToolHost, "memory"};
+    const crypto::Ed25519Key remote_key = crypto::Ed25519Key::generate(random);
+    const crypto::X25519Key agreement_key = crypto::X25519Key::generate(random);
+    const crypto::PrivateKey bootstrap_key = crypto::PrivateKey::generate_p256();
+    const crypto::Certificate bootstrap = crypto::make_self_signed(bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24));
+    const trust::GatewayKeys keys{{"home", crypto::Ed25519Key::generate(random)}, crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now())};
+    crypto::Ed25519PublicKey expected_gateway = keys.identity.key.public_key();
+    trust::PeerStoreMemory peers;
+    trust::RemoteStoreMemory remote_store;
+    bool is_tls = false;
+    BlockingPool pool{2};
+    net::LoopGroup loops{1, clock};
+    PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .keys = keys, .store = peers, .random = random, .rules = {}}};
+    PairingRemote remote{loops.at(0), pool, {.path = "/v1/pair", .identity = [this] { return identity(); }}};
+    Service service{remote};
+    std::unique_ptr<net::HttpServer> server;
+    std::unique_ptr<net::Listener> listener;
+};
+
+TEST_F(PairingConnectionTest, BothSidesStoreTheSameCertificate) {
+    listen();
+    const auto paired = pair();
+    ASSERT_TRUE(paired) << paired.error().message;
+    EXPECT_EQ(peers.find_peer(name).value(), paired->peer);
+    EXPECT_EQ(paired->peer.status, trust::PeerStatus::kActive);
+    EXPECT_EQ(peers.certificates.at(0).state, trust::CertificateState::kCurrent);
+    EXPECT_EQ(peers.certificates.at(0).certificate_pem, remote_store.certificates.shown()->certificate_pem);
+}
+
+TEST_F(PairingConnectionTest, TheRootPathPairsToo) {
+    listen();
+    EXPECT_TRUE(pair("/"));
+    EXPECT_EQ(pair("/v1/other").error().code, PairingCode::kUnreachable);
+}
+
+TEST_F(PairingConnectionTest, OverTlsTheConnectionsOwnCertificateIsTheOneThatIsSigned) {
+    listen(tls());
+    const auto paired = pair();
+    ASSERT_TRUE(paired) << paired.error().message;
+    EXPECT_EQ(peers.find_active_at(endpoint()).value()->name, name);
+}
+
+TEST_F(PairingConnectionTest, ARemoteOfAnotherGatewaySaysSoAndStoresNothing) {
+    expected_gateway = remote_key.public_key();
+    listen();
+    EXPECT_EQ(pair().error().code, PairingCode::kGatewayKeyMismatch);
+    EXPECT_TRUE(peers.peers.empty());
+    EXPECT_EQ(remote_store.certificates.shown(), nullptr);
+}
+
+TEST_F(PairingConnectionTest, AStoreThatFailsIsPersistFailedOnBothSides) {
+    listen();
+    peers.fail_from_write = 2;  // the certificate is stored, the commit is not
+    EXPECT_EQ(pair().error().code, PairingCode::kPersistFailed);
+    EXPECT_NE(peers.find_peer(name).value()->status, trust::PeerStatus::kActive);
+}
+
+TEST_F(PairingConnectionTest, OnlyKnownPeersAreRenewed) {
+    listen();
+    EXPECT_EQ(pair({.name = name, .kind = Kind::kRenew}).error().code, PairingCode::kInvalidArgs);
+}
+
+}  // namespace
+}  // namespace crab::rtp
