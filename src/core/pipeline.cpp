@@ -358,7 +358,10 @@ Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& wor
 
 bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error) const {
     if (call.wants_stream && tool.spec.streams) return false;  // frames may have reached the caller
-    if (is_in_doubt(error.code)) return error.code == ErrorCode::kOutcomeUnknown && tool.spec.idempotent;
+    if (is_in_doubt(error.code)) {
+        const bool harmless = tool.spec.idempotent || tool.spec.accepts_idempotency_key;  // id and key are those of the first attempt
+        return error.code == ErrorCode::kOutcomeUnknown && harmless && error.retryable.value_or(true);
+    }
     return error.may_retry();
 }
 

@@ -590,6 +590,17 @@ TEST_F(PipelineTest, AnUnknownOutcomeIsTriedAgainOnlyWhenTheToolIsIdempotent) {
     EXPECT_EQ(host->runs, 3);
 }
 
+TEST_F(PipelineTest, AnUnknownOutcomeIsTriedAgainUnderTheSameKeyUnlessTheHostItselfSaysSo) {
+    spec.accepts_idempotency_key = true;
+    ready();
+    host->answers = {error_of(ErrorCode::kOutcomeUnknown), text_result("again")};
+    EXPECT_EQ(finish(start("c1"))->content(), "again");
+    host->runs = 0;
+    host->answers = {error_of(ErrorCode::kOutcomeUnknown, false), text_result("again")};
+    EXPECT_EQ(finish(start("c2"))->code(), ErrorCode::kOutcomeUnknown);
+    EXPECT_EQ(host->runs, 1);
+}
+
 TEST_F(PipelineTest, WhatTookTooLongWasCancelledOrFailedIsNeverTriedAgain) {
     for (const bool idempotent : {false, true}) {
         spec.idempotent = idempotent;

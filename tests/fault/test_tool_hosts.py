@@ -24,7 +24,8 @@ class BadHostCase(GatewayCase):
         cls.folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.CONFIG = {"hosts": [{"name": name, "unix": str(cls.folder / name)} for name in ("bad", "good")]}
-        cls.bad = ToolHost(cls.folder / "bad", host_tool("read"), host_tool("write", side_effects=True)).start()
+        cls.bad = ToolHost(cls.folder / "bad", host_tool("read"), host_tool("write", side_effects=True),
+                           host_tool("keyed", side_effects=True, accepts_idempotency_key=True)).start()
         cls.good = ToolHost(cls.folder / "good", host_tool("fine")).start()
         cls.addClassCleanup(cls.bad.stop)
         cls.addClassCleanup(cls.good.stop)
@@ -178,8 +179,11 @@ class DeathTest(BadHostCase):
                 request.answer()
 
         self.behave(dies_once)
-        self.assertEqual(self.call().result, {"n": 1})
-        self.assertEqual(self.asked, 2)
+        for tool in ("read", "keyed"):
+            self.assertEqual(self.call(tool).result, {"n": 1})
+            self.assertEqual(self.asked, 2)
+        first, second = self.bad.calls[-2:]
+        self.assertEqual(first.body["idempotency_key"], second.body["idempotency_key"])
 
     def test_a_host_that_is_gone_is_unavailable_at_once_and_works_when_it_is_back(self) -> None:
         self.bad.behave = lambda request: request.answer()
