@@ -178,7 +178,8 @@ TEST_F(AuditStoreSqliteTest, OneAppendHoldsThousandsOfRecords) {
 TEST_F(AuditStoreSqliteTest, AFullDiskStoresNothingOfTheBatchAndLeavesTheChainWhole) {
     const auto store = open({.max_pages = 32});
     ASSERT_TRUE(store->append(batch(record("a", 1))));
-    const auto full = store->append(batch(std::string(200'000, 'x')));
+    const auto full = store->append(batch(std::string(1'000'000, 'x')));
+    ASSERT_FALSE(full);
     EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(full.error().message, HasSubstr("disk is full"));
     ASSERT_TRUE(store->append(batch(record("b", 2))));
