@@ -6,6 +6,8 @@
 #include "base/result.hpp"
 #include "base/task.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +90,7 @@ private:
         waiting_bytes_ += waiting->terms.bytes;
         waiting_.push_back(std::move(waiting));
         if (!std::exchange(draining_, true)) pool_.post([this] { drain(); });
+        else if (waiting_.size() == wanted_) enough_.notify_one();
         return true;
     }
 
@@ -98,17 +101,25 @@ private:
     }
 
     void drain() {
+        std::chrono::nanoseconds patience{0};
+        std::size_t wanted = 0;
         while (true) {
-            Batch batch = take_batch();
+            Batch batch = take_batch(wanted, patience);
             if (batch.empty()) return;
+            const auto begin = std::chrono::steady_clock::now();
             write_batch(batch);
+            patience = std::min<std::chrono::nanoseconds>((std::chrono::steady_clock::now() - begin) / 4, kMostPatience);
+            wanted = batch.size() / 2;
             resume(std::move(batch));
         }
     }
 
     /// What is written next; empty when nothing waits, and then this object is not referred to any more.
-    Batch take_batch() {
-        const std::scoped_lock lock(mutex_);
+    Batch take_batch(std::size_t wanted, std::chrono::nanoseconds patience) {
+        std::unique_lock lock(mutex_);
+        wanted_ = wanted;
+        // Those that were just answered are about to ask again: a commit for the first of them alone would make the others wait.
+        if (waiting_.size() < wanted) enough_.wait_for(lock, patience, [&] { return waiting_.size() >= wanted; });
         Batch batch;
         std::size_t weight = 0;
         while (!waiting_.empty() && (batch.empty() || weight + waiting_.front()->terms.weight <= options_.max_batch_weight)) {
@@ -161,14 +172,16 @@ private:
         }
     }
 
+    static constexpr std::chrono::nanoseconds kMostPatience{500'000};
     const Options options_;
     const Write write_;
     BlockingPool& pool_;
     const Clock& clock_;
     std::mutex mutex_;
-    std::condition_variable idle_;
+    std::condition_variable idle_, enough_;
     std::deque<std::shared_ptr<Waiting>> waiting_;
     std::size_t waiting_bytes_ = 0;
+    std::size_t wanted_ = 0;  ///< how many waiting requests make the next batch worth its commit
     bool draining_ = false;   ///< a task on the pool refers to this object
 };
 

@@ -1,0 +1,92 @@
+#include "core/pipeline.hpp"
+
+#include "base/spawn.hpp"
+#include "core/function_host.hpp"
+#include "core/test_tools.hpp"
+#include "store/sqlite/audit_store_sqlite.hpp"
+#include "store/sqlite/ledger_store_sqlite.hpp"
+#include "store/sqlite/temporary_folder.hpp"
+
+#include <benchmark/benchmark.h>
+
+namespace crab::store::sqlite {
+namespace {
+
+/// A gateway's inside on one loop with its files, and a tool with side effects that answers at once. TMPDIR says which disk is
+/// measured.
+struct Gateway {
+    RealClock clock;
+    TimerWheel timers{clock};
+    TemporaryFolder folder;
+    BlockingPool pool{1}, ledger_pool{1};
+    std::unique_ptr<LedgerStoreSqlite> store = std::move(LedgerStoreSqlite::open(folder / "ledger.db").value());
+    core::LedgerJournal journal{*store, ledger_pool, clock};
+    core::AuditLog audit{std::move(AuditStoreSqlite::open(folder / "audit.db").value()), pool, clock};
+    IdSource ids{clock, 1};
+    core::Registry registry;
+    Published<core::CallRules> rules{
+        std::make_shared<const core::CallRules>(core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
+    core::Ledger ledger{clock, {}};
+    core::EarlyCancels early_cancels;
+    core::EventHub events;
+    asio::io_context io{1};
+    core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit, .events = events, .journal = &journal},
+                            io.get_executor(), timers, ids};
+    core::PrincipalRef principal = core::principal_of("caller/bench");
+    std::int64_t left = 0, failed = 0;
+
+    explicit Gateway(bool side_effects) {
+        core::ToolSpec spec;
+        spec.side_effects = side_effects;
+        auto tool = core::tool_of("act", "", ConnectionId{1}, "", spec);
+        tool->host = std::make_shared<core::FunctionHost>([](std::string_view args, const core::Principal&) -> core::Outcome {
+            core::ToolResult result;
+            result.content = args;
+            return result;
+        });
+        registry.change(ConnectionId{1}, std::array<core::ToolRef, 1>{tool}, {});
+    }
+
+    Task<bool> call_again_and_again() {
+        core::FrameSink sink;
+        while (left-- > 0) {
+            core::Call call;
+            const UuidText id = ids.uuid_v7();
+            call.id = id.view();
+            call.tool = "act";
+            call.args = R"({"text":"a few words of an ordinary length, as a model would write them","n":42})";
+            call.front = "bench";
+            const auto end = co_await pipeline.run(core::AuthenticatedCall(call, principal), sink);
+            if (!*end.outcome) ++failed;
+        }
+        co_return true;
+    }
+};
+
+/// Calls of a tool through the whole pipeline, range(0) at a time.
+void measure(benchmark::State& state, bool side_effects) {
+    Gateway gateway(side_effects);
+    constexpr std::int64_t kCalls = 20'000;
+    std::int64_t done = 0;
+    for (auto _ : state) {
+        gateway.left = kCalls;
+        gateway.io.restart();
+        for (std::int64_t i = 0; i < state.range(0); ++i) spawn(gateway.io.get_executor(), gateway.call_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
+        gateway.io.run();
+        done += kCalls;
+    }
+    if (gateway.failed > 0) state.SkipWithError("a call failed");
+    state.SetItemsProcessed(done);
+    const auto commits = static_cast<double>(gateway.journal.commits());
+    state.counters["changes_per_commit"] = commits > 0 ? static_cast<double>(gateway.journal.changes()) / commits : 0;
+}
+
+void with_side_effects(benchmark::State& state) { measure(state, true); }
+BENCHMARK(with_side_effects)->Arg(16)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+/// What is not recorded, for comparison.
+void without(benchmark::State& state) { measure(state, false); }
+BENCHMARK(without)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace crab::store::sqlite
