@@ -30,11 +30,14 @@ public:
     Kept get(std::uint64_t place) const;
     /// Drops what was to be kept until `now` at most.
     void expire(SteadyTime now);
+    /// The `low` half of the key that a full ring will drop next; nothing when there is none, or the next is the memory's end.
+    std::optional<std::uint64_t> next_to_drop() const;
 
 private:
     struct Header;
     Header header_at(std::uint64_t place) const;
     void drop_oldest();
+    void prefetch(std::uint64_t place) const;
 
     const std::size_t capacity_;
     const Dropped dropped_;
