@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import tempfile
 import threading
+import unittest
 from pathlib import Path
 from typing import Any
 
 from support.case import GatewayCase
+from support.gateway import Gateway
 from support.tool_host import Request, ToolHost, host_tool, http
 from support.wait import Stopwatch, eventually
 
@@ -101,6 +104,22 @@ class StallTest(BadHostCase):
         self.assertLess(watch.seconds, 1.0)
         self.assertLessEqual({call.result(10).code for call in calls}, {"TIMEOUT", "RATE_LIMITED"})
         self.assert_recovered()
+
+
+class SilentListTest(unittest.TestCase):
+    def test_a_host_that_never_lists_its_tools_delays_neither_start_nor_others_nor_stop(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-hosts-")))
+        silent = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        silent.bind(str(folder / "silent"))
+        silent.listen(8)  # connections are made, and nobody ever takes them
+        good = ToolHost(folder / "good", host_tool("fine")).start()
+        self.addCleanup(good.stop)
+        watch = Stopwatch()
+        with Gateway({"hosts": [{"name": name, "unix": str(folder / name)} for name in ("silent", "good", "absent")]}) as gateway:
+            gateway.wait_listed("fine")
+            self.assertEqual(gateway.call("fine", {"n": 1}).result, {"n": 1})
+            self.assertIn("crab_tool_hosts_answering 1\n", gateway.admin_request("GET", "/metrics").body.decode())
+        self.assertLess(watch.seconds, 5)
 
 
 class LieTest(BadHostCase):
