@@ -95,10 +95,13 @@ TEST_F(AuditLogTest, ADurableRecordIsInTheStoreWhenTheWaitEnds) {
     AuditLog log(store, pool, loop.clock);
     EXPECT_TRUE(loop.run(log.append_durable(record("c1"))));
     EXPECT_EQ(store->records(), std::vector{record("c1")});
+    EXPECT_EQ(loop.run(log.latest(1)), std::vector{record("c1")}) << "and among the latest at once";
+    EXPECT_FALSE(log.failing());
     store->set_failing(true);
     const auto refused = loop.run(log.append_durable(record("c2")));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(log.failing());
     EXPECT_EQ(loop.run(log.find_call("c1")), record("c1"));
 }
 

@@ -671,6 +671,24 @@ TEST_F(PipelineTest, ARetryFollowsTheDeviceToItsNewConnection) {
     EXPECT_EQ(newer->runs, 1);
 }
 
+TEST_F(PipelineTest, ARetryTakesAPlaceAtTheGateOfTheNewRegistration) {
+    spec.max_concurrency = 1;
+    use_rules();
+    const ToolRef older = offer();
+    make_pipeline();
+    auto newer_host = std::make_shared<FakeHost>(loop.timers);
+    ToolRef newer;
+    host->on_run = [&] { newer = offer("echo", "phone", newer_host); };
+    host->answers = {error_of(ErrorCode::kUnavailable)};
+    newer_host->on_run = [&] {
+        EXPECT_EQ(older->gate->running(), 0u);
+        EXPECT_EQ(newer->gate->running(), 1u);
+    };
+    EXPECT_EQ(finish(start())->content(), "done");
+    EXPECT_EQ(newer_host->runs, 1);
+    EXPECT_EQ(newer->gate->running(), 0u);
+}
+
 TEST_F(PipelineTest, ARetryNeverGoesToAnotherDeviceWhoseUseWasNotAuthorized) {
     PolicyRule rule;  // tablets may be called, but not with this argument
     rule.sources = globs({"device/tablet"});
@@ -857,6 +875,30 @@ TEST_F(PipelineTest, AHostThatThrowsIsAnInternalErrorAndTheLoopGoesOn) {
     host->throws = false;
     EXPECT_EQ(start()->content(), "done");
     expect_told(2);
+}
+
+TEST_F(PipelineTest, WhateverIsThrownStaysInside) {
+    use_hook();
+    ready();
+    events.subscribe([](const Event&) { throw 7; });
+    host->on_run = [] { throw 7; };
+    EXPECT_EQ(start()->code(), ErrorCode::kInternal);
+    host->on_run = {};
+    EXPECT_EQ(start()->content(), "done");
+    expect_told(2);
+}
+
+TEST_F(PipelineTest, ACallWhoseHookTookAllItsTimeIsNotSent) {
+    use_hook();
+    hook->waits = true;
+    spec.default_timeout = 1s;
+    spec.max_timeout = 2s;   // which is what hooks may take
+    ready();
+    auto call = start("c1");
+    loop.advance(2s + TimerWheel::kTick);
+    EXPECT_EQ(call->code(), ErrorCode::kTimeout);
+    EXPECT_EQ(host->runs, 0);
+    expect_told(1);
 }
 
 TEST_F(PipelineTest, ListAndResolveAgreeWithCalls) {
