@@ -21,6 +21,7 @@ int run_gateway(const GatewayRunOptions& options) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, as a full disk is
 
     const Gateway::Places places{.state_dir = options.paths.state_dir_of(options.config), .admin_socket = options.paths.admin_socket_of(options.config)};
     for (const auto& directory : {places.state_dir, places.admin_socket.parent_path()}) {
