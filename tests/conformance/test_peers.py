@@ -104,6 +104,7 @@ class Pairing(PeersCase):
         remote = self.remote(tls=True)
         before = self.pair(remote)
         self.assertEqual(before.status, 200, before.body)
+        self.assertTrue(remote.ended.acquire(timeout=10))
         remote.received.clear()
         self.refused(self.pair(remote), 502, "IDENTITY_MISMATCH")  # it shows its bootstrap certificate again
         self.assertEqual(remote.received, {})

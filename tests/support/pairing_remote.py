@@ -125,6 +125,9 @@ class PairingRemote:
         return self
 
     def __exit__(self, *_):
+        # A thread in accept() outlives the descriptor and may take connections of whoever gets its number next.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(20)
         self._listener.close()
         self._folder.cleanup()
 
