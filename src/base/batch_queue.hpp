@@ -89,14 +89,19 @@ private:
         if (full && waiting->terms.entry == Entry::kRefusable) return false;
         waiting_bytes_ += waiting->terms.bytes;
         waiting_.push_back(std::move(waiting));
-        if (!std::exchange(draining_, true)) pool_.post([this] { drain(); });
-        else if (waiting_.size() == wanted_) enough_.notify_one();
+        if (!std::exchange(draining_, true))
+            pool_.post([this] { drain(); });
+        else if (waiting_.size() == wanted_)
+            enough_.notify_one();
         return true;
     }
 
     void refuse(const std::shared_ptr<Waiting>& waiting) {
-        waiting->answer.emplace(fail(Error{.code = ErrorCode::kRateLimited, .message = "too many " + options_.name + " wait to be written; repeat in a moment",
-                                           .details = {}, .retryable = true, .retry_after = Milliseconds(200)}));
+        waiting->answer.emplace(fail(Error{.code = ErrorCode::kRateLimited,
+                                           .message = "too many " + options_.name + " wait to be written; repeat in a moment",
+                                           .details = {},
+                                           .retryable = true,
+                                           .retry_after = Milliseconds(200)}));
         asio::post(*waiting->home, [waiting] { waiting->asking.resume(); });
     }
 
@@ -154,7 +159,8 @@ private:
         } catch (const std::exception& failure) {
             log::error("writing a batch failed", {{"of", options_.name}, {"error", failure.what()}});
         }
-        if (answers.size() != asked.size()) answers.assign(asked.size(), fail(ErrorCode::kInternal, "the store of " + options_.name + " broke off; nothing has changed"));
+        if (answers.size() != asked.size())
+            answers.assign(asked.size(), fail(ErrorCode::kInternal, "the store of " + options_.name + " broke off; nothing has changed"));
         for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->answer.emplace(std::move(answers[i]));
     }
 

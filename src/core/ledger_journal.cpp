@@ -14,15 +14,22 @@ constexpr std::size_t kMostInACommit = 4'096;
 }  // namespace
 
 LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock, Options options)
-    : store_(store), clock_(clock), options_(options),
+    : store_(store),
+      clock_(clock),
+      options_(options),
       queue_({.name = "calls", .max_batch_weight = kMostInACommit}, [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
 
 Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline) {
     const SystemTime now = clock_.system_now();
     const std::size_t bytes = key.key.size() + admission.record.size();
-    LedgerAdmission change{.tenant = std::string(key.tenant), .principal = std::string(key.principal), .key = std::string(key.key),
-                           .content = admission.content, .at = now, .forgotten_before = now - options_.keep,
-                           .may_run_again = admission.may_run_again, .record = std::move(admission.record)};
+    LedgerAdmission change{.tenant = std::string(key.tenant),
+                           .principal = std::string(key.principal),
+                           .key = std::string(key.key),
+                           .content = admission.content,
+                           .at = now,
+                           .forgotten_before = now - options_.keep,
+                           .may_run_again = admission.may_run_again,
+                           .record = std::move(admission.record)};
     return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline});
 }
 
@@ -40,7 +47,8 @@ std::vector<Result<LedgerEntry>> LedgerJournal::write(std::vector<LedgerChange>&
     if (failed) {
         refused_ += changes.size();
         if (!failing_.exchange(true)) {
-            log::error("the ledger cannot be written; calls with side effects or a key are refused, others go on", {{"reason", answers.front().error().message}});
+            log::error("the ledger cannot be written; calls with side effects or a key are refused, others go on",
+                       {{"reason", answers.front().error().message}});
         }
     } else {
         ++commits_;

@@ -23,7 +23,8 @@ struct PipelineLedgerTest : testing::Test {
     BlockingPool pool{1};
     IdSource ids{loop.clock, 1};
     Registry registry;
-    Published<CallRules> rules{std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
+    Published<CallRules> rules{
+        std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     std::optional<Ledger> ledger;
     EarlyCancels early_cancels;
     EventHub events;
@@ -55,8 +56,14 @@ struct PipelineLedgerTest : testing::Test {
             return answer();
         });
         registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
-        pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit,
-                                      .events = events, .journal = &journal},
+        pipeline.emplace(CallServices{.clock = loop.clock,
+                                      .registry = registry,
+                                      .rules = rules,
+                                      .ledger = *ledger,
+                                      .early_cancels = early_cancels,
+                                      .audit = audit,
+                                      .events = events,
+                                      .journal = &journal},
                          loop.executor(), loop.timers, ids);
     }
     struct Asked {
@@ -156,7 +163,9 @@ TEST_F(PipelineLedgerTest, AFullDiskRefusesWhatMustBeRecordedAndSaysSo) {
 }
 
 TEST_F(PipelineLedgerTest, AnErrorThatIsSafeToRepeatIsForgottenOnDiskToo) {
-    answer = []() -> Outcome { return fail(Error{.code = ErrorCode::kToolFailed, .message = "busy", .details = {}, .retryable = true, .retry_after = Milliseconds(60'000)}); };
+    answer = []() -> Outcome {
+        return fail(Error{.code = ErrorCode::kToolFailed, .message = "busy", .details = {}, .retryable = true, .retry_after = Milliseconds(60'000)});
+    };
     EXPECT_EQ(said(call({.timeout = 10s})), "TOOL_FAILED");
     ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; }))) << "after what was posted before";
     EXPECT_EQ(store.entries(), 0u);
@@ -172,8 +181,10 @@ TEST_F(PipelineLedgerTest, ACallThatIsCancelledOrLateWhileItIsRecordedDoesNotRun
         pool.post([held = go_on.get_future().share()] { held.wait(); });
         const auto started = loop.start(run({.id = "held", .timeout = 1s}));
         ASSERT_FALSE(started->ended());
-        if (late) loop.clock.advance(2s);
-        else loop.cancel(*started);
+        if (late)
+            loop.clock.advance(2s);
+        else
+            loop.cancel(*started);
         go_on.set_value();
         ASSERT_TRUE(loop.run_until([&] { return started->ended(); }));
         EXPECT_EQ(said(started->get()), late ? "TIMEOUT" : "CANCELLED");

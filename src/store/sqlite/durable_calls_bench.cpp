@@ -24,14 +24,23 @@ struct Gateway {
     core::AuditLog audit{std::move(AuditStoreSqlite::open(folder / "audit.db").value()), pool, clock};
     IdSource ids{clock, 1};
     core::Registry registry;
-    Published<core::CallRules> rules{
-        std::make_shared<const core::CallRules>(core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
+    Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
+        core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     core::EventHub events;
     asio::io_context io{1};
-    core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit, .events = events, .journal = &journal},
-                            io.get_executor(), timers, ids};
+    core::Pipeline pipeline{{.clock = clock,
+                             .registry = registry,
+                             .rules = rules,
+                             .ledger = ledger,
+                             .early_cancels = early_cancels,
+                             .audit = audit,
+                             .events = events,
+                             .journal = &journal},
+                            io.get_executor(),
+                            timers,
+                            ids};
     core::PrincipalRef principal = core::principal_of("caller/bench");
     std::int64_t left = 0, failed = 0;
 
@@ -71,7 +80,8 @@ void measure(benchmark::State& state, bool side_effects) {
     for (auto _ : state) {
         gateway.left = kCalls;
         gateway.io.restart();
-        for (std::int64_t i = 0; i < state.range(0); ++i) spawn(gateway.io.get_executor(), gateway.call_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
+        for (std::int64_t i = 0; i < state.range(0); ++i)
+            spawn(gateway.io.get_executor(), gateway.call_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
         gateway.io.run();
         done += kCalls;
     }

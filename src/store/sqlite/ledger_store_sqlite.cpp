@@ -67,12 +67,14 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
     }
     const std::string find = fmt::format(
         "SELECT l.number, l.content, l.admitted_ms, e.number, e.duration_us, {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
-        " WHERE l.tenant = ? AND l.principal = ? AND l.key = ?", kOutcomeColumns);
+        " WHERE l.tenant = ? AND l.principal = ? AND l.key = ?",
+        kOutcomeColumns);
     const std::string end = fmt::format("INSERT INTO ledger_end (number, duration_us, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kOutcomeColumns);
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 5> all{{
-        {&statements.insert, "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''))"
-                             " ON CONFLICT (tenant, principal, key) DO NOTHING"},
+        {&statements.insert,
+         "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''))"
+         " ON CONFLICT (tenant, principal, key) DO NOTHING"},
         {&statements.find, find},
         {&statements.remove, "DELETE FROM ledger WHERE number = ?"},
         {&statements.end, end},
@@ -158,7 +160,8 @@ Result<std::uint64_t> LedgerStoreSqlite::tell_unfinished(const Tell& tell) {
         auto late = database_.query(
             "SELECT l.record, e.number IS NULL FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number WHERE l.number > (SELECT number FROM ledger_told)"
             " AND (e.number IS NULL OR (l.number > (SELECT max(number) FROM ledger) - ?"
-            " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC LIMIT 1) - ?)) ORDER BY l.number", kMostLate, kLateMs);
+            " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC LIMIT 1) - ?)) ORDER BY l.number",
+            kMostLate, kLateMs);
         if (!late) return fail(std::move(late.error()));
         std::uint64_t open = 0;
         for (;;) {
@@ -178,7 +181,8 @@ Result<std::uint64_t> LedgerStoreSqlite::tell_unfinished(const Tell& tell) {
 Result<std::uint64_t> LedgerStoreSqlite::forget(SystemTime before) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<std::uint64_t> {
-        auto last = database_.query("SELECT max(number) FROM (SELECT number, admitted_ms FROM ledger ORDER BY number LIMIT ?) WHERE admitted_ms < ?", kForgetRows, before);
+        auto last = database_.query("SELECT max(number) FROM (SELECT number, admitted_ms FROM ledger ORDER BY number LIMIT ?) WHERE admitted_ms < ?",
+                                    kForgetRows, before);
         if (!last) return fail(std::move(last.error()));
         if (const auto row = last->step(); !row) return fail(row.error());
         if (last->is_null(0)) return 0;

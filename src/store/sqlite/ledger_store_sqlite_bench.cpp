@@ -32,7 +32,8 @@ struct Caller {
             ++number;
             core::LedgerJournal::Admission admission{.content = 42, .may_run_again = false, .record = std::string(500, 'r')};
             const auto entry = co_await journal.admit({.tenant = "default", .principal = "caller/bench", .key = key}, std::move(admission), kNoDeadline);
-            if (!entry || entry->standing != core::Standing::kAdmitted || !co_await journal.end(entry->number, outcome, std::chrono::microseconds(50))) ++failed;
+            if (!entry || entry->standing != core::Standing::kAdmitted || !co_await journal.end(entry->number, outcome, std::chrono::microseconds(50)))
+                ++failed;
         }
         co_return true;
     }
@@ -45,7 +46,8 @@ void durable_calls(benchmark::State& state) {
     for (auto _ : state) {
         caller.left = kCalls;
         caller.io.restart();
-        for (std::int64_t i = 0; i < state.range(0); ++i) spawn(caller.io.get_executor(), caller.call_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
+        for (std::int64_t i = 0; i < state.range(0); ++i)
+            spawn(caller.io.get_executor(), caller.call_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
         caller.io.run();
         done += kCalls;
     }

@@ -43,8 +43,14 @@ struct LedgerStoreSqliteTest : testing::Test {
         store = open();
     }
     LedgerAdmission admission(std::string key, std::uint64_t content = 1) const {
-        return {.tenant = "acme", .principal = "ann", .key = std::move(key), .content = content, .at = now, .forgotten_before = now - 24h,
-                .may_run_again = false, .record = {}};
+        return {.tenant = "acme",
+                .principal = "ann",
+                .key = std::move(key),
+                .content = content,
+                .at = now,
+                .forgotten_before = now - 24h,
+                .may_run_again = false,
+                .record = {}};
     }
     Result<LedgerEntry> write(LedgerChange change) { return store->write({std::move(change)}).front(); }
     LedgerEntry admit(std::string key, std::uint64_t content = 1) { return write(admission(std::move(key), content)).value(); }
@@ -143,7 +149,8 @@ TEST_F(LedgerStoreSqliteTest, OutcomesComeBackAsTheyWere) {
 
 TEST_F(LedgerStoreSqliteTest, OneCommitCarriesAdmissionsEndsAndReleasesInTheirOrder) {
     const LedgerEntry first = admit("first"), second = admit("second");
-    const auto answers = store->write({core::LedgerEnd{first.number, ok("done"), 1ms}, core::LedgerRelease{second.number}, admission("second", 2), admission("first")});
+    const auto answers =
+        store->write({core::LedgerEnd{first.number, ok("done"), 1ms}, core::LedgerRelease{second.number}, admission("second", 2), admission("first")});
     ASSERT_EQ(answers.size(), 4u);
     EXPECT_EQ(answers[2]->standing, Standing::kAdmitted);
     EXPECT_EQ(answers[3]->standing, Standing::kFinished);

@@ -55,18 +55,25 @@ void bind_outcome(Statement& statement, int index, const core::Outcome& outcome)
     statement.bind_at(index + 2, bytes_of(error.message));
     statement.bind_at(index + 3, bytes_of(error.details));
     statement.bind_at(index + 4, std::string_view());
-    if (error.retryable) statement.bind_at(index + 5, static_cast<std::int64_t>(*error.retryable));
-    else statement.bind_at(index + 5, nullptr);
-    if (error.retry_after) statement.bind_at(index + 6, static_cast<std::int64_t>(error.retry_after->count()));
-    else statement.bind_at(index + 6, nullptr);
+    if (error.retryable)
+        statement.bind_at(index + 5, static_cast<std::int64_t>(*error.retryable));
+    else
+        statement.bind_at(index + 5, nullptr);
+    if (error.retry_after)
+        statement.bind_at(index + 6, static_cast<std::int64_t>(error.retry_after->count()));
+    else
+        statement.bind_at(index + 6, nullptr);
     for (int i = 7; i < kOutcomeColumnCount; ++i) statement.bind_at(index + i, std::int64_t{0});
 }
 
 std::shared_ptr<const core::Outcome> read_outcome(const Statement& statement, int column) {
     std::string first = text_of(statement.bytes(column + 2)), second = text_of(statement.bytes(column + 3));
     if (!statement.is_null(column)) {
-        Error error{.code = find_error_code(statement.text_view(column)).value_or(ErrorCode::kInternal), .message = std::move(first), .details = std::move(second),
-                    .retryable = {}, .retry_after = {}};
+        Error error{.code = find_error_code(statement.text_view(column)).value_or(ErrorCode::kInternal),
+                    .message = std::move(first),
+                    .details = std::move(second),
+                    .retryable = {},
+                    .retry_after = {}};
         if (!statement.is_null(column + 5)) error.retryable = statement.integer(column + 5) != 0;
         if (!statement.is_null(column + 6)) error.retry_after = Milliseconds(statement.integer(column + 6));
         return std::make_shared<const core::Outcome>(fail(std::move(error)));
@@ -77,7 +84,8 @@ std::shared_ptr<const core::Outcome> read_outcome(const Statement& statement, in
     result.content = std::move(first);
     result.content_type = std::move(second);
     result.logs = logs_from(statement.text_view(column + 4));
-    result.usage = {.cpu = Milliseconds(statement.integer(column + 7)), .wall = Milliseconds(statement.integer(column + 8)),
+    result.usage = {.cpu = Milliseconds(statement.integer(column + 7)),
+                    .wall = Milliseconds(statement.integer(column + 8)),
                     .peak_memory_bytes = static_cast<std::uint64_t>(statement.integer(column + 9))};
     return std::make_shared<const core::Outcome>(std::move(result));
 }
