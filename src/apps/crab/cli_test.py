@@ -370,6 +370,16 @@ class Checks(CliTest):
         self.assertEqual(self.crab("gateway", "check", "--config", good).stdout, f"{good}: valid\n")
         self.assertEqual(json.loads(self.crab("gateway", "check", "--schema").stdout)["title"], "crab gateway configuration")
 
+    def test_gateway_check_compiles_what_the_rules_hold(self):
+        bad = self.write("bad.yaml", 'policy:\n  - principal: "*"\n    call: {allow: ["*"]}\n    where: [{pointer: /room, matches: "(unclosed"}]\n')
+        done = self.crab("gateway", "check", "--config", bad)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stderr.startswith(f"{bad}: "), done.stderr)
+        self.assertIn("(unclosed", done.stderr)
+        answer = json.loads(self.crab("gateway", "check", "--config", bad, "-o", "json").stdout)
+        self.assertFalse(answer["valid"])
+        self.assertIn("(unclosed", answer["errors"][0]["message"])
+
     def test_a_client_finds_the_socket_in_the_configuration(self):
         self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
         path = self.write("gateway.yaml", f"listen: {{admin: {{socket: '{self.gateway.socket}'}}}}\n")

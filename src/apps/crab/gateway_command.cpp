@@ -32,7 +32,15 @@ int run(const GatewayRun& options) {
 
 int run(const GatewayCheck& options) {
     if (options.schema) return print(config::schema_text()), kExitOk;
-    const Result<config::GatewayConfig> config = config::load_first(options.config, config::Paths::find(false, ::getuid()));
+    Result<config::GatewayConfig> config = config::load_first(options.config, config::Paths::find(false, ::getuid()));
+    if (config) {
+        if (auto usable = check_rules(*config); !usable) {
+            const std::string problem = usable.error().message;
+            const json::Value entry = json::Value::object({{"file", config->source.string()}, {"message", problem}});
+            config = fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", config->source.string(), problem),
+                          json::Value::object({{"errors", json::Value::array({entry})}}).dump());
+        }
+    }
     if (options.output == Output::kJson) {
         json::Value answer = json::Value::object({{"valid", config.has_value()}});
         if (config) answer.set("file", config->source.string());

@@ -14,6 +14,10 @@ struct GatewayRunOptions {
     config::Paths paths;                ///< state, runtime and socket: paths.state_dir_of(config) and so on
 };
 
+/// Whether a gateway could start with this: compiles the policy's patterns, rates and hooks, starts nothing.
+/// Errors: kInvalidArgs naming the entry.
+Result<void> check_rules(const config::GatewayConfig& config);
+
 /// Runs the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration. Returns a process exit code (exit_codes.hpp).
 int run_gateway(const GatewayRunOptions& options);
 

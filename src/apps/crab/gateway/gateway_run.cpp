@@ -1,6 +1,7 @@
 #include "apps/crab/gateway_run.hpp"
 
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/gateway.hpp"
 #include "base/log.hpp"
 #include "config/load.hpp"
@@ -13,6 +14,12 @@
 #include <fmt/format.h>
 
 namespace crab::app {
+
+Result<void> check_rules(const config::GatewayConfig& config) {
+    BlockingPool pool(1);
+    if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
+    return {};
+}
 
 int run_gateway(const GatewayRunOptions& options) {
     // Signals are taken here, one after the other; every thread inherits the mask.
