@@ -29,6 +29,7 @@ public:
         app_.footer("Examples:\n  crab gateway run\n  crab devices pair --name phone\n  crab tools list\n"
                     "  crab call clipboard.read\n\ncrab help exit-codes lists the exit codes.");
         gateway();
+        host();
         tools();
         call();
         calls();
@@ -131,6 +132,22 @@ private:
         configuration(check, check_options->config);
         check->add_flag("--schema", check_options->schema, "Print the configuration's JSON Schema instead");
         choose_output(check, check_options->output);
+    }
+
+    void host() {
+        CLI::App& parent = group("host", "Run a built-in tool host as a process of its own");
+        const auto add = [&](HostKind kind, const std::string& what) {
+            const std::string name(name_of(kind));
+            auto [command, options] = leaf<RunHost>(parent, name, what, "  crab host " + name + " --unix /run/crab/" + name + ".sock");
+            options->kind = kind;
+            command->add_option("--unix", options->socket, "Socket to listen on, for the same user; name it under hosts: in the gateway's configuration")
+                ->type_name("PATH")
+                ->required();
+            command->add_option("--state", options->state_dir, "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
+                ->type_name("DIR");
+        };
+        add(HostKind::kMemory, "Remember and search: memory.append, memory.query, memory.delete");
+        add(HostKind::kCron, "Keep and fire scheduled jobs: cron.create, cron.list, cron.remove; their events wait in its store");
     }
 
     void tools() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apps/crab/device_run.hpp"
+#include "apps/crab/host/host_process.hpp"
 #include "base/clock.hpp"
 #include "base/secret.hpp"
 
@@ -32,6 +33,12 @@ struct GatewayCheck {
     std::filesystem::path config;
     bool schema = false;
     Output output = Output::kText;
+};
+/// `crab host memory|cron`.
+struct RunHost {
+    HostKind kind = HostKind::kMemory;
+    std::filesystem::path socket;
+    std::filesystem::path state_dir;  ///< empty: below the usual place
 };
 struct ToolsList {
     Target target;
@@ -164,12 +171,13 @@ struct Device {
     std::vector<std::string> exec;   ///< --exec, each `NAME=COMMAND`
 };
 
-using Command = std::variant<GatewayRun, GatewayCheck, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, Explain,
-                             DevicesList, DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke,
-                             PeersSetStatus, PeersIdentity, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, Explain, DevicesList,
+                             DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
+                             Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
+int run(const RunHost& options);
 int run(const ToolsList& options);
 int run(const ToolsShow& options);
 int run(const CallTool& options);

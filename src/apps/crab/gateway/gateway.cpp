@@ -10,13 +10,13 @@
 #include "apps/crab/gateway/periodic.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
+#include "apps/crab/host/ledger_file.hpp"
 #include "base/log.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
-#include "store/sqlite/ledger_store_sqlite.hpp"
 #include "store/sqlite/peer_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
@@ -106,7 +106,6 @@ struct Gateway::Parts {
     bool started = false;
 
     Result<void> open_stores();
-    Result<void> open_ledger();
     Result<void> open_peers();
     Result<void> build();
     Result<void> listen();
@@ -133,25 +132,9 @@ Result<void> Gateway::Parts::open_stores() {
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
-    return open_ledger();
-}
-
-/// Opens the durable ledger and brings into the audit trail what a crash kept from it.
-Result<void> Gateway::Parts::open_ledger() {
-    auto opened = store::sqlite::LedgerStoreSqlite::open(places.state_dir / "ledger.db");
-    if (!opened) return fail(std::move(opened.error()));
-    ledger_store = std::move(*opened);
-    const auto tell = [this](std::string_view record) -> Result<void> {
-        if (const auto id = core::call_id_of(record)) {
-            const auto found = audit_store->find_call(*id, clock.system_now() - std::chrono::hours(24));
-            if (!found) return fail(found.error());
-            if (*found) return {};
-        }
-        return audit_store->append({.first = clock.system_now(), .last = clock.system_now(), .count = 1, .records = std::string(record)});
-    };
-    const auto open = ledger_store->tell_unfinished(tell);
-    if (!open) return fail(open.error());
-    if (*open > 0) log::warn("calls were running when the gateway stopped; their outcome is unknown", {{"calls", *open}});
+    auto opened_ledger = open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
+    if (!opened_ledger) return fail(std::move(opened_ledger.error()));
+    ledger_store = std::move(*opened_ledger);
     journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
     return {};
 }

@@ -1,53 +1,15 @@
 #include "apps/crab/gateway/public_service.hpp"
 
-#include "adapters/rtp/call_wire.hpp"
-
-#include <unistd.h>
+#include "apps/crab/host/tool_routes.hpp"
 
 namespace crab::app {
 namespace {
 
-constexpr std::string_view kJson = "application/json";
-
-/// `/healthz` and `/readyz`, alike on every listener; false when the path is another.
-bool serve_health(net::HttpExchange& exchange, std::string_view path, bool stopping) {
-    if (path != "/healthz" && path != "/readyz") return false;
-    if (exchange.request().method() != "GET") {
-        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET"}});
-    } else if (stopping) {
-        exchange.respond(503, kJson, R"({"ok":false})");
-    } else {
-        exchange.respond(200, kJson, R"({"ok":true})");
-    }
-    return true;
-}
-
-bool is_tools_path(std::string_view path) { return path == "/v1/tools" || path == "/v1/tools/call" || path == "/v1/tools/cancel"; }
-
-/// The method a tools path wants, after a 405 for any other; false then.
-bool method_fits(net::HttpExchange& exchange, std::string_view path) {
-    const std::string_view wanted = path == "/v1/tools" ? "GET" : "POST";
-    if (exchange.request().method() == wanted) return true;
-    exchange.respond_error(405, "INVALID_ARGS", "this path takes another method", {{"Allow", wanted}});
-    return false;
-}
+bool is_health_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
 
 Error stopping_error() {
     return fail(ErrorCode::kUnavailable, "the gateway is stopping; call again when it is back").error();
 }
-
-/// The HTTP layer's refusal of a call, in the response schema; false for other paths.
-bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (request == nullptr || request->path() != "/v1/tools/call") return false;
-    const core::Outcome outcome = fail(status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, std::string(reason));
-    rtp::append_call_response(body, "", "", 0, outcome);
-    return true;
-}
-
-/// The admin socket's mode keeps others out; this holds even if somebody widens it.
-bool is_allowed(const net::PeerAddress& peer) { return peer.uid() == ::getuid() || peer.uid() == 0; }
-
-void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
 
 }  // namespace
 
@@ -127,8 +89,9 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         }
         co_return;
     }
-    if (serve_health(exchange, path, stopping_)) co_return;
-    if (front_.owns(path)) {
+    if (is_health_path(path)) {
+        serve_health(exchange, stopping_);
+    } else if (front_.owns(path)) {
         co_await front_.serve(exchange);
     } else if (path == "/metrics" && exchange.request().method() == "GET" && is_operator(exchange.request())) {
         // For scrapers with an operator's token; to everybody else there is no such path (docs/protocols/clawseed.md, section 8).
@@ -143,14 +106,15 @@ void AdminService::refusal_body(const net::HttpRequest* request, int status, std
 }
 
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer&) {
-    if (!is_allowed(request.peer)) return net::RefuseUpgrade{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
+    if (!is_own_user(request.peer))
+        return net::RefuseUpgrade{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
     return peers_.upgrade(request);
 }
 
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
     const std::string_view path = exchange.request().path();
     const net::PeerAddress& peer = exchange.request().peer;
-    if (!is_allowed(peer)) {
+    if (!is_own_user(peer)) {
         exchange.respond_error(403, "FORBIDDEN", "the admin socket is for the user who runs the gateway");
         co_return;
     }
@@ -169,7 +133,10 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         }
         co_return;
     }
-    if (serve_health(exchange, path, stopping_)) co_return;
+    if (is_health_path(path)) {
+        serve_health(exchange, stopping_);
+        co_return;
+    }
     if (co_await peers_.serve(exchange)) co_return;
     if (!co_await admin_.serve(exchange, principal)) respond_unknown_path(exchange);
 }

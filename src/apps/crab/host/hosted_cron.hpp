@@ -1,0 +1,37 @@
+#pragma once
+
+#include "apps/crab/host/hosted_tools.hpp"
+#include "base/result.hpp"
+#include "hosts/cron/cron_host.hpp"
+#include "hosts/cron/cron_scheduler.hpp"
+#include "store/sqlite/cron_store_sqlite.hpp"
+
+#include <filesystem>
+
+namespace crab::app {
+
+/// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
+class HostedCron final : public HostedTools {
+public:
+    /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events go to `sink`.
+    /// Errors: those of CronStoreSqlite::open().
+    static Result<std::unique_ptr<HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
+
+    void start() override { scheduler_->start(); }
+    void stop(std::function<void()> done) override { scheduler_->stop(std::move(done)); }
+    std::vector<core::ToolSpec> tools() const override;
+    std::shared_ptr<core::ToolHost> host() const override { return host_; }
+
+private:
+    HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
+
+    std::unique_ptr<store::sqlite::CronStoreSqlite> store_;
+    std::unique_ptr<cron::CronEventSink> sink_;
+    cron::TimeZones zones_;
+    IdSource job_ids_, event_ids_;
+    BlockingPool pool_;
+    std::unique_ptr<cron::CronScheduler> scheduler_;
+    std::shared_ptr<cron::CronHost> host_;
+};
+
+}  // namespace crab::app

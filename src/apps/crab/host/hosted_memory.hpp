@@ -1,0 +1,30 @@
+#pragma once
+
+#include "apps/crab/host/hosted_tools.hpp"
+#include "base/result.hpp"
+#include "hosts/memory/memory_host.hpp"
+#include "store/sqlite/memory_store_sqlite.hpp"
+
+#include <filesystem>
+
+namespace crab::app {
+
+/// memory.append, memory.query and memory.delete on one SQLite file.
+class HostedMemory final : public HostedTools {
+public:
+    /// Opens or makes the store at `file`. Errors: those of MemoryStoreSqlite::open().
+    static Result<std::unique_ptr<HostedTools>> open(const std::filesystem::path& file, const Clock& clock);
+
+    std::vector<core::ToolSpec> tools() const override;
+    std::shared_ptr<core::ToolHost> host() const override { return host_; }
+
+private:
+    HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store, const Clock& clock);
+
+    std::unique_ptr<store::sqlite::MemoryStoreSqlite> store_;
+    IdSource ids_;
+    BlockingPool pool_;
+    std::shared_ptr<memory::MemoryHost> host_;
+};
+
+}  // namespace crab::app

@@ -1,0 +1,27 @@
+#include "apps/crab/host/hosted_tools.hpp"
+
+#include <stdexcept>
+
+namespace crab::app {
+namespace {
+
+constexpr std::uint32_t kCallsAtOnce = 64;
+constexpr std::size_t kCallsWaiting = 256;
+
+}  // namespace
+
+void register_hosted_tools(core::Registry& registry, const HostedTools& hosted) {
+    const auto gate = std::make_shared<core::ToolGate>(kCallsAtOnce, kCallsWaiting);
+    std::vector<core::ToolRef> tools;
+    for (core::ToolSpec& spec : hosted.tools()) {
+        auto tool = core::make_tool(std::move(spec));
+        if (!tool) throw std::logic_error("a built-in tool is not valid: " + tool.error().message);
+        (*tool)->host = hosted.host();
+        (*tool)->gate = gate;
+        registry.reserve((*tool)->spec.name);
+        tools.push_back(std::move(*tool));
+    }
+    registry.change(ConnectionId{}, tools, {});
+}
+
+}  // namespace crab::app

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/registry.hpp"
+#include "core/tool_gate.hpp"
+#include "net/event_loop.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace crab::app {
+
+/// A built-in tool host with all that it needs: store, threads, tasks. The same object serves in the gateway and in a process of
+/// its own. Destroyed after stop() has finished, or when start() was never called.
+class HostedTools {
+public:
+    HostedTools() = default;
+    HostedTools(const HostedTools&) = delete;
+    HostedTools& operator=(const HostedTools&) = delete;
+    virtual ~HostedTools() = default;
+
+    /// Begins what it does by itself; on the thread of the loop that it was made for.
+    virtual void start() {}
+    /// Calls `done` when nothing of start() runs any more; on the same thread. Calls must have ended before.
+    virtual void stop(std::function<void()> done) { done(); }
+    /// Its tools, with this object as their host, which has to outlive every call.
+    virtual std::vector<core::ToolSpec> tools() const = 0;
+    virtual std::shared_ptr<core::ToolHost> host() const = 0;
+};
+
+/// Registers the tools of `hosted`, whose names are reserved from here on. All of them together run 64 calls at a time, and 256
+/// wait. Source: docs/protocols/rtp.md, section 1, "Limits".
+void register_hosted_tools(core::Registry& registry, const HostedTools& hosted);
+
+}  // namespace crab::app

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "core/audit_store.hpp"
+#include "store/sqlite/ledger_store_sqlite.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace crab::app {
+
+/// Opens the durable ledger at `file` and brings into the audit trail what a crash kept from it.
+/// Errors: those of the two stores.
+Result<std::unique_ptr<store::sqlite::LedgerStoreSqlite>> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock);
+
+}  // namespace crab::app

@@ -1,0 +1,41 @@
+#include "apps/crab/host/tool_routes.hpp"
+
+#include "adapters/rtp/call_wire.hpp"
+
+#include <unistd.h>
+
+namespace crab::app {
+
+constexpr std::string_view kJson = "application/json";
+
+void serve_health(net::HttpExchange& exchange, bool stopping) {
+    if (exchange.request().method() != "GET") {
+        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET"}});
+    } else if (stopping) {
+        exchange.respond(503, kJson, R"({"ok":false})");
+    } else {
+        exchange.respond(200, kJson, R"({"ok":true})");
+    }
+}
+
+bool is_tools_path(std::string_view path) { return path == "/v1/tools" || path == "/v1/tools/call" || path == "/v1/tools/cancel"; }
+
+bool method_fits(net::HttpExchange& exchange, std::string_view path) {
+    const std::string_view wanted = path == "/v1/tools" ? "GET" : "POST";
+    if (exchange.request().method() == wanted) return true;
+    exchange.respond_error(405, "INVALID_ARGS", "this path takes another method", {{"Allow", wanted}});
+    return false;
+}
+
+void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
+
+bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (request == nullptr || request->path() != "/v1/tools/call") return false;
+    const core::Outcome outcome = fail(status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, std::string(reason));
+    rtp::append_call_response(body, "", "", 0, outcome);
+    return true;
+}
+
+bool is_own_user(const net::PeerAddress& peer) { return peer.uid() == ::getuid() || peer.uid() == 0; }
+
+}  // namespace crab::app

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "base/error.hpp"
+#include "core/principal.hpp"
+#include "net/http_exchange.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace crab::app {
+
+/// What all listeners that serve tools have in common. Source: docs/protocols/rtp.md, section 1.
+
+/// Answers a health check: 200, or 503 once it is stopping; 405 for methods other than GET.
+void serve_health(net::HttpExchange& exchange, bool stopping);
+/// `/v1/tools`, `/v1/tools/call` or `/v1/tools/cancel`.
+bool is_tools_path(std::string_view path);
+/// Whether the request has the method that its tools path wants; has answered with 405 otherwise.
+bool method_fits(net::HttpExchange& exchange, std::string_view path);
+void respond_unknown_path(net::HttpExchange& exchange);
+/// The HTTP layer's refusal of a call, in the response schema; false for other paths.
+bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body);
+/// Whether the user behind a local socket is the one who runs this process, or root. The socket's mode keeps others out; this
+/// holds even if somebody widens it.
+bool is_own_user(const net::PeerAddress& peer);
+
+}  // namespace crab::app

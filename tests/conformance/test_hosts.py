@@ -1,0 +1,198 @@
+"""`crab host memory|cron` as processes of their own: docs/protocols/rtp.md, sections 1 to 3, 10 and 11."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from support import rtp
+from support.gateway import Gateway, program
+from support.http import Response, fetch
+from support.wait import PATIENCE
+
+
+class Host:
+    """A built-in host on `<folder>/<kind>.sock`, with its state below the folder."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder, self.kind, self.socket = folder, kind, folder / f"{kind}.sock"
+        self.start()
+
+    def start(self) -> None:
+        with open(self.folder / f"{self.kind}.log", "ab") as errors:
+            self.process = subprocess.Popen([program(), "host", self.kind, "--unix", str(self.socket), "--state", str(self.folder / self.kind)],
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
+        line = self.process.stdout.readline()
+        assert line == f"crab host ready name={self.kind} unix={self.socket}\n", f"not a ready line: {line!r}\n{self.log()}"
+
+    def log(self) -> str:
+        return (self.folder / f"{self.kind}.log").read_text(errors="replace")
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Ends the process and returns its exit status."""
+        self.process.send_signal(how)
+        status = self.process.wait(15)
+        self.process.stdout.close()
+        return status
+
+    def fetch(self, method: str, target: str, body: Any = None) -> Response:
+        return fetch(self.socket, method, target, None, body, timeout=PATIENCE)
+
+    def call(self, tool: str, args: Any = None, **members: Any) -> dict[str, Any]:
+        """The checked response to a call."""
+        request = rtp.call_request(tool, args, **members)
+        response = self.fetch("POST", "/v1/tools/call", request)
+        assert response.status == 200, f"{response.status}: {response.body!r}"
+        rtp.check_response(response.json(), request)
+        return response.json()
+
+    def result(self, tool: str, args: Any = None, **members: Any) -> dict[str, Any]:
+        answer = self.call(tool, args, **members)
+        assert answer["status"] == "ok", answer
+        return answer["result"]
+
+    def code(self, tool: str, args: Any = None, **members: Any) -> str:
+        return self.call(tool, args, **members)["error"]["code"]
+
+    def texts(self, query: str, **members: Any) -> list[str]:
+        return [entry["text"] for entry in self.result("memory.query", {"query": query}, **members)["entries"]]
+
+
+def entry(text: str) -> dict[str, Any]:
+    return {"entries": [{"text": text}]}
+
+
+class HostCase(unittest.TestCase):
+    KIND = "memory"
+
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="crab-host-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.host = Host(self.folder, self.KIND)
+        self.addCleanup(self.end)
+
+    def end(self) -> None:
+        if self.host.process.poll() is None:
+            self.assertEqual(self.host.end(), 0, self.host.log())
+        self.assertNotIn("Sanitizer", self.host.log())
+
+    def crash(self) -> None:
+        """kill -9, and a new process on the same files."""
+        self.host.end(signal.SIGKILL)
+        self.host.start()
+
+
+class ListenerTest(HostCase):
+    def test_the_socket_is_private_and_gone_after_an_orderly_end(self) -> None:
+        self.assertEqual(stat.S_IMODE(self.host.socket.stat().st_mode), 0o600)
+        self.assertEqual(self.host.end(), 0)
+        self.assertFalse(self.host.socket.exists())
+
+    def test_health_and_the_list_of_tools(self) -> None:
+        self.assertEqual(self.host.fetch("GET", "/healthz").json(), {"ok": True})
+        document = self.host.fetch("GET", "/v1/tools").json()
+        rtp.check_discovery(document)
+        self.assertEqual(document["service"], "memory")
+        self.assertEqual([tool["name"] for tool in document["tools"]], ["memory.append", "memory.delete", "memory.query"])
+
+    def test_other_methods_are_405_with_allow_and_other_paths_404(self) -> None:
+        for method, path, allow in (("POST", "/healthz", "GET"), ("HEAD", "/v1/tools", "GET"), ("GET", "/v1/tools/call", "POST"), ("PUT", "/v1/tools/cancel", "POST")):
+            response = self.host.fetch(method, path)
+            self.assertEqual((response.status, response.headers["allow"]), (405, allow), path)
+        for path in ("/", "/readyz", "/v1/tools/", "/v1/pair", "/v1/admin/tools", "/metrics"):
+            self.assertEqual(self.host.fetch("GET", path).status, 404, path)
+
+    def test_bad_requests_are_400_and_bad_arguments_name_the_place(self) -> None:
+        self.assertEqual(self.host.fetch("POST", "/v1/tools/call", b"{").status, 400)
+        self.assertEqual(self.host.code("memory.nothing"), "TOOL_NOT_FOUND")
+        answer = self.host.call("memory.append", {"entries": [{"text": 7}]})
+        self.assertEqual((answer["error"]["code"], answer["error"]["details"]["errors"][0]["pointer"]), ("INVALID_ARGS", "/entries/0/text"))
+
+    def test_a_cancel_that_finds_no_call_says_so_and_one_that_comes_first_ends_it(self) -> None:
+        answer = self.host.fetch("POST", "/v1/tools/cancel", {"version": "v1", "tenant_id": "default", "call_id": "early"}).json()
+        self.assertEqual(answer, {"version": "v1", "call_id": "early", "status": "not_found"})
+        self.assertEqual(self.host.code("memory.query", call_id="early"), "CANCELLED")
+
+    def test_a_second_host_on_the_same_socket_is_refused(self) -> None:
+        done = subprocess.run([program(), "host", "memory", "--unix", str(self.host.socket), "--state", str(self.folder / "other")],
+                              capture_output=True, text=True, timeout=15)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("crab host: ", done.stderr)
+        self.assertEqual(self.host.fetch("GET", "/healthz").status, 200)
+
+
+class MemoryTest(HostCase):
+    def test_what_is_appended_is_found_in_its_scope_only(self) -> None:
+        self.host.result("memory.append", entry("the kettle is red"))
+        self.assertEqual(self.host.texts("kettle"), ["the kettle is red"])
+        self.assertEqual(self.host.texts("kettle", tenant_id="other"), [])
+        self.assertEqual(self.host.texts("kettle", context={"agent_id": "other", "session_id": "s"}), [])
+
+    def test_a_repeat_by_key_adds_nothing_and_other_content_is_a_conflict(self) -> None:
+        first = self.host.result("memory.append", entry("once"), idempotency_key="k")
+        self.assertEqual(self.host.result("memory.append", entry("once"), idempotency_key="k"), first)
+        self.assertEqual(self.host.code("memory.append", entry("twice"), idempotency_key="k"), "CONFLICT")
+        self.assertEqual(self.host.texts("once"), ["once"])
+
+    def test_what_was_answered_survives_a_crash_and_so_does_its_key(self) -> None:
+        first = self.host.result("memory.append", entry("before the crash"), idempotency_key="k")
+        self.crash()
+        self.assertEqual(self.host.texts("crash"), ["before the crash"])
+        self.assertEqual(self.host.result("memory.append", entry("before the crash"), idempotency_key="k"), first)
+        self.assertEqual(self.host.texts("crash"), ["before the crash"])
+
+    def test_a_gateway_calls_it_before_and_after_a_crash_of_the_host(self) -> None:
+        with Gateway({"hosts": [{"name": "memory", "unix": str(self.host.socket)}]}) as gateway:
+            gateway.wait_listed("memory.append", "memory.query", "memory.delete")
+            first = gateway.call("memory.append", entry("the lamp is blue"), idempotency_key="k").result
+            self.assertEqual(self.host.texts("lamp"), ["the lamp is blue"])
+            self.assertEqual(gateway.call("memory.append", {"entries": []}).code, "INVALID_ARGS")
+            self.crash()
+            found = gateway.call("memory__memory.query", {"query": "lamp"}).result["entries"]
+            self.assertEqual([element["entry_id"] for element in found], [first["entries"][0]["entry_id"]])
+            self.assertEqual(gateway.call("memory.append", entry("the lamp is blue"), idempotency_key="k").result, first)
+            self.assertEqual(gateway.call("memory.delete", {"all": True}).result["deleted"], 1)
+
+
+class CronTest(HostCase):
+    KIND = "cron"
+
+    def jobs(self, **members: Any) -> list[str]:
+        return [job["name"] for job in self.host.result("cron.list", **members)["jobs"]]
+
+    def test_a_job_is_created_listed_in_its_tenant_and_removed(self) -> None:
+        job = self.host.result("cron.create", {"name": "morning", "schedule": "30 7 * * MON-FRI", "timezone": "UTC"})
+        self.assertEqual(self.jobs(), ["morning"])
+        self.assertEqual(self.jobs(tenant_id="other"), [])
+        job_id = self.host.result("cron.list")["jobs"][0]["job_id"]
+        self.assertIn(job_id, str(job))
+        self.assertTrue(self.host.result("cron.remove", {"job_id": job_id})["deleted"])
+        self.assertEqual(self.jobs(), [])
+        self.assertEqual(self.host.code("cron.remove", {"job_id": job_id}), "INVALID_ARGS")
+
+    def test_a_schedule_that_is_none_is_refused(self) -> None:
+        for schedule in ("* * * *", "60 * * * *", "0 0 31 2 *"):
+            self.assertEqual(self.host.code("cron.create", {"name": "never", "schedule": schedule}), "INVALID_ARGS", schedule)
+
+    def test_jobs_and_keys_survive_a_crash(self) -> None:
+        args = {"name": "daily", "schedule": "@daily"}
+        first = self.host.result("cron.create", args, idempotency_key="k")
+        self.crash()
+        self.assertEqual(self.jobs(), ["daily"])
+        self.assertEqual(self.host.result("cron.create", args, idempotency_key="k"), first)
+        self.assertEqual(self.jobs(), ["daily"])
+
+    def test_a_gateway_creates_jobs_in_it(self) -> None:
+        with Gateway({"hosts": [{"name": "cron", "unix": str(self.host.socket)}]}) as gateway:
+            gateway.wait_listed("cron.create")
+            gateway.call("cron.create", {"name": "hourly", "schedule": "@hourly"})
+            self.assertEqual(self.jobs(), ["hourly"])
+
+    def test_it_says_that_nobody_takes_its_events(self) -> None:
+        self.assertIn("nobody takes events", self.host.log())
