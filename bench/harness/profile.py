@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from . import load, machine, processes
+from . import load, machine
 from .build import Build
 from .servers import Gateway
 
@@ -35,7 +35,8 @@ def run(build, options, report, say):
                     load.run(client, None, "calls", *words, "--in-flight", in_flight, "--warm-up", 0.2,
                              "--seconds", 1 if options.quick else 3, "--server-pid", gateway.pid)
             served = gateway.pid
-            processes.stop(gateway.process)  # it writes its profile as it ends
+            gateway.process.terminate()
+            gateway.process.wait(30)  # it writes its profile as it ends, and calls to the load's devices keep it up to ten seconds
         raw = Path(folder) / f"{served}.profraw"
         subprocess.run([merge, "merge", "-sparse", "-o", OUTPUT, raw], check=True)
     report.row(profile=str(OUTPUT.relative_to(machine.ROOT)), kilobytes=OUTPUT.stat().st_size / 1000)
