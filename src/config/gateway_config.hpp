@@ -158,6 +158,13 @@ struct ToolHostOptions {
     friend bool operator==(const ToolHostOptions&, const ToolHostOptions&) = default;
 };
 
+/// Which built-in tool hosts run inside the gateway.
+struct BuiltInHostOptions {
+    bool memory = false;
+    bool cron = false;
+    friend bool operator==(const BuiltInHostOptions&, const BuiltInHostOptions&) = default;
+};
+
 struct AuditOptions {
     std::chrono::days retention{90};
     friend bool operator==(const AuditOptions&, const AuditOptions&) = default;
@@ -180,6 +187,7 @@ struct GatewayConfig {
     std::vector<ToolOverride> tools;
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;
+    BuiltInHostOptions built_in_hosts;
     AuditOptions audit;
     MetricsOptions metrics;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

@@ -97,6 +97,7 @@ hooks:
   - {name: mend, type: replace, args: {limit: 10}}
 hosts:
   - {name: memory, unix: /run/crab/memory.sock}
+built_in_hosts: {memory: true, cron: true}
 audit: {retention_days: 30}
 metrics: {enabled: false}
 )");
@@ -130,6 +131,7 @@ metrics: {enabled: false}
                       {.name = "stop", .type = HookType::kDeny, .reason = "closed"},
                       {.name = "mend", .type = HookType::kReplace, .args_json = R"({"limit":10})"}};
     expected.hosts = {{"memory", "/run/crab/memory.sock"}};
+    expected.built_in_hosts = {.memory = true, .cron = true};
     expected.audit.retention = std::chrono::days(30);
     expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);

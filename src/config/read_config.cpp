@@ -152,6 +152,7 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket); });
+    root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
     root.in("audit")("retention_days", config.audit.retention);
     root.in("metrics")("enabled", config.metrics.enabled);
     return config;

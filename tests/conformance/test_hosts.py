@@ -196,3 +196,35 @@ class CronTest(HostCase):
 
     def test_it_says_that_nobody_takes_its_events(self) -> None:
         self.assertIn("nobody takes events", self.host.log())
+
+
+class InsideTest(unittest.TestCase):
+    """`built_in_hosts` of a gateway."""
+
+    def test_they_are_off_unless_asked_for(self) -> None:
+        with Gateway() as gateway:
+            self.assertEqual({name for name in gateway.tools() if name.startswith(("memory.", "cron."))}, set())
+
+    def test_memories_and_jobs_survive_a_stop_and_a_crash(self) -> None:
+        with Gateway({"built_in_hosts": {"memory": True, "cron": True}}) as gateway:
+            first = gateway.call("memory.append", entry("the door is green"), idempotency_key="k").result
+            gateway.call("cron.create", {"name": "nightly", "schedule": "@daily"})
+            gateway.stop()
+            gateway.start()
+            self.assertEqual(gateway.call("memory.append", entry("the door is green"), idempotency_key="k").result, first)
+            gateway.kill()
+            gateway.start()
+            self.assertEqual([element["text"] for element in gateway.call("memory.query", {"query": "door"}).result["entries"]], ["the door is green"])
+            jobs = gateway.call("cron.list").result["jobs"]
+            self.assertEqual([job["name"] for job in jobs], ["nightly"])
+            self.assertTrue(gateway.call("cron.remove", {"job_id": jobs[0]["job_id"]}).result["deleted"])
+
+    def test_a_host_of_the_same_tools_is_reached_by_none_of_their_names(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-host-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        host = Host(folder, "memory")
+        self.addCleanup(host.end)
+        with Gateway({"built_in_hosts": {"memory": True}, "hosts": [{"name": "far", "unix": str(host.socket)}]}) as gateway:
+            gateway.call("memory.append", entry("near"))
+            self.assertEqual(host.texts("near"), [])
+            self.assertNotIn("far__memory.append", gateway.tools())

@@ -10,6 +10,9 @@
 #include "apps/crab/gateway/periodic.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
+#include "apps/crab/host/cron_sinks.hpp"
+#include "apps/crab/host/hosted_cron.hpp"
+#include "apps/crab/host/hosted_memory.hpp"
 #include "apps/crab/host/ledger_file.hpp"
 #include "base/log.hpp"
 #include "net/http_server.hpp"
@@ -93,6 +96,7 @@ struct Gateway::Parts {
     clawseed::WebhookReplies webhooks;
     clawseed::StatusFacts facts;
     std::unique_ptr<net::LoopGroup> loops;
+    std::vector<std::unique_ptr<HostedTools>> hosted;
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
@@ -107,6 +111,7 @@ struct Gateway::Parts {
 
     Result<void> open_stores();
     Result<void> open_peers();
+    Result<void> open_hosted();
     Result<void> build();
     Result<void> listen();
     void add_metrics();
@@ -152,6 +157,22 @@ Result<void> Gateway::Parts::open_peers() {
     return {};
 }
 
+/// The tool hosts that the configuration wants inside this process; jobs fire on the first loop.
+Result<void> Gateway::Parts::open_hosted() {
+    if (config.built_in_hosts.memory) {
+        auto opened = HostedMemory::open(places.state_dir / "memory.db", clock);
+        if (!opened) return fail(std::move(opened.error()));
+        hosted.push_back(std::move(*opened));
+    }
+    if (config.built_in_hosts.cron) {
+        auto opened = HostedCron::open(places.state_dir / "cron.db", loops->at(0), std::make_unique<HubEventSink>(events, clock));
+        if (!opened) return fail(std::move(opened.error()));
+        hosted.push_back(std::move(*opened));
+    }
+    for (const auto& each : hosted) register_hosted_tools(registry, *each);
+    return {};
+}
+
 std::vector<core::RunningCallInfo> Gateway::Parts::running() const {
     std::vector<core::RunningCallInfo> all;
     for (const auto& side : sides) {
@@ -178,6 +199,7 @@ Result<void> Gateway::Parts::build() {
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
+    if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
     const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = events, .journal = journal.get()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
@@ -306,9 +328,11 @@ Result<void> Gateway::Parts::reload() {
     rules->set(*made);
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
-    const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads && read->gateway.state_dir == config.gateway.state_dir &&
-                       read->hosts == config.hosts;
-    if (!fixed) log::warn("some changes of the configuration take effect with the next start", {{"keys", "listen, hosts, gateway.threads, gateway.state_dir"}});
+    const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads &&
+                       read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts;
+    if (!fixed)
+        log::warn("some changes of the configuration take effect with the next start",
+                  {{"keys", "listen, hosts, built_in_hosts, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -347,6 +371,11 @@ void Gateway::Parts::stop() {
     });
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
     hosts->stop();
+    for (const auto& each : hosted) {
+        std::promise<void> tasks_ended;
+        sides.front()->loop.post([&] { each->stop([&] { tasks_ended.set_value(); }); });
+        tasks_ended.get_future().wait();
+    }
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
     if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
@@ -385,6 +414,9 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
+    first.post([raw] {
+        for (const auto& each : raw->hosted) each->start();
+    });
     parts->loops->start();
     parts->hosts->start();
     parts->started = true;

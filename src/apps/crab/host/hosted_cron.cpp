@@ -10,12 +10,14 @@ constexpr std::size_t kPoolThreads = 2;   // the store is one connection
 }  // namespace
 
 HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink)
-    : store_(std::move(store)), sink_(std::move(sink)), job_ids_(home.clock()), event_ids_(home.clock()), pool_(kPoolThreads) {
-    const cron::CronScheduler::Services services{
-        .store = *store_, .zones = zones_, .pool = pool_, .clock = home.clock(), .timers = home.timers(), .ids = event_ids_, .sink = *sink_};
-    scheduler_ = std::make_unique<cron::CronScheduler>(services, home.executor());
-    host_ = std::make_shared<cron::CronHost>(*store_, zones_, pool_, home.clock(), job_ids_, [this] { scheduler_->wake(); });
-}
+    : store_(std::move(store)),
+      sink_(std::move(sink)),
+      job_ids_(home.clock()),
+      event_ids_(home.clock()),
+      pool_(kPoolThreads),
+      scheduler_({.store = *store_, .zones = zones_, .pool = pool_, .clock = home.clock(), .timers = home.timers(), .ids = event_ids_, .sink = *sink_},
+                 home.executor()),
+      host_(*store_, zones_, pool_, home.clock(), job_ids_, [this] { scheduler_.wake(); }) {}
 
 Result<std::unique_ptr<HostedTools>> HostedCron::open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink) {
     auto store = store::sqlite::CronStoreSqlite::open(file);

@@ -17,10 +17,10 @@ public:
     /// Errors: those of CronStoreSqlite::open().
     static Result<std::unique_ptr<HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
 
-    void start() override { scheduler_->start(); }
-    void stop(std::function<void()> done) override { scheduler_->stop(std::move(done)); }
+    void start() override { scheduler_.start(); }
+    void stop(std::function<void()> done) override { scheduler_.stop(std::move(done)); }
     std::vector<core::ToolSpec> tools() const override;
-    std::shared_ptr<core::ToolHost> host() const override { return host_; }
+    core::ToolHost& host() override { return host_; }
 
 private:
     HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
@@ -30,8 +30,8 @@ private:
     cron::TimeZones zones_;
     IdSource job_ids_, event_ids_;
     BlockingPool pool_;
-    std::unique_ptr<cron::CronScheduler> scheduler_;
-    std::shared_ptr<cron::CronHost> host_;
+    cron::CronScheduler scheduler_;
+    cron::CronHost host_;
 };
 
 }  // namespace crab::app

@@ -10,7 +10,7 @@ constexpr std::size_t kPoolThreads = 3;   // one commits, the others search
 }  // namespace
 
 HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store, const Clock& clock)
-    : store_(std::move(store)), ids_(clock), pool_(kPoolThreads), host_(std::make_shared<memory::MemoryHost>(*store_, pool_, clock, ids_)) {}
+    : store_(std::move(store)), ids_(clock), pool_(kPoolThreads), host_(*store_, pool_, clock, ids_) {}
 
 Result<std::unique_ptr<HostedTools>> HostedMemory::open(const std::filesystem::path& file, const Clock& clock) {
     auto store = store::sqlite::MemoryStoreSqlite::open(file);

@@ -16,7 +16,7 @@ public:
     static Result<std::unique_ptr<HostedTools>> open(const std::filesystem::path& file, const Clock& clock);
 
     std::vector<core::ToolSpec> tools() const override;
-    std::shared_ptr<core::ToolHost> host() const override { return host_; }
+    core::ToolHost& host() override { return host_; }
 
 private:
     HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store, const Clock& clock);
@@ -24,7 +24,7 @@ private:
     std::unique_ptr<store::sqlite::MemoryStoreSqlite> store_;
     IdSource ids_;
     BlockingPool pool_;
-    std::shared_ptr<memory::MemoryHost> host_;
+    memory::MemoryHost host_;
 };
 
 }  // namespace crab::app

@@ -10,13 +10,14 @@ constexpr std::size_t kCallsWaiting = 256;
 
 }  // namespace
 
-void register_hosted_tools(core::Registry& registry, const HostedTools& hosted) {
+void register_hosted_tools(core::Registry& registry, HostedTools& hosted) {
     const auto gate = std::make_shared<core::ToolGate>(kCallsAtOnce, kCallsWaiting);
+    const std::shared_ptr<core::ToolHost> host(std::shared_ptr<void>(), &hosted.host());   // not owned: the registry may live longer
     std::vector<core::ToolRef> tools;
     for (core::ToolSpec& spec : hosted.tools()) {
         auto tool = core::make_tool(std::move(spec));
         if (!tool) throw std::logic_error("a built-in tool is not valid: " + tool.error().message);
-        (*tool)->host = hosted.host();
+        (*tool)->host = host;
         (*tool)->gate = gate;
         registry.reserve((*tool)->spec.name);
         tools.push_back(std::move(*tool));

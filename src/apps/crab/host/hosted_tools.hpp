@@ -23,13 +23,13 @@ public:
     virtual void start() {}
     /// Calls `done` when nothing of start() runs any more; on the same thread. Calls must have ended before.
     virtual void stop(std::function<void()> done) { done(); }
-    /// Its tools, with this object as their host, which has to outlive every call.
     virtual std::vector<core::ToolSpec> tools() const = 0;
-    virtual std::shared_ptr<core::ToolHost> host() const = 0;
+    /// Runs the tools, on any event loop.
+    virtual core::ToolHost& host() = 0;
 };
 
-/// Registers the tools of `hosted`, whose names are reserved from here on. All of them together run 64 calls at a time, and 256
+/// Registers the tools of `hosted`, which outlives every call; their names are reserved from here on. All of them together run 64 calls at a time, and 256
 /// wait. Source: docs/protocols/rtp.md, section 1, "Limits".
-void register_hosted_tools(core::Registry& registry, const HostedTools& hosted);
+void register_hosted_tools(core::Registry& registry, HostedTools& hosted);
 
 }  // namespace crab::app
