@@ -13,6 +13,9 @@ Task<Result<void>> HubEventSink::publish(std::string envelope) {
     co_return Result<void>();
 }
 
-Task<Result<void>> NoEventSink::publish(std::string) { co_return fail(ErrorCode::kUnavailable, "nobody takes events"); }
+Task<Result<void>> NoEventSink::publish(std::string) {
+    co_return fail(
+        Error{.code = ErrorCode::kUnavailable, .message = "nobody takes events", .details = {}, .retryable = true, .retry_after = std::chrono::minutes(1)});
+}
 
 }  // namespace crab::app

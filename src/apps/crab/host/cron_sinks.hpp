@@ -22,7 +22,7 @@ private:
 /// Takes nothing: events wait in the store of their jobs.
 class NoEventSink final : public cron::CronEventSink {
 public:
-    /// Always kUnavailable.
+    /// Always kUnavailable, to be asked again in a minute.
     Task<Result<void>> publish(std::string envelope) override;
 };
 

@@ -36,7 +36,9 @@ TEST_F(CronSinksTest, AnEnvelopeWithoutATypeIsRefused) {
 
 TEST_F(CronSinksTest, WithoutASinkEventsHaveToWait) {
     NoEventSink none;
-    EXPECT_EQ(publish(none, R"({"event_type":"cron.triggered"})").error().code, ErrorCode::kUnavailable);
+    const Error refused = publish(none, R"({"event_type":"cron.triggered"})").error();
+    EXPECT_EQ(refused.code, ErrorCode::kUnavailable);
+    EXPECT_EQ(refused.retry_after, std::chrono::minutes(1));
 }
 
 }  // namespace
