@@ -13,8 +13,6 @@ namespace crab::trust {
 namespace {
 
 using Kind = PairingRequest::Kind;
-constexpr std::uint16_t kNormalClosure = 1000;
-constexpr std::uint16_t kMessageTooBig = 1009;
 
 std::unexpected<PairingError> bad_signature(std::string_view type) {
     return refuse(PairingCode::kSignatureInvalid, fmt::format("the signature of {} does not fit its sender's key", type));
@@ -27,7 +25,7 @@ std::unexpected<PairingError> not_stored(const Error& error) {
 }  // namespace
 
 GatewayPairing::GatewayPairing(Gateway gateway, PairingPlan plan, Deadline deadline)
-    : gateway_(std::move(gateway)), plan_(std::move(plan)), deadline_(deadline), pairing_id_(to_hex(gateway_.random.bytes<16>())) {}
+    : PairingMachine(gateway.clock, deadline, to_hex(gateway.random.bytes<16>())), gateway_(std::move(gateway)), plan_(std::move(plan)) {}
 
 PairingStep GatewayPairing::start(const std::optional<crypto::Certificate>& leaf) {
     // A connection that proves nothing is told nothing, not even why.
@@ -56,49 +54,13 @@ PairingResult<void> GatewayPairing::check_connection(const std::optional<crypto:
 }
 
 PairingStep GatewayPairing::on_message(std::string_view text) {
-    if (state_ == State::kEnded) return over();
-    if (state_ == State::kBefore) return end(ended_step({PairingCode::kInternal, "start() comes first"}));
-    if (gateway_.clock.steady_now() >= deadline_) return on_deadline();
-    const auto parsed = MessageText::parse(text);
-    if (parsed) {
-        if (const auto complaint = parsed->as_error()) {
-            const auto code = find_remote_code(complaint->code);
-            const std::string told = one_line(code ? complaint->message : complaint->code + ": " + complaint->message);
-            return end(ended_step({code.value_or(PairingCode::kRemoteRefused), "the remote says: " + told}));
-        }
-    }
-    auto answer = parsed ? next(*parsed) : std::unexpected(parsed.error());
-    if (!answer) {
-        PairingStep refusal = refusing_step(pairing_id_, std::move(answer.error()));
-        if (text.size() > kMostMessageBytes) refusal.close = kMessageTooBig;
-        return end(std::move(refusal));
-    }
-    PairingStep step{.send = std::move(*answer), .close = {}, .error = {}};
-    if (peer_) {
-        step.close = kNormalClosure;
-        return end(std::move(step));
-    }
-    if (gateway_.clock.steady_now() >= deadline_) return on_deadline();
-    return step;
+    if (!ended() && state_ == State::kBefore) return end(ended_step({PairingCode::kInternal, "start() comes first"}));
+    return PairingMachine::on_message(text);
 }
 
-PairingStep GatewayPairing::on_deadline() {
-    if (state_ == State::kEnded) return over();
-    return end(refusing_step(pairing_id_, {PairingCode::kTimeout, "the handshake took more than 15 seconds"}));
-}
+PairingError GatewayPairing::on_complaint(const PairError& complaint) { return told(find_remote_code(complaint.code), complaint, "the remote"); }
 
-PairingStep GatewayPairing::on_closed() {
-    if (state_ == State::kEnded) return over();
-    return end(ended_step({PairingCode::kUnreachable, "the connection ended before the handshake did"}));
-}
-
-PairingStep GatewayPairing::end(PairingStep step) {
-    state_ = State::kEnded;
-    failure_ = step.error;
-    return step;
-}
-
-PairingStep GatewayPairing::over() const { return {.send = {}, .close = kNormalClosure, .error = failure_}; }
+std::string_view GatewayPairing::what_a_lost_connection_means() const { return "the connection ended before the handshake did"; }
 
 GatewayPairing::Texts GatewayPairing::next(const MessageText& text) {
     const auto handle = [&]<class Message>(Texts (GatewayPairing::*handler)(const Message&)) -> Texts {
@@ -111,8 +73,7 @@ GatewayPairing::Texts GatewayPairing::next(const MessageText& text) {
         case State::kChallengeResponse: return handle(&GatewayPairing::on_challenge_response);
         case State::kCsrRequest: return handle(&GatewayPairing::on_csr_request);
         case State::kCsrInstalled: return handle(&GatewayPairing::on_csr_installed);
-        case State::kBefore:
-        case State::kEnded: break;
+        case State::kBefore: break;
     }
     return refuse(PairingCode::kInternal, "no message is expected");
 }

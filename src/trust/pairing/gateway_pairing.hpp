@@ -4,9 +4,8 @@
 #include "crypto/certificate_authority.hpp"
 #include "crypto/ed25519.hpp"
 #include "crypto/random_source.hpp"
-#include "trust/pairing/message_text.hpp"
+#include "trust/pairing/pairing_machine.hpp"
 #include "trust/pairing/pairing_plan.hpp"
-#include "trust/pairing/pairing_step.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +18,7 @@ namespace crab::trust {
 /// The gateway's side of one pairing, without a socket: texts in, texts out. Not thread-safe; start() and on_message() block on the
 /// store. The first check that fails ends it with a pair.error and changes no record.
 /// Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
-class GatewayPairing {
+class GatewayPairing final : public PairingMachine {
 public:
     /// What outlives the handshake.
     struct Gateway {
@@ -37,10 +36,8 @@ public:
     /// Judges the connection and begins. `leaf` is the remote's certificate on `wss`, nothing on `ws`. What PairingPlan::tls_trust()
     /// leaves to the TLS layer has been checked.
     PairingStep start(const std::optional<crypto::Certificate>& leaf);
+    /// After start().
     PairingStep on_message(std::string_view text);
-    PairingStep on_deadline();
-    PairingStep on_closed();
-    // After the end each of them repeats how it ended, and sends nothing.
 
     const std::string& pairing_id() const { return pairing_id_; }
     const PairingPlan& plan() const { return plan_; }
@@ -50,24 +47,21 @@ public:
     const std::optional<PeerRecord>& peer() const { return peer_; }
 
 private:
-    enum class State : std::uint8_t { kBefore, kIdentity, kChallengeResponse, kCsrRequest, kCsrInstalled, kEnded };
-    using Texts = PairingResult<std::vector<std::string>>;
+    enum class State : std::uint8_t { kBefore, kIdentity, kChallengeResponse, kCsrRequest, kCsrInstalled };
 
     PairingResult<void> check_connection(const std::optional<crypto::Certificate>& leaf);
-    Texts next(const MessageText& text);
+    Texts next(const MessageText& text) override;
+    PairingError on_complaint(const PairError& complaint) override;
+    bool is_complete() const override { return peer_.has_value(); }
+    std::string_view what_a_lost_connection_means() const override;
     Texts on_identity(const PairIdentity& identity);
     Texts on_challenge_response(const PairChallengeResponse& response);
     Texts on_csr_request(const PairCsrRequest& request);
     Texts on_csr_installed(const PairCsrInstalled& installed);
-    PairingStep end(PairingStep step);
-    PairingStep over() const;
 
     Gateway gateway_;
     PairingPlan plan_;
-    Deadline deadline_;
     State state_ = State::kBefore;
-    std::optional<PairingError> failure_;
-    std::string pairing_id_;
     std::string leaf_fingerprint_;  // of this connection; empty on ws
     std::string challenge_id_, plaintext_;
     std::optional<PairIdentity> identity_;

@@ -11,8 +11,6 @@
 namespace crab::trust {
 namespace {
 
-constexpr std::uint16_t kNormalClosure = 1000;
-constexpr std::uint16_t kMessageTooBig = 1009;
 constexpr auto kFreshness = std::chrono::minutes(5);
 
 std::unexpected<PairingError> bad_signature(std::string_view type) {
@@ -33,32 +31,8 @@ const crypto::Certificate* authority_in(const std::vector<crypto::Certificate>& 
 
 }  // namespace
 
-PairingStep RemotePairing::on_message(std::string_view text) {
-    if (state_ == State::kEnded) return over();
-    if (remote_.clock.steady_now() >= deadline_) return on_deadline();
-    const auto parsed = MessageText::parse(text);
-    if (parsed) {
-        if (const auto complaint = parsed->as_error()) return on_complaint(*complaint);
-    }
-    auto answer = parsed ? next(*parsed) : std::unexpected(parsed.error());
-    if (!answer) {
-        PairingStep refusal = refusing_step(pairing_id_, std::move(answer.error()));
-        if (text.size() > kMostMessageBytes) refusal.close = kMessageTooBig;
-        return end(std::move(refusal));
-    }
-    PairingStep step{.send = std::move(*answer), .close = {}, .error = {}};
-    if (paired_) {
-        step.close = kNormalClosure;
-        return end(std::move(step));
-    }
-    if (remote_.clock.steady_now() >= deadline_) return on_deadline();
-    return step;
-}
-
-PairingStep RemotePairing::on_complaint(const PairError& complaint) {
-    const auto code = find_gateway_code(complaint.code);
-    const std::string told = one_line(code ? complaint.message : complaint.code + ": " + complaint.message);
-    PairingError error{code.value_or(PairingCode::kRemoteRefused), "the gateway says: " + told};
+PairingError RemotePairing::on_complaint(const PairError& complaint) {
+    PairingError error = told(find_gateway_code(complaint.code), complaint, "the gateway");
     if (installed_) {
         if (auto back = remote_.store.go_back(pairing_id_); !back) {
             error.message += fmt::format(" (and the installed certificate cannot be put aside: {})", back.error().message);
@@ -66,30 +40,15 @@ PairingStep RemotePairing::on_complaint(const PairError& complaint) {
             installed_.reset();
         }
     }
-    return end(ended_step(std::move(error)));
+    return error;
 }
 
-PairingStep RemotePairing::on_deadline() {
-    if (state_ == State::kEnded) return over();
-    return end(refusing_step(pairing_id_, {PairingCode::kTimeout, "the handshake took more than 15 seconds"}));
-}
-
-PairingStep RemotePairing::on_closed() {
-    if (state_ == State::kEnded) return over();
-    return end(ended_step({PairingCode::kUnreachable,
-                           installed_ ? "the connection ended before pair.complete; the gateway's next request completes the pairing if it was stored there"
-                                      : "the connection ended before the handshake did"}));
+std::string_view RemotePairing::what_a_lost_connection_means() const {
+    return installed_ ? "the connection ended before pair.complete; the gateway's next request completes the pairing if it was stored there"
+                      : "the connection ended before the handshake did";
 }
 
 PairingStep RemotePairing::busy() { return refusing_step({}, {PairingCode::kBusy, "another handshake is running; try again in some seconds"}); }
-
-PairingStep RemotePairing::end(PairingStep step) {
-    state_ = State::kEnded;
-    failure_ = step.error;
-    return step;
-}
-
-PairingStep RemotePairing::over() const { return {.send = {}, .close = kNormalClosure, .error = failure_}; }
 
 RemotePairing::Texts RemotePairing::next(const MessageText& text) {
     const auto handle = [&]<class Message>(Texts (RemotePairing::*handler)(const Message&), std::optional<std::string_view> pairing_id) -> Texts {
@@ -102,7 +61,6 @@ RemotePairing::Texts RemotePairing::next(const MessageText& text) {
         case State::kChallenge: return handle(&RemotePairing::on_challenge, pairing_id_);
         case State::kCsrIssued: return handle(&RemotePairing::on_csr_issued, pairing_id_);
         case State::kComplete: return handle(&RemotePairing::on_complete, pairing_id_);
-        case State::kEnded: break;
     }
     return refuse(PairingCode::kInternal, "no message is expected");
 }

@@ -5,8 +5,7 @@
 #include "crypto/ed25519.hpp"
 #include "crypto/private_key.hpp"
 #include "crypto/x25519.hpp"
-#include "trust/pairing/message_text.hpp"
-#include "trust/pairing/pairing_step.hpp"
+#include "trust/pairing/pairing_machine.hpp"
 #include "trust/pairing/remote_store.hpp"
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace crab::trust {
 /// The remote's side of one pairing, without a socket: it waits for the gateway's first text. Not thread-safe; on_message() blocks on
 /// the store. A stranger, or a message that is old or came before, is told nothing about this remote.
 /// Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
-class RemotePairing {
+class RemotePairing final : public PairingMachine {
 public:
     /// Who this remote is and what outlives the handshake.
     struct Remote {
@@ -35,12 +34,7 @@ public:
     };
 
     /// `deadline` is the upgrade's time and kPairingTimeout.
-    RemotePairing(Remote remote, Deadline deadline) : remote_(std::move(remote)), deadline_(deadline) {}
-
-    PairingStep on_message(std::string_view text);
-    PairingStep on_deadline();
-    PairingStep on_closed();
-    // After the end each of them repeats how it ended, and sends nothing.
+    RemotePairing(Remote remote, Deadline deadline) : PairingMachine(remote.clock, deadline), remote_(std::move(remote)) {}
 
     /// What a second connection hears while a handshake is running: a remote runs one.
     static PairingStep busy();
@@ -49,24 +43,21 @@ public:
     const std::optional<InstalledCertificate>& installed() const { return installed_; }
 
 private:
-    enum class State : std::uint8_t { kInit, kChallenge, kCsrIssued, kComplete, kEnded };
-    using Texts = PairingResult<std::vector<std::string>>;
+    enum class State : std::uint8_t { kInit, kChallenge, kCsrIssued, kComplete };
 
-    Texts next(const MessageText& text);
+    Texts next(const MessageText& text) override;
+    PairingError on_complaint(const PairError& complaint) override;
+    bool is_complete() const override { return paired_; }
+    std::string_view what_a_lost_connection_means() const override;
     Texts on_init(const PairInit& init);
     Texts on_challenge(const PairChallenge& challenge);
     Texts on_csr_issued(const PairCsrIssued& issued);
     Texts on_complete(const PairComplete& complete);
     PairingResult<InstalledCertificate> check_issued(const PairCsrIssued& issued) const;
-    PairingStep on_complaint(const PairError& complaint);
-    PairingStep end(PairingStep step);
-    PairingStep over() const;
 
     Remote remote_;
-    Deadline deadline_;
     State state_ = State::kInit;
-    std::optional<PairingError> failure_;
-    std::string pairing_id_, gateway_id_;
+    std::string gateway_id_;
     std::optional<crypto::PrivateKey> csr_key_;
     std::optional<InstalledCertificate> installed_;
     bool paired_ = false;
