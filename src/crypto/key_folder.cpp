@@ -1,5 +1,7 @@
 #include "crypto/key_folder.hpp"
 
+#include "base/descriptor.hpp"
+
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -26,31 +28,6 @@ std::unexpected<Error> unavailable(std::string_view name, std::string_view what)
     return fail(ErrorCode::kUnavailable, fmt::format("{} {}: {}", name, what, std::generic_category().message(errno)));
 }
 
-/// A descriptor that closes itself.
-class File {
-public:
-    explicit File(int fd) : fd_(fd) {}
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int fd() const { return fd_; }
-
-private:
-    int fd_;
-};
-
-bool write_all(int fd, std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t n = ::write(fd, content.data(), content.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        content.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return ::fsync(fd) == 0;
-}
-
 /// Root reads everything anyway, so what counts as foreign is what neither we nor root own.
 bool is_foreign(const struct stat& status) { return status.st_uid != ::geteuid() && status.st_uid != 0; }
 
@@ -74,13 +51,13 @@ Result<KeyFolder> KeyFolder::open(const std::filesystem::path& path) {
 }
 
 Result<std::optional<std::string>> KeyFolder::read(std::string_view name, Access access) const {
-    const File file(::openat(*directory_, std::string(name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (file.fd() < 0) {
+    const Descriptor file(::openat(*directory_, std::string(name).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.is_open()) {
         if (errno == ENOENT) return std::optional<std::string>();
         return unavailable(name, "cannot be opened");
     }
     struct stat status{};
-    if (::fstat(file.fd(), &status) != 0) return unavailable(name, "cannot be looked at");
+    if (::fstat(file.get(), &status) != 0) return unavailable(name, "cannot be looked at");
     if (!S_ISREG(status.st_mode)) return fail(ErrorCode::kForbidden, fmt::format("{} is no plain file", name));
     if (is_foreign(status)) return fail(ErrorCode::kForbidden, fmt::format("{} belongs to another user", name));
     if ((status.st_mode & 0777 & ~mode_of(access)) != 0) {
@@ -89,7 +66,7 @@ Result<std::optional<std::string>> KeyFolder::read(std::string_view name, Access
     std::string content;
     std::array<char, 4096> part{};
     while (true) {
-        const ssize_t n = ::read(file.fd(), part.data(), part.size());
+        const ssize_t n = ::read(file.get(), part.data(), part.size());
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return unavailable(name, "cannot be read");
         if (n == 0) return content;
@@ -103,10 +80,10 @@ Result<void> KeyFolder::write(std::string_view name, std::string_view content, A
     const std::string fresh = target + ".new";
     ::unlinkat(*directory_, fresh.c_str(), 0);  // what a crash may have left
     {
-        const File file(::openat(*directory_, fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_of(access)));
-        if (file.fd() < 0) return unavailable(name, "cannot be written");
+        const Descriptor file(::openat(*directory_, fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_of(access)));
+        if (!file.is_open()) return unavailable(name, "cannot be written");
         // The umask may have taken bits away that others need for a public file.
-        if (::fchmod(file.fd(), mode_of(access)) != 0 || !write_all(file.fd(), content)) return unavailable(name, "cannot be written");
+        if (::fchmod(file.get(), mode_of(access)) != 0 || !file.write_and_sync(content)) return unavailable(name, "cannot be written");
     }
     if (::renameat(*directory_, fresh.c_str(), *directory_, target.c_str()) != 0) return unavailable(name, "cannot be replaced");
     if (::fsync(*directory_) != 0) return unavailable(name, "cannot be made durable");

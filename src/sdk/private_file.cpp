@@ -1,5 +1,7 @@
 #include "sdk/private_file.hpp"
 
+#include "base/descriptor.hpp"
+
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -14,47 +16,22 @@ namespace {
 
 std::string reason() { return std::generic_category().message(errno); }
 
-/// A descriptor that closes itself.
-class File {
-public:
-    explicit File(int fd) : fd_(fd) {}
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int fd() const { return fd_; }
-
-private:
-    int fd_;
-};
-
-bool write_all(int fd, std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t n = ::write(fd, content.data(), content.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        content.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return ::fsync(fd) == 0;
-}
-
 }  // namespace
 
 Result<std::string> read_private_file(const std::filesystem::path& path) {
-    const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.fd() < 0) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) {
         return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable, fmt::format("{}: {}", path.string(), reason()));
     }
     struct stat status {};
-    if (::fstat(file.fd(), &status) != 0) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path.string(), reason()));
+    if (::fstat(file.get(), &status) != 0) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path.string(), reason()));
     if (S_ISREG(status.st_mode) && (status.st_mode & 077) != 0) {
         return fail(ErrorCode::kForbidden, fmt::format("{} can be read by others; run `chmod 600` on it", path.string()));
     }
     std::string content;
     std::array<char, 4096> part{};
     while (true) {
-        const ssize_t n = ::read(file.fd(), part.data(), part.size());
+        const ssize_t n = ::read(file.get(), part.data(), part.size());
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path.string(), reason()));
         if (n == 0) return content;
@@ -71,8 +48,8 @@ Result<void> write_private_file(const std::filesystem::path& path, std::string_v
     const std::string fresh = path.string() + ".new";
     ::unlink(fresh.c_str());
     {
-        const File file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        if (file.fd() < 0 || !write_all(file.fd(), content)) return failed();
+        const Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        if (!file.is_open() || !file.write_and_sync(content)) return failed();
     }
     if (::rename(fresh.c_str(), path.c_str()) != 0) return failed();
     return {};

@@ -1,5 +1,6 @@
 #include "sdk/machine/command_process.hpp"
 
+#include "base/descriptor.hpp"
 #include "base/scope_exit.hpp"
 
 #include <algorithm>
@@ -30,27 +31,6 @@ constexpr std::size_t kMaxVariable = 100 * 1024;  // Linux refuses a single one 
 constexpr Milliseconds kMercy{500};               // between SIGTERM and SIGKILL
 
 std::string reason(int error) { return std::generic_category().message(error); }
-
-/// A descriptor that closes itself.
-class Descriptor {
-public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Descriptor() { close(); }
-    int get() const { return fd_; }
-    bool open() const { return fd_ >= 0; }
-    void close() {
-        if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-    }
-
-private:
-    int fd_ = -1;
-};
 
 struct Pipe {
     Descriptor reader, writer;
@@ -147,7 +127,7 @@ private:
 /// Reads what is there, within reason: who prints without end must not keep us from looking at the clock. Closes at the end.
 void drain(Descriptor& from, const std::function<void(std::string_view)>& take) {
     std::array<char, 16 * 1024> part{};
-    for (int turns = 0; from.open() && turns < 16; ++turns) {
+    for (int turns = 0; from.is_open() && turns < 16; ++turns) {
         const ssize_t n = ::read(from.get(), part.data(), part.size());
         if (n > 0) {
             take({part.data(), static_cast<std::size_t>(n)});
