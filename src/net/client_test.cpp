@@ -97,13 +97,13 @@ public:
         } else if (request.path() == "/bulk") {
             exchange.respond(200, "text/plain", std::string(5'000'000, 'b'));
         } else if (request.path() == "/who") {
-            exchange.respond(200, "text/plain", request.connection->peer_certificate_der().empty() ? "nobody" : "somebody");
+            exchange.respond(200, "text/plain", request.certificate_der().empty() ? "nobody" : "somebody");
         } else {
             exchange.respond(200, "text/plain", request.body.empty() ? request.target() : request.body);
         }
     }
     std::optional<Upgrade> upgrade(const HttpRequest& request, const WebSocketOffer& offer) override {
-        if (request.path() == "/busy") return RefuseUpgrade{.status = 429, .body = "{}", .headers = {{"Retry-After", "7"}}};
+        if (request.path() == "/busy") return Refusal{.status = 429, .body = "{}", .headers = {{"Retry-After", "7"}}};
         AcceptUpgrade accepted;
         accepted.handler = std::make_shared<Echo>();
         accepted.allow_deflate = true;

@@ -4,6 +4,7 @@
 #include "net/peer_address.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace crab::net {
@@ -24,6 +25,8 @@ struct HttpRequest {
     std::string_view query() const { return head.query; }  ///< without `?`, encoded
     /// Value of the first field of that lower-case name.
     std::optional<std::string_view> find(std::string_view lower_case_name) const { return head.headers.find(lower_case_name); }
+    /// The certificate that the caller showed in TLS, DER; empty when none, or when the caller is gone.
+    std::string certificate_der() const;
 };
 
 }  // namespace crab::net

@@ -103,6 +103,10 @@ public:
         return {.max_bytes = request.path() == "/large" ? std::size_t{64} << 20 : std::size_t{1} << 20, .timeout = 10s};
     }
 
+    std::optional<Refusal> refuse_head(const HttpRequest& request) override {
+        if (request.path() != "/private") return std::nullopt;
+        return Refusal{.status = 401, .content_type = "text/plain", .body = "who are you?", .headers = {{"X-Why", "no certificate"}}};
+    }
     void refusal_body(const HttpRequest* request, int status, std::string_view reason, std::string& body) override {
         if (request == nullptr || request->path() != "/own") return HttpService::refusal_body(request, status, reason, body);
         body += fmt::format("own {} for {}: {}", status, request->find("x-call").value_or("nobody"), request->body.size());
@@ -286,6 +290,19 @@ TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWanted) {
     EXPECT_TRUE(client.read_response().ends_with("abc"));
     client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
     EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, AServiceRefusesByTheHeadBeforeTheBodyIsRead) {
+    RawClient client(server->endpoint());
+    client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nPOST /private HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 900000\r\n\r\n");
+    client.read_response();
+    const std::string answer = client.read_to_end();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
+    EXPECT_TRUE(answer.contains("X-Why: no certificate\r\n")) << answer;
+    EXPECT_TRUE(answer.ends_with("\r\n\r\nwho are you?")) << answer;
+    RawClient upgrade(server->endpoint());
+    upgrade.send("GET /private HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+    EXPECT_TRUE(upgrade.read_to_end().starts_with("HTTP/1.1 401 "));
 }
 
 TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {

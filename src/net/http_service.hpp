@@ -27,13 +27,14 @@ using OwnedHeaders = std::vector<std::pair<std::string, std::string>>;
 /// A valid WebSocket handshake, or the status and sentence to refuse it with.
 using WebSocketOffer = std::expected<WebSocketUpgrade, HttpRefusal>;
 
-/// The answer to a WebSocket handshake.
-struct RefuseUpgrade {
+/// No, and why. Without a content type, `body` is the sentence for refusal_body().
+struct Refusal {
     int status = 403;
     std::string content_type = "application/json";
     std::string body;
     OwnedHeaders headers;
 };
+/// The answer to a WebSocket handshake that is taken.
 struct AcceptUpgrade {
     std::shared_ptr<WebSocketHandler> handler;
     std::string subprotocol;      ///< echoed; empty: none
@@ -41,7 +42,7 @@ struct AcceptUpgrade {
     OwnedHeaders headers;
     WebSocketOptions options;
 };
-using Upgrade = std::variant<RefuseUpgrade, AcceptUpgrade>;
+using Upgrade = std::variant<Refusal, AcceptUpgrade>;
 
 /// What a server serves. One object may serve several loops; each call runs on the loop of its connection.
 class HttpService {
@@ -57,6 +58,9 @@ public:
         static_cast<void>(request), static_cast<void>(offer);
         return std::nullopt;
     }
+    /// Judges a request whose head is complete, upgrades too, before a byte of its body is read; nothing: it may go on. A refused
+    /// one is answered and its connection closed.
+    virtual std::optional<Refusal> refuse_head(const HttpRequest&) { return std::nullopt; }
     /// Limits for the body of a request whose head is complete; only the head is set.
     virtual RequestBodyLimits limits_for(const HttpRequest&) { return {}; }
     /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500 in place of a missing

@@ -86,6 +86,10 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     request.body = {};
     exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;
     exchange_.head_only_ = request.head.method == "HEAD";
+    if (const auto refusal = server_.service_.refuse_head(request)) {
+        refuse(*refusal);
+        return bytes.size();
+    }
     const std::size_t length = request.head.content_length.value_or(0);
     if (request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
         (length == 0 || length <= server_.service_.limits_for(request).max_bytes)) {
@@ -242,26 +246,29 @@ void HttpSession::respond_refusal(Head head, int status, std::string_view reason
 bool HttpSession::try_upgrade() {
     const WebSocketOffer offer = validate_upgrade(exchange_.request_.head);
     if (offer && !server_.accepting_) {
-        refuse_upgrade({.status = 503, .content_type = {}, .body = "the gateway is stopping; try again later", .headers = {}});
+        refuse(Refusal{.status = 503, .content_type = {}, .body = "the gateway is stopping; try again later", .headers = {}});
         return true;
     }
     std::optional<Upgrade> decision = server_.service_.upgrade(exchange_.request_, offer);
     if (!decision) return false;
-    if (auto* const refusal = std::get_if<RefuseUpgrade>(&*decision)) {
-        refuse_upgrade(*refusal);
+    if (auto* const refusal = std::get_if<Refusal>(&*decision)) {
+        refuse(*refusal);
     } else if (!offer) {
-        RefuseUpgrade broken{.status = offer.error().status, .content_type = {}, .body = std::string(offer.error().reason), .headers = {}};
+        Refusal broken{.status = offer.error().status, .content_type = {}, .body = std::string(offer.error().reason), .headers = {}};
         if (broken.status == 426) broken.headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
-        refuse_upgrade(broken);
+        refuse(broken);
     } else {
         accept_upgrade(*offer, std::move(std::get<AcceptUpgrade>(*decision)));
     }
     return true;
 }
 
-void HttpSession::refuse_upgrade(const RefuseUpgrade& refusal) {
+// The service's own no.
+void HttpSession::refuse(const Refusal& refusal) {
     std::vector<HttpHeader> headers;
     for (const auto& [name, value] : refusal.headers) headers.push_back({name, value});
+    set_deadline(kNoDeadline);
+    exchange_.state_ = HttpExchange::State::kOpen;
     exchange_.keep_alive_ = false;
     if (refusal.content_type.empty()) {
         respond_refusal(Head::kKnown, refusal.status, refusal.body, headers);

@@ -37,7 +37,7 @@ private:
     void begin_body();
     void complete();
     bool try_upgrade();
-    void refuse_upgrade(const RefuseUpgrade& refusal);
+    void refuse(const Refusal& refusal);
     void accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade accepted);
     void serve();
     Task<void> run(std::shared_ptr<HttpSession> self);

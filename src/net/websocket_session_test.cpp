@@ -79,7 +79,7 @@ public:
     }
     std::optional<Upgrade> upgrade(const HttpRequest& request, const WebSocketOffer& offer) override {
         if (request.path() != "/ws") return std::nullopt;
-        if (request.find("authorization") == "Bearer bad") return RefuseUpgrade{.status = 401, .body = R"({"error":"bad token","code":"UNAUTHENTICATED"})"};
+        if (request.find("authorization") == "Bearer bad") return Refusal{.status = 401, .body = R"({"error":"bad token","code":"UNAUTHENTICATED"})"};
         AcceptUpgrade accepted;
         if (offer && offer->offers("clawseed.v1")) accepted.subprotocol = "clawseed.v1";
         accepted.allow_deflate = request.query() == "deflate";

@@ -78,7 +78,7 @@ public:
         const std::scoped_lock lock(mutex_);
         targets_.emplace_back(request.target());
         if (!token_.empty() && request.find("authorization") != "Bearer " + token_) {
-            return net::RefuseUpgrade{.status = 401, .body = R"({"error":"no such token","code":"UNAUTHENTICATED"})"};
+            return net::Refusal{.status = 401, .body = R"({"error":"no such token","code":"UNAUTHENTICATED"})"};
         }
         return net::AcceptUpgrade{.handler = std::make_shared<Chat>(*this)};
     }

@@ -21,7 +21,7 @@ std::string error_body(std::string_view code, std::string_view message) {
 }
 
 net::Upgrade refuse(int status, std::string_view code, std::string_view message, net::OwnedHeaders headers = {}) {
-    return net::RefuseUpgrade{.status = status, .content_type = "application/json", .body = error_body(code, message), .headers = std::move(headers)};
+    return net::Refusal{.status = status, .content_type = "application/json", .body = error_body(code, message), .headers = std::move(headers)};
 }
 
 /// The first carrier that is not empty decides: header, subprotocol, query (section 1, "Credential").

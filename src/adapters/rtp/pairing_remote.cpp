@@ -19,7 +19,7 @@ private:
 
 std::optional<net::Upgrade> PairingRemote::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     if (!owns(request.path())) return std::nullopt;
-    if (request.find("origin")) return net::RefuseUpgrade{.status = 403, .body = R"({"error":"browsers do not pair: no Origin","code":"FORBIDDEN"})"};
+    if (request.find("origin")) return net::Refusal{.status = 403, .body = R"({"error":"browsers do not pair: no Origin","code":"FORBIDDEN"})"};
     static_cast<void>(offer);  // a broken one is refused by the HTTP layer
     return net::AcceptUpgrade{.handler = std::make_shared<Link>(loop_, *this), .options = PairingLink::options()};
 }

@@ -107,7 +107,7 @@ void AdminService::refusal_body(const net::HttpRequest* request, int status, std
 
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer&) {
     if (!is_own_user(request.peer))
-        return net::RefuseUpgrade{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
+        return net::Refusal{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
     return peers_.upgrade(request);
 }
 
