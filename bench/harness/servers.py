@@ -51,6 +51,22 @@ class Server:
         """Options of `bench_load calls` for this server, and descriptors the load inherits."""
         raise NotImplementedError
 
+    def wait_for_tool(self, limit_seconds=20):
+        """Polls the Unix socket `callers` until the tool `echo` is listed there."""
+        end = time.monotonic() + limit_seconds
+        while time.monotonic() < end:
+            connection = http_client.UnixConnection(self.callers)
+            try:
+                status, text = http_client.request(connection, "GET", "/v1/tools")
+                if status == 200 and '"echo"' in text:
+                    return
+            except (OSError, http.client.HTTPException):
+                pass
+            finally:
+                connection.close()
+            time.sleep(0.02)
+        raise RuntimeError(f"{self.name}: the tool was not listed within {limit_seconds} s")
+
 
 class Relay(Server):
     """A server with the gateway's wires: callers over TCP and a Unix socket, devices over WebSocket."""
@@ -93,6 +109,7 @@ class Floor(Relay):
 
 class Gateway(Relay):
     name = "gateway"
+    configuration = ""  # beyond gateway.yaml
 
     def __init__(self, build, core=None, count_allocations=False):
         super().__init__(core)
@@ -102,7 +119,7 @@ class Gateway(Relay):
         self.environment = dict(os.environ, **({"CRAB_COUNT_ALLOCATIONS": "1"} if count_allocations else {}))
 
     def start(self):
-        config = (BENCH / "gateway.yaml").read_text()
+        config = (BENCH / "gateway.yaml").read_text() + self.configuration
         (self.folder / "gateway.yaml").write_text(config.replace("@FOLDER@", str(self.folder)))
         for name in ("state", "run"):
             (self.folder / name).mkdir(mode=0o700)
@@ -112,6 +129,10 @@ class Gateway(Relay):
             self.token = self.pair("bench", "device,caller")
         except (RuntimeError, subprocess.CalledProcessError) as failure:
             raise RuntimeError(f"{failure}\n{getattr(failure, 'stderr', '') or self.errors()}") from None
+
+    @property
+    def callers(self):
+        return self.admin
 
     def spawn(self):
         self.admin = str(self.folder / "run" / "admin.sock")
@@ -127,6 +148,21 @@ class Gateway(Relay):
         command = [self.program, "devices", "pair", "--socket", self.admin, "--token", "--name", name, "--role", roles]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True, timeout=20)
         return done.stdout.split()[-1]
+
+
+class ToolHost(Server):
+    """bench_load as a tool host on a Unix socket, which answers at once."""
+
+    name = "host"
+
+    def __init__(self, program, core=None):
+        super().__init__(core)
+        self.program = program
+
+    def start(self):
+        self.socket = self.callers = str(self.folder / "host.sock")
+        self.process = processes.start([self.program, "host", "--listen", f"unix:{self.socket}"], self.core, stdout=subprocess.PIPE, text=True)
+        processes.line_with(self.process, "host ready", 10)
 
 
 class Nats(Server):
@@ -164,24 +200,37 @@ events {{ worker_connections 4096; }}
 http {{
   access_log off; keepalive_requests 1000000000; tcp_nodelay on;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  upstream backend {{ server 127.0.0.1:{backend}; keepalive 512; keepalive_requests 1000000000; }}
+  upstream backend {{ server {upstream}; keepalive 512; keepalive_requests 1000000000; }}
   server {{
-    listen 127.0.0.1:{port}; listen unix:{folder}/nginx.sock;
+    {listen}
     location / {{ proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; }}
   }}
 }}
 """
 
+    def __init__(self, core=None, upstream=None):
+        super().__init__(core)
+        self.backend, self.upstream = None, upstream
+
+    @property
+    def callers(self):
+        return f"{self.folder}/nginx.sock"
+
+    def listen_lines(self):
+        return f"listen 127.0.0.1:{self.port}; listen unix:{self.callers};"
+
     def start(self):
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
         if not program:
             raise Unavailable(MISSING)
-        self.backend = socket.create_server(("127.0.0.1", 0), backlog=1024)  # kept by us, so that nginx finds it in every run
-        self.backend.setblocking(False)
+        if not self.upstream:
+            self.backend = socket.create_server(("127.0.0.1", 0), backlog=1024)  # kept by us, so that nginx finds it in every run
+            self.backend.setblocking(False)
+            self.upstream = f"127.0.0.1:{self.backend.getsockname()[1]}"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         config = self.folder / "nginx.conf"
-        config.write_text(self.CONFIG.format(folder=self.folder, backend=self.backend.getsockname()[1], port=self.port))
+        config.write_text(self.CONFIG.format(folder=self.folder, upstream=self.upstream, listen=self.listen_lines()))
         self.process = processes.start([program, "-c", config, "-p", self.folder], self.core, stderr=subprocess.DEVNULL)
         for _ in range(500):
             with socket.socket(socket.AF_INET) as probe:
@@ -194,11 +243,11 @@ http {{
 
     def __exit__(self, *_):
         super().__exit__()
-        if getattr(self, "backend", None):
+        if self.backend:
             self.backend.close()
 
     def load_options(self, transport, devices):
-        to = f"tcp:127.0.0.1:{self.port}" if transport == "tcp" else f"unix:{self.folder}/nginx.sock"
+        to = f"tcp:127.0.0.1:{self.port}" if transport == "tcp" else f"unix:{self.callers}"
         return ["--target", "http", "--connect", to, "--backend-fd", self.backend.fileno()], (self.backend.fileno(),)
 
 

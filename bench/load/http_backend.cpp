@@ -2,6 +2,8 @@
 
 #include "load/payload.hpp"
 
+#include <strings.h>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -11,6 +13,26 @@
 #include <string>
 
 namespace crab::bench {
+namespace {
+
+/// `"name":"value"` in a JSON text that was written without spaces; empty when it is not there.
+std::string_view member(std::string_view json, std::string_view name) {
+    const std::string key = "\"" + std::string(name) + "\":\"";
+    const auto at = json.find(key);
+    if (at == std::string_view::npos) return {};
+    const auto start = at + key.size();
+    return json.substr(start, json.find('"', start) - start);
+}
+
+void append_answer(std::string& out, std::string_view body) {
+    out.append("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n\r\n").append(body);
+}
+
+const std::string kTools = R"({"version":"v1","service":"bench","tools":[{"name":"echo","description":"Sets the heating of one room and says what will happen.",)"
+                           R"("input_schema":)" + std::string(kParameters) + R"(,"output_schema":{"type":"object"},)"
+                           R"("timeout_ms_default":30000,"timeout_ms_max":120000,"idempotent":true,"side_effects":false}]})";
+
+}  // namespace
 
 class HttpBackend::Peer final : public Connection {
 public:
@@ -18,22 +40,30 @@ public:
 
 private:
     std::size_t on_input(std::span<char> bytes) override {
-        static const std::string answer = [] {
-            const std::string body = R"({"version":"v1","tool_name":"echo","status":"ok","duration_ms":0,"result":)" + std::string(kResult) + "}";
-            return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-        }();
-        constexpr std::string_view kLength = "Content-Length: ";
+        constexpr std::string_view kLength = "content-length: ";
         const std::string_view text(bytes.data(), bytes.size());
         const auto end = text.find("\r\n\r\n");
         if (end == std::string_view::npos) return 0;
         std::size_t length = 0;
-        if (const auto at = text.find(kLength); at < end) std::from_chars(text.begin() + at + kLength.size(), text.end(), length);
+        for (auto line = text.find("\r\n"); line < end; line = text.find("\r\n", line + 2)) {
+            const auto value = line + 2 + kLength.size();
+            if (value < end && strncasecmp(text.data() + line + 2, kLength.data(), kLength.size()) == 0) std::from_chars(text.data() + value, text.end(), length);
+        }
         if (text.size() < end + 4 + length) return 0;
-        outgoing().append(answer);
+        if (text.starts_with("GET ")) {
+            append_answer(outgoing(), kTools);
+        } else {
+            body_ = R"({"version":"v1","call_id":")";
+            body_.append(member(text.substr(end + 4, length), "call_id"));
+            body_.append(R"(","tool_name":"echo","status":"ok","duration_ms":0,"result":)").append(kResult).append("}");
+            append_answer(outgoing(), body_);
+        }
         return end + 4 + length;
     }
 
     void on_closed() override {}
+
+    std::string body_;
 };
 
 HttpBackend::HttpBackend(Loop& loop, int listener) : loop_(loop), listener_(listener) { loop_.watch(listener_, *this, EPOLLIN); }

@@ -14,6 +14,7 @@ constexpr const char* kUsage = R"(usage: bench_load MODE --name value ...
          [--tool NAME | --get PATH] [--in-flight N] [--rate CALLS_PER_SECOND] [--warm-up S] [--seconds S] [--server-pid PID]
   idle   --device ADDRESS --count N [--tokens FILE] [--tls 1] [--tools 1] [--server-pid PID]
   soak   --connect ADDRESS --device ADDRESS [--token T] [--devices N] [--in-flight N] [--seconds S] [--seed N]
+  host   --listen unix:PATH
 ADDRESS is tcp:HOST:PORT or unix:PATH.
 )";
 
@@ -29,6 +30,8 @@ int main(int argc, char** argv) {
             crab::bench::run_idle(std::move(options));
         } else if (mode == "soak") {
             crab::bench::run_soak(std::move(options));
+        } else if (mode == "host") {
+            crab::bench::run_host(std::move(options));
         } else {
             std::fputs(kUsage, stderr);
             return 2;

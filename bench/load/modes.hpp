@@ -10,5 +10,7 @@ void run_calls(Options options);
 void run_idle(Options options);
 /// A mix of good, refused, failing and abandoned calls over devices that come and go; prints what became of them.
 void run_soak(Options options);
+/// A tool host on a Unix socket with the tool `echo`; prints `host ready` and serves until it is killed.
+void run_host(Options options);
 
 }  // namespace crab::bench
