@@ -12,9 +12,16 @@ public:
     Glob() = default;
     explicit Glob(std::string pattern) : pattern_(std::move(pattern)) {}
     bool matches(std::string_view text) const;
+    /// Whether this one matches every text that `narrower` matches. What it says yes to is so; some equal patterns that are written
+    /// differently (`?*`, `*?`) get a no.
+    bool covers(const Glob& narrower) const;
+    /// Whether there is a text that both match.
+    bool overlaps(const Glob& other) const;
     const std::string& pattern() const { return pattern_; }
     /// An unset pattern, which its owner reads as "any".
     bool empty() const { return pattern_.empty(); }
+    /// Whether it stands for itself alone.
+    bool is_literal() const { return pattern_.find_first_of("*?") == std::string::npos; }
 
 private:
     std::string pattern_;

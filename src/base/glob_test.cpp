@@ -3,6 +3,7 @@
 #include <chrono>
 #include <random>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,39 @@ TEST(Glob, AgreesWithARecursiveModelOverRandomTexts) {
             ASSERT_EQ(Glob(pattern).matches(subject), naive(pattern, subject)) << "seed " << seed << ": " << pattern << " on " << subject;
         }
     }
+}
+
+/// All texts over two letters with at most `most` of them.
+std::vector<std::string> texts(std::size_t most) {
+    std::vector<std::string> all{""};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].size() == most) break;
+        for (const char c : {'a', 'b'}) all.push_back(all[i] + c);
+    }
+    return all;
+}
+
+TEST(Glob, CoveringAndOverlappingAreAboutTheTextsThatMatch) {
+    const auto all = texts(7);
+    std::mt19937 random(7);
+    const auto pattern = [&] {
+        std::string made(random() % 4, ' ');
+        for (char& c : made) c = "ab*?"[random() % 4];
+        return Glob(made);
+    };
+    for (int i = 0; i < 4'000; ++i) {
+        const Glob one = pattern(), other = pattern();
+        bool overlap = false, includes = true;
+        for (const std::string& text : all) {
+            overlap = overlap || (one.matches(text) && other.matches(text));
+            includes = includes && (one.matches(text) || !other.matches(text));
+        }
+        ASSERT_EQ(one.overlaps(other), overlap) << one.pattern() << " and " << other.pattern();
+        if (one.covers(other)) ASSERT_TRUE(includes) << one.pattern() << " over " << other.pattern();
+        if (other.is_literal()) ASSERT_EQ(one.covers(other), one.matches(other.pattern())) << one.pattern() << " over " << other.pattern();
+    }
+    EXPECT_TRUE(Glob("events.*").covers(Glob("events.publish:cron.*")));
+    EXPECT_FALSE(Glob("events.?").covers(Glob("events.*")));
 }
 
 TEST(Glob, ManyStarsOnALongTextTakeNoTimeToSpeakOf) {

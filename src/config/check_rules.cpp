@@ -1,5 +1,7 @@
 #include "config/read_config.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace crab::config {
@@ -36,6 +38,15 @@ void check_condition(const ArgumentCondition& condition, const std::string& at, 
     rules.expect(!condition.min || !condition.max || *condition.min <= *condition.max, at + "/min", "may not be more than max");
 }
 
+void check_peers(const std::vector<PeerOptions>& peers, const LeaseOptions& leases, Rules& rules) {
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+        const auto has_the_id = [&](const PeerOptions& other) { return other.id == peers[i].id; };
+        rules.expect(std::none_of(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(i), has_the_id), fmt::format("/peers/{}/id", i),
+                     "another entry has this id; say all of a peer in one");
+    }
+    rules.expect(leases.ttl <= leases.max_ttl, "/leases/ttl", "may not be more than leases.max_ttl");
+}
+
 void check_hook(const HookRule& hook, const std::string& at, Rules& rules) {
     switch (hook.type) {
         case HookType::kCommand:
@@ -60,6 +71,7 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
             check_condition(config.policy[i].where[k], fmt::format("/policy/{}/where/{}", i, k), rules);
         }
     }
+    check_peers(config.peers, config.leases, rules);
     for (std::size_t i = 0; i < config.tools.size(); ++i) {
         const ToolOverride& tool = config.tools[i];
         rules.expect(!tool.timeout || *tool.timeout <= tool.max_timeout.value_or(config.calls.max_timeout),

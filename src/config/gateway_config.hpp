@@ -128,6 +128,24 @@ struct PolicyRule {
     friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
 };
 
+/// What one paired peer is and may, beside the defaults of its role.
+struct PeerOptions {
+    std::string id;                    ///< `<component_type>/<component_id>`
+    std::optional<std::string> role;   ///< a name as core::find_role() knows it; unset: that of the component type
+    std::vector<std::string> tenants;  ///< globs; empty: the default tenant
+    std::vector<std::string> allow, deny;  ///< globs of actions
+    friend bool operator==(const PeerOptions&, const PeerOptions&) = default;
+};
+
+/// Leases: scoped grants that peers ask for.
+struct LeaseOptions {
+    Milliseconds ttl = std::chrono::hours(1);  ///< of a lease that names none
+    Milliseconds max_ttl = std::chrono::hours(24);
+    Milliseconds renewal_window = std::chrono::minutes(5);  ///< before its end, in which it can be renewed
+    std::size_t max_per_peer = 16;
+    friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
+};
+
 /// The operator's word on the tools of one glob; what is not set stays as the tool says.
 struct ToolOverride {
     std::string match;
@@ -184,6 +202,8 @@ struct GatewayConfig {
     CallOptions calls;
     std::vector<RateRule> rates;
     std::vector<PolicyRule> policy;
+    std::vector<PeerOptions> peers;
+    LeaseOptions leases;
     std::vector<ToolOverride> tools;
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;

@@ -1,5 +1,7 @@
 #include "config/read_config.hpp"
 
+#include "base/duration_text.hpp"
+
 namespace crab::config {
 namespace {
 
@@ -18,10 +20,13 @@ void read(const Value& value, std::string& out) {
 void read(const Value& value, std::filesystem::path& out) {
     if (const std::string* given = value.as_string()) out = *given;
 }
-/// The key's unit (`_ms`, `_s`, `_days`) is the struct's.
+/// A number has the key's unit (`_ms`, `_s`, `_days`), which is the struct's; a text has its own, such as `5m`.
 template <class Period>
 void read(const Value& value, std::chrono::duration<std::int64_t, Period>& out) {
-    if (const auto given = value.as_int64()) out = std::chrono::duration<std::int64_t, Period>(*given);
+    using Duration = std::chrono::duration<std::int64_t, Period>;
+    if (const auto given = value.as_int64()) out = Duration(*given);
+    const std::string* text = value.as_string();
+    if (const auto given = text ? parse_duration(*text) : std::nullopt) out = std::chrono::duration_cast<Duration>(*given);
 }
 void read(const Value& value, std::vector<std::string>& out) {
     const Value::Items* items = value.as_array();
@@ -119,6 +124,10 @@ void read_policy(const Members& rule, PolicyRule& out) {
     rule.each("where", out.where, read_condition);
 }
 
+void read_peer(const Members& peer, PeerOptions& out) {
+    peer("id", out.id)("role", out.role)("tenants", out.tenants)("allow", out.allow)("deny", out.deny);
+}
+
 void read_override(const Members& tool, ToolOverride& out) {
     tool("match", out.match)("timeout_ms", out.timeout)("max_timeout_ms", out.max_timeout)("max_concurrency", out.max_concurrency);
     tool("queue", out.queue)("trust_annotations", out.trust_annotations)("idempotent", out.idempotent)("side_effects", out.side_effects);
@@ -149,6 +158,9 @@ GatewayConfig read_config(const json::Value& document) {
         rate("principal", out.principal)("tool", out.tool)("per_second", out.per_second)("burst", out.burst);
     });
     root.each("policy", config.policy, read_policy);
+    root.each("peers", config.peers, read_peer);
+    root.in("leases")("ttl", config.leases.ttl)("max_ttl", config.leases.max_ttl)("renewal_window", config.leases.renewal_window);
+    root.in("leases")("max_per_peer", config.leases.max_per_peer);
     root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket); });

@@ -1,8 +1,11 @@
 #include "core/policy.hpp"
 
+#include "core/action.hpp"
+#include "core/judgement.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -14,15 +17,18 @@ constexpr std::string_view kCallerRole = "role default: callers and operators ma
 constexpr std::string_view kNoCallerRole = "role default: only callers and operators may call";
 constexpr std::string_view kDeviceRole = "role default: devices and tool hosts may register";
 constexpr std::string_view kNoDeviceRole = "role default: only devices and tool hosts may register";
-constexpr std::string_view kUnlisted = "an allow list speaks of this principal and does not list the name";
+constexpr std::string_view kNoActionRole = "default deny: neither its role nor a rule allows it";
+constexpr std::string_view kNoAction = "no such action: actions are events.publish:*, events.subscribe:* and control.*; pairing is none";
+constexpr std::string_view kOtherTenant = "tenant: the principal acts for another one";
+constexpr std::string_view kOnlyDefaultTenant = "tenant: without `tenants` in its entry under `peers` a peer acts for the default one alone";
 
 /// Patterns together with the sentence that names the rule, made once.
 struct NameList {
     std::vector<Glob> globs;
     std::vector<std::string> rules;
 
-    NameList(std::vector<Glob> patterns, std::size_t index, std::string_view key) : globs(std::move(patterns)) {
-        for (const Glob& glob : globs) rules.push_back(fmt::format("policy[{}].{}: {}", index, key, glob.pattern()));
+    NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index, std::string_view key) : globs(std::move(patterns)) {
+        for (const Glob& glob : globs) rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
     }
     const std::string* find(std::string_view name, std::string_view qualified) const {
         for (std::size_t i = 0; i < globs.size(); ++i) {
@@ -30,7 +36,25 @@ struct NameList {
         }
         return nullptr;
     }
+    /// The first rule of a pattern for which `fits(pattern)`.
+    const std::string* find_if(auto fits) const {
+        const auto found = std::ranges::find_if(globs, fits);
+        return found == globs.end() ? nullptr : &rules[static_cast<std::size_t>(found - globs.begin())];
+    }
 };
+
+/// Every role, in the order in which their defaults are looked at.
+constexpr std::array kRoles{Role::kOperator, Role::kCliAdmin, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCaller, Role::kDevice};
+
+Decision action_by_roles(Roles roles, const Glob& action) {
+    for (const Role role : kRoles) {
+        if (!roles.has(role)) continue;
+        for (const DefaultAction& each : default_actions(role)) {
+            if (each.glob.covers(action)) return {Verdict::kAllow, each.rule};
+        }
+    }
+    return {Verdict::kDeny, kNoActionRole};
+}
 
 struct Condition {
     std::string pointer;
@@ -72,19 +96,16 @@ std::string_view name_of(Verdict verdict) {
 struct Policy::Compiled {
     Compiled(PolicyRule rule, std::size_t index)
         : principal(std::move(rule.principal)), tenant(std::move(rule.tenant)), roles(rule.roles), sources(std::move(rule.sources)),
-          call_allow(std::move(rule.call_allow), index, "call.allow"), call_deny(std::move(rule.call_deny), index, "call.deny"),
-          call_needs_approval(std::move(rule.call_needs_approval), index, "call.needs_approval"),
-          register_allow(std::move(rule.register_allow), index, "register.allow"),
-          register_deny(std::move(rule.register_deny), index, "register.deny") {}
+          call_allow(std::move(rule.call_allow), "policy", index, "call.allow"), call_deny(std::move(rule.call_deny), "policy", index, "call.deny"),
+          call_needs_approval(std::move(rule.call_needs_approval), "policy", index, "call.needs_approval"),
+          register_allow(std::move(rule.register_allow), "policy", index, "register.allow"),
+          register_deny(std::move(rule.register_deny), "policy", index, "register.deny") {}
 
     bool speaks_of(const Principal& who) const {
         if (!principal.empty() && !principal.matches(who.id)) return false;
         if (!tenant.empty() && !tenant.matches(who.tenant.text())) return false;
         if (roles.empty()) return true;
-        for (const Role role : {Role::kOperator, Role::kCaller, Role::kDevice, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin}) {
-            if (roles.has(role) && who.roles.has(role)) return true;
-        }
-        return false;
+        return std::ranges::any_of(kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
     }
     bool speaks_of(const Tool& tool) const {
         if (sources.empty()) return true;
@@ -102,16 +123,40 @@ struct Policy::Compiled {
     std::vector<Condition> where;
 };
 
-Policy::Policy(std::vector<PolicyRule> rules) {
-    for (PolicyRule& rule : rules) rules_.push_back(std::make_unique<Compiled>(std::move(rule), rules_.size()));
-}
+struct Policy::Peer {
+    Peer(PeerRule rule, std::size_t index)
+        : role(rule.role), tenants(std::move(rule.tenants), "peers", index, "tenants"), allow(std::move(rule.allow), "peers", index, "allow"),
+          deny(std::move(rule.deny), "peers", index, "deny"), other_tenant(fmt::format("peers[{}].tenants: none of them", index)) {}
 
+    std::optional<Role> role;
+    NameList tenants, allow, deny;
+    std::string other_tenant;
+};
+
+Policy::Policy() = default;
 Policy::~Policy() = default;
 
-Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules) {
+Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules, std::vector<PeerRule> peers) {
+    const std::shared_ptr<Policy> policy(new Policy);
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+        for (const auto* list : {&peers[i].allow, &peers[i].deny}) {
+            const auto wrong = std::ranges::find_if_not(*list, names_actions);
+            if (wrong != list->end()) {
+                return fail(ErrorCode::kInvalidArgs, fmt::format("peers[{}].{}: {} names no action; actions are events.publish:<type>, events.subscribe:<type> and"
+                                                                 " control.config|sessions|peers|subscriptions:<what>, and pairing is none",
+                                                                 i, list == &peers[i].allow ? "allow" : "deny", wrong->pattern()));
+            }
+        }
+        std::string id = peers[i].id;
+        if (!policy->peers_.try_emplace(id, std::make_unique<const Peer>(std::move(peers[i]), i)).second) {
+            return fail(ErrorCode::kInvalidArgs, fmt::format("peers[{}].id: another entry has the id {}; say it all in one", i, id));
+        }
+    }
     std::vector<std::vector<ArgumentCondition>> conditions;
-    for (PolicyRule& rule : rules) conditions.push_back(std::move(rule.where));
-    const std::shared_ptr<Policy> policy(new Policy(std::move(rules)));
+    for (PolicyRule& rule : rules) {
+        conditions.push_back(std::move(rule.where));
+        policy->rules_.push_back(std::make_unique<Compiled>(std::move(rule), policy->rules_.size()));
+    }
     for (std::size_t i = 0; i < conditions.size(); ++i) {
         for (ArgumentCondition& source : conditions[i]) {
             Condition made{.pointer = std::move(source.pointer), .equals = {}, .glob = {}, .matches = nullptr, .min = source.min, .max = source.max};
@@ -138,40 +183,55 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, std::
     if (!principal.may(Role::kCaller)) return {Verdict::kDeny, kNoCallerRole};
     if (rules_.empty()) return {Verdict::kAllow, kCallerRole};
     const std::string& qualified = tool.unique_name;
-    bool has_allow_list = false;
-    const std::string* allowed = nullptr;
-    const std::string* approval = nullptr;
+    Judgement judgement({Verdict::kAllow, kCallerRole}, Judgement::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal)) continue;
-        const bool conditional = !rule->where.empty();
         // An allow list confines its principal even where its sources or arguments do not match.
-        has_allow_list = has_allow_list || !rule->call_allow.globs.empty();
-        if (!rule->speaks_of(tool)) continue;
-        if (!rule->may_hold(args)) continue;
-        const bool certain = args.has_value() || !conditional;
-        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified); denied != nullptr && certain) {
-            return {Verdict::kDeny, *denied};
-        }
-        if (allowed == nullptr) allowed = rule->call_allow.find(tool.spec.name, qualified);
-        if (approval == nullptr) approval = rule->call_needs_approval.find(tool.spec.name, qualified);
+        if (!rule->call_allow.globs.empty()) judgement.confine();
+        if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
+        const bool certain = args.has_value() || rule->where.empty();
+        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified); denied != nullptr && certain) judgement.deny(*denied);
+        if (judgement.is_denied()) break;
+        if (const std::string* allowed = rule->call_allow.find(tool.spec.name, qualified)) judgement.allow(*allowed);
+        if (const std::string* approval = rule->call_needs_approval.find(tool.spec.name, qualified)) judgement.ask_for_approval(*approval);
     }
-    if (has_allow_list && allowed == nullptr) return {Verdict::kDeny, kUnlisted};
-    if (approval != nullptr) return {Verdict::kNeedsApproval, *approval};
-    return {Verdict::kAllow, allowed != nullptr ? std::string_view(*allowed) : kCallerRole};
+    return judgement.decision();
 }
 
 Decision Policy::decide_registration(const Principal& principal, std::string_view name) const {
-    if (!principal.may(Role::kDevice) && !principal.may(Role::kToolHost)) return {Verdict::kDeny, kNoDeviceRole};
-    bool has_allow_list = false;
-    const std::string* allowed = nullptr;
+    const bool may = principal.may(Role::kDevice) || principal.may(Role::kToolHost);
+    Judgement judgement(may ? Decision{Verdict::kAllow, kDeviceRole} : Decision{Verdict::kDeny, kNoDeviceRole}, Judgement::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal)) continue;
-        if (const std::string* denied = rule->register_deny.find(name, {})) return {Verdict::kDeny, *denied};
-        has_allow_list = has_allow_list || !rule->register_allow.globs.empty();
-        if (allowed == nullptr) allowed = rule->register_allow.find(name, {});
+        if (!rule->register_allow.globs.empty()) judgement.confine();
+        if (const std::string* denied = rule->register_deny.find(name, {})) judgement.deny(*denied);
+        if (const std::string* allowed = rule->register_allow.find(name, {})) judgement.allow(*allowed);
     }
-    if (has_allow_list && allowed == nullptr) return {Verdict::kDeny, kUnlisted};
-    return {Verdict::kAllow, allowed != nullptr ? std::string_view(*allowed) : kDeviceRole};
+    return judgement.decision();
+}
+
+const Policy::Peer* Policy::find_peer(const Principal& principal) const {
+    if (principal.proof != Proof::kCertificate) return nullptr;
+    const auto found = peers_.find(principal.id);
+    return found == peers_.end() ? nullptr : found->second.get();
+}
+
+Decision Policy::decide_action(const Principal& principal, std::string_view action, std::string_view tenant) const {
+    if (!is_action(action)) return {Verdict::kDeny, kNoAction};
+    if (!tenant.empty() && !principal.tenant.empty() && principal.tenant.text() != tenant) return {Verdict::kDeny, kOtherTenant};
+    const Peer* const peer = find_peer(principal);
+    if (!tenant.empty() && principal.proof == Proof::kCertificate) {
+        const bool named = peer != nullptr && !peer->tenants.globs.empty();
+        if (named && peer->tenants.find(tenant, {}) == nullptr) return {Verdict::kDeny, peer->other_tenant};
+        if (!named && tenant != kDefaultTenant) return {Verdict::kDeny, kOnlyDefaultTenant};
+    }
+    const Glob asked{std::string(action)};
+    Judgement judgement(action_by_roles(peer != nullptr && peer->role ? Roles{*peer->role} : principal.roles, asked), Judgement::Rules::kWiden);
+    if (peer != nullptr) {
+        if (const std::string* denied = peer->deny.find_if([&](const Glob& glob) { return glob.overlaps(asked); })) judgement.deny(*denied);
+        if (const std::string* allowed = peer->allow.find_if([&](const Glob& glob) { return glob.covers(asked); })) judgement.allow(*allowed);
+    }
+    return judgement.decision();
 }
 
 }  // namespace crab::core

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <simdjson.h>
@@ -44,12 +45,25 @@ struct PolicyRule {
     std::vector<ArgumentCondition> where;      ///< narrows the call lists to calls with such arguments
 };
 
-/// Who may do what. Role defaults first: `caller` and `operator` may call, `device` and `tool_host` may register. Then the
-/// rules: deny wins; once an allow list speaks of a principal, what none of them lists is refused. Immutable; thread-safe.
+/// The tenant of a peer for which no tenants are named.
+inline constexpr std::string_view kDefaultTenant = "default";
+
+/// What the operator says of one paired peer: what it is, for whom it works, and what it may beside the defaults of its role.
+struct PeerRule {
+    std::string id;                            ///< principal id, `<component_type>/<component_id>`; no other rule has it
+    std::optional<Role> role;                  ///< in place of the one of its component type
+    std::vector<Glob> tenants;                 ///< empty: the default tenant
+    std::vector<Glob> allow, deny;             ///< of actions
+};
+
+/// Who may do what; calls, registrations and actions are weighed alike (core/judgement.hpp). Role defaults first: `caller` and `operator`
+/// may call, `device` and `tool_host` may register, actions have the tables of core/action.hpp. Then the rules: deny wins; for calls and
+/// registrations, once an allow list speaks of a principal, what none of them lists is refused; for actions an allowance widens the
+/// role. The verdict does not depend on the order of the rules. Immutable; thread-safe.
 class Policy {
 public:
     /// Errors: kInvalidArgs naming the rule whose pattern or value does not compile.
-    static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules);
+    static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules, std::vector<PeerRule> peers = {});
     ~Policy();
 
     /// May `principal` call `tool` with these arguments? Without arguments: with any at all (what listing asks).
@@ -61,11 +75,17 @@ public:
     bool looks_at_arguments() const { return looks_at_arguments_; }
     /// May `principal` register a tool of this name?
     Decision decide_registration(const Principal& principal, std::string_view name) const;
+    /// May `principal` do `action` (core/action.hpp) for `tenant`? Empty: for no tenant in particular. A pattern asks for all that it
+    /// stands for. A principal proven by a certificate is a peer, whose tenants and rights its PeerRule says.
+    Decision decide_action(const Principal& principal, std::string_view action, std::string_view tenant) const;
 
 private:
     struct Compiled;
-    explicit Policy(std::vector<PolicyRule> rules);
+    struct Peer;
+    Policy();
+    const Peer* find_peer(const Principal& principal) const;
     std::vector<std::unique_ptr<Compiled>> rules_;
+    std::unordered_map<std::string, std::unique_ptr<const Peer>> peers_;
     bool looks_at_arguments_ = false;
 };
 

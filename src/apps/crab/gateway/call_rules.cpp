@@ -35,16 +35,29 @@ Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t i
     return made;
 }
 
+core::PeerRule make_peer_rule(const config::PeerOptions& peer) {
+    core::PeerRule made{.id = peer.id, .role = {}, .tenants = globs(peer.tenants), .allow = globs(peer.allow), .deny = globs(peer.deny)};
+    // A peer that is an operator comes from another machine; what only the local socket may do stays there.
+    if (peer.role) made.role = *peer.role == "operator" ? core::Role::kCliAdmin : core::find_role(*peer.role);
+    return made;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool) {
+Result<std::shared_ptr<const core::Policy>> make_policy(const config::GatewayConfig& config) {
     std::vector<core::PolicyRule> rules;
     for (const auto& rule : config.policy) {
         auto made = make_rule(rule, rules.size());
         if (!made) return fail(std::move(made.error()));
         rules.push_back(std::move(*made));
     }
-    auto policy = core::Policy::make(std::move(rules));
+    std::vector<core::PeerRule> peers;
+    for (const auto& peer : config.peers) peers.push_back(make_peer_rule(peer));
+    return core::Policy::make(std::move(rules), std::move(peers));
+}
+
+Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool) {
+    auto policy = make_policy(config);
     if (!policy) return fail(std::move(policy.error()));
     std::vector<core::RateRule> rates;
     for (const auto& rate : config.rates) {
