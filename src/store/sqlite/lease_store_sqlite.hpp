@@ -1,0 +1,32 @@
+#pragma once
+
+#include "store/sqlite/database.hpp"
+#include "trust/lease_store.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+namespace crab::store::sqlite {
+
+/// Leases in the table `peer_leases`. What returns has survived the process and a loss of power. Times are kept to the millisecond.
+/// Thread-safe.
+class LeaseStoreSqlite final : public trust::LeaseStore {
+public:
+    /// Errors: those of Database.
+    static Result<std::unique_ptr<LeaseStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+
+    Result<std::vector<trust::Lease>> load_live(SystemTime now) override;
+    Result<void> insert(const trust::Lease& lease) override;
+    Result<void> set_expiry(std::string_view lease_id, SystemTime expires_at) override;
+    Result<void> end(std::span<const trust::LeaseEnd> ends) override;
+    Result<void> forget(SystemTime before) override;
+
+private:
+    explicit LeaseStoreSqlite(Database database) : database_(std::move(database)) {}
+
+    std::mutex mutex_;
+    Database database_;
+};
+
+}  // namespace crab::store::sqlite

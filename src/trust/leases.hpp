@@ -1,0 +1,91 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/glob.hpp"
+#include "base/result.hpp"
+#include "trust/access.hpp"
+#include "trust/lease_store.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::trust {
+
+/// The leases of this gateway, and when each ends: by time, by revocation (its own, its owner's), with its session, and, if it is bound to
+/// a connection, with the last stream that named it, or when nothing has named it for a while. What ends has ended at once and is stored
+/// soon after. Thread-safe. The functions of the first group write to the store and may block; those of the second are quick.
+/// Source: docs/protocols/rtp.md, section 8.
+class Leases {
+public:
+    struct Options {
+        Milliseconds ttl = std::chrono::hours(1);
+        Milliseconds max_ttl = std::chrono::hours(24);
+        Milliseconds renewal_window = std::chrono::minutes(5);
+        std::size_t max_per_owner = 16;
+        Milliseconds unnamed = std::chrono::seconds(30);  ///< how long a disconnect-bound lease lives without a stream or a naming
+    };
+
+    /// Reads the store once. Leases that were bound to connections ended with the process that had them.
+    /// Errors: those of the store.
+    static Result<std::unique_ptr<Leases>> load(LeaseStore& store, const Clock& clock, Options options);
+    /// For leases that are made or renewed from now on.
+    void set_options(Options options);
+
+    /// Makes a lease for `owner`; whether it may have it was decided before. Errors: kInvalidArgs (nothing asked for, longer than
+    /// max_ttl), kRateLimited (too many at once), those of the store.
+    Result<Lease> make(std::string_view owner, LeaseRequest request);
+    /// Gives a lease its life again, counted from now. Errors: kNotFound, kConflict before the renewal window, those of the store.
+    Result<Lease> renew(std::string_view lease_id);
+    /// Errors: kNotFound; those of the store, and then it has ended all the same.
+    Result<Lease> revoke(std::string_view lease_id, std::string_view reason);
+    /// Ends all leases of a principal, such as a peer that was revoked; returns how many. Errors as above.
+    Result<std::size_t> revoke_owner(std::string_view owner, std::string_view reason);
+    /// Ends all leases of a session that is over. Errors as above.
+    Result<std::size_t> end_session(std::string_view session_id);
+    /// Stores what has ended since, and drops what has expired; call it every second or so. Errors: those of the store; it tries again.
+    Result<void> flush();
+    /// Removes what ended long ago from the store.
+    Result<void> forget(SystemTime before);
+
+    /// A lease that lives.
+    std::optional<Lease> find(std::string_view lease_id) const;
+    /// The living leases of `owner`, or of all when it is empty, oldest first.
+    std::vector<Lease> list(std::string_view owner) const;
+    /// Why this lease does not cover `action` for `principal` in `scope`; nothing if it does. Asking names the lease.
+    std::optional<std::string> refuses(std::string_view lease_id, const core::Principal& principal, std::string_view action, const ActionScope& scope);
+    void stream_began(std::string_view lease_id);
+    void stream_ended(std::string_view lease_id);
+
+private:
+    struct Entry {
+        explicit Entry(Lease lease);
+        Lease lease;
+        std::vector<Glob> capabilities;
+        std::size_t streams = 0;
+        SteadyTime named_at;
+    };
+    using Entries = std::map<std::string, Entry, std::less<>>;
+
+    Leases(LeaseStore& store, const Clock& clock, Options options) : store_(store), clock_(clock), options_(options) {}
+    // Callers hold mutex_.
+    bool lives(const Entry& entry) const;
+    Entry* find_living(std::string_view lease_id);
+    Lease end(Entry& entry, std::string_view reason);
+    std::size_t end_if(std::string_view reason, auto matches);
+
+    LeaseStore& store_;
+    const Clock& clock_;
+    std::mutex writing_;             ///< taken before mutex_, held across the store's work
+    mutable std::mutex mutex_;       ///< never held across the store's work
+    Options options_;
+    Entries entries_;                ///< the living, and those that expired since the last flush()
+    std::vector<LeaseEnd> unsaved_;  ///< ended, not stored yet
+};
+
+}  // namespace crab::trust

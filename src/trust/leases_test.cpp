@@ -1,0 +1,162 @@
+#include "trust/leases.hpp"
+
+#include "trust/lease_store_memory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::trust {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr std::string_view kLog = "subscriber/log";
+constexpr std::string_view kTick = "events.subscribe:cron.triggered";
+constexpr ActionScope kHere{.tenant = "default", .agent_id = "a", .session_id = "s"};
+
+class LeasesTest : public testing::Test {
+protected:
+    std::unique_ptr<Leases> load() { return std::move(Leases::load(store, clock, {}).value()); }
+    Lease make(LeaseRequest changed = {}, std::string_view owner = kLog) {
+        changed.tenant_id = "default", changed.agent_id = "a", changed.session_id = "s";
+        if (changed.capabilities.empty()) changed.capabilities = {"events.subscribe:cron.*"};
+        return leases->make(owner, std::move(changed)).value();
+    }
+    bool covers(const Lease& lease, std::string_view action = kTick, ActionScope scope = kHere, std::string_view owner = kLog) {
+        core::Principal principal{.id = std::string(owner), .tenant = {}, .roles = {}, .proof = core::Proof::kCertificate, .device = {}, .credential_id = {}};
+        return !leases->refuses(lease.id, principal, action, scope);
+    }
+    std::string stored_reason(const Lease& lease) { return store.find(lease.id)->revoke_reason; }
+
+    FakeClock clock;
+    LeaseStoreMemory store;
+    std::unique_ptr<Leases> leases = load();
+};
+
+TEST_F(LeasesTest, ALeaseCoversItsCapabilitiesInItsScopeForItsOwner) {
+    const Lease lease = make();
+    EXPECT_TRUE(covers(lease));
+    EXPECT_TRUE(covers(lease, "events.subscribe:cron.*"));
+    EXPECT_TRUE(covers(lease, kTick, {})) << "what is empty is not bound to a tenant, agent or session yet";
+    EXPECT_FALSE(covers(lease, "events.subscribe:heartbeat.tick"));
+    EXPECT_FALSE(covers(lease, "events.subscribe:*"));
+    EXPECT_FALSE(covers(lease, kTick, {.tenant = "other", .agent_id = "a", .session_id = "s"}));
+    EXPECT_FALSE(covers(lease, kTick, {.tenant = "default", .agent_id = "b", .session_id = "s"}));
+    EXPECT_FALSE(covers(lease, kTick, {.tenant = "default", .agent_id = "a", .session_id = "t"}));
+    EXPECT_FALSE(covers(lease, kTick, kHere, "subscriber/other"));
+    EXPECT_FALSE(covers(Lease{.id = "unknown"}));
+}
+
+TEST_F(LeasesTest, ItEndsByTime) {
+    const Lease lease = make({.ttl = 10s});
+    clock.advance(10s - 1ms);
+    EXPECT_TRUE(covers(lease));
+    clock.advance(1ms);
+    EXPECT_FALSE(covers(lease));
+    EXPECT_TRUE(leases->list("").empty());
+}
+
+TEST_F(LeasesTest, ItLivesAsLongAsConfiguredUnlessItAsksForLess) {
+    EXPECT_EQ(make().expires_at, clock.system_now() + 1h);
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 25h}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 0ms}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {}}).error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST_F(LeasesTest, ItIsRenewedInItsWindowOnly) {
+    const Lease lease = make();
+    EXPECT_EQ(leases->renew(lease.id).error().code, ErrorCode::kConflict);
+    clock.advance(55min);
+    EXPECT_EQ(leases->renew(lease.id).value().expires_at, clock.system_now() + 1h);
+    EXPECT_EQ(store.find(lease.id)->expires_at, clock.system_now() + 1h);
+    clock.advance(1h);
+    EXPECT_EQ(leases->renew(lease.id).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(LeasesTest, RevokingAPeerEndsItsLeasesAndNoOthers) {
+    const Lease one = make(), two = make(), others = make({}, "listener/chat");
+    EXPECT_EQ(leases->revoke_owner(kLog, "revoked: lost").value(), 2u);
+    EXPECT_FALSE(covers(one));
+    EXPECT_FALSE(covers(two));
+    EXPECT_TRUE(covers(others, kTick, kHere, "listener/chat"));
+    EXPECT_EQ(stored_reason(one), "revoked: lost");
+}
+
+TEST_F(LeasesTest, ARevokedOneHasEndedEvenWhenTheDiskIsFullAndIsStoredLater) {
+    const Lease lease = make();
+    store.failure = Error{.code = ErrorCode::kUnavailable, .message = "the disk is full"};
+    EXPECT_EQ(leases->revoke(lease.id, "").error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(covers(lease));
+    EXPECT_FALSE(leases->make(kLog, {.capabilities = {std::string(kTick)}}));
+    store.failure.reset();
+    EXPECT_TRUE(leases->flush());
+    EXPECT_TRUE(store.find(lease.id)->revoked_at);
+    EXPECT_EQ(leases->revoke(lease.id, "").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(LeasesTest, ItEndsWithItsSession) {
+    const Lease lease = make();
+    EXPECT_EQ(leases->end_session("other").value(), 0u);
+    EXPECT_EQ(leases->end_session("s").value(), 1u);
+    EXPECT_FALSE(covers(lease));
+}
+
+TEST_F(LeasesTest, ADisconnectBoundOneEndsWithTheLastStreamThatNamedIt) {
+    const Lease bound = make({.disconnect_bound = true}), free = make();
+    for (const Lease& lease : {bound, free}) {
+        leases->stream_began(lease.id);
+        leases->stream_began(lease.id);
+        leases->stream_ended(lease.id);
+        EXPECT_TRUE(covers(lease));
+    }
+    clock.advance(5min);
+    EXPECT_TRUE(covers(bound)) << "an open stream names it all the time";
+    leases->stream_ended(bound.id);
+    leases->stream_ended(free.id);
+    EXPECT_FALSE(covers(bound));
+    EXPECT_TRUE(covers(free));
+    EXPECT_TRUE(leases->flush());
+    EXPECT_EQ(stored_reason(bound), "its stream has ended");
+}
+
+TEST_F(LeasesTest, ADisconnectBoundOneEndsWhenNothingNamesItFor30Seconds) {
+    const Lease lease = make({.disconnect_bound = true}), named = make({.disconnect_bound = true});
+    clock.advance(29s);
+    EXPECT_TRUE(covers(named));
+    clock.advance(1s);
+    EXPECT_FALSE(covers(lease));
+    EXPECT_TRUE(covers(named));
+    EXPECT_TRUE(leases->flush());
+    EXPECT_EQ(stored_reason(lease), "nothing named it");
+    leases->stream_began(lease.id);
+    EXPECT_FALSE(covers(lease));
+}
+
+TEST_F(LeasesTest, APeerHasSoManyAtOnceAndEndedOnesDoNotCount) {
+    leases->set_options({.max_per_owner = 2});
+    const Lease first = make();
+    make({.ttl = 1min});
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}}).error().code, ErrorCode::kRateLimited);
+    make({}, "listener/chat");
+    clock.advance(1min);
+    make();
+    ASSERT_TRUE(leases->revoke(first.id, ""));
+    make();
+    EXPECT_EQ(leases->list(kLog).size(), 2u);
+    EXPECT_EQ(leases->list("").size(), 3u);
+}
+
+TEST_F(LeasesTest, TheyOutliveARestartUnlessTheyWereBoundToAConnection) {
+    const Lease free = make(), bound = make({.disconnect_bound = true}), revoked = make();
+    ASSERT_TRUE(leases->revoke(revoked.id, "done"));
+    leases = load();
+    EXPECT_EQ(leases->list(""), std::vector{free});
+    EXPECT_FALSE(covers(bound));
+    EXPECT_TRUE(leases->flush());
+    EXPECT_THAT(stored_reason(bound), HasSubstr("started again"));
+    EXPECT_EQ(stored_reason(revoked), "done");
+}
+
+}  // namespace
+}  // namespace crab::trust
