@@ -29,8 +29,10 @@ Task<Result<std::shared_ptr<HttpLink>>> HttpClient::acquire(Deadline deadline) {
         co_return fail(ErrorCode::kRateLimited, fmt::format("{} requests wait for a connection already; send again in a moment", queue_.size()));
     }
     Waiting waiting{.waiter = Waiter(loop_.timers()), .link = nullptr};
-    queue_.push_back(&waiting);
-    const ScopeExit leave([&] { queue_.remove(&waiting); });
+    const auto place = queue_.insert(queue_.end(), &waiting);
+    const ScopeExit leave([&] {
+        if (waiting.queued) queue_.erase(place);
+    });
     const WaitEnd end = co_await waiting.waiter.wait(deadline);
     if (waiting.link) co_return std::move(waiting.link);
     if (waiting.may_dial) co_return co_await connect(deadline);
@@ -94,6 +96,7 @@ HttpClient::Waiting* HttpClient::next_waiting() {
     if (queue_.empty()) return nullptr;
     Waiting* const next = queue_.front();
     queue_.pop_front();
+    next->queued = false;
     return next;
 }
 

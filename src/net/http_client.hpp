@@ -54,6 +54,7 @@ private:
     /// A request that waits for a connection; lives in the frame of acquire().
     struct Waiting {
         Waiter waiter;
+        bool queued = true;               ///< has its place in the queue
         std::shared_ptr<HttpLink> link;   ///< handed over
         bool may_dial = false;            ///< or the right to make one
     };
