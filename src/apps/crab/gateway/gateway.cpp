@@ -5,6 +5,7 @@
 #include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
+#include "apps/crab/gateway/access_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/periodic.hpp"
@@ -92,6 +93,7 @@ struct Gateway::Parts {
     core::EarlyCancels early_cancels;
     core::EventHub events;
     std::unique_ptr<Published<core::CallRules>> rules;
+    std::unique_ptr<AccessSide> access;
     core::MetricsPage metrics;
     clawseed::WebhookReplies webhooks;
     clawseed::StatusFacts facts;
@@ -197,6 +199,9 @@ Result<void> Gateway::Parts::build() {
     auto made_rules = make_call_rules(config, pool);
     if (!made_rules) return fail(std::move(made_rules.error()));
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
+    auto opened_access = AccessSide::open(places.state_dir / "trust.db", config.leases, {.rules = *rules, .clock = clock, .pool = pool});
+    if (!opened_access) return fail(std::move(opened_access.error()));
+    access = std::move(*opened_access);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
@@ -296,7 +301,7 @@ Result<void> Gateway::Parts::listen() {
                                                   admin_view());
     peers_api = std::make_unique<rtp::PeersApi>(
         rtp::PairingDialer::Services{.loop = first.loop, .pool = pool, .keys = *keys, .store = *peers, .random = random, .rules = {}});
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api);
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, access->leases_api(), access->policy_api());
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     return admin_server->listen(*admin_listener);
 }
@@ -316,6 +321,7 @@ void Gateway::Parts::add_metrics() {
         core::append_metric(out, "crab_audit_lost_total", "counter", "Audit records that the store refused.", static_cast<double>(audit->lost()));
         core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
         append_host_metrics(out, hosts->status());
+        access->append_metrics(out);
         append_allocation_metric(out);
     });
 }
@@ -326,6 +332,7 @@ Result<void> Gateway::Parts::reload() {
     auto made = make_call_rules(*read, pool);
     if (!made) return fail(std::move(made.error()));
     rules->set(*made);
+    access->set_options(read->leases);
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads &&
@@ -379,6 +386,7 @@ void Gateway::Parts::stop() {
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
     if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+    if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
     public_listener.reset();
     admin_listener.reset();
@@ -414,6 +422,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
+    parts->periodic.push_back(parts->access->keep(first));
     first.post([raw] {
         for (const auto& each : raw->hosted) each->start();
     });

@@ -138,6 +138,8 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (co_await peers_.serve(exchange)) co_return;
+    if (co_await leases_.serve(exchange, principal)) co_return;
+    if (policy_.serve(exchange)) co_return;
     if (!co_await admin_.serve(exchange, principal)) respond_unknown_path(exchange);
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/leases_api.hpp"
 #include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
+#include "admin/policy_api.hpp"
 #include "base/hash.hpp"
 #include "net/http_service.hpp"
 #include "trust/request_authentication.hpp"
@@ -53,7 +55,8 @@ private:
 /// What the local admin socket serves: the operator's API, pairing and peers, and the callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers) : admin_(admin), tools_(tools), peers_(peers) {}
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::LeasesApi& leases, admin::PolicyApi& policy)
+        : admin_(admin), tools_(tools), peers_(peers), leases_(leases), policy_(policy) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
@@ -63,6 +66,8 @@ private:
     admin::AdminApi& admin_;
     rtp::ToolsApi& tools_;
     rtp::PeersApi& peers_;
+    rtp::LeasesApi& leases_;
+    admin::PolicyApi& policy_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;
 };

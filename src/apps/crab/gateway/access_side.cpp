@@ -1,0 +1,45 @@
+#include "apps/crab/gateway/access_side.hpp"
+
+#include "base/log.hpp"
+#include "core/metrics.hpp"
+
+namespace crab::app {
+namespace {
+
+constexpr std::chrono::seconds kStoreEvery{1};
+constexpr std::chrono::hours kKeptAfterTheEnd{24 * 30};
+
+trust::Leases::Options to_options(const config::LeaseOptions& options) {
+    return {.ttl = options.ttl, .max_ttl = options.max_ttl, .renewal_window = options.renewal_window, .max_per_owner = options.max_per_peer};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AccessSide>> AccessSide::open(const std::filesystem::path& trust_db, const config::LeaseOptions& options, Services services) {
+    auto store = store::sqlite::LeaseStoreSqlite::open(trust_db, {.check = store::sqlite::StartCheck::kNone});
+    if (!store) return fail(std::move(store.error()));
+    if (auto forgotten = (*store)->forget(services.clock.system_now() - kKeptAfterTheEnd); !forgotten) return fail(std::move(forgotten.error()));
+    auto leases = trust::Leases::load(**store, services.clock, to_options(options));
+    if (!leases) return fail(std::move(leases.error()));
+    return std::unique_ptr<AccessSide>(new AccessSide(std::move(*store), std::move(*leases), services));
+}
+
+AccessSide::AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store, std::unique_ptr<trust::Leases> leases, Services services)
+    : services_(services), store_(std::move(store)), leases_(std::move(leases)), access_(services.rules, *leases_),
+      leases_api_({.access = access_, .leases = *leases_, .pool = services.pool}), policy_api_(access_) {}
+
+std::unique_ptr<Periodic> AccessSide::keep(net::EventLoop& loop) {
+    return std::make_unique<Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kStoreEvery), [this] {
+        services_.pool.post([this] {
+            if (const auto stored = leases_->flush(); !stored) log::warn("the ends of leases were not stored", {{"reason", stored.error().message}});
+        });
+    });
+}
+
+void AccessSide::set_options(const config::LeaseOptions& options) { leases_->set_options(to_options(options)); }
+
+void AccessSide::append_metrics(std::string& out) const {
+    core::append_metric(out, "crab_leases", "gauge", "Leases that live.", static_cast<double>(leases_->list({}).size()));
+}
+
+}  // namespace crab::app

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "adapters/rtp/leases_api.hpp"
+#include "admin/policy_api.hpp"
+#include "apps/crab/gateway/periodic.hpp"
+#include "config/gateway_config.hpp"
+#include "store/sqlite/lease_store_sqlite.hpp"
+#include "trust/peer_access.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace crab::app {
+
+/// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes that both have.
+class AccessSide {
+public:
+    struct Services {
+        const Published<core::CallRules>& rules;
+        const Clock& clock;
+        BlockingPool& pool;
+    };
+    /// The file has been checked before. Errors: those of the store.
+    static Result<std::unique_ptr<AccessSide>> open(const std::filesystem::path& trust_db, const config::LeaseOptions& options, Services services);
+
+    /// Stores the ends of leases every second, and forgets old ones; for as long as what it returns lives, on `loop`.
+    std::unique_ptr<Periodic> keep(net::EventLoop& loop);
+    void set_options(const config::LeaseOptions& options);
+    void append_metrics(std::string& out) const;
+
+    trust::PeerAccess& access() { return access_; }
+    trust::Leases& leases() { return *leases_; }
+    rtp::LeasesApi& leases_api() { return leases_api_; }
+    admin::PolicyApi& policy_api() { return policy_api_; }
+
+private:
+    AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store, std::unique_ptr<trust::Leases> leases, Services services);
+
+    Services services_;
+    std::unique_ptr<store::sqlite::LeaseStoreSqlite> store_;
+    std::unique_ptr<trust::Leases> leases_;
+    trust::PeerAccess access_;
+    rtp::LeasesApi leases_api_;
+    admin::PolicyApi policy_api_;
+};
+
+}  // namespace crab::app

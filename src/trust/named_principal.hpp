@@ -1,0 +1,14 @@
+#pragma once
+
+#include "core/principal.hpp"
+
+#include <optional>
+#include <string>
+
+namespace crab::trust {
+
+/// The principal that `id` would be if it came in: `caller/…` and `device/…` with a token, `local/…` by the admin socket,
+/// `<component_type>/…` with its certificate, each with the roles that it has by default, or `roles`. For questions about policies.
+core::Principal principal_named(std::string id, std::optional<core::Roles> roles);
+
+}  // namespace crab::trust
