@@ -60,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
         self.wfile.write(b"0\r\n\r\n")
 
-    do_GET = do_POST = _serve
+    do_GET = do_POST = do_DELETE = _serve
 
 
 class ScriptedGateway:

@@ -125,6 +125,10 @@ Result<Reply> AdminClient::patch(const std::string& path, const json::Value& bod
     return parsed(state_->send("PATCH", path, body.dump(), "application/json", deadline));
 }
 
+Result<Reply> AdminClient::remove(const std::string& path, Deadline deadline) {
+    return parsed(state_->send("DELETE", path, {}, "application/json", deadline));
+}
+
 Result<Reply> AdminClient::stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline) {
     net::SseParser parser(kMaxBody);
     std::string text;  // of an answer that is no stream: it has no events

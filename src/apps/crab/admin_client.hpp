@@ -35,6 +35,7 @@ public:
     Result<Reply> get(const std::string& path, Deadline deadline = kNoDeadline);
     Result<Reply> post(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);
     Result<Reply> patch(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);
+    Result<Reply> remove(const std::string& path, Deadline deadline = kNoDeadline);
     /// Asks for an event stream; `on_event` gets its events. An answer that is no stream comes back as the reply.
     Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline = kNoDeadline);
 

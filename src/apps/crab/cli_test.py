@@ -93,7 +93,7 @@ class Help(CliTest):
             self.assertNotIn("\0", text)
         for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "calls list", "calls show", "calls cancel", "explain",
                      "devices list", "devices pair", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
-                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "device", "doctor", "completion", "schema check", "schema suite", "help"):
+                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "policy test", "device", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
     def test_version_and_exit_codes_are_printed(self):
@@ -358,6 +358,24 @@ class Devices(CliTest):
         self.assertEqual(self.crab("devices", "revoke").returncode, 2)
 
 
+class Leases(CliTest):
+    LEASE = {"lease_id": "l1", "owner_component_type": "subscriber", "owner_component_id": "log", "tenant_id": "harbour", "agent_id": "a", "session_id": "s",
+             "capabilities_json": ["events.subscribe:cron.*"], "disconnect_bound": True, "issued_at": "2026-11-21T09:30:00.250Z", "expires_at": "2026-11-21T10:30:00.250Z"}
+
+    def test_list_and_revoke(self):
+        self.gateway.answer("GET", "/v1/leases", {"leases": [self.LEASE]})
+        row = self.crab("leases", "list").stdout.splitlines()[1].split()
+        self.assertEqual(row, ["l1", "subscriber/log", "harbour", "a", "s", "2026-11-21T10:30:00.250Z", "yes", "events.subscribe:cron.*"])
+        self.assertEqual(json.loads(self.crab("leases", "list", "-o", "json").stdout)["leases"], [self.LEASE])
+        self.gateway.answer("DELETE", "/v1/leases/l1", self.LEASE)
+        self.assertEqual(self.crab("leases", "revoke", "l1").stdout, "revoked l1 of subscriber/log\n")
+
+    def test_policy_test_under_a_lease_asks_the_gateway(self):
+        self.gateway.answer("GET", "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered&tenant=other&lease=l1", {"verdict": "deny", "rule": "lease l1: it is for tenant harbour"})
+        done = self.crab("policy", "test", "--as", "subscriber/log", "events.subscribe:cron.triggered", "--tenant", "other", "--lease", "l1")
+        self.assertEqual((done.returncode, done.stdout), (4, "deny, by rule lease l1: it is for tenant harbour\n"))
+
+
 class Checks(CliTest):
     def test_gateway_check_reports_every_problem_with_its_line(self):
         path = self.write("gateway.yaml", "gateway:\n  nam: x\n  threads: many\n")
@@ -379,6 +397,38 @@ class Checks(CliTest):
         answer = json.loads(self.crab("gateway", "check", "--config", bad, "-o", "json").stdout)
         self.assertFalse(answer["valid"])
         self.assertIn("(unclosed", answer["errors"][0]["message"])
+
+    def test_policy_test_answers_from_the_configuration_with_the_rule_and_an_exit_code(self):
+        path = self.write("gateway.yaml", """
+policy:
+  - {principal: "caller/*", call: {deny: [disk_usage]}, where: [{pointer: /path, glob: "/root*"}]}
+  - {principal: caller/ci, call: {needs_approval: [reboot]}}
+  - {principal: "device/*", register: {deny: ["shell*"]}}
+  - {principal: "*", sources: ["device/old"], call: {deny: ["*"]}}
+peers:
+  - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"], deny: ["events.subscribe:cron.*"]}
+""")
+        for words, code, line in (
+                (["subscriber/log", "events.publish:cron.triggered"], 0, "allow, by rule peers[0].allow: events.publish:cron.*"),
+                (["subscriber/log", "events.subscribe:cron.triggered"], 4, "deny, by rule peers[0].deny: events.subscribe:cron.*"),
+                (["subscriber/log", "events.publish:cron.triggered", "--tenant", "default"], 4, "deny, by rule peers[0].tenants: none of them"),
+                (["subscriber/log", "events.publish:cron.triggered", "--tenant", "harbour"], 0, "allow, by rule peers[0].allow: events.publish:cron.*"),
+                (["listener/chat", "events.subscribe:cron.triggered"], 4, "deny, by rule default deny: neither its role nor a rule allows it"),
+                (["listener/chat", "events.subscribe:cron.triggered", "--role", "subscriber"], 0, "allow, by rule role default: subscriber may events.subscribe:cron.*"),
+                (["operator/desk", "pairing:start"], 4, "deny, by rule no such action"),
+                (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default"),
+                (["caller/ci", "call", "disk_usage", "--args", '{"path":"/root/x"}'], 4, "deny, by rule policy[0].call.deny: disk_usage"),
+                (["caller/ci", "call", "disk_usage", "--source", "device/old"], 4, "deny, by rule policy[3].call.deny: *"),
+                (["caller/ci", "call", "reboot"], 4, "needs_approval, by rule policy[1].call.needs_approval: reboot"),
+                (["device/phone", "register", "shell_date"], 4, "deny, by rule policy[2].register.deny: shell*"),
+                (["device/phone", "register", "date"], 0, "allow, by rule role default")):
+            done = self.crab("policy", "test", "--config", path, "--as", *words)
+            self.assertEqual((done.returncode, done.stdout[:len(line)], done.stderr), (code, line, ""), words)
+        answer = json.loads(self.crab("policy", "test", "--config", path, "--as", "subscriber/log", "events.publish:cron.triggered", "-o", "json").stdout)
+        self.assertEqual(answer, {"verdict": "allow", "rule": "peers[0].allow: events.publish:cron.*"})
+        for words in (["nobody", "events.publish:cron.triggered"], ["caller/ci", "calls", "x"], ["caller/ci", "call", "x", "--role", "king"], ["caller/ci", "call", "x", "--args", "[1]"],
+                      ["caller/ci", "call", "x", "--lease", "l"]):
+            self.assertEqual(self.crab("policy", "test", "--config", path, "--as", *words).returncode, 2, words)
 
     def test_a_client_finds_the_socket_in_the_configuration(self):
         self.gateway.answer("GET", "/v1/admin/tools", TOOLS)

@@ -37,6 +37,8 @@ public:
         devices();
         pair();
         peers();
+        leases();
+        policy();
         device();
         doctor();
         completion();
@@ -282,6 +284,37 @@ private:
     static void peer(CLI::App* command, std::string& name, Target& target) {
         command->add_option("peer", name, "Type and id, such as tool_host/memory")->type_name("PEER")->required();
         local(command, target);
+    }
+
+    void leases() {
+        CLI::App& parent = group("leases", "See and revoke the leases of peers");
+        auto [list, list_options] = leaf<LeasesList>(parent, "list", "List the leases that live", "  crab leases list");
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [revoke, revoke_options] = leaf<LeasesRevoke>(parent, "revoke", "End a lease now", "  crab leases revoke 9f2c…");
+        revoke->add_option("lease", revoke_options->lease_id, "Id of the lease")->type_name("LEASE_ID")->required();
+        local(revoke, revoke_options->target);
+    }
+
+    void policy() {
+        CLI::App& parent = group("policy", "Ask what the policy says");
+        auto [test, options] = leaf<PolicyTest>(parent, "test", "Tell whether a principal may do something, and by which rule; exit code 0 if it may, else 4",
+                                                "  crab policy test --as subscriber/log events.subscribe:cron.triggered --tenant harbour\n"
+                                                "  crab policy test --as caller/ci call disk_usage --args '{\"path\":\"/root\"}'\n"
+                                                "  crab policy test --as device/phone register shell_date\n"
+                                                "  crab policy test --as subscriber/log events.subscribe:cron.triggered --lease 9f2c…");
+        test->add_option("question", options->question, "An action such as events.subscribe:cron.triggered, or call TOOL, or register TOOL")
+            ->type_name("QUESTION")->required()->expected(1, 2);
+        test->add_option("--as", options->as, "The principal, such as subscriber/log, caller/ci or device/phone")->type_name("PRINCIPAL")->required();
+        test->add_option("--role", options->roles, "Its roles, separated by commas (default: those that such a principal has)")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
+        test->add_option("--tenant", options->tenant, "For which tenant (default: none in particular)")->type_name("NAME");
+        test->add_option("--agent", options->agent, "For which agent, where a lease names one")->type_name("NAME");
+        test->add_option("--session", options->session, "In which session, where a lease names one")->type_name("NAME");
+        test->add_option("--lease", options->lease, "Under this lease; asks the running gateway")->type_name("LEASE_ID");
+        test->add_option("--args", options->args, "Arguments of the call: a JSON object, @FILE, or - (default: whichever they may be)")->type_name("JSON");
+        test->add_option("--source", options->source, "Where the tool comes from, such as device/phone, for rules that name sources")->type_name("SOURCE");
+        local(test, options->target);
+        choose_output(test, options->output);
     }
 
     void device() {

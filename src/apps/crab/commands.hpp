@@ -145,6 +145,26 @@ struct PeersIdentity {
     Target target;
     Output output = Output::kText;
 };
+struct LeasesList {
+    Target target;
+    Output output = Output::kText;
+};
+struct LeasesRevoke {
+    Target target;
+    std::string lease_id;
+};
+/// May this principal do that, and by which rule?
+struct PolicyTest {
+    Target target;                      ///< the configuration; the socket only with `lease`
+    std::string as;                     ///< principal id
+    std::vector<std::string> question;  ///< an action, or `call TOOL`, or `register TOOL`
+    std::vector<std::string> roles;     ///< empty: those that the principal has by default
+    std::string tenant, agent, session;
+    std::string lease;                  ///< asks the running gateway, which knows it
+    std::string args;                   ///< of a call; empty: whichever it may be
+    std::string source;                 ///< of a call's tool, such as `device/phone`
+    Output output = Output::kText;
+};
 struct Doctor {
     Target target;
     bool system = false;
@@ -173,7 +193,7 @@ struct Device {
 
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, Explain, DevicesList,
                              DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             LeasesList, LeasesRevoke, PolicyTest, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -196,6 +216,9 @@ int run(const PeersRenew& options);
 int run(const PeersRevoke& options);
 int run(const PeersSetStatus& options);
 int run(const PeersIdentity& options);
+int run(const LeasesList& options);
+int run(const LeasesRevoke& options);
+int run(const PolicyTest& options);
 int run(const Device& options);
 int run(const Doctor& options);
 int run(const Completion& options);

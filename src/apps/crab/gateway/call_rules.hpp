@@ -9,9 +9,6 @@
 
 namespace crab::app {
 
-/// The configuration's `policy` and `peers` in the words of the core. Errors: kInvalidArgs naming the entry that cannot be used.
-Result<std::shared_ptr<const core::Policy>> make_policy(const config::GatewayConfig& config);
-
 /// The configuration's policy, rates, hooks and limits in the words of the core.
 /// Errors: kInvalidArgs naming the entry that cannot be used.
 Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool);
