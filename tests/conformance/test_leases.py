@@ -103,6 +103,14 @@ class Leases(LeasesCase):
             self.assertEqual((answer.status, answer.headers["allow"]), (405, allow))
         self.assertEqual(self.ask("GET", "/v1/leasesx").status, 404)
 
+    def test_it_ends_when_its_session_is_deleted(self):  # 79
+        token = self.new_token()
+        session = self.open(token).session_id
+        of_it, other = self.make(session_id=session), self.make()
+        self.assertEqual(self.gateway.fetch("DELETE", f"/api/sessions/{session}", token=token).status, 200)
+        self.assertNotIn(of_it["lease_id"], self.ids())
+        self.assertIn(other["lease_id"], self.ids())
+
     def test_they_outlive_kill_9_unless_they_are_bound_to_a_connection(self):
         with Gateway(CONFIG) as gateway:
             lasting, bound = self.make(gateway), self.make(gateway, disconnect_bound=True)

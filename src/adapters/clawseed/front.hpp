@@ -9,6 +9,7 @@
 #include "trust/request_authentication.hpp"
 #include "trust/tokens.hpp"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -57,6 +58,7 @@ public:
         BlockingPool& pool;
         WebhookReplies& webhooks;
         const StatusFacts& facts;
+        std::function<void(const std::string& session_id)> session_deleted{};  ///< called on the pool, may block; may be empty
     };
     Front(net::EventLoop& loop, Services services) : loop_(loop), services_(services), parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
 

@@ -291,7 +291,11 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
             chat->abort([](bool) {});
             chat->forget_history();
         }
-        auto remove = [&store, session_id = ChatSessionId(id)] { return store.remove(session_id); };
+        auto remove = [&store, session_id = ChatSessionId(id), deleted = services_.session_deleted] {
+            auto removed = store.remove(session_id);
+            if (removed && deleted) deleted(session_id.text());
+            return removed;
+        };
         if (const auto removed = co_await pool.run(std::move(remove)); !removed) {
             respond_store_error(exchange, removed.error());
             co_return;

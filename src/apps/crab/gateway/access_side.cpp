@@ -38,6 +38,12 @@ std::unique_ptr<Periodic> AccessSide::keep(net::EventLoop& loop) {
 
 void AccessSide::set_options(const config::LeaseOptions& options) { leases_->set_options(to_options(options)); }
 
+std::function<void(const std::string& session_id)> AccessSide::on_session_deleted() {
+    return [this](const std::string& session_id) {
+        if (const auto ended = leases_->end_session(session_id); !ended) log::warn("the ends of leases were not stored", {{"reason", ended.error().message}});
+    };
+}
+
 void AccessSide::append_metrics(std::string& out) const {
     core::append_metric(out, "crab_leases", "gauge", "Leases that live.", static_cast<double>(leases_->list({}).size()));
 }

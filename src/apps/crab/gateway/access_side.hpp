@@ -8,6 +8,7 @@
 #include "trust/peer_access.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,8 @@ public:
     /// Stores the ends of leases every second, and forgets old ones; for as long as what it returns lives, on `loop`.
     std::unique_ptr<Periodic> keep(net::EventLoop& loop);
     void set_options(const config::LeaseOptions& options);
+    /// Ends the leases of a session; may block.
+    std::function<void(const std::string& session_id)> on_session_deleted();
     void append_metrics(std::string& out) const;
 
     trust::PeerAccess& access() { return access_; }

@@ -245,7 +245,8 @@ Result<void> Gateway::Parts::build() {
         side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call);
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = side->runner,
                                                                                                 .tokens = *tokens, .codes = *codes, .pool = pool,
-                                                                                                .webhooks = webhooks, .facts = facts});
+                                                                                                .webhooks = webhooks, .facts = facts,
+                                                                                                .session_deleted = access->on_session_deleted()});
         side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, metrics, config.listen.open_loopback, config.limits.request_body_bytes);
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
