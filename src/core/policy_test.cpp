@@ -2,6 +2,7 @@
 
 #include "core/test_tools.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -269,6 +270,42 @@ TEST(Policy, WhatSomeArgumentsMakeCallableIsListedAndWhatIsNotListedNoneMakes) {
             if (allowed(*policy, who, tool, args)) ASSERT_TRUE(policy->may_call(who, tool)) << "seed " << seed;
         });
     }
+}
+
+TEST(Policy, WithoutArgumentConditionsListingAndCallingAreOneDecision) {
+    Everything all;
+    for (std::uint32_t seed = 1; seed <= 400; ++seed) {
+        auto rules = RandomWorld(seed).rules();
+        for (PolicyRule& rule : rules) rule.where.clear();
+        const auto policy = policy_of(rules);
+        all.for_each([&](const Principal& who, const Tool& tool, auto args) {
+            ASSERT_EQ(policy->decide_call(who, tool, args).verdict, policy->decide_call(who, tool, std::nullopt).verdict) << "seed " << seed;
+        });
+    }
+}
+
+TEST(Policy, TheOrderOfTheRulesDoesNotMatter) {
+    Everything all;
+    for (std::uint32_t seed = 1; seed <= 400; ++seed) {
+        auto rules = RandomWorld(seed).rules();
+        const auto one = policy_of(rules);
+        std::mt19937 random(seed);
+        std::ranges::shuffle(rules, random);
+        const auto other = policy_of(rules);
+        all.for_each([&](const Principal& who, const Tool& tool, auto args) {
+            ASSERT_EQ(one->decide_call(who, tool, args).verdict, other->decide_call(who, tool, args).verdict) << "seed " << seed;
+            ASSERT_EQ(one->decide_registration(who, tool.spec.name).verdict, other->decide_registration(who, tool.spec.name).verdict) << "seed " << seed;
+        });
+    }
+}
+
+TEST(Policy, NoEntryOfAPeerChangesWhatMayBeCalledAndNoRuleWhatPeersMayDo) {
+    const auto rules_alone = policy_of({deny({"camera"})});
+    const auto both = Policy::make({deny({"camera"})}, {{.id = "caller/ann", .role = Role::kCliAdmin, .tenants = {}, .allow = globs({"*"}), .deny = {}}}).value();
+    for (const auto& tool : {kCamera, kSms}) {
+        EXPECT_EQ(both->decide_call(*kAnn, *tool, std::nullopt).verdict, rules_alone->decide_call(*kAnn, *tool, std::nullopt).verdict);
+    }
+    EXPECT_EQ(policy_of({allow({"*"})})->decide_action(*kAnn, "events.subscribe:cron.triggered", {}).verdict, Verdict::kDeny);
 }
 
 TEST(Roles, TextAndBack) {

@@ -19,10 +19,10 @@ Leases::Entry::Entry(Lease made) : lease(std::move(made)) {
     for (const std::string& capability : lease.capabilities) capabilities.emplace_back(capability);
 }
 
-Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clock, Options options) {
+Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clock, Options options, Witness witness) {
     auto stored = store.load_live(clock.system_now());
     if (!stored) return fail(std::move(stored.error()));
-    std::unique_ptr<Leases> leases(new Leases(store, clock, options));
+    std::unique_ptr<Leases> leases(new Leases(store, clock, options, std::move(witness)));
     for (Lease& lease : *stored) {
         std::string id = lease.id;
         leases->entries_.try_emplace(std::move(id), std::move(lease)).first->second.named_at = clock.steady_now();
@@ -55,6 +55,7 @@ Result<Lease> Leases::make(std::string_view owner, LeaseRequest request) {
     if (auto stored = store_.insert(lease); !stored) return fail(std::move(stored.error()));
     const std::scoped_lock lock(mutex_);
     entries_.try_emplace(lease.id, lease).first->second.named_at = clock_.steady_now();
+    tell("granted", lease);
     return lease;
 }
 
@@ -75,6 +76,7 @@ Result<Lease> Leases::renew(std::string_view lease_id) {
     Entry* entry = find_living(lease_id);  // it may have ended meanwhile; a stored end is not undone by a later expiry
     if (entry == nullptr) return fail(ErrorCode::kNotFound, std::string(kNoLease));
     entry->lease.expires_at = expires_at;
+    tell("renewed", entry->lease);
     return entry->lease;
 }
 
@@ -110,8 +112,8 @@ Result<void> Leases::flush() {
     {
         const std::scoped_lock lock(mutex_);
         for (auto& [id, entry] : entries_) {
-            const bool in_time = clock_.system_now() < entry.lease.expires_at;
-            if (in_time && !entry.lease.revoked_at && !lives(entry)) end(entry, "nothing named it");
+            if (clock_.system_now() >= entry.lease.expires_at) tell("expired", entry.lease);
+            else if (!lives(entry)) end(entry, "nothing named it");
         }
         std::erase_if(entries_, [&](const auto& each) { return !lives(each.second); });
         ends = unsaved_;
@@ -189,8 +191,13 @@ Lease Leases::end(Entry& entry, std::string_view reason) {
     entry.lease.revoked_at = clock_.system_now();
     entry.lease.revoke_reason = reason;
     unsaved_.push_back({.lease_id = entry.lease.id, .at = *entry.lease.revoked_at, .reason = entry.lease.revoke_reason});
-    log::info("a lease has ended", {{"lease_id", entry.lease.id}, {"peer_id", entry.lease.owner}, {"reason", reason}});
+    tell("ended", entry.lease);
     return entry.lease;
+}
+
+void Leases::tell(std::string_view what, const Lease& lease) const {
+    log::info(fmt::format("lease {}", what), {{"lease_id", lease.id}, {"peer_id", lease.owner}, {"reason", lease.revoke_reason}});
+    if (witness_) witness_(what, lease);
 }
 
 std::size_t Leases::end_if(std::string_view reason, auto matches) {

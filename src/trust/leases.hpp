@@ -31,9 +31,12 @@ public:
         Milliseconds unnamed = std::chrono::seconds(30);  ///< how long a disconnect-bound lease lives without a stream or a naming
     };
 
-    /// Reads the store once. Leases that were bound to connections ended with the process that had them.
+    /// Is told of each lease that was `granted` or `renewed`, has `ended` or `expired`; quick, and asks nothing of the leases.
+    using Witness = std::function<void(std::string_view what, const Lease& lease)>;
+
+    /// Reads the store once. Leases that were bound to connections ended with the process that had them. `witness` may be empty.
     /// Errors: those of the store.
-    static Result<std::unique_ptr<Leases>> load(LeaseStore& store, const Clock& clock, Options options);
+    static Result<std::unique_ptr<Leases>> load(LeaseStore& store, const Clock& clock, Options options, Witness witness = {});
     /// For leases that are made or renewed from now on.
     void set_options(Options options);
 
@@ -72,7 +75,8 @@ private:
     };
     using Entries = std::map<std::string, Entry, std::less<>>;
 
-    Leases(LeaseStore& store, const Clock& clock, Options options) : store_(store), clock_(clock), options_(options) {}
+    Leases(LeaseStore& store, const Clock& clock, Options options, Witness witness) : store_(store), clock_(clock), witness_(std::move(witness)), options_(options) {}
+    void tell(std::string_view what, const Lease& lease) const;
     // Callers hold mutex_.
     bool lives(const Entry& entry) const;
     Entry* find_living(std::string_view lease_id);
@@ -81,6 +85,7 @@ private:
 
     LeaseStore& store_;
     const Clock& clock_;
+    const Witness witness_;
     std::mutex writing_;             ///< taken before mutex_, held across the store's work
     mutable std::mutex mutex_;       ///< never held across the store's work
     Options options_;

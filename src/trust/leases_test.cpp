@@ -17,7 +17,9 @@ constexpr ActionScope kHere{.tenant = "default", .agent_id = "a", .session_id = 
 
 class LeasesTest : public testing::Test {
 protected:
-    std::unique_ptr<Leases> load() { return std::move(Leases::load(store, clock, {}).value()); }
+    std::unique_ptr<Leases> load() {
+        return std::move(Leases::load(store, clock, {}, [this](std::string_view what, const Lease& lease) { told.emplace_back(what, lease.revoke_reason); }).value());
+    }
     Lease make(LeaseRequest changed = {}, std::string_view owner = kLog) {
         changed.tenant_id = "default", changed.agent_id = "a", changed.session_id = "s";
         if (changed.capabilities.empty()) changed.capabilities = {"events.subscribe:cron.*"};
@@ -31,6 +33,7 @@ protected:
 
     FakeClock clock;
     LeaseStoreMemory store;
+    std::vector<std::pair<std::string, std::string>> told;
     std::unique_ptr<Leases> leases = load();
 };
 
@@ -145,6 +148,17 @@ TEST_F(LeasesTest, APeerHasSoManyAtOnceAndEndedOnesDoNotCount) {
     make();
     EXPECT_EQ(leases->list(kLog).size(), 2u);
     EXPECT_EQ(leases->list("").size(), 3u);
+}
+
+TEST_F(LeasesTest, WhatHappensToThemIsTold) {
+    const Lease lease = make({.ttl = 1min});
+    ASSERT_TRUE(leases->renew(lease.id));
+    make({.ttl = 1s});
+    clock.advance(1s);
+    ASSERT_TRUE(leases->flush());
+    ASSERT_TRUE(leases->revoke(lease.id, "done"));
+    using Told = std::pair<std::string, std::string>;
+    EXPECT_THAT(told, testing::ElementsAre(Told("granted", ""), Told("renewed", ""), Told("granted", ""), Told("expired", ""), Told("ended", "done")));
 }
 
 TEST_F(LeasesTest, TheyOutliveARestartUnlessTheyWereBoundToAConnection) {

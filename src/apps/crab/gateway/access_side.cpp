@@ -1,7 +1,11 @@
 #include "apps/crab/gateway/access_side.hpp"
 
+#include "adapters/rtp/leases_wire.hpp"
 #include "base/log.hpp"
 #include "core/metrics.hpp"
+#include "json/writer.hpp"
+
+#include <fmt/format.h>
 
 namespace crab::app {
 namespace {
@@ -13,13 +17,25 @@ trust::Leases::Options to_options(const config::LeaseOptions& options) {
     return {.ttl = options.ttl, .max_ttl = options.max_ttl, .renewal_window = options.renewal_window, .max_per_owner = options.max_per_peer};
 }
 
+/// `{"event":"lease.granted","time":…,"lease":{…}}` for whatever happens to a lease.
+trust::Leases::Witness auditor(core::AuditLog& audit, const Clock& clock) {
+    return [&audit, &clock](std::string_view what, const trust::Lease& lease) {
+        audit.append([&](std::string& out) {
+            json::Writer writer(out);
+            writer.begin_object().key("event").string(fmt::format("lease.{}", what)).key("time").string(to_rfc3339(clock.system_now())).key("lease");
+            rtp::append_lease(writer, lease);
+            writer.end_object();
+        });
+    };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AccessSide>> AccessSide::open(const std::filesystem::path& trust_db, const config::LeaseOptions& options, Services services) {
     auto store = store::sqlite::LeaseStoreSqlite::open(trust_db, {.check = store::sqlite::StartCheck::kNone});
     if (!store) return fail(std::move(store.error()));
     if (auto forgotten = (*store)->forget(services.clock.system_now() - kKeptAfterTheEnd); !forgotten) return fail(std::move(forgotten.error()));
-    auto leases = trust::Leases::load(**store, services.clock, to_options(options));
+    auto leases = trust::Leases::load(**store, services.clock, to_options(options), auditor(services.audit, services.clock));
     if (!leases) return fail(std::move(leases.error()));
     return std::unique_ptr<AccessSide>(new AccessSide(std::move(*store), std::move(*leases), services));
 }

@@ -14,13 +14,15 @@
 
 namespace crab::app {
 
-/// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes that both have.
+/// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes that both have. What happens to
+/// leases is in the audit trail.
 class AccessSide {
 public:
     struct Services {
         const Published<core::CallRules>& rules;
         const Clock& clock;
         BlockingPool& pool;
+        core::AuditLog& audit;
     };
     /// The file has been checked before. Errors: those of the store.
     static Result<std::unique_ptr<AccessSide>> open(const std::filesystem::path& trust_db, const config::LeaseOptions& options, Services services);

@@ -199,7 +199,7 @@ Result<void> Gateway::Parts::build() {
     auto made_rules = make_call_rules(config, pool);
     if (!made_rules) return fail(std::move(made_rules.error()));
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
-    auto opened_access = AccessSide::open(places.state_dir / "trust.db", config.leases, {.rules = *rules, .clock = clock, .pool = pool});
+    auto opened_access = AccessSide::open(places.state_dir / "trust.db", config.leases, {.rules = *rules, .clock = clock, .pool = pool, .audit = *audit});
     if (!opened_access) return fail(std::move(opened_access.error()));
     access = std::move(*opened_access);
     facts.started = clock.steady_now();
