@@ -70,4 +70,6 @@ std::uint64_t content_of(const Call& call, const Tool& tool, element args) {
     return content;
 }
 
+std::uint64_t digest_of(element value) { return digest(value); }
+
 }  // namespace crab::core

@@ -12,4 +12,7 @@ namespace crab::core {
 /// forgery it need not stand, since keys belong to one principal.
 std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::element args);
 
+/// The same of one value alone, for other things that may be repeated.
+std::uint64_t digest_of(simdjson::dom::element value);
+
 }  // namespace crab::core
