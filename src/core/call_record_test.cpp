@@ -1,7 +1,6 @@
 #include "core/call_record.hpp"
 
 #include "core/metrics.hpp"
-#include "core/event_hub.hpp"
 #include "core/test_tools.hpp"
 #include "json/value.hpp"
 
@@ -202,22 +201,6 @@ TEST(Metrics, EveryFamilyIsDescribedOnceBeforeItsSamplesAndEveryLineIsWellFormed
             EXPECT_EQ(used, value.size()) << line;
         }
     }
-}
-
-TEST(EventHub, ListenersHearWhatIsPublishedWhileTheyListen) {
-    EventHub hub;
-    EXPECT_FALSE(hub.wanted());
-    std::vector<std::string> one, two;
-    const auto first = hub.subscribe([&](const Event& event) { one.push_back(event.type); });
-    hub.subscribe([&](const Event& event) { two.push_back(event.type); });
-    EXPECT_TRUE(hub.wanted());
-    hub.publish({.type = "a", .time = {}, .payload = "{}"});
-    hub.unsubscribe(first);
-    hub.unsubscribe(first);
-    hub.publish({.type = "b", .time = {}, .payload = "{}"});
-    EXPECT_EQ(one, std::vector<std::string>{"a"});
-    EXPECT_EQ(two, (std::vector<std::string>{"a", "b"}));
-    EXPECT_TRUE(hub.wanted());
 }
 
 }  // namespace

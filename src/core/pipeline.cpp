@@ -31,6 +31,9 @@ Error conflict() {
 Error not_recorded() {
     return fail(ErrorCode::kUnavailable, "this call could not be recorded, so it was not run; free disk space or ask the operator").error();
 }
+Error too_late() {
+    return fail(ErrorCode::kTimeout, "the deadline passed before the call was sent, so it was not run; call again with more time").error();
+}
 Error cancelled() { return fail(ErrorCode::kCancelled, "the call was cancelled").error(); }
 
 /// The first violations as one message, all of them as details.
@@ -215,9 +218,11 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     }
     if (services_.clock.steady_now() >= deadline) {
         forget();
-        co_return ended(ErrorCode::kTimeout, "the deadline passed before the call was sent, so it was not run; call again with more time");
+        co_return ended(too_late());
     }
-    OutcomeRef outcome = co_await dispatch(admitted, sink, working);
+    const bool wanted = services_.events != nullptr && services_.events->wants(*tool);
+    Task<OutcomeRef> sending = wanted ? tell_of_dispatch(admitted, sink, working) : dispatch(admitted, sink, working);
+    OutcomeRef outcome = co_await std::move(sending);
     working.permit = {};
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
         forget();
@@ -365,6 +370,22 @@ bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error
     return error.may_retry();
 }
 
+/// dispatch() between its two events, if anybody wants those.
+Task<Pipeline::OutcomeRef> Pipeline::tell_of_dispatch(AdmittedCall admitted, FrameSink& sink, Working& working) {
+    const UuidText request_id = ids_.uuid_v7();
+    const bool told = co_await services_.events->requested(admitted, request_id);
+    OutcomeRef outcome;
+    if ((co_await this_chain()).cancelled()) {
+        outcome = ended(cancelled());
+    } else if (services_.clock.steady_now() >= admitted.deadline()) {
+        outcome = ended(too_late());
+    } else {
+        outcome = co_await dispatch(admitted, sink, working);
+    }
+    if (told) services_.events->ended(admitted, request_id, ids_.uuid_v7(), *outcome, services_.clock.steady_now() - admitted.call().timeline.started());
+    co_return outcome;
+}
+
 Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& sink, Working& working) {
     Call& call = admitted.authorized_.call();
     CallFacts& facts = working.facts;
@@ -468,11 +489,6 @@ void Pipeline::finish(Call& call, const Principal& principal, Working& working, 
     if (facts.replayed) metrics_.replays.add();
     if (!facts.dispatched && !facts.replayed) metrics_.refused.add();
     services_.audit.append([&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });
-    if (services_.events.wanted()) {
-        Event event{.type = outcome ? "tool.call.completed" : "tool.call.failed", .time = services_.clock.system_now(), .payload = {}};
-        append_call_record(event.payload, call, principal, facts, &outcome);
-        services_.events.publish(event);
-    }
 }
 
 }  // namespace crab::core

@@ -8,9 +8,9 @@
 #include "base/timer_wheel.hpp"
 #include "core/admitted_call.hpp"
 #include "core/audit_log.hpp"
+#include "core/call_events.hpp"
 #include "core/call_record.hpp"
 #include "core/early_cancels.hpp"
-#include "core/event_hub.hpp"
 #include "core/frame_sink.hpp"
 #include "core/hook.hpp"
 #include "core/ledger.hpp"
@@ -44,8 +44,8 @@ struct CallServices {
     Ledger& ledger;
     EarlyCancels& early_cancels;
     AuditLog& audit;
-    EventHub& events;
     LedgerJournal* journal = nullptr;   ///< null: the ledger lives in memory only, and side effects wait for their audit record
+    CallEvents* events = nullptr;       ///< null: nobody hears of calls
 };
 
 /// How a call ended.
@@ -83,6 +83,7 @@ private:
     Task<OutcomeRef> process(AuthenticatedCall call, FrameSink& sink, Working& working);
     Task<Result<AuthorizedCall>> ask_hooks(AuthorizedCall call, Working& working);
     Task<std::optional<Error>> record_admission(AdmittedCall call, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working);
+    Task<OutcomeRef> tell_of_dispatch(AdmittedCall call, FrameSink& sink, Working& working);
     Task<OutcomeRef> dispatch(AdmittedCall call, FrameSink& sink, Working& working);
     Task<bool> move_permit(const Tool& next, Deadline deadline, Working& working);
     Task<void> tell_hooks(const Call& call, const Principal& principal, Working& working, const Outcome& outcome);

@@ -47,9 +47,8 @@ struct Gateway {
     Published<CallRules> rules{std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     Ledger ledger{clock, {}};
     EarlyCancels early_cancels;
-    EventHub events;
     AuditLog audit{std::make_shared<NoStore>(), pool, clock};
-    Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit, .events = events},
+    Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit},
                       io.get_executor(), timers, ids};
     PrincipalRef principal = principal_of("caller/bench");
 

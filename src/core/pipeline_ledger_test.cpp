@@ -27,7 +27,6 @@ struct PipelineLedgerTest : testing::Test {
         std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     std::optional<Ledger> ledger;
     EarlyCancels early_cancels;
-    EventHub events;
     std::shared_ptr<AuditStoreMemory> audit_store = std::make_shared<AuditStoreMemory>();
     AuditLog audit{audit_store, pool, loop.clock};
     LedgerStoreMemory store;
@@ -62,7 +61,6 @@ struct PipelineLedgerTest : testing::Test {
                                       .ledger = *ledger,
                                       .early_cancels = early_cancels,
                                       .audit = audit,
-                                      .events = events,
                                       .journal = &journal},
                          loop.executor(), loop.timers, ids);
     }

@@ -134,12 +134,11 @@ struct PipelineTest : testing::Test {
     Published<CallRules> rules{std::make_shared<const CallRules>()};
     Ledger ledger{loop.clock, {}};
     EarlyCancels early_cancels;
-    EventHub events;
     std::shared_ptr<AuditStoreMemory> store = std::make_shared<AuditStoreMemory>();
     std::unique_ptr<AuditLog> audit = std::make_unique<AuditLog>(store, pool, loop.clock);
     std::shared_ptr<FakeHost> host = std::make_shared<FakeHost>(loop.timers);
     std::shared_ptr<FakeHook> hook = std::make_shared<FakeHook>(loop.timers);
-    std::vector<Event> published;
+    HeardCalls heard;
     CallRules set;
     std::optional<Pipeline> pipeline;
     ToolSpec spec;
@@ -148,7 +147,6 @@ struct PipelineTest : testing::Test {
         spec.input_schema = R"({"type":"object","properties":{"n":{"type":"integer"}}})";
         set.policy = policy_of();
         set.rates = std::make_shared<RateLimits>(std::vector<RateRule>{});
-        events.subscribe([this](const Event& event) { published.push_back(event); });
     }
     ~PipelineTest() override {
         audit->flush_and_wait();
@@ -168,7 +166,7 @@ struct PipelineTest : testing::Test {
         make_pipeline();
     }
     void make_pipeline() {
-        pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = events},
+        pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = &heard},
                          loop.executor(), loop.timers, ids);
     }
     std::unique_ptr<Front> front(std::string id = {}) {
@@ -211,10 +209,10 @@ struct PipelineTest : testing::Test {
         }
         return found;
     }
-    /// One record and one event for each of `calls`, in whatever way it ended.
+    /// One record for each of `calls`, in whatever way it ended, and an end of each that was sent.
     void expect_told(std::size_t calls) {
         EXPECT_EQ(records().size(), calls);
-        EXPECT_EQ(published.size(), calls);
+        EXPECT_TRUE(heard.all_ended());
         EXPECT_EQ(pipeline->running().size(), 0u);
     }
 };
@@ -228,9 +226,37 @@ TEST_F(PipelineTest, ACallRunsOnceAndIsToldOnce) {
     EXPECT_EQ(call->call.id.size(), 36u) << "it was given an id";
     EXPECT_EQ(host->args, std::vector<std::string>{R"({"n":1})"});
     expect_told(1);
-    EXPECT_EQ(published[0].type, "tool.call.completed");
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+" + std::string(call->call.id), "-" + std::string(call->call.id) + " ok"}));
     EXPECT_EQ(*records()[0].find("call_id")->as_string(), call->call.id);
-    EXPECT_TRUE(json::Value::parse(published[0].payload));
+}
+
+TEST_F(PipelineTest, ACallWithRetriesIsToldOnceAndAReplayIsNot) {
+    ready();
+    host->answers = {fail(Error{.code = ErrorCode::kUnavailable, .message = "busy", .details = {}, .retryable = true, .retry_after = {}}), text_result("done")};
+    auto call = start("c1");
+    loop.advance(3s);
+    EXPECT_EQ(call->content(), "done");
+    EXPECT_EQ(start("c1")->content(), "done");
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+c1", "-c1 ok"}));
+}
+
+TEST_F(PipelineTest, NobodyIsToldOfCallsThatNobodyWantsOrWhoseRequestWasNotTaken) {
+    ready();
+    heard.wanted = false;
+    EXPECT_EQ(start("c1")->content(), "done");
+    heard.wanted = true;
+    heard.refusing = true;
+    EXPECT_EQ(start("c2")->content(), "done") << "an event is no condition of the call";
+    EXPECT_TRUE(heard.lines.empty());
+}
+
+TEST_F(PipelineTest, ACallWhoseTimeEndsWhileItIsToldIsNotSentAndEnds) {
+    spec.default_timeout = 1s;
+    ready();
+    heard.on_requested = [this] { loop.clock.advance(2s); };
+    EXPECT_EQ(start("c1")->code(), ErrorCode::kTimeout);
+    EXPECT_EQ(host->runs, 0);
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+c1", "-c1 timeout"}));
 }
 
 TEST_F(PipelineTest, NoArgumentsStandForAnEmptyObject) {
@@ -251,7 +277,7 @@ TEST_F(PipelineTest, AnUnknownToolIsNotFound) {
     EXPECT_EQ(call->code(), ErrorCode::kToolNotFound);
     EXPECT_NE(call->outcome().error().message.find("echo"), std::string::npos);
     expect_told(1);
-    EXPECT_EQ(published[0].type, "tool.call.failed");
+    EXPECT_TRUE(heard.lines.empty()) << "what is not sent tells nothing";
 }
 
 TEST_F(PipelineTest, WhatThePolicyDeniesIsNotFoundAndWhatItsArgumentsDenyIsForbidden) {
@@ -880,7 +906,6 @@ TEST_F(PipelineTest, AHostThatThrowsIsAnInternalErrorAndTheLoopGoesOn) {
 TEST_F(PipelineTest, WhateverIsThrownStaysInside) {
     use_hook();
     ready();
-    events.subscribe([](const Event&) { throw 7; });
     host->on_run = [] { throw 7; };
     EXPECT_EQ(start()->code(), ErrorCode::kInternal);
     host->on_run = {};

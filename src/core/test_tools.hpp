@@ -1,13 +1,16 @@
 #pragma once
 
 #include "core/audit_store.hpp"
+#include "core/call_events.hpp"
 #include "core/policy.hpp"
 #include "core/principal.hpp"
 #include "core/tool.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +43,33 @@ inline std::shared_ptr<Tool> tool_of(std::string name, std::string slug = {}, Co
     tool->tenant = TenantId(std::move(tenant));
     return tool;
 }
+
+/// Writes down what calls tell: `+id` when one is sent, `-id status` when it has ended.
+class HeardCalls final : public CallEvents {
+public:
+    bool wants(const Tool&) const override { return wanted; }
+    Task<bool> requested(const AdmittedCall& call, UuidText request_id) override {
+        if (refusing) co_return false;
+        strays_ += !open_.insert(std::string(request_id.view())).second;
+        lines.push_back("+" + std::string(call.call().id));
+        if (on_requested) on_requested();
+        co_return true;
+    }
+    void ended(const AdmittedCall& call, UuidText request_id, UuidText, const Outcome& outcome, std::chrono::nanoseconds) override {
+        strays_ += open_.erase(std::string(request_id.view())) != 1;
+        lines.push_back("-" + std::string(call.call().id) + " " + std::string(name_of(status_of(outcome))));
+    }
+    /// Each once, and nothing else.
+    bool all_ended() const { return open_.empty() && strays_ == 0; }
+
+    bool wanted = true, refusing = false;
+    std::function<void()> on_requested;
+    std::vector<std::string> lines;
+
+private:
+    std::set<std::string> open_;
+    int strays_ = 0;
+};
 
 /// Keeps audit batches in memory; refuses them while `failing`.
 class AuditStoreMemory final : public AuditStore {

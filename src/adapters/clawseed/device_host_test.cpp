@@ -378,10 +378,9 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
     Published<core::CallRules> rules(std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0}));
     core::AuditLog audit(std::make_shared<NoAuditStore>(), pool, clock);
-    core::EventHub events;
     core::Ledger ledger(clock, {});
     core::EarlyCancels early_cancels;
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit, .events = events};
+    const core::CallServices services{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit};
     const core::PrincipalRef caller = World::make_principal("phone");
 
     const auto replies = std::make_shared<PendingReplies>();

@@ -30,7 +30,7 @@ protected:
         server_->thread.run([&] {
             net::EventLoop& loop = server_->thread.loop;
             pipeline_ = std::make_unique<core::Pipeline>(
-                core::CallServices{.clock = clock_, .registry = registry_, .rules = rules_, .ledger = ledger_, .early_cancels = early_cancels_, .audit = audit_, .events = events_},
+                core::CallServices{.clock = clock_, .registry = registry_, .rules = rules_, .ledger = ledger_, .early_cancels = early_cancels_, .audit = audit_},
                 loop.executor(), loop.timers(), loop.ids());
             front_ = std::make_unique<Front>(loop, Front::Services{.hub = hub_, .pipeline = *pipeline_, .runner = runner_, .tokens = *tokens_, .codes = codes_, .pool = pool_,
                                                                    .webhooks = webhooks_, .facts = facts_});
@@ -91,14 +91,13 @@ protected:
     Published<core::CallRules> rules_{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
     core::AuditLog audit_{std::make_shared<NoAuditStore>(), pool_, clock_};
-    core::EventHub events_;
     core::Ledger ledger_{clock_, {}};
     core::EarlyCancels early_cancels_;
     trust::TokenStoreMemory token_store_;
     std::unique_ptr<trust::Tokens> tokens_ = std::move(trust::Tokens::load(token_store_, clock_).value());
     trust::PairingCodes codes_{*tokens_, clock_};
     ScriptedRunner runner_;
-    Hub hub_{{.clock = clock_, .registry = registry_, .rules = rules_, .audit = audit_, .events = events_, .chats = chats_, .store_pool = pool_},
+    Hub hub_{{.clock = clock_, .registry = registry_, .rules = rules_, .audit = audit_, .chats = chats_, .store_pool = pool_},
              std::make_shared<const Options>(), [this](net::EventLoop&) { return &runner_; }};
     WebhookReplies webhooks_;
     StatusFacts facts_;

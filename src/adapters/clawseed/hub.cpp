@@ -204,7 +204,6 @@ void Hub::close_credential(const std::string& credential_id) {
 void Hub::record(std::string_view event, std::string_view fields) {
     const std::string time = to_rfc3339(services_.clock.system_now());
     services_.audit.append([&](std::string& out) { out += fmt::format(R"({{"event":"{}","time":"{}",{}}})", event, time, fields); });
-    if (services_.events.wanted()) services_.events.publish({.type = std::string(event), .time = services_.clock.system_now(), .payload = fmt::format("{{{}}}", fields)});
 }
 
 }  // namespace crab::clawseed

@@ -7,7 +7,6 @@
 #include "base/published.hpp"
 #include "core/audit_log.hpp"
 #include "core/chat_session_store.hpp"
-#include "core/event_hub.hpp"
 #include "core/pipeline.hpp"
 #include "core/registry.hpp"
 #include "core/turn.hpp"
@@ -62,7 +61,6 @@ public:
         core::Registry& registry;
         Published<core::CallRules>& rules;
         core::AuditLog& audit;
-        core::EventHub& events;
         core::ChatSessionStore& chats;
         BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
     };

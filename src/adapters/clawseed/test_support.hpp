@@ -242,15 +242,14 @@ public:
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
     core::AuditLog audit{std::make_shared<NoAuditStore>(), pool, clock};
-    core::EventHub events;
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     ScriptedRunner runner;
     json::Parser parser;
     const core::PrincipalRef owner = make_principal("phone");
-    Hub hub{{.clock = clock, .registry = registry, .rules = rules, .audit = audit, .events = events, .chats = chats, .store_pool = pool},
+    Hub hub{{.clock = clock, .registry = registry, .rules = rules, .audit = audit, .chats = chats, .store_pool = pool},
             std::make_shared<const Options>(), [this](net::EventLoop&) { return &runner; }};
-    core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit, .events = events}, loop.executor(), loop.timers(), loop.ids()};
+    core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit}, loop.executor(), loop.timers(), loop.ids()};
 
 private:
     struct ProbeSink final : core::FrameSink {

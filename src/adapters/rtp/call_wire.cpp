@@ -182,8 +182,6 @@ std::string_view wire_status(const core::Outcome& outcome) {
     return "error";
 }
 
-namespace {
-
 void append_result(std::string& out, const core::ToolResult& result) {
     json::Writer writer(out);
     switch (result.kind) {
@@ -212,8 +210,6 @@ void append_error(json::Writer& writer, const Error& error, bool retryable) {
     }
     writer.end_object();
 }
-
-}  // namespace
 
 void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome) {
     out += R"({"version":"v1","call_id":)";

@@ -4,6 +4,7 @@
 #include "core/call.hpp"
 #include "core/pipeline.hpp"
 #include "json/parser.hpp"
+#include "json/writer.hpp"
 
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ std::string_view wire_status(const core::Outcome& outcome);
 /// Appends a response object: `result` exactly when the status is `ok`. Text becomes {"text"}, an object itself, any other
 /// JSON value {"value"}, bytes {"content_type","data_base64"}.
 void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome);
+
+/// The value of `result`, and of `error`.
+void append_result(std::string& out, const core::ToolResult& result);
+void append_error(json::Writer& writer, const Error& error, bool retryable);
 
 /// A cancel request (section 3, "Cancel"). Views point into `texts`.
 struct CancelRequest {

@@ -129,22 +129,36 @@ Result<Reply> AdminClient::remove(const std::string& path, Deadline deadline) {
     return parsed(state_->send("DELETE", path, {}, "application/json", deadline));
 }
 
-Result<Reply> AdminClient::stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline) {
+/// Reads an answer that is a stream of events, which `on_event` gets until it answers false, or else the JSON of another answer.
+Result<Reply> AdminClient::read_stream(std::string method, const std::string& path, std::string body, const std::function<bool(const ServerEvent& event)>& on_event,
+                                       Deadline deadline) {
     net::SseParser parser(kMaxBody);
     std::string text;  // of an answer that is no stream: it has no events
-    bool is_stream = false;
+    bool is_stream = false, wanted = true;
     const auto on_body = [&](std::string_view part) {
         if (!is_stream) text.append(part);
-        for (auto event = parser.next(part); event.kind == net::SseEvent::Kind::kEvent; event = parser.next(part)) {
+        for (auto event = parser.next(part); wanted && event.kind == net::SseEvent::Kind::kEvent; event = parser.next(part)) {
             is_stream = true;
-            on_event(event.type, event.data);
+            wanted = on_event({.type = event.type, .id = event.id, .data = event.data});
         }
-        return text.size() <= kMaxBody;
+        return wanted && text.size() <= kMaxBody;
     };
-    const auto answer = state_->send("POST", path, body.dump(), "text/event-stream", deadline, on_body);
+    const auto answer = state_->send(std::move(method), path, std::move(body), "text/event-stream", deadline, on_body);
     if (!answer) return fail(answer.error());
     const bool is_json = !is_stream && !answer->find("content-type").value_or("").starts_with("text/event-stream");
     return parsed(answer->status, is_json ? text : std::string_view());
+}
+
+Result<Reply> AdminClient::stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline) {
+    const auto take = [&](const ServerEvent& event) {
+        on_event(event.type, event.data);
+        return true;
+    };
+    return read_stream("POST", path, body.dump(), take, deadline);
+}
+
+Result<Reply> AdminClient::follow(const std::string& path, const std::function<bool(const ServerEvent& event)>& on_event) {
+    return read_stream("GET", path, {}, on_event, kNoDeadline);
 }
 
 Result<json::Value> accepted(Result<Reply> reply) {

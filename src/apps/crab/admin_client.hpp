@@ -18,6 +18,11 @@ struct Reply {
     json::Value body;
 };
 
+/// One server-sent event; views hold during the call that gets it.
+struct ServerEvent {
+    std::string_view type, id, data;
+};
+
 /// Talks HTTP to a gateway: to its admin socket, or to a public listener with a token. Blocks. Not thread-safe: a second
 /// thread takes a second client.
 class AdminClient {
@@ -39,12 +44,17 @@ public:
     /// Asks for an event stream; `on_event` gets its events. An answer that is no stream comes back as the reply.
     Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline = kNoDeadline);
 
+    /// Follows an endless event stream until `on_event` answers false, or it ends. An answer that is no stream comes back as the reply.
+    Result<Reply> follow(const std::string& path, const std::function<bool(const ServerEvent& event)>& on_event);
+
     bool is_remote() const;
     std::string where() const;  ///< the address, for messages
 
 private:
     struct State;
     explicit AdminClient(std::unique_ptr<State> state);
+    Result<Reply> read_stream(std::string method, const std::string& path, std::string body, const std::function<bool(const ServerEvent& event)>& on_event,
+                              Deadline deadline);
     std::unique_ptr<State> state_;
 };
 

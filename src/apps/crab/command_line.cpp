@@ -33,6 +33,7 @@ public:
         tools();
         call();
         calls();
+        events();
         explain();
         devices();
         pair();
@@ -195,6 +196,19 @@ private:
         auto [cancel, cancel_options] = leaf<CallsCancel>(parent, "cancel", "Cancel a running call", "  crab calls cancel 0192f0c1-…");
         cancel->add_option("call", cancel_options->call_id, "Id of the call")->type_name("CALL_ID")->required();
         local(cancel, cancel_options->target);
+    }
+
+    void events() {
+        CLI::App& parent = group("events", "See what happens");
+        auto [tail, options] = leaf<EventsTail>(parent, "tail", "Show events as they come; Ctrl-C ends it",
+                                                "  crab events tail\n  crab events tail --types 'tool.call.*,cron.*' --from earliest\n"
+                                                "  crab events tail --types cron.triggered --count 1 --json");
+        tail->add_option("--types", options->types, "Only these types: names or globs, separated by commas")->type_name("TYPES");
+        tail->add_option("--from", options->from, "Begin after this cursor, or with the oldest event: earliest (default: what comes next)")->type_name("CURSOR");
+        tail->add_option("--count", options->count, "End after so many events")->type_name("N")->check(CLI::PositiveNumber);
+        tail->add_flag_callback("--json", [out = &options->output] { *out = Output::kJson; }, "One JSON object per line, with its cursor; the same as -o json");
+        local(tail, options->target);
+        choose_output(tail, options->output);
     }
 
     void explain() {

@@ -77,6 +77,13 @@ struct CallsCancel {
     Target target;
     std::string call_id;
 };
+struct EventsTail {
+    Target target;
+    std::string types;          ///< globs, separated by commas; empty: all
+    std::string from;           ///< `earliest` or a cursor; empty: what comes next
+    std::uint64_t count = 0;    ///< then it ends; 0: never
+    Output output = Output::kText;
+};
 struct Explain {
     Target target;
     std::string call_id;
@@ -191,7 +198,7 @@ struct Device {
     std::vector<std::string> exec;   ///< --exec, each `NAME=COMMAND`
 };
 
-using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, Explain, DevicesList,
+using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
                              LeasesList, LeasesRevoke, PolicyTest, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
@@ -204,6 +211,7 @@ int run(const CallTool& options);
 int run(const CallsList& options);
 int run(const CallsShow& options);
 int run(const CallsCancel& options);
+int run(const EventsTail& options);
 int run(const Explain& options);
 int run(const DevicesList& options);
 int run(const DevicesPair& options);

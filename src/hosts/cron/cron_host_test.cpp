@@ -33,7 +33,6 @@ struct CronHostTest : testing::Test {
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
     core::Ledger ledger{loop.clock, {}};
     core::EarlyCancels early_cancels;
-    core::EventHub events;
     std::shared_ptr<core::AuditStoreMemory> audit_store = std::make_shared<core::AuditStoreMemory>();
     core::AuditLog audit{audit_store, pool, loop.clock};
     std::optional<core::Pipeline> pipeline;
@@ -56,7 +55,7 @@ struct CronHostTest : testing::Test {
             tools.push_back(std::move(tool));
         }
         registry.change(ConnectionId{}, tools, {});
-        pipeline.emplace(core::CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit, .events = events},
+        pipeline.emplace(core::CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit},
                          loop.executor(), loop.timers, ids);
     }
     ~CronHostTest() override { audit.flush_and_wait(); }

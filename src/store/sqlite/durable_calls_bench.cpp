@@ -28,7 +28,6 @@ struct Gateway {
         core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
-    core::EventHub events;
     asio::io_context io{1};
     core::Pipeline pipeline{{.clock = clock,
                              .registry = registry,
@@ -36,7 +35,6 @@ struct Gateway {
                              .ledger = ledger,
                              .early_cancels = early_cancels,
                              .audit = audit,
-                             .events = events,
                              .journal = &journal},
                             io.get_executor(),
                             timers,

@@ -38,7 +38,6 @@ struct MemoryHostTest : testing::Test {
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
     std::unique_ptr<core::Ledger> ledger;
     core::EarlyCancels early_cancels;
-    core::EventHub events;
     std::shared_ptr<core::AuditStoreMemory> audit_store = std::make_shared<core::AuditStoreMemory>();
     core::AuditLog audit{audit_store, pool, loop.clock};
     std::unique_ptr<MemoryStoreSqlite> store;
@@ -71,7 +70,7 @@ struct MemoryHostTest : testing::Test {
         ledger = std::make_unique<core::Ledger>(loop.clock, core::Ledger::Options{});
         pipeline.emplace(
             core::CallServices{
-                .clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit, .events = events},
+                .clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit},
             loop.executor(), loop.timers, ids);
     }
     Outcome run(Asked& asked) {

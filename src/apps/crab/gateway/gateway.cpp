@@ -8,6 +8,7 @@
 #include "apps/crab/gateway/access_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/periodic.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
@@ -91,7 +92,7 @@ struct Gateway::Parts {
     core::Registry registry;
     core::Ledger ledger{clock, core::Ledger::Options{}};
     core::EarlyCancels early_cancels;
-    core::EventHub events;
+    std::unique_ptr<EventSide> events;
     std::unique_ptr<Published<core::CallRules>> rules;
     std::unique_ptr<AccessSide> access;
     core::MetricsPage metrics;
@@ -106,6 +107,7 @@ struct Gateway::Parts {
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
     std::unique_ptr<rtp::PeersApi> peers_api;
+    std::unique_ptr<rtp::EventsApi> admin_events;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
     std::vector<std::unique_ptr<Periodic>> periodic;
@@ -156,6 +158,9 @@ Result<void> Gateway::Parts::open_peers() {
     auto loaded = trust::GatewayKeys::load_or_make(*folder, config.gateway.name, clock.system_now(), random);
     if (!loaded) return fail(std::move(loaded.error()));
     keys.emplace(std::move(*loaded));
+    auto opened_events = EventSide::open(places.state_dir / "events.db", pool, clock, keys->identity.gateway_id);
+    if (!opened_events) return fail(std::move(opened_events.error()));
+    events = std::move(*opened_events);
     return {};
 }
 
@@ -167,7 +172,7 @@ Result<void> Gateway::Parts::open_hosted() {
         hosted.push_back(std::move(*opened));
     }
     if (config.built_in_hosts.cron) {
-        auto opened = HostedCron::open(places.state_dir / "cron.db", loops->at(0), std::make_unique<HubEventSink>(events, clock));
+        auto opened = HostedCron::open(places.state_dir / "cron.db", loops->at(0), std::make_unique<OutboxEventSink>(events->outbox(), clock));
         if (!opened) return fail(std::move(opened.error()));
         hosted.push_back(std::move(*opened));
     }
@@ -205,7 +210,7 @@ Result<void> Gateway::Parts::build() {
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = events, .journal = journal.get()};
+    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
@@ -213,7 +218,7 @@ Result<void> Gateway::Parts::build() {
         }
         return nullptr;
     };
-    hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit, .events = events,
+    hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
                                                                   .chats = *chats, .store_pool = chat_pool},
                                           make_clawseed_options(config), runner_of);
     tokens->on_revoked([this](const std::string& credential) { hub->close_credential(credential); });
@@ -302,7 +307,8 @@ Result<void> Gateway::Parts::listen() {
                                                   admin_view());
     peers_api = std::make_unique<rtp::PeersApi>(
         rtp::PairingDialer::Services{.loop = first.loop, .pool = pool, .keys = *keys, .store = *peers, .random = random, .rules = {}});
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, access->leases_api(), access->policy_api());
+    admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, *admin_events, access->leases_api(), access->policy_api());
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     return admin_server->listen(*admin_listener);
 }
@@ -321,6 +327,7 @@ void Gateway::Parts::add_metrics() {
         core::append_metric(out, "crab_audit_backlog_bytes", "gauge", "Audit records not stored yet.", static_cast<double>(audit->backlog_bytes()));
         core::append_metric(out, "crab_audit_lost_total", "counter", "Audit records that the store refused.", static_cast<double>(audit->lost()));
         core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
+        events->append_metrics(out);
         append_host_metrics(out, hosts->status());
         access->append_metrics(out);
         append_allocation_metric(out);
@@ -367,6 +374,9 @@ void Gateway::Parts::stop() {
     std::promise<void> pairings_ended;
     sides.front()->loop.post([&] { peers_api->stop([&] { pairings_ended.set_value(); }); });
     pairings_ended.get_future().wait();  // they end as soon as they are cancelled, but for a commit that runs
+    std::promise<void> streams_ended;
+    sides.front()->loop.post([&] { admin_events->stop([&] { streams_ended.set_value(); }); });
+    streams_ended.get_future().wait();
     std::vector<std::promise<void>> ended(sides.size() + 1);
     for (std::size_t i = 0; i < sides.size(); ++i) {
         sides[i]->loop.post([this, i, &ended] {
@@ -386,6 +396,7 @@ void Gateway::Parts::stop() {
     }
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
+    events.reset();
     if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
     if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
@@ -420,6 +431,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
         raw->pool.post([raw] { (void)raw->audit_store->prune(raw->clock.system_now() - raw->config.audit.retention); });
     }));
+    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] { raw->events->forget_old(); }));
     parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));

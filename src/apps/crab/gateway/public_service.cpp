@@ -105,9 +105,16 @@ void AdminService::refusal_body(const net::HttpRequest* request, int status, std
     if (!append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
-std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer&) {
+const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer) {
+    core::PrincipalRef& principal = operators_[peer.uid()];
+    if (!principal) principal = trust::local_operator(peer.uid());
+    return principal;
+}
+
+std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     if (!is_own_user(request.peer))
         return net::Refusal{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
+    if (auto stream = events_.upgrade(request, offer, operator_of(request.peer))) return stream;
     return peers_.upgrade(request);
 }
 
@@ -118,8 +125,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         exchange.respond_error(403, "FORBIDDEN", "the admin socket is for the user who runs the gateway");
         co_return;
     }
-    core::PrincipalRef& principal = operators_[peer.uid()];
-    if (!principal) principal = trust::local_operator(peer.uid());
+    const core::PrincipalRef principal = operator_of(peer);
     if (is_tools_path(path)) {
         if (!method_fits(exchange, path)) co_return;
         if (path == "/v1/tools/call" && stopping_) {
@@ -140,6 +146,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (co_await peers_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;
+    if (co_await events_.serve(exchange, principal)) co_return;
     if (!co_await admin_.serve(exchange, principal)) respond_unknown_path(exchange);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/events_api.hpp"
 #include "adapters/rtp/leases_api.hpp"
 #include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
@@ -52,20 +53,24 @@ private:
     bool stopping_ = false;
 };
 
-/// What the local admin socket serves: the operator's API, pairing and peers, and the callers' front, as the user behind the socket.
+/// What the local admin socket serves: the operator's API, pairing and peers, events, and the callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::LeasesApi& leases, admin::PolicyApi& policy)
-        : admin_(admin), tools_(tools), peers_(peers), leases_(leases), policy_(policy) {}
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::EventsApi& events, rtp::LeasesApi& leases, admin::PolicyApi& policy)
+        : admin_(admin), tools_(tools), peers_(peers), events_(events), leases_(leases), policy_(policy) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     void stop() { stopping_ = true; }
 
 private:
+    const core::PrincipalRef& operator_of(const net::PeerAddress& peer);
+
     admin::AdminApi& admin_;
     rtp::ToolsApi& tools_;
     rtp::PeersApi& peers_;
+    rtp::EventsApi& events_;
     rtp::LeasesApi& leases_;
     admin::PolicyApi& policy_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;

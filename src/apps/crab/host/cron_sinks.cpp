@@ -1,15 +1,22 @@
 #include "apps/crab/host/cron_sinks.hpp"
 
-#include "json/value.hpp"
+#include "adapters/rtp/event_wire.hpp"
 
 namespace crab::app {
+namespace {
 
-Task<Result<void>> HubEventSink::publish(std::string envelope) {
-    const auto parsed = json::Value::parse(envelope);
-    const json::Value* const type = parsed ? parsed->find("event_type") : nullptr;
-    if (type == nullptr || !type->as_string()) co_return fail(ErrorCode::kInvalidArgs, "an event needs an event_type");
-    const core::Event event{.type = std::string(*type->as_string()), .time = clock_.system_now(), .payload = std::move(envelope)};
-    events_.publish(event);
+constexpr std::chrono::seconds kPatience{10};
+
+}  // namespace
+
+Task<Result<void>> OutboxEventSink::publish(std::string envelope) {
+    auto published = rtp::parse_envelope(envelope, parser_, {.transport = "internal"});
+    if (!published) co_return fail(std::move(published.error()));
+    published->event.publisher = "built_in/cron";
+    const Deadline deadline = clock_.steady_now() + kPatience;
+    const auto receipt = co_await outbox_.publish(std::move(published->event), deadline);
+    if (!receipt) co_return fail(receipt.error());
+    if (receipt->standing == core::EventStanding::kConflict) co_return fail(ErrorCode::kConflict, "another event has this id or key");
     co_return Result<void>();
 }
 

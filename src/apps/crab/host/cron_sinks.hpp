@@ -1,22 +1,23 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "core/event_hub.hpp"
+#include "core/event_outbox.hpp"
 #include "hosts/cron/cron_event_sink.hpp"
+#include "json/parser.hpp"
 
 namespace crab::app {
 
-/// Hands events to the listeners of this process: `type` is the envelope's `event_type`, the payload the whole envelope. An
-/// event counts as accepted once it is published, whether anybody listens or not.
-class HubEventSink final : public cron::CronEventSink {
+/// Puts events into the gateway's outbox: accepted once they are durable there.
+class OutboxEventSink final : public cron::CronEventSink {
 public:
-    HubEventSink(core::EventHub& events, const Clock& clock) : events_(events), clock_(clock) {}
-    /// Errors: kInvalidArgs for an envelope without an event type.
+    OutboxEventSink(core::EventOutbox& outbox, const Clock& clock) : outbox_(outbox), clock_(clock) {}
+    /// Errors: kInvalidArgs for what is no envelope; kConflict; those of the outbox.
     Task<Result<void>> publish(std::string envelope) override;
 
 private:
-    core::EventHub& events_;
+    core::EventOutbox& outbox_;
     const Clock& clock_;
+    json::Parser parser_;
 };
 
 /// Takes nothing: events wait in the store of their jobs.

@@ -56,7 +56,6 @@ struct HostProcess::Parts {
     core::Registry registry;
     core::Ledger ledger{clock, core::Ledger::Options{}};
     core::EarlyCancels early_cancels;
-    core::EventHub events;
     Published<core::CallRules> rules{open_rules()};
     net::LoopGroup loops{1, clock};
     std::unique_ptr<HostedTools> hosted;
@@ -120,7 +119,6 @@ Result<void> HostProcess::Parts::listen(const Options& options) {
                                       .ledger = ledger,
                                       .early_cancels = early_cancels,
                                       .audit = *audit,
-                                      .events = events,
                                       .journal = journal.get()};
     pipeline = std::make_unique<core::Pipeline>(services, loop.executor(), loop.timers(), loop.ids());
     tools = std::make_unique<rtp::ToolsApi>(
