@@ -1,9 +1,11 @@
 #include "core/pipeline.hpp"
 
 #include "base/spawn.hpp"
+#include "core/event_outbox.hpp"
 #include "core/function_host.hpp"
 #include "core/test_tools.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
+#include "store/sqlite/event_store_sqlite.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
 #include "store/sqlite/temporary_folder.hpp"
 
@@ -11,6 +13,35 @@
 
 namespace crab::store::sqlite {
 namespace {
+
+/// Tells of each call as adapters/rtp does, in envelopes of an ordinary size.
+class BenchEvents final : public core::CallEvents {
+public:
+    explicit BenchEvents(core::EventOutbox& outbox) : outbox_(outbox) {}
+    bool wants(const core::Tool&) const override { return true; }
+    Task<bool> requested(const core::AdmittedCall& call, UuidText request_id) override {
+        core::NewEvent event = make(core::EventType::kToolCallRequested, request_id);
+        event.step = core::CallStep::kRequested;
+        const auto receipt = co_await outbox_.publish(std::move(event), call.deadline());
+        co_return receipt.has_value();
+    }
+    void ended(const core::AdmittedCall&, UuidText request_id, UuidText event_id, const core::Outcome&, std::chrono::nanoseconds) override {
+        core::NewEvent event = make(core::EventType::kToolCallCompleted, event_id);
+        event.step = core::CallStep::kEnded;
+        event.requested_id = request_id.view();
+        outbox_.post_owed(std::move(event));
+    }
+
+private:
+    static core::NewEvent make(core::EventType type, UuidText id) {
+        core::NewEvent event;
+        event.event = {.type = type, .event_id = std::string(id.view()), .tenant = "default", .agent_id = "bench", .session_id = "bench", .addressee = {}, .envelope = std::string(600, 'x')};
+        return event;
+    }
+    core::EventOutbox& outbox_;
+};
+
+enum class Told : std::uint8_t { kNo, kYes };
 
 /// A gateway's inside on one loop with its files, and a tool with side effects that answers at once. TMPDIR says which disk is
 /// measured.
@@ -28,6 +59,11 @@ struct Gateway {
         core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
+    BlockingPool event_pool{1};
+    std::unique_ptr<EventStoreSqlite> event_store = std::move(EventStoreSqlite::open(folder / "events.db").value());
+    std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(*event_store, event_pool, pool, clock).value();
+    BenchEvents events{*outbox};
+    const Told told;
     asio::io_context io{1};
     core::Pipeline pipeline{{.clock = clock,
                              .registry = registry,
@@ -35,14 +71,15 @@ struct Gateway {
                              .ledger = ledger,
                              .early_cancels = early_cancels,
                              .audit = audit,
-                             .journal = &journal},
+                             .journal = &journal,
+                             .events = told == Told::kYes ? &events : nullptr},
                             io.get_executor(),
                             timers,
                             ids};
     core::PrincipalRef principal = core::principal_of("caller/bench");
     std::int64_t left = 0, failed = 0;
 
-    explicit Gateway(bool side_effects) {
+    Gateway(bool side_effects, Told events_too) : told(events_too) {
         core::ToolSpec spec;
         spec.side_effects = side_effects;
         auto tool = core::tool_of("act", "", ConnectionId{1}, "", spec);
@@ -71,8 +108,8 @@ struct Gateway {
 };
 
 /// Calls of a tool through the whole pipeline, range(0) at a time.
-void measure(benchmark::State& state, bool side_effects) {
-    Gateway gateway(side_effects);
+void measure(benchmark::State& state, bool side_effects, Told told) {
+    Gateway gateway(side_effects, told);
     constexpr std::int64_t kCalls = 20'000;
     std::int64_t done = 0;
     for (auto _ : state) {
@@ -89,11 +126,15 @@ void measure(benchmark::State& state, bool side_effects) {
     state.counters["changes_per_commit"] = commits > 0 ? static_cast<double>(gateway.journal.changes()) / commits : 0;
 }
 
-void with_side_effects(benchmark::State& state) { measure(state, true); }
+void with_side_effects(benchmark::State& state) { measure(state, true, Told::kNo); }
 BENCHMARK(with_side_effects)->Arg(16)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+/// The same with an event before and after each, the first of them durable before the call is sent.
+void with_side_effects_and_events(benchmark::State& state) { measure(state, true, Told::kYes); }
+BENCHMARK(with_side_effects_and_events)->Arg(16)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 /// What is not recorded, for comparison.
-void without(benchmark::State& state) { measure(state, false); }
+void without(benchmark::State& state) { measure(state, false, Told::kNo); }
 BENCHMARK(without)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
