@@ -37,7 +37,7 @@ void append_tool(json::Writer& writer, const std::string& name, const core::Tool
     writer.key("timeout_ms_default").integer(spec.default_timeout.count()).key("timeout_ms_max").integer(spec.max_timeout.count());
     if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
     if (tool.gate) writer.key("running").unsigned_integer(tool.gate->running()).key("waiting").unsigned_integer(tool.gate->waiting());
-    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.side_effects);
+    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.may_have_effects());
     const core::Annotations& claims = spec.annotations;
     if (claims.read_only || claims.destructive || claims.idempotent || claims.open_world) {
         writer.key("annotations").begin_object();
@@ -313,7 +313,7 @@ void AdminApi::status(net::HttpExchange& exchange) {
     writer.key("admin").string(gateway_.admin_socket).key("state_dir").string(gateway_.state_dir).key("devices").unsigned_integer(presence.size());
     writer.key("tools").unsigned_integer(tools).key("running_calls").unsigned_integer(gateway_.running().size());
     writer.key("audit").begin_object().key("backlog_bytes").unsigned_integer(services_.audit.backlog_bytes()).key("lost_records").unsigned_integer(services_.audit.lost()).end_object();
-    writer.key("storage").string(services_.audit.lost() == 0 ? "ok" : "failing").end_object();
+    writer.key("storage").string(services_.audit.lost() == 0 && !gateway_.ledger_failing() ? "ok" : "failing").end_object();
     exchange.finish_response();
 }
 

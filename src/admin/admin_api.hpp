@@ -31,6 +31,7 @@ struct Gateway {
     std::function<std::size_t(const core::Principal& asker, std::string_view call_id)> cancel;
     /// Errors: kInvalidArgs with all that is wrong with the file; then nothing changes.
     std::function<Result<void>()> reload;
+    std::function<bool()> ledger_failing;   ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
     SteadyTime started;

@@ -40,6 +40,8 @@ struct ToolSpec {
     bool idempotent = false;                 ///< a repeat has no second effect
     bool side_effects = false;               ///< declared by the tool: durable admission and audit
     bool effects_known = false;              ///< somebody who is trusted said so; else callers are told to expect effects
+    /// What callers and operators are told.
+    bool may_have_effects() const { return side_effects || !effects_known; }
     bool accepts_idempotency_key = false;
     bool needs_worktree = false;
     bool interactive = false;

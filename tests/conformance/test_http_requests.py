@@ -135,6 +135,9 @@ class RouteTest(RequestCase):
             self.assertEqual(tools[name]["input_schema"], {"type": "object", "title": name})
             self.assertEqual((tools[name]["timeout_ms_default"], tools[name]["timeout_ms_max"]), (250, 500))
             self.assertEqual((tools[name]["idempotent"], tools[name]["side_effects"]), (False, True))  # nothing was declared
+        for shown in self.gateway.admin_request("GET", "/v1/admin/tools").json()["tools"]:
+            if shown["name"] in names:
+                self.assertTrue(shown["side_effects"], "the operator's list says the same")
 
     def test_the_admin_socket_has_the_same_discovery(self) -> None:
         response = self.gateway.admin_request("GET", "/v1/tools")

@@ -54,6 +54,14 @@ class OpenRoutesTest(RestCase):
             with self.subTest(target):
                 self.assert_error(self.ask("GET", target), 404)
 
+    def test_head_answers_like_get_without_a_body(self) -> None:
+        for target in ("/health", "/healthz", "/readyz", "/api/tools", "/api/sessions", "/api/sessions/x/messages", "/nowhere"):
+            with self.subTest(target):
+                got, head = self.ask("GET", target), self.ask("HEAD", target)
+                self.assertEqual((head.status, head.headers["content-type"], head.body), (got.status, got.headers["content-type"], b""))
+                self.assertEqual(head.headers["content-length"], got.headers["content-length"])
+        self.assertEqual(self.ask("HEAD", "/webhook").status, 405)
+
     def test_other_methods_are_405_with_allow(self) -> None:
         for method, target, allow in (("DELETE", "/health", "GET"), ("POST", "/api/tools", "GET"), ("GET", "/webhook", "POST"),
                                       ("GET", "/api/sessions/x/abort", "POST")):

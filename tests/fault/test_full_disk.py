@@ -43,6 +43,7 @@ class FullDiskTest(GatewayCase):
         self.assertEqual(ran, list(range(-1, len(ran) - 1)), "the one that was refused did not run, and nothing ran twice")
         self.assertEqual(self.gateway.call(read).result, {"text": "read"})
         self.assertIn("crab_ledger_failing 1\n", self.metrics())
+        self.assertEqual(self.gateway.admin_request("GET", "/v1/admin/status").json()["storage"], "failing")
         self.assertIn("the ledger cannot be written", self.gateway.log_tail(100_000))
 
         self.limit_files(resource.RLIM_INFINITY)

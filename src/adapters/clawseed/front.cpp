@@ -115,10 +115,10 @@ net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocke
 Task<void> Front::serve(net::HttpExchange& exchange) {
     const net::HttpRequest& request = exchange.request();
     const std::string_view path = local_path(request.path());
-    const std::string_view method = request.method();
+    const std::string_view method = request.method_or_get_for_head();
     const auto expect = [&](std::string_view wanted) {
         if (method == wanted) return true;
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted), {{"Allow", wanted}});
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted), {{"Allow", wanted == "GET" ? "GET, HEAD" : wanted}});
         return false;
     };
     if (path == kEndpoint) {

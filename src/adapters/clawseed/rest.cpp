@@ -192,7 +192,7 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
 
 /// `/api/sessions/{id}` and what is below it.
 Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest) {
-    const std::string_view method = exchange.request().method();
+    const std::string_view method = exchange.request().method_or_get_for_head();
     const std::size_t slash = rest.find('/');
     const std::string id = net::percent_decode(rest.substr(0, slash)).value_or("");
     const std::string action(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
@@ -201,8 +201,8 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         exchange.respond_error(404, "NOT_FOUND", "no such path");
         co_return;
     }
-    const std::string_view allowed = action.empty() ? "PUT, DELETE" : action == "abort" ? "POST" : "GET";
-    const bool fits = action.empty() ? method == "PUT" || method == "DELETE" : method == allowed;
+    const std::string_view allowed = action.empty() ? "PUT, DELETE" : action == "abort" ? "POST" : "GET, HEAD";
+    const bool fits = action.empty() ? method == "PUT" || method == "DELETE" : method == (action == "abort" ? "POST" : "GET");
     if (!fits) {
         exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", allowed), {{"Allow", allowed}});
         co_return;

@@ -276,7 +276,7 @@ void append_discovered_tool(std::string& out, std::string_view name, const core:
     writer.key("output_schema").raw(spec.output_schema.empty() ? std::string_view(R"({"type":"object"})") : std::string_view(spec.output_schema));
     writer.key("timeout_ms_default").integer(std::clamp<std::int64_t>(spec.default_timeout.count(), 1, kMaxMs));
     writer.key("timeout_ms_max").integer(std::clamp<std::int64_t>(spec.max_timeout.count(), 1, kMaxMs));
-    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.side_effects || !spec.effects_known);
+    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.may_have_effects());
     if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
     writer.key("accepts_idempotency_key").boolean(true);
     const core::Annotations& claims = spec.annotations;

@@ -99,7 +99,7 @@ private:
         const json::Value* storage = status->find("storage");
         const bool sound = storage && (*storage == json::Value("ok") || flag_of(*storage, "ok"));
         if (!storage) say("storage", Finding::kWarn, "the gateway does not tell; see its log");
-        else say("storage", sound ? Finding::kOk : Finding::kFail, sound ? "intact" : storage->dump() + "; restore the backup");
+        else say("storage", sound ? Finding::kOk : Finding::kFail, sound ? "intact" : storage->dump() + ": the audit trail or the ledger cannot be written; see the gateway's log and the disk");
     }
 
     void listener() {

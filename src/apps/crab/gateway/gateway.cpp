@@ -279,6 +279,7 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.running = [this] { return running(); };
     view.cancel = [this](const core::Principal& asker, std::string_view id) { return cancel(asker, {}, id); };
     view.reload = [this] { return reload(); };
+    view.ledger_failing = [this] { return journal->failing(); };
     view.version = CRAB_VERSION;
     view.public_endpoint = public_listener ? public_listener->endpoint().text() : std::string();
     view.admin_socket = places.admin_socket;

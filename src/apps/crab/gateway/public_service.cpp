@@ -90,10 +90,10 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (is_health_path(path)) {
-        serve_health(exchange, stopping_);
+        serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
     } else if (front_.owns(path)) {
         co_await front_.serve(exchange);
-    } else if (path == "/metrics" && exchange.request().method() == "GET" && is_operator(exchange.request())) {
+    } else if (path == "/metrics" && exchange.request().method_or_get_for_head() == "GET" && is_operator(exchange.request())) {
         // For scrapers with an operator's token; to everybody else there is no such path (docs/protocols/clawseed.md, section 8).
         exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
     } else {
@@ -140,7 +140,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (is_health_path(path)) {
-        serve_health(exchange, stopping_);
+        serve_health(exchange, exchange.request().method(), stopping_);
         co_return;
     }
     if (co_await peers_.serve(exchange)) co_return;

@@ -13,7 +13,7 @@ Task<void> HostService::serve(net::HttpExchange& exchange) {
     const std::string_view path = exchange.request().path();
     const net::PeerAddress& peer = exchange.request().peer;
     if (path == "/healthz") {
-        serve_health(exchange, stopping_);
+        serve_health(exchange, exchange.request().method(), stopping_);
     } else if (!is_tools_path(path)) {
         respond_unknown_path(exchange);
     } else if (!method_fits(exchange, path)) {

@@ -8,8 +8,8 @@ namespace crab::app {
 
 constexpr std::string_view kJson = "application/json";
 
-void serve_health(net::HttpExchange& exchange, bool stopping) {
-    if (exchange.request().method() != "GET") {
+void serve_health(net::HttpExchange& exchange, std::string_view method, bool stopping) {
+    if (method != "GET") {
         exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET"}});
     } else if (stopping) {
         exchange.respond(503, kJson, R"({"ok":false})");

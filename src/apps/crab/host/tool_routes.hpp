@@ -11,8 +11,9 @@ namespace crab::app {
 
 /// What all listeners that serve tools have in common. Source: docs/protocols/rtp.md, section 1.
 
-/// Answers a health check: 200, or 503 once it is stopping; 405 for methods other than GET.
-void serve_health(net::HttpExchange& exchange, bool stopping);
+/// Answers a health check: 200, or 503 once it is stopping; 405 for methods other than GET. `method` is the request's, as the listener
+/// wants HEAD to be read.
+void serve_health(net::HttpExchange& exchange, std::string_view method, bool stopping);
 /// `/v1/tools`, `/v1/tools/call` or `/v1/tools/cancel`.
 bool is_tools_path(std::string_view path);
 /// Whether the request has the method that its tools path wants; has answered with 405 otherwise.
