@@ -1,0 +1,272 @@
+#include "store/sqlite/event_store_sqlite.hpp"
+
+#include "store/sqlite/temporary_folder.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace crab::store::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+using core::CallStep;
+using core::EventPosition;
+using core::EventReceipt;
+using core::EventStanding;
+using core::EventType;
+using core::NewEvent;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
+
+struct EventStoreSqliteTest : testing::Test {
+    TemporaryFolder folder;
+    std::unique_ptr<EventStoreSqlite> store = open();
+    SystemTime now = kStart;
+
+    std::unique_ptr<EventStoreSqlite> open(DatabaseOptions options = {}) {
+        auto opened = EventStoreSqlite::open(folder / "events.db", options);
+        EXPECT_TRUE(opened) << opened.error().message;
+        return std::move(*opened);
+    }
+    void start_again() {
+        store.reset();
+        store = open();
+    }
+    static NewEvent event(std::string id, std::string envelope = "{}") {
+        NewEvent made;
+        made.event = {.type = EventType::kCronTriggered, .event_id = std::move(id), .tenant = "acme", .agent_id = "butler", .session_id = "s1",
+                      .addressee = {}, .envelope = std::move(envelope)};
+        return made;
+    }
+    static NewEvent published(std::string id, std::string key = {}, std::uint64_t content = 1, std::string by = "listener/mail") {
+        NewEvent made = event(std::move(id));
+        made.publisher = std::move(by);
+        made.idempotency_key = std::move(key);
+        made.content = content;
+        return made;
+    }
+    static NewEvent requested(std::string id, std::string addressee = {}) {
+        NewEvent made = event(std::move(id));
+        made.step = CallStep::kRequested;
+        made.event.addressee = std::move(addressee);
+        return made;
+    }
+    static NewEvent ended(std::string request, CallStep step = CallStep::kEnded, std::string addressee = {}) {
+        NewEvent made = event("end of " + request);
+        made.step = step;
+        made.requested_id = std::move(request);
+        made.call_id = "call";
+        made.event.addressee = std::move(addressee);
+        return made;
+    }
+    NewEvent settles(std::string by) const {
+        NewEvent made = published(std::string("word of ") + by, {}, 1, by);
+        made.step = CallStep::kSettles;
+        made.call_id = "call";
+        return made;
+    }
+    EventReceipt append(NewEvent one) { return store->append({std::move(one)}, now).front().value(); }
+    void append_many(int count, std::size_t bytes = 2) {
+        std::vector<NewEvent> many;
+        for (int i = 0; i < count; ++i) many.push_back(event(std::to_string(i), std::string(bytes, 'x')));
+        for (const auto& receipt : store->append(many, now)) ASSERT_TRUE(receipt) << receipt.error().message;
+    }
+    std::vector<std::string> ids(EventPosition after = 0, std::size_t most = 1'000) {
+        std::vector<std::string> found;
+        for (const auto& stored : store->read(after, most, 1 << 20).value()) found.push_back(stored.event.event_id);
+        return found;
+    }
+    std::vector<std::string> open_ids() {
+        std::vector<std::string> found;
+        for (const auto& stored : store->open_calls().value()) found.push_back(stored.event.event_id);
+        return found;
+    }
+};
+
+TEST_F(EventStoreSqliteTest, EventsComeBackAsTheyWereInTheirOrderAndAfterAStart) {
+    NewEvent one = requested("one", "tool_host/east");
+    one.event.envelope = R"({"text":"ü"})";
+    EXPECT_EQ(append(one).position, 1);
+    now += 1s;
+    EXPECT_EQ(append(event("two")).position, 2);
+    start_again();
+    EXPECT_EQ(append(event("three")).position, 3);
+    EXPECT_THAT(ids(), ElementsAre("one", "two", "three"));
+    EXPECT_THAT(ids(1, 1), ElementsAre("two"));
+    const auto stored = store->read(0, 1, 1 << 20).value().front();
+    EXPECT_EQ(stored.position, 1);
+    EXPECT_EQ(stored.at, kStart);
+    EXPECT_EQ(stored.event.type, EventType::kCronTriggered);
+    EXPECT_EQ(stored.event.tenant, "acme");
+    EXPECT_EQ(stored.event.agent_id, "butler");
+    EXPECT_EQ(stored.event.session_id, "s1");
+    EXPECT_EQ(stored.event.addressee, "tool_host/east");
+    EXPECT_EQ(stored.event.envelope, one.event.envelope);
+}
+
+TEST_F(EventStoreSqliteTest, ReadingEndsWithTheEventThatFillsItsBytes) {
+    append_many(10, 1'000);
+    EXPECT_EQ(store->read(0, 100, 2'500).value().size(), 3U);
+}
+
+TEST_F(EventStoreSqliteTest, ARepeatIsFoundByIdAndByKeyAlsoAfterAStartAndOnlyForItsPublisher) {
+    EXPECT_EQ(append(published("one", "k")).standing, EventStanding::kAccepted);
+    start_again();
+    for (const NewEvent& again : {published("one"), published("one", "k"), published("two", "k")}) {
+        const EventReceipt receipt = append(again);
+        EXPECT_EQ(receipt.standing, EventStanding::kDuplicate);
+        EXPECT_EQ(receipt.event_id, "one");
+    }
+    EXPECT_EQ(append(published("one", {}, 2)).standing, EventStanding::kConflict);
+    EXPECT_EQ(append(published("three", "k", 2)).standing, EventStanding::kConflict);
+    EXPECT_EQ(append(published("one", "k", 2, "listener/chat")).standing, EventStanding::kAccepted);
+    EXPECT_EQ(append(published("k")).standing, EventStanding::kAccepted) << "an id is no key";
+    EXPECT_EQ(ids().size(), 3U);
+}
+
+TEST_F(EventStoreSqliteTest, RepeatsInOneCommitAreFoundToo) {
+    const auto receipts = store->append({published("one", "k"), published("one", "k"), published("two", "k", 2)}, now);
+    EXPECT_EQ(receipts[0]->standing, EventStanding::kAccepted);
+    EXPECT_EQ(receipts[1]->standing, EventStanding::kDuplicate);
+    EXPECT_EQ(receipts[2]->standing, EventStanding::kConflict);
+}
+
+TEST_F(EventStoreSqliteTest, AStartFindsTheCallsThatHaveNoEnd) {
+    append(requested("a"));
+    append(requested("b"));
+    append(ended("a"));
+    append(requested("c"));
+    EXPECT_THAT(open_ids(), ElementsAre("b", "c"));
+    start_again();
+    EXPECT_THAT(open_ids(), ElementsAre("b", "c"));
+    append(ended("c"));
+    append(ended("b"));
+    start_again();
+    EXPECT_THAT(open_ids(), IsEmpty());
+}
+
+TEST_F(EventStoreSqliteTest, AHostSettlesACallOfItsOwnWhoseOutcomeIsUnknownOnce) {
+    append(requested("a", "tool_host/east"));
+    EXPECT_EQ(append(settles("tool_host/east")).standing, EventStanding::kDropped) << "it has not ended yet";
+    append(ended("a", CallStep::kEndedUnknown, "tool_host/east"));
+    start_again();
+    EXPECT_EQ(append(settles("tool_host/west")).standing, EventStanding::kDropped);
+    EXPECT_EQ(append(settles("tool_host/east")).standing, EventStanding::kAccepted);
+    NewEvent again = settles("tool_host/east");
+    EXPECT_EQ(append(again).standing, EventStanding::kDuplicate);
+    again.event.event_id = "another word";
+    EXPECT_EQ(append(again).standing, EventStanding::kDropped);
+}
+
+TEST_F(EventStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndLeavesTheAccountOfCallsAsItWas) {
+    append(requested("a"));
+    append(requested("b"));
+    store.reset();
+    store = open({.max_pages = 20});
+    std::vector<NewEvent> many{ended("a"), requested("c")};
+    for (int i = 0; i < 100; ++i) many.push_back(event(std::to_string(i), std::string(4'000, 'x')));
+    for (const auto& receipt : store->append(many, now)) {
+        ASSERT_FALSE(receipt);
+        EXPECT_EQ(receipt.error().code, ErrorCode::kUnavailable);
+    }
+    EXPECT_THAT(open_ids(), ElementsAre("a", "b"));
+    EXPECT_THAT(ids(), ElementsAre("a", "b"));
+    EXPECT_EQ(append(ended("b")).position, 3) << "no position is left out";
+    start_again();
+    EXPECT_THAT(open_ids(), ElementsAre("a"));
+}
+
+TEST_F(EventStoreSqliteTest, SubscriptionsAreRemembered) {
+    ASSERT_TRUE(store->remember({{.peer = "subscriber/log", .name = "a", .acknowledged = 1, .types = "cron.*", .seen = now}}));
+    ASSERT_TRUE(store->remember({{.peer = "subscriber/log", .name = "a", .acknowledged = 7, .types = "", .seen = now + 1s},
+                                 {.peer = "subscriber/log", .name = "", .acknowledged = 2, .types = "a", .seen = now}}));
+    start_again();
+    const auto known = store->subscriptions().value();
+    ASSERT_EQ(known.size(), 2U);
+    EXPECT_EQ(known[0].name, "");
+    EXPECT_EQ(known[0].types, "a");
+    EXPECT_EQ(known[1].acknowledged, 7);
+    EXPECT_EQ(known[1].seen, now + 1s);
+}
+
+TEST_F(EventStoreSqliteTest, WhatIsOldGoesAThousandAtATimeAndPositionsGoOn) {
+    append_many(1'200);
+    ASSERT_TRUE(store->remember({{.peer = "p", .name = "", .acknowledged = 1, .types = "", .seen = now}}));
+    now += 1h;
+    append(published("young", "k"));
+    EXPECT_EQ(store->forget(kStart, 1 << 30)->first, 1) << "not older";
+    EXPECT_EQ(store->forget(kStart + 1ms, 1 << 30)->first, 1'001);
+    const auto left = store->forget(kStart + 1ms, 1 << 30).value();
+    EXPECT_EQ(left.first, 1'201);
+    EXPECT_EQ(left.last, 1'201);
+    EXPECT_EQ(left.oldest, now);
+    EXPECT_THAT(store->subscriptions().value(), IsEmpty());
+    EXPECT_EQ(append(published("young", "k")).standing, EventStanding::kDuplicate);
+    EXPECT_EQ(store->forget(now + 1ms, 1 << 30)->first, 1'202);
+    start_again();
+    EXPECT_EQ(store->bounds()->last, 1'201) << "also when nothing is left";
+    EXPECT_EQ(append(published("young", "k")).standing, EventStanding::kAccepted) << "forgotten with the event";
+    EXPECT_THAT(ids(1'201), ElementsAre("young"));
+}
+
+TEST_F(EventStoreSqliteTest, WhatIsTooMuchGoesFromTheBeginning) {
+    append_many(500, 4'000);
+    const std::uint64_t most = store->bounds()->bytes / 2;
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(store->forget(SystemTime(), most));
+    const auto left = store->bounds().value();
+    EXPECT_LE(left.bytes, most + 100'000);
+    EXPECT_GT(left.first, 200);
+    EXPECT_LT(left.first, 320);
+    EXPECT_EQ(left.last, 500);
+}
+
+TEST_F(EventStoreSqliteTest, WhatWasAnsweredIsThereAfterTheProcessWasKilled) {
+    store.reset();
+    int answers[2];
+    ASSERT_EQ(::pipe(answers), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        auto mine = std::move(EventStoreSqlite::open(folder / "events.db").value());
+        for (int i = 0;; ++i) {
+            const auto receipts = mine->append({requested(std::to_string(2 * i)), ended(std::to_string(2 * i)), requested(std::to_string(2 * i + 1))}, kStart);
+            const EventPosition last = receipts.back()->position;
+            if (::write(answers[1], &last, sizeof last) != sizeof last) ::_exit(1);
+        }
+    }
+    EventPosition last = 0;
+    for (int i = 0; i < 50; ++i) ASSERT_EQ(::read(answers[0], &last, sizeof last), static_cast<ssize_t>(sizeof last));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ::close(answers[1]);
+    for (EventPosition more = 0; ::read(answers[0], &more, sizeof more) == static_cast<ssize_t>(sizeof more);) last = more;
+    ::close(answers[0]);
+    store = open();
+    const auto bounds = store->bounds().value();
+    EXPECT_GE(bounds.last, last);
+    EXPECT_EQ(bounds.last % 3, 0) << "a commit is there as a whole or not at all";
+    EXPECT_EQ(store->open_calls()->size(), static_cast<std::size_t>(bounds.last / 3));
+}
+
+TEST_F(EventStoreSqliteTest, ADamagedFileIsRefused) {
+    append_many(100, 1'000);
+    store.reset();
+    {
+        std::fstream file(folder / "events.db", std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(8'192);
+        file << std::string(4'096, '\xff');
+    }
+    const auto opened = EventStoreSqlite::open(folder / "events.db");
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kInternal);
+}
+
+}  // namespace
+}  // namespace crab::store::sqlite
