@@ -25,7 +25,7 @@ struct PublishedEvent {
     std::string component_type, component_id;   ///< whom `source` names
 };
 /// Reads one envelope strictly: the schema of spec/event_envelope.schema.json, no member twice, no blank ids, no string outside
-/// `payload`, `meta` and `routing` above 256 bytes. Errors: kInvalidArgs, naming the member.
+/// `payload` and `meta` above 256 bytes. Errors: kInvalidArgs, naming the member.
 Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser, const EventOrigin& origin);
 
 /// The members of an envelope before its payload, for events of the gateway itself.
