@@ -1,0 +1,23 @@
+#include "adapters/cetp/label_book.hpp"
+
+#include "adapters/cetp/names.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::cetp {
+
+LabelBook::LabelBook(const Entries& kept) {
+    for (const auto& [id, label] : kept) {
+        if (taken_.insert(label).second) entries_.emplace(id, label);
+    }
+}
+
+const std::string& LabelBook::label_for(const std::string& provider_id, std::string_view suggested) {
+    if (const auto found = entries_.find(provider_id); found != entries_.end()) return found->second;
+    const std::string wanted = label_of(suggested.empty() ? provider_id : suggested);
+    std::string label = wanted;
+    for (int i = 2; !taken_.insert(label).second; ++i) label = fmt::format("{}_{}", wanted, i);
+    return entries_.emplace(provider_id, std::move(label)).first->second;
+}
+
+}  // namespace crab::cetp

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace crab::cetp {
+
+/// Which provider has which label. A label once given stays with its provider, over scans, and over restarts if the book is kept.
+/// Source: docs/protocols/cetp.md, rule 34.
+class LabelBook {
+public:
+    using Entries = std::map<std::string, std::string, std::less<>>;  ///< provider id → label
+
+    LabelBook() = default;
+    /// From what was kept; an entry whose label somebody before it has is dropped.
+    explicit LabelBook(const Entries& kept);
+
+    /// The label of this provider; a new one is made from `suggested`, or from the id when that is empty, with `_2`, `_3` and so on
+    /// when it is taken. New providers come in the order of their ids.
+    const std::string& label_for(const std::string& provider_id, std::string_view suggested);
+    const Entries& entries() const { return entries_; }
+
+private:
+    Entries entries_;
+    std::set<std::string, std::less<>> taken_;
+};
+
+}  // namespace crab::cetp

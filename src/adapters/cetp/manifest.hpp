@@ -1,0 +1,50 @@
+#pragma once
+
+#include "adapters/cetp/provider_record.hpp"
+#include "base/result.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::cetp {
+
+/// What a record is read against.
+struct ManifestContext {
+    std::string locale{};       ///< such as `de_AT.UTF-8`; may be empty
+    std::string runtime_dir{};  ///< what `%t` in `Socket` stands for
+};
+
+/// What one file or name says: a provider, or (nothing) that its id is masked, or (an error) why it is skipped, which masks too.
+using Reading = Result<std::optional<ProviderRecord>>;
+
+/// `cetp/providers/<id>.ini`. Source: docs/protocols/cetp.md, section 2 and rules 3, 4 and 7.
+Reading read_manifest(std::string_view id, std::string_view text, const ManifestContext& context);
+/// `applications/<id>.desktop`; an outer nothing when it does not implement the interface, and so is no record at all.
+std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text, const ManifestContext& context);
+/// An activatable bus name; an outer nothing when it does not end in `.Cetp1`.
+std::optional<Reading> read_activatable_name(std::string_view name);
+
+/// One place in which something was found.
+struct Candidate {
+    std::string id;
+    std::string where;  ///< for diagnostics: a file or a bus name
+    Reading reading;
+};
+struct Discovery {
+    std::vector<ProviderRecord> records;   ///< by id
+    std::vector<std::string> diagnostics;  ///< each names its `where`
+};
+/// Of several candidates of one id the first counts, whatever it says. They come in the order of precedence: manifests before
+/// desktop entries before names, the user's folder before the system's.
+Discovery choose(std::vector<Candidate> candidates);
+
+/// The path that goes with a bus name: `/` and the name with `.` as `/` and `-` as `_`.
+std::string default_object_path(std::string_view bus_name);
+/// A well-known name by the D-Bus specification.
+bool is_bus_name(std::string_view name);
+/// An object path by the D-Bus specification.
+bool is_object_path(std::string_view path);
+
+}  // namespace crab::cetp
