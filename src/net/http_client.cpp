@@ -12,7 +12,9 @@ Task<HttpResult> HttpClient::send(const HttpCall& call, Deadline deadline) {
     auto acquired = co_await acquire(deadline);
     if (!acquired) co_return std::unexpected(HttpFailure{.error = std::move(acquired.error()), .written = false});
     std::shared_ptr<HttpLink> link = std::move(*acquired);
+    busy_.push_back(link);
     HttpResult result = co_await link->exchange(call, authority_.host, deadline);
+    std::erase(busy_, link);
     give_back(std::move(link));
     co_return result;
 }
@@ -42,18 +44,27 @@ Task<Result<std::shared_ptr<HttpLink>>> HttpClient::acquire(Deadline deadline) {
 }
 
 Task<Result<std::shared_ptr<HttpLink>>> HttpClient::connect(Deadline deadline) {
+    const std::uint64_t era = era_;
     const auto link = std::make_shared<HttpLink>(loop_.timers(), options_.max_body_bytes);
-    auto dialled = co_await dial(loop_, authority_.server, link, std::min(deadline, loop_.clock().steady_now() + options_.connect));
-    Result<void> good;
-    if (!dialled) {
-        good = fail(std::move(dialled.error()));
-    } else if (authority_.check_certificate) {
-        good = authority_.check_certificate(link->peer_certificate_der());
-    }
+    Result<void> good = co_await connect(link, std::min(deadline, loop_.clock().steady_now() + options_.connect));
+    if (good && (era != era_ || closed_)) good = fail(ErrorCode::kUnavailable, "the connection is not wanted any more");
     if (good) co_return link;
     link->close();
     free_place();
     co_return fail(std::move(good.error()));
+}
+
+Task<Result<void>> HttpClient::connect(std::shared_ptr<HttpLink> link, Deadline deadline) {
+    DialTarget server = authority_.server;
+    if (authority_.find_server) {
+        auto found = co_await authority_.find_server(deadline);
+        if (!found) co_return fail(std::move(found.error()));
+        server = std::move(*found);
+    }
+    auto dialled = co_await dial(loop_, std::move(server), link, deadline);
+    if (!dialled) co_return fail(std::move(dialled.error()));
+    if (!authority_.check_certificate) co_return Result<void>();
+    co_return co_await authority_.check_certificate(link->peer_certificate_der());
 }
 
 std::shared_ptr<HttpLink> HttpClient::take_kept() {
@@ -108,12 +119,23 @@ void HttpClient::on_kept_link_closed(HttpLink& link) {
     free_place();
 }
 
-void HttpClient::close() {
-    closed_ = true;
+void HttpClient::retire() {
+    ++era_;
+    for (const auto& link : busy_) link->retire();
     for (const auto& link : std::exchange(kept_, {})) {
         link->close();
-        --open_;
+        free_place();
     }
+}
+
+void HttpClient::abort() {
+    retire();
+    for (const auto& link : std::vector(busy_)) link->close();  // each ends its request, which may begin another
+}
+
+void HttpClient::close() {
+    closed_ = true;
+    retire();
     while (Waiting* waiting = next_waiting()) waiting->waiter.wake();
 }
 

@@ -4,6 +4,7 @@
 #include "net/dialer.hpp"
 #include "net/http_link.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -16,9 +17,11 @@ namespace crab::net {
 struct HttpAuthority {
     DialTarget server;
     std::string host = "localhost";   ///< the Host field
+    /// Asked before every new connection where it leads; null: to `server`. Its error is the request's, and nothing is dialled.
+    std::function<Task<Result<DialTarget>>(Deadline deadline)> find_server;
     /// Judges the certificate that the other side showed (DER) once the handshake is complete and before a byte of a request
-    /// is written; null: whatever the TLS context accepts. What it answers is the request's error.
-    std::function<Result<void>(const std::string& certificate_der)> check_certificate;
+    /// is written; null: whatever the TLS context accepts. Its error is the request's.
+    std::function<Task<Result<void>>(std::string certificate_der)> check_certificate;
 };
 
 struct HttpClientOptions {
@@ -41,12 +44,16 @@ public:
     ~HttpClient() = default;
 
     /// Sends one request and waits for its answer; any status is one. `call` must hold until then.
-    /// Errors, with `written` false: kRateLimited (no connection became free), kUnavailable and kTimeout (none could be made), kForbidden (certificate),
-    /// kInvalidArgs; with `written` as it was: kUnavailable (lost), kTimeout, kCancelled, kOversize, kInternal (not HTTP).
+    /// Errors, with `written` false: kRateLimited (no connection became free), kUnavailable and kTimeout (none could be made), kForbidden (TLS
+    /// failed), those of find_server and check_certificate, kInvalidArgs; with `written` as it was: kUnavailable (lost), kTimeout, kCancelled, kOversize, kInternal (not HTTP).
     Task<HttpResult> send(const HttpCall& call, Deadline deadline);
 
     /// Closes the kept connections, and those in use when their answer is there; requests that wait are refused.
     void close();
+    /// No connection that is there now carries another request: what proved the other side then proves nothing now.
+    void retire();
+    /// Closes every connection now; requests under way fail as if the link had been lost.
+    void abort();
     std::size_t connections() const { return open_; }
     std::size_t waiting() const { return queue_.size(); }
 
@@ -60,6 +67,7 @@ private:
     };
     Task<Result<std::shared_ptr<HttpLink>>> acquire(Deadline deadline);
     Task<Result<std::shared_ptr<HttpLink>>> connect(Deadline deadline);
+    Task<Result<void>> connect(std::shared_ptr<HttpLink> link, Deadline deadline);
     std::shared_ptr<HttpLink> take_kept();
     void give_back(std::shared_ptr<HttpLink> link);
     void free_place();
@@ -70,7 +78,9 @@ private:
     const HttpAuthority authority_;
     const HttpClientOptions options_;
     std::vector<std::shared_ptr<HttpLink>> kept_;   ///< the one used last at the end
+    std::vector<std::shared_ptr<HttpLink>> busy_;   ///< with a request under way
     std::list<Waiting*> queue_;
+    std::uint64_t era_ = 0;                         ///< of connections; retire() begins a new one
     std::size_t open_ = 0;
     bool closed_ = false;
 };

@@ -201,10 +201,10 @@ TEST_F(HttpClientTest, ACertificateIsJudgedBeforeAByteOfTheRequestIsWritten) {
     authority.server.addresses = {*to_socket_address(server->endpoint())};
     authority.server.tls = *TlsContext::make(std::move(client_side));
     std::string pin = "sha256:another";
-    authority.check_certificate = [&](const std::string& der) -> Result<void> {
+    authority.check_certificate = [&](std::string der) -> Task<Result<void>> {
         const auto shown = crypto::Certificate::from_der(der);
-        if (shown && crypto::same_fingerprint(shown->fingerprint(), pin)) return {};
-        return fail(ErrorCode::kForbidden, "the certificate is not the pinned one");
+        if (shown && crypto::same_fingerprint(shown->fingerprint(), pin)) co_return Result<void>();
+        co_return fail(ErrorCode::kForbidden, "the certificate is not the pinned one");
     };
     client = std::make_unique<HttpClient>(loop.loop, std::move(authority));
     const HttpResult refused = get("/");

@@ -41,7 +41,9 @@ public:
     }
     SteadyTime kept_since() const { return kept_since_; }
     std::string peer_certificate_der() const { return connection_ ? connection_->peer_certificate_der() : std::string(); }
-    /// Closes now; nobody is told.
+    /// No exchange follows the one that is under way.
+    void retire() { spent_ = true; }
+    /// Closes now; nobody is told but an exchange that is under way, which fails.
     void close();
 
     void on_open(Connection& connection) override { connection_ = connection.shared_from_this(); }

@@ -132,9 +132,21 @@ Result<std::shared_ptr<TlsContext>> TlsContext::make(Options options) {
 TlsContext::~TlsContext() = default;
 
 Result<void> TlsContext::reload() {
+    const std::lock_guard lock(mutex_);
     auto context = build(options_);
     if (!context) return fail(std::move(context.error()));
+    context_ = std::move(*context);
+    return {};
+}
+
+Result<void> TlsContext::show(Pem certificate, Pem key) {
     const std::lock_guard lock(mutex_);
+    Options options = options_;
+    options.certificate = std::move(certificate);
+    options.key = std::move(key);
+    auto context = build(options);
+    if (!context) return fail(std::move(context.error()));
+    options_ = std::move(options);
     context_ = std::move(*context);
     return {};
 }

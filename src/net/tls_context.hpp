@@ -44,6 +44,8 @@ public:
 
     /// Reads the files again; new connections use what they hold. On failure everything stays as it was.
     Result<void> reload();
+    /// Shows another certificate on new connections. Errors as for make(); then everything stays as it was.
+    Result<void> show(Pem certificate, Pem key);
     Role role() const { return options_.role; }
     PeerCheck peer_check() const { return options_.peer_check; }
     /// A new SSL object for `fd`; `server_name` is sent and compared by clients. The caller frees it.
@@ -53,7 +55,7 @@ public:
 
 private:
     explicit TlsContext(Options options) : options_(std::move(options)) {}
-    Options options_;
+    Options options_;  // certificate and key: under mutex_
     std::mutex mutex_;
     std::shared_ptr<ssl_ctx_st> context_;
 };
