@@ -28,9 +28,13 @@ void append_answer(std::string& out, std::string_view body) {
     out.append("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n\r\n").append(body);
 }
 
-const std::string kTools = R"({"version":"v1","service":"bench","tools":[{"name":"echo","description":"Sets the heating of one room and says what will happen.",)"
-                           R"("input_schema":)" + std::string(kParameters) + R"(,"output_schema":{"type":"object"},)"
-                           R"("timeout_ms_default":30000,"timeout_ms_max":120000,"idempotent":true,"side_effects":false}]})";
+std::string tool(std::string_view name, std::string_view effects) {
+    return R"({"name":")" + std::string(name) + R"(","description":"Sets the heating of one room and says what will happen.","input_schema":)" + std::string(kParameters) +
+           R"(,"output_schema":{"type":"object"},"timeout_ms_default":30000,"timeout_ms_max":120000,)" + std::string(effects) + "}";
+}
+
+const std::string kTools = R"({"version":"v1","service":"bench","tools":[)" + tool("echo", R"("idempotent":true,"side_effects":false)") + "," +
+                           tool("set", R"("idempotent":false,"side_effects":true)") + "]}";
 
 }  // namespace
 
@@ -55,7 +59,8 @@ private:
         } else {
             body_ = R"({"version":"v1","call_id":")";
             body_.append(member(text.substr(end + 4, length), "call_id"));
-            body_.append(R"(","tool_name":"echo","status":"ok","duration_ms":0,"result":)").append(kResult).append("}");
+            body_.append(R"(","tool_name":")").append(member(text.substr(end + 4, length), "tool_name"));
+            body_.append(R"(","status":"ok","duration_ms":0,"result":)").append(kResult).append("}");
             append_answer(outgoing(), body_);
         }
         return end + 4 + length;
