@@ -146,6 +146,20 @@ struct LeaseOptions {
     friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
 };
 
+/// Which calls have events.
+enum class CallEventRule : std::uint8_t {
+    kEffects,   ///< those with side effects, and others while somebody wants them
+    kAll,
+    kWanted,    ///< none while nobody wants them
+};
+/// Events and the outbox that keeps them.
+struct EventOptions {
+    Milliseconds retention = std::chrono::hours(24 * 7);
+    std::size_t max_bytes = std::size_t{1} << 30;
+    CallEventRule calls = CallEventRule::kEffects;
+    friend bool operator==(const EventOptions&, const EventOptions&) = default;
+};
+
 /// The operator's word on the tools of one glob; what is not set stays as the tool says.
 struct ToolOverride {
     std::string match;
@@ -208,6 +222,7 @@ struct GatewayConfig {
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;
     BuiltInHostOptions built_in_hosts;
+    EventOptions events;
     AuditOptions audit;
     MetricsOptions metrics;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

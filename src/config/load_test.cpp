@@ -101,6 +101,7 @@ hooks:
 hosts:
   - {name: memory, unix: /run/crab/memory.sock}
 built_in_hosts: {memory: true, cron: true}
+events: {retention: 12h, max_bytes: 2000000, calls: wanted}
 audit: {retention_days: 30}
 metrics: {enabled: false}
 )");
@@ -137,6 +138,7 @@ metrics: {enabled: false}
                       {.name = "mend", .type = HookType::kReplace, .args_json = R"({"limit":10})"}};
     expected.hosts = {{"memory", "/run/crab/memory.sock"}};
     expected.built_in_hosts = {.memory = true, .cron = true};
+    expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted};
     expected.audit.retention = std::chrono::days(30);
     expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);
@@ -231,6 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"peers: [{id: log}]", "peers[0].id: has to match"}, BadCase{"peers: [{role: subscriber}]", "peers[0]: needs the key id"},
         BadCase{"peers: [{id: subscriber/log, role: subscribe}]", "peers[0].role: has to be one of"},
         BadCase{"peers: [{id: subscriber/log}, {id: subscriber/log}]", "peers[1].id: another entry has this id; say all of a peer in one"},
+        BadCase{"events: {calls: some}", "events.calls: has to be one of"}, BadCase{"events: {max_bytes: 1}", "events.max_bytes: has to be"},
         BadCase{"leases: {ttl: 25h}", "leases.ttl: may not be more than leases.max_ttl"}, BadCase{"leases: {ttl: 1 hour}", "leases.ttl: has to match"},
         BadCase{"hooks: [{name: a, type: command}]", "hooks[0]: a command hook needs the key run"},
         BadCase{"hooks: [{name: a, type: command, run: [ask]}]", "hooks[0].run[0]: has to be the absolute path"},

@@ -62,6 +62,14 @@ void read(const Value& value, HookType& out) {
     if (*word == "replace") out = HookType::kReplace;
 }
 
+void read(const Value& value, CallEventRule& out) {
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "effects") out = CallEventRule::kEffects;
+    if (*word == "all") out = CallEventRule::kAll;
+    if (*word == "wanted") out = CallEventRule::kWanted;
+}
+
 /// Members of one object: `(name, out)` reads the member into `out` when it is there.
 class Members {
 public:
@@ -165,6 +173,7 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("hooks", config.hooks, read_hook);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket); });
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
+    root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls);
     root.in("audit")("retention_days", config.audit.retention);
     root.in("metrics")("enabled", config.metrics.enabled);
     return config;

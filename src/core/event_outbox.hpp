@@ -27,7 +27,7 @@ private:
 class EventOutbox {
 public:
     struct Options {
-        std::chrono::hours keep{24 * 7};
+        Milliseconds keep = std::chrono::hours(24 * 7);
         std::uint64_t max_bytes = std::uint64_t{1} << 30;
         std::size_t recent_bytes = std::size_t{8} << 20;    ///< of envelopes in memory
         std::size_t max_waiting_bytes = std::size_t{32} << 20;   ///< not written yet; then publishers are refused

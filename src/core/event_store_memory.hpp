@@ -9,7 +9,7 @@
 
 namespace crab::core {
 
-/// For tests: keeps events in memory, and refuses them while it is told to.
+/// For tests: keeps events in memory, and refuses them while it is told to. No call is ever in doubt here.
 class EventStoreMemory final : public EventStore {
 public:
     std::vector<Result<EventReceipt>> append(const std::vector<NewEvent>& events, SystemTime at) override {
@@ -59,6 +59,11 @@ public:
         const std::scoped_lock lock(mutex_);
         return events_;
     }
+    /// What each event that came in did to the account of calls.
+    std::vector<CallStep> steps() const {
+        const std::scoped_lock lock(mutex_);
+        return steps_;
+    }
     std::size_t commits() const {
         const std::scoped_lock lock(mutex_);
         return commits_;
@@ -71,6 +76,8 @@ public:
 private:
     Result<EventReceipt> apply(const NewEvent& event, SystemTime at) {
         if (failing_) return fail(ErrorCode::kUnavailable, "the disk is full");
+        steps_.push_back(event.step);
+        if (event.step == CallStep::kSettles) return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
         const auto key = std::pair(event.publisher, event.idempotency_key.empty() ? event.event.event_id : event.idempotency_key);
         if (const auto known = seen_.find(key); known != seen_.end() && !event.publisher.empty()) {
             const auto& [content, event_id] = known->second;
@@ -91,6 +98,7 @@ private:
 
     mutable std::mutex mutex_;
     std::vector<StoredEvent> events_;
+    std::vector<CallStep> steps_;
     std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::string>> seen_;
     std::map<std::pair<std::string, std::string>, SubscriptionState> states_;
     EventPosition next_ = 1;

@@ -8,14 +8,19 @@
 
 namespace crab::rtp {
 
-/// Writes `tool.call.requested`, `.completed` and `.failed` into the outbox: of every call with side effects, of others while a
-/// stream or a remembered subscription wants such events. Thread-safe. Source: docs/protocols/rtp.md, section 9.
+/// Writes `tool.call.requested`, `.completed` and `.failed` into the outbox: of the calls that the operator chose, and of others
+/// while a stream or a remembered subscription wants such events. Thread-safe. Source: docs/protocols/rtp.md, section 9.
 class CallEventLog final : public core::CallEvents {
 public:
-    CallEventLog(core::EventOutbox& outbox, const core::EventSubscriptions& subscriptions, const Clock& clock, std::string gateway_id)
-        : outbox_(outbox), subscriptions_(subscriptions), clock_(clock), gateway_id_(std::move(gateway_id)) {}
+    /// Of which calls it tells although nobody waits for that.
+    enum class Always : std::uint8_t { kNone, kWithSideEffects, kAll };
 
-    bool wants(const core::Tool& tool) const override { return tool.spec.side_effects || subscriptions_.wants_calls(); }
+    CallEventLog(core::EventOutbox& outbox, const core::EventSubscriptions& subscriptions, const Clock& clock, std::string gateway_id, Always always)
+        : outbox_(outbox), subscriptions_(subscriptions), clock_(clock), gateway_id_(std::move(gateway_id)), always_(always) {}
+
+    bool wants(const core::Tool& tool) const override {
+        return always_ == Always::kAll || (always_ == Always::kWithSideEffects && tool.spec.side_effects) || subscriptions_.wants_calls();
+    }
     Task<bool> requested(const core::AdmittedCall& call, UuidText request_id) override;
     void ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id, const core::Outcome& outcome,
                std::chrono::nanoseconds duration) override;
@@ -31,6 +36,7 @@ private:
     const core::EventSubscriptions& subscriptions_;
     const Clock& clock_;
     const std::string gateway_id_;
+    const Always always_;
 };
 
 }  // namespace crab::rtp

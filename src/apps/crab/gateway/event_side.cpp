@@ -7,7 +7,21 @@
 
 namespace crab::app {
 
-Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& file, BlockingPool& pool, const Clock& clock, std::string gateway_id) {
+namespace {
+
+rtp::CallEventLog::Always always_of(config::CallEventRule rule) {
+    switch (rule) {
+        case config::CallEventRule::kEffects: return rtp::CallEventLog::Always::kWithSideEffects;
+        case config::CallEventRule::kAll: return rtp::CallEventLog::Always::kAll;
+        case config::CallEventRule::kWanted: return rtp::CallEventLog::Always::kNone;
+    }
+    return rtp::CallEventLog::Always::kWithSideEffects;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, Services services) {
+    auto& [pool, clock] = services;
     auto store = store::sqlite::EventStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
     const auto ended = rtp::CallEventLog::end_open_calls(**store, clock, gateway_id);
@@ -17,10 +31,10 @@ Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& 
     auto subscriptions = core::EventSubscriptions::load(*side->store_, pool, clock);
     if (!subscriptions) return fail(std::move(subscriptions.error()));
     side->subscriptions_ = std::move(*subscriptions);
-    auto outbox = core::EventOutbox::open(*side->store_, side->writer_, pool, clock);
+    auto outbox = core::EventOutbox::open(*side->store_, side->writer_, pool, clock, {.keep = options.retention, .max_bytes = options.max_bytes});
     if (!outbox) return fail(std::move(outbox.error()));
     side->outbox_ = std::move(*outbox);
-    side->calls_ = std::make_unique<rtp::CallEventLog>(*side->outbox_, *side->subscriptions_, clock, std::move(gateway_id));
+    side->calls_ = std::make_unique<rtp::CallEventLog>(*side->outbox_, *side->subscriptions_, clock, std::move(gateway_id), always_of(options.calls));
     return side;
 }
 

@@ -2,10 +2,10 @@
 
 #include "adapters/rtp/call_event_log.hpp"
 #include "adapters/rtp/events_api.hpp"
+#include "config/gateway_config.hpp"
 #include "core/metrics.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -16,8 +16,12 @@ namespace crab::app {
 /// earlier life left open is ended when it is opened.
 class EventSide {
 public:
+    struct Services {
+        BlockingPool& pool;
+        const Clock& clock;
+    };
     /// Errors: those of the store.
-    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, BlockingPool& pool, const Clock& clock, std::string gateway_id);
+    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, Services services);
     EventSide(const EventSide&) = delete;
     EventSide& operator=(const EventSide&) = delete;
     /// Writes what waits. After all that refers to it has ended, but for event loops.

@@ -158,7 +158,7 @@ Result<void> Gateway::Parts::open_peers() {
     auto loaded = trust::GatewayKeys::load_or_make(*folder, config.gateway.name, clock.system_now(), random);
     if (!loaded) return fail(std::move(loaded.error()));
     keys.emplace(std::move(*loaded));
-    auto opened_events = EventSide::open(places.state_dir / "events.db", pool, clock, keys->identity.gateway_id);
+    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, keys->identity.gateway_id, {.pool = pool, .clock = clock});
     if (!opened_events) return fail(std::move(opened_events.error()));
     events = std::move(*opened_events);
     return {};
@@ -345,10 +345,11 @@ Result<void> Gateway::Parts::reload() {
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads &&
-                       read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts;
+                       read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts &&
+                       read->events == config.events;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, hosts, built_in_hosts, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, hosts, built_in_hosts, events, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
