@@ -32,6 +32,8 @@ public:
     /// The answer to an upgrade on one of its paths; nothing for any other path.
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
     bool owns(std::string_view path) const { return path == options_.path || path == "/"; }
+    /// A handshake is under way.
+    bool running() const { return running_; }
     /// Ends the handshake that runs, then calls `done`. Needed before it is destroyed.
     void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
 

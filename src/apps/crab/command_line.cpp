@@ -141,11 +141,21 @@ private:
         CLI::App& parent = group("host", "Run a built-in tool host as a process of its own");
         const auto add = [&](HostKind kind, const std::string& what) {
             const std::string name(name_of(kind));
-            auto [command, options] = leaf<RunHost>(parent, name, what, "  crab host " + name + " --unix /run/crab/" + name + ".sock");
+            auto [command, options] = leaf<RunHost>(parent, name, what,
+                                                    "  crab host " + name + " --unix /run/crab/" + name + ".sock\n  crab host " + name +
+                                                        " --listen 0.0.0.0:7443 --id " + name + "-east --gateway-key \"$KEY\"");
             options->kind = kind;
-            command->add_option("--unix", options->socket, "Socket to listen on, for the same user; name it under hosts: in the gateway's configuration")
-                ->type_name("PATH")
-                ->required();
+            CLI::Option* const local = command->add_option("--unix", options->socket,
+                                                           "Socket to listen on, for the same user; name it under hosts: in the gateway's configuration");
+            CLI::Option* const remote = command->add_option("--listen", options->listen,
+                                                            "Address to listen on with mutual TLS, for the gateway that pairs with it (crab pair tool)");
+            local->type_name("PATH")->excludes(remote);
+            remote->type_name("HOST:PORT");
+            command->add_option("--id", options->component_id, "Its id as a peer, with --listen (default: " + name + ")")->type_name("ID")->needs(remote);
+            command->add_option("--gateway-key", options->gateway_key, "The only gateway that may pair, as crab peers identity prints it; needed with --listen")
+                ->type_name("B64")
+                ->needs(remote);
+            command->add_option("--pair-path", options->pair_path, "Where it is paired, beside / (default: /v1/pair)")->type_name("PATH")->needs(remote);
             command->add_option("--state", options->state_dir, "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
                 ->type_name("DIR");
         };

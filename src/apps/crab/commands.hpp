@@ -1,7 +1,7 @@
 #pragma once
 
 #include "apps/crab/device_run.hpp"
-#include "apps/crab/host/host_process.hpp"
+#include "apps/crab/host/built_in_host.hpp"
 #include "base/clock.hpp"
 #include "base/secret.hpp"
 
@@ -37,7 +37,11 @@ struct GatewayCheck {
 /// `crab host memory|cron`.
 struct RunHost {
     HostKind kind = HostKind::kMemory;
-    std::filesystem::path socket;
+    std::filesystem::path socket;     ///< --unix; or
+    std::string listen;               ///< --listen, with the three that follow
+    std::string component_id;         ///< empty: the kind's name
+    std::string gateway_key;          ///< base64
+    std::string pair_path;
     std::filesystem::path state_dir;  ///< empty: below the usual place
 };
 struct ToolsList {

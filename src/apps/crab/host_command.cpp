@@ -1,15 +1,53 @@
 #include "apps/crab/commands.hpp"
+#include "apps/crab/exit_codes.hpp"
 #include "apps/crab/host_run.hpp"
+#include "apps/crab/terminal.hpp"
 #include "config/paths.hpp"
+#include "crypto/key_text.hpp"
+#include "trust/pairing/peer_name.hpp"
 
 #include <unistd.h>
 
 namespace crab::app {
+namespace {
+
+Result<sdk::HostEngine::Paired> paired_of(const RunHost& options) {
+    auto endpoint = net::parse_endpoint(options.listen);
+    if (!endpoint || endpoint->is_unix()) return fail(ErrorCode::kInvalidArgs, "--listen: write host:port, such as 0.0.0.0:7443");
+    sdk::HostEngine::Paired paired{.endpoint = std::move(*endpoint), .component_id = options.component_id, .gateway_key = {}};
+    if (paired.component_id.empty()) paired.component_id = name_of(options.kind);
+    if (!trust::is_component_id(paired.component_id)) {
+        return fail(ErrorCode::kInvalidArgs, "--id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+    }
+    const auto key = crypto::from_base64_exact<32>(options.gateway_key);
+    if (!key) return fail(ErrorCode::kInvalidArgs, "--gateway-key: give the base64 text that crab peers identity prints at the gateway");
+    paired.gateway_key = *key;
+    if (!options.pair_path.empty()) paired.pair_path = options.pair_path;
+    if (!paired.pair_path.starts_with('/')) return fail(ErrorCode::kInvalidArgs, "--pair-path: begin it with /");
+    return paired;
+}
+
+int wrong_usage(std::string_view what) {
+    complain(what);
+    return kExitUsage;
+}
+
+}  // namespace
 
 int run(const RunHost& options) {
-    HostProcess::Options process{.kind = options.kind, .socket = std::filesystem::absolute(options.socket), .state_dir = options.state_dir};
-    if (process.state_dir.empty()) process.state_dir = config::Paths::find(false, ::getuid()).state_dir / "hosts" / name_of(options.kind);
-    return run_host(process);
+    sdk::HostEngine::Options where;
+    where.state_dir = options.state_dir;
+    if (where.state_dir.empty()) where.state_dir = config::Paths::find(false, ::getuid()).state_dir / "hosts" / name_of(options.kind);
+    if (!options.socket.empty()) {
+        where.socket = std::filesystem::absolute(options.socket);
+    } else if (options.listen.empty()) {
+        return wrong_usage("say where to listen: --unix PATH, or --listen HOST:PORT with --gateway-key");
+    } else {
+        auto paired = paired_of(options);
+        if (!paired) return wrong_usage(paired.error().message);
+        where.paired = std::move(*paired);
+    }
+    return run_host(options.kind, where);
 }
 
 }  // namespace crab::app

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "apps/crab/host/host_process.hpp"
+#include "apps/crab/host/built_in_host.hpp"
 
 namespace crab::app {
 
 /// Runs a built-in tool host until SIGINT or SIGTERM; makes the folder for its state. Returns a process exit code (exit_codes.hpp).
-int run_host(const HostProcess::Options& options);
+int run_host(HostKind kind, const sdk::HostEngine::Options& where);
 
 }  // namespace crab::app

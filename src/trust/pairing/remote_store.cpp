@@ -7,7 +7,7 @@ namespace crab::trust {
 Result<void> check_gateway_certificate(const InstalledCertificate& certificate, const crypto::Certificate& client, SystemTime now) {
     const auto ca = crypto::Certificate::from_pem(certificate.ca_pem);
     if (!ca) return fail(ErrorCode::kForbidden, "the stored pairing authority cannot be read; pair again");
-    if (auto chained = crypto::check_chain(client, *ca, now); !chained) return fail(ErrorCode::kForbidden, chained.error().message);
+    if (auto chained = crypto::check_chain(client, *ca, now); !chained) return fail(ErrorCode::kUnauthenticated, chained.error().message);
     const crypto::AltNames& names = client.alt_names();
     if (names.uris != std::vector{gateway_uri(certificate.gateway_id)} || names.others) {
         return fail(ErrorCode::kForbidden, "the certificate is not that of the gateway that paired this component");

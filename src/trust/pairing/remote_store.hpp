@@ -51,7 +51,7 @@ public:
 };
 
 /// Whether `client` is the certificate of the gateway that gave `certificate`: chain to that CA, in time, and exactly that gateway's
-/// URI among its names. Errors: kForbidden.
+/// URI among its names. Errors: kUnauthenticated for chain and time, kForbidden for the name.
 Result<void> check_gateway_certificate(const InstalledCertificate& certificate, const crypto::Certificate& client, SystemTime now);
 
 /// A client proved itself with `client` in TLS. If it is the gateway of an installed certificate whose pair.complete got lost, that

@@ -44,8 +44,8 @@ AccessSide::AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store, s
     : services_(services), store_(std::move(store)), leases_(std::move(leases)), access_(services.rules, *leases_),
       leases_api_({.access = access_, .leases = *leases_, .pool = services.pool}), policy_api_(access_) {}
 
-std::unique_ptr<Periodic> AccessSide::keep(net::EventLoop& loop) {
-    return std::make_unique<Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kStoreEvery), [this] {
+std::unique_ptr<net::Periodic> AccessSide::keep(net::EventLoop& loop) {
+    return std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kStoreEvery), [this] {
         services_.pool.post([this] {
             if (const auto stored = leases_->flush(); !stored) log::warn("the ends of leases were not stored", {{"reason", stored.error().message}});
         });

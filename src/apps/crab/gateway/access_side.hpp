@@ -2,8 +2,8 @@
 
 #include "adapters/rtp/leases_api.hpp"
 #include "admin/policy_api.hpp"
-#include "apps/crab/gateway/periodic.hpp"
 #include "config/gateway_config.hpp"
+#include "net/periodic.hpp"
 #include "store/sqlite/lease_store_sqlite.hpp"
 #include "trust/peer_access.hpp"
 
@@ -28,7 +28,7 @@ public:
     static Result<std::unique_ptr<AccessSide>> open(const std::filesystem::path& trust_db, const config::LeaseOptions& options, Services services);
 
     /// Stores the ends of leases every second, and forgets old ones; for as long as what it returns lives, on `loop`.
-    std::unique_ptr<Periodic> keep(net::EventLoop& loop);
+    std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     void set_options(const config::LeaseOptions& options);
     /// Ends the leases of a session; may block.
     std::function<void(const std::string& session_id)> on_session_deleted();

@@ -9,19 +9,20 @@
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/event_side.hpp"
-#include "apps/crab/gateway/periodic.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
 #include "apps/crab/host/cron_sinks.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
-#include "apps/crab/host/ledger_file.hpp"
 #include "base/log.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
+#include "net/periodic.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/ledger_file.hpp"
 #include "store/sqlite/peer_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
@@ -99,7 +100,7 @@ struct Gateway::Parts {
     clawseed::WebhookReplies webhooks;
     clawseed::StatusFacts facts;
     std::unique_ptr<net::LoopGroup> loops;
-    std::vector<std::unique_ptr<HostedTools>> hosted;
+    std::vector<std::unique_ptr<sdk::HostedTools>> hosted;
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
@@ -110,7 +111,7 @@ struct Gateway::Parts {
     std::unique_ptr<rtp::EventsApi> admin_events;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
-    std::vector<std::unique_ptr<Periodic>> periodic;
+    std::vector<std::unique_ptr<net::Periodic>> periodic;
     bool started = false;
 
     Result<void> open_stores();
@@ -141,7 +142,7 @@ Result<void> Gateway::Parts::open_stores() {
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
-    auto opened_ledger = open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
+    auto opened_ledger = store::sqlite::open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
     if (!opened_ledger) return fail(std::move(opened_ledger.error()));
     ledger_store = std::move(*opened_ledger);
     journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
@@ -176,7 +177,7 @@ Result<void> Gateway::Parts::open_hosted() {
         if (!opened) return fail(std::move(opened.error()));
         hosted.push_back(std::move(*opened));
     }
-    for (const auto& each : hosted) register_hosted_tools(registry, *each);
+    for (const auto& each : hosted) sdk::register_hosted_tools(registry, *each);
     return {};
 }
 
@@ -424,17 +425,17 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->add_metrics();
     net::EventLoop& first = parts->loops->at(0);
     Parts* const raw = parts.get();
-    parts->periodic.push_back(std::make_unique<Periodic>(first, kAuditEvery, [raw] { raw->audit->flush(); }));
-    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kTokensEvery), [raw] {
+    parts->periodic.push_back(std::make_unique<net::Periodic>(first, kAuditEvery, [raw] { raw->audit->flush(); }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kTokensEvery), [raw] {
         raw->pool.post([raw] {
             if (const auto flushed = raw->tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
         });
     }));
-    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
+    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
         raw->pool.post([raw] { (void)raw->audit_store->prune(raw->clock.system_now() - raw->config.audit.retention); });
     }));
-    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] { raw->events->forget_old(); }));
-    parts->periodic.push_back(std::make_unique<Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
+    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] { raw->events->forget_old(); }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
     parts->periodic.push_back(parts->access->keep(first));

@@ -1,6 +1,6 @@
 #include "apps/crab/gateway/public_service.hpp"
 
-#include "apps/crab/host/tool_routes.hpp"
+#include "adapters/rtp/tool_routes.hpp"
 
 namespace crab::app {
 namespace {
@@ -35,7 +35,7 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
 }
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+    if (!rtp::append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 bool PublicService::is_operator(const net::HttpRequest& request) {
@@ -63,9 +63,9 @@ std::optional<net::Upgrade> PublicService::upgrade(const net::HttpRequest& reque
 
 Task<void> PublicService::serve(net::HttpExchange& exchange) {
     const std::string_view path = exchange.request().path();
-    if (is_tools_path(path)) {
+    if (rtp::is_tools_path(path)) {
         // An early return of another coroutine costs a frame; the hot path takes just this branch.
-        if (!method_fits(exchange, path) || !source_allowed(exchange)) co_return;
+        if (!rtp::method_fits(exchange, path) || !source_allowed(exchange)) co_return;
         const bool call = path == "/v1/tools/call";
         if (call && stopping_) {
             rtp::ToolsApi::refuse(exchange, 503, stopping_error());
@@ -90,19 +90,19 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (is_health_path(path)) {
-        serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
+        rtp::serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
     } else if (front_.owns(path)) {
         co_await front_.serve(exchange);
     } else if (path == "/metrics" && exchange.request().method_or_get_for_head() == "GET" && is_operator(exchange.request())) {
         // For scrapers with an operator's token; to everybody else there is no such path (docs/protocols/clawseed.md, section 8).
         exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());
     } else {
-        respond_unknown_path(exchange);
+        rtp::respond_unknown_path(exchange);
     }
 }
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+    if (!rtp::append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer) {
@@ -112,7 +112,7 @@ const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer
 }
 
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
-    if (!is_own_user(request.peer))
+    if (!rtp::is_own_user(request.peer))
         return net::Refusal{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
     if (auto stream = events_.upgrade(request, offer, operator_of(request.peer))) return stream;
     return peers_.upgrade(request);
@@ -121,13 +121,13 @@ std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& reques
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
     const std::string_view path = exchange.request().path();
     const net::PeerAddress& peer = exchange.request().peer;
-    if (!is_own_user(peer)) {
+    if (!rtp::is_own_user(peer)) {
         exchange.respond_error(403, "FORBIDDEN", "the admin socket is for the user who runs the gateway");
         co_return;
     }
     const core::PrincipalRef principal = operator_of(peer);
-    if (is_tools_path(path)) {
-        if (!method_fits(exchange, path)) co_return;
+    if (rtp::is_tools_path(path)) {
+        if (!rtp::method_fits(exchange, path)) co_return;
         if (path == "/v1/tools/call" && stopping_) {
             rtp::ToolsApi::refuse(exchange, 503, stopping_error());
         } else if (path == "/v1/tools/call") {
@@ -140,14 +140,14 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (is_health_path(path)) {
-        serve_health(exchange, exchange.request().method(), stopping_);
+        rtp::serve_health(exchange, exchange.request().method(), stopping_);
         co_return;
     }
     if (co_await peers_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;
     if (co_await events_.serve(exchange, principal)) co_return;
-    if (!co_await admin_.serve(exchange, principal)) respond_unknown_path(exchange);
+    if (!co_await admin_.serve(exchange, principal)) rtp::respond_unknown_path(exchange);
 }
 
 }  // namespace crab::app

@@ -12,7 +12,7 @@
 
 namespace crab::app {
 
-int run_host(const HostProcess::Options& options) {
+int run_host(HostKind kind, const sdk::HostEngine::Options& where) {
     // Signals are taken here; every thread inherits the mask.
     sigset_t signals;
     sigemptyset(&signals);
@@ -22,17 +22,22 @@ int run_host(const HostProcess::Options& options) {
     std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, as a full disk is
 
     log::configure(log::Level::kInfo, log::Format::kText);
-    if (const auto made = config::ensure_private_directory(options.state_dir, ::getuid()); !made) {
+    if (const auto made = config::ensure_private_directory(where.state_dir, ::getuid()); !made) {
         fmt::print(stderr, "crab host: {}\n", made.error().message);
         return 1;
     }
-    auto host = HostProcess::start(options);
+    auto host = start_built_in_host(kind, where);
     if (!host) {
         fmt::print(stderr, "crab host: {}\n", host.error().message);
         return 1;
     }
-    if (options.kind == HostKind::kCron) log::warn("nobody takes events of this process; what fires waits in its store");
-    fmt::print("crab host ready name={} unix={}\n", name_of(options.kind), options.socket.string());
+    if (kind == HostKind::kCron) log::warn("nobody takes events of this process; what fires waits in its store");
+    if (const std::string key = (*host)->remote_key(); !key.empty()) fmt::print("remote_key={}\n", key);
+    if (where.paired) {
+        fmt::print("crab host ready name={} listen={}\n", name_of(kind), (*host)->endpoint().text());
+    } else {
+        fmt::print("crab host ready name={} unix={}\n", name_of(kind), where.socket.string());
+    }
     std::fflush(stdout);
     for (int signal = 0; sigwait(&signals, &signal) != 0;) {}
     log::info("stopping");

@@ -19,10 +19,10 @@ HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, ne
                  home.executor()),
       host_(*store_, zones_, pool_, home.clock(), job_ids_, [this] { scheduler_.wake(); }) {}
 
-Result<std::unique_ptr<HostedTools>> HostedCron::open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink) {
+Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink) {
     auto store = store::sqlite::CronStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
-    return std::unique_ptr<HostedTools>(new HostedCron(std::move(*store), home, std::move(sink)));
+    return std::unique_ptr<sdk::HostedTools>(new HostedCron(std::move(*store), home, std::move(sink)));
 }
 
 std::vector<core::ToolSpec> HostedCron::tools() const { return cron::cron_tools(); }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/crab/host/hosted_tools.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
 #include "base/result.hpp"
 #include "hosts/cron/cron_host.hpp"
 #include "hosts/cron/cron_scheduler.hpp"
@@ -11,11 +11,11 @@
 namespace crab::app {
 
 /// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
-class HostedCron final : public HostedTools {
+class HostedCron final : public sdk::HostedTools {
 public:
     /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events go to `sink`.
     /// Errors: those of CronStoreSqlite::open().
-    static Result<std::unique_ptr<HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
+    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
 
     void start() override { scheduler_.start(); }
     void stop(std::function<void()> done) override { scheduler_.stop(std::move(done)); }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/crab/host/hosted_tools.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
 #include "base/result.hpp"
 #include "hosts/memory/memory_host.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
@@ -10,10 +10,10 @@
 namespace crab::app {
 
 /// memory.append, memory.query and memory.delete on one SQLite file.
-class HostedMemory final : public HostedTools {
+class HostedMemory final : public sdk::HostedTools {
 public:
     /// Opens or makes the store at `file`. Errors: those of MemoryStoreSqlite::open().
-    static Result<std::unique_ptr<HostedTools>> open(const std::filesystem::path& file, const Clock& clock);
+    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, const Clock& clock);
 
     std::vector<core::ToolSpec> tools() const override;
     core::ToolHost& host() override { return host_; }

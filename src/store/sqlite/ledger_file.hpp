@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <memory>
 
-namespace crab::app {
+namespace crab::store::sqlite {
 
 /// Opens the durable ledger at `file` and brings into the audit trail what a crash kept from it.
 /// Errors: those of the two stores.
-Result<std::unique_ptr<store::sqlite::LedgerStoreSqlite>> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock);
+Result<std::unique_ptr<LedgerStoreSqlite>> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock);
 
-}  // namespace crab::app
+}  // namespace crab::store::sqlite

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::rtp {
 
 /// What all listeners that serve tools have in common. Source: docs/protocols/rtp.md, section 1.
 
@@ -25,4 +25,4 @@ bool append_call_refusal(const net::HttpRequest* request, int status, std::strin
 /// holds even if somebody widens it.
 bool is_own_user(const net::PeerAddress& peer);
 
-}  // namespace crab::app
+}  // namespace crab::rtp

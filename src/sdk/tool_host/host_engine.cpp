@@ -1,22 +1,21 @@
-#include "apps/crab/host/host_process.hpp"
+#include "sdk/tool_host/host_engine.hpp"
 
+#include "adapters/rtp/pairing_remote.hpp"
 #include "adapters/rtp/tools_api.hpp"
-#include "apps/crab/gateway/periodic.hpp"
-#include "apps/crab/host/cron_sinks.hpp"
-#include "apps/crab/host/host_service.hpp"
-#include "apps/crab/host/hosted_cron.hpp"
-#include "apps/crab/host/hosted_memory.hpp"
-#include "apps/crab/host/ledger_file.hpp"
 #include "base/log.hpp"
 #include "core/pipeline.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
+#include "net/periodic.hpp"
+#include "sdk/tool_host/host_service.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
+#include "store/sqlite/ledger_file.hpp"
 
 #include <future>
+#include <utility>
 
-namespace crab::app {
+namespace crab::sdk {
 namespace {
 
 constexpr Milliseconds kAuditEvery{200};
@@ -36,16 +35,8 @@ std::shared_ptr<const core::CallRules> open_rules() {
 
 }  // namespace
 
-std::string_view name_of(HostKind kind) {
-    switch (kind) {
-        case HostKind::kMemory: return "memory";
-        case HostKind::kCron: return "cron";
-    }
-    return "";
-}
-
 /// Everything, in the order of its construction; what is used outlives its users.
-struct HostProcess::Parts {
+struct HostEngine::Parts {
     RealClock clock;
     BlockingPool pool{2};
     std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
@@ -61,13 +52,18 @@ struct HostProcess::Parts {
     std::unique_ptr<HostedTools> hosted;
     std::unique_ptr<core::Pipeline> pipeline;
     std::unique_ptr<rtp::ToolsApi> tools;
-    std::unique_ptr<HostService> service;
     std::unique_ptr<net::Listener> listener;
+    std::unique_ptr<RemoteTrust> trust;             // null on a Unix socket
+    std::unique_ptr<rtp::PairingRemote> pairing;    // likewise
+    std::unique_ptr<HostCallers> callers;
+    std::unique_ptr<HostService> service;
     std::unique_ptr<net::HttpServer> server;
-    std::vector<std::unique_ptr<Periodic>> periodic;
+    std::vector<std::unique_ptr<net::Periodic>> periodic;
     bool started = false;
 
     Result<void> open_stores(const Options& options);
+    void build(const Options& options);
+    Result<void> admit_callers(const Options& options);
     Result<void> listen(const Options& options);
     rtp::ToolsApi::CancelAnswer cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id);
     void start();
@@ -81,18 +77,17 @@ struct HostProcess::Parts {
     }
 };
 
-Result<void> HostProcess::Parts::open_stores(const Options& options) {
+Result<void> HostEngine::Parts::open_stores(const Options& options) {
     const auto file = [&](std::string_view name) { return options.state_dir / (std::string(name) + ".db"); };
     auto opened_audit = store::sqlite::AuditStoreSqlite::open(file("audit"));
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
-    auto opened_ledger = open_ledger(file("ledger"), *audit_store, clock);
+    auto opened_ledger = store::sqlite::open_ledger(file("ledger"), *audit_store, clock);
     if (!opened_ledger) return fail(std::move(opened_ledger.error()));
     ledger_store = std::move(*opened_ledger);
     journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
-    auto opened = options.kind == HostKind::kMemory ? HostedMemory::open(file(name_of(options.kind)), clock)
-                                                    : HostedCron::open(file(name_of(options.kind)), loops.at(0), std::make_unique<NoEventSink>());
+    auto opened = options.make_tools(loops.at(0));
     if (!opened) return fail(std::move(opened.error()));
     hosted = std::move(*opened);
     register_hosted_tools(registry, *hosted);
@@ -100,7 +95,7 @@ Result<void> HostProcess::Parts::open_stores(const Options& options) {
 }
 
 /// Whoever calls reaches only calls of its own.
-rtp::ToolsApi::CancelAnswer HostProcess::Parts::cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id) {
+rtp::ToolsApi::CancelAnswer HostEngine::Parts::cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id) {
     using Answer = rtp::ToolsApi::CancelAnswer;
     const auto allowed = [id = asker.id, wanted = std::string(tenant)](const core::Principal& owner, std::string_view of_tenant) {
         return owner.id == id && of_tenant == wanted;
@@ -111,7 +106,7 @@ rtp::ToolsApi::CancelAnswer HostProcess::Parts::cancel(const core::Principal& as
     return Answer::kNotFound;
 }
 
-Result<void> HostProcess::Parts::listen(const Options& options) {
+void HostEngine::Parts::build(const Options& options) {
     net::EventLoop& loop = loops.at(0);
     const core::CallServices services{.clock = clock,
                                       .registry = registry,
@@ -122,24 +117,55 @@ Result<void> HostProcess::Parts::listen(const Options& options) {
                                       .journal = journal.get()};
     pipeline = std::make_unique<core::Pipeline>(services, loop.executor(), loop.timers(), loop.ids());
     tools = std::make_unique<rtp::ToolsApi>(
-        *pipeline, std::string(name_of(options.kind)),
-        [this](const core::Principal& asker, std::string_view tenant, std::string_view id) { return cancel(asker, tenant, id); });
-    service = std::make_unique<HostService>(*tools);
-    auto bound = net::Listener::bind(net::Endpoint::unix_socket(options.socket));
+        *pipeline, options.service, [this](const core::Principal& asker, std::string_view tenant, std::string_view id) { return cancel(asker, tenant, id); });
+}
+
+/// Who may call through the listener that is bound.
+Result<void> HostEngine::Parts::admit_callers(const Options& options) {
+    if (!options.paired) {
+        callers = std::make_unique<LocalCallers>();
+        return {};
+    }
+    auto opened = RemoteTrust::open({.folder = options.state_dir / "pairing",
+                                     .component_id = options.paired->component_id,
+                                     .gateway_key = options.paired->gateway_key,
+                                     .endpoint = options.paired->endpoint},
+                                    clock);
+    if (!opened) return fail(std::move(opened.error()));
+    trust = std::move(*opened);
+    const auto ended = [](const trust::PairingStep& end) {
+        if (end.error) {
+            log::warn("pairing failed", {{"code", trust::token_of(end.error->code)}, {"reason", end.error->message}});
+        } else {
+            log::info("paired with the gateway");
+        }
+    };
+    pairing = std::make_unique<rtp::PairingRemote>(
+        loops.at(0), pool,
+        rtp::PairingRemote::Options{.path = options.paired->pair_path, .identity = [this] { return trust->identity(); }, .on_end = ended});
+    callers = std::make_unique<PairedCallers>(*trust, *pairing, pool);
+    return {};
+}
+
+Result<void> HostEngine::Parts::listen(const Options& options) {
+    auto bound = net::Listener::bind(options.paired ? options.paired->endpoint : net::Endpoint::unix_socket(options.socket));
     if (!bound) return fail(std::move(bound.error()));
     listener = std::move(*bound);
+    if (auto admitted = admit_callers(options); !admitted) return admitted;
+    service = std::make_unique<HostService>(*tools, *callers);
     net::HttpServerOptions server_options;
     server_options.max_connections = kMostConnections;
-    server = std::make_unique<net::HttpServer>(loop, *service, std::move(server_options));
+    if (trust) server_options.tls = trust->tls();
+    server = std::make_unique<net::HttpServer>(loops.at(0), *service, std::move(server_options));
     return server->listen(*listener);
 }
 
-void HostProcess::Parts::start() {
+void HostEngine::Parts::start() {
     net::EventLoop& loop = loops.at(0);
-    periodic.push_back(std::make_unique<Periodic>(loop, kAuditEvery, [this] { audit->flush(); }));
-    periodic.push_back(std::make_unique<Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kPruneEvery),
+    periodic.push_back(std::make_unique<net::Periodic>(loop, kAuditEvery, [this] { audit->flush(); }));
+    periodic.push_back(std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kPruneEvery),
                                                   [this] { pool.post([this] { (void)audit_store->prune(clock.system_now() - kAuditKept); }); }));
-    periodic.push_back(std::make_unique<Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [this] {
+    periodic.push_back(std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [this] {
         pool.post([this] { (void)ledger_store->forget(clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
     loop.post([this] { hosted->start(); });
@@ -147,12 +173,13 @@ void HostProcess::Parts::start() {
     started = true;
 }
 
-void HostProcess::Parts::stop() {
+void HostEngine::Parts::stop() {
     if (!std::exchange(started, false)) return;
     finish([this](auto done) {
         service->stop();
         server->drain(kDrain, std::move(done));
     });
+    if (pairing) finish([this](auto done) { pairing->stop(std::move(done)); });
     finish([this](auto done) {
         periodic.clear();
         server->stop(std::move(done));
@@ -164,18 +191,23 @@ void HostProcess::Parts::stop() {
     listener.reset();
 }
 
-HostProcess::HostProcess(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+HostEngine::HostEngine(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-HostProcess::~HostProcess() { stop(); }
+HostEngine::~HostEngine() { stop(); }
 
-Result<std::unique_ptr<HostProcess>> HostProcess::start(const Options& options) {
+Result<std::unique_ptr<HostEngine>> HostEngine::start(const Options& options) {
     auto parts = std::make_unique<Parts>();
     if (auto opened = parts->open_stores(options); !opened) return fail(std::move(opened.error()));
+    parts->build(options);
     if (auto listening = parts->listen(options); !listening) return fail(std::move(listening.error()));
     parts->start();
-    return std::unique_ptr<HostProcess>(new HostProcess(std::move(parts)));
+    return std::unique_ptr<HostEngine>(new HostEngine(std::move(parts)));
 }
 
-void HostProcess::stop() { parts_->stop(); }
+void HostEngine::stop() { parts_->stop(); }
 
-}  // namespace crab::app
+const net::Endpoint& HostEngine::endpoint() const { return parts_->listener->endpoint(); }
+
+std::string HostEngine::remote_key() const { return parts_->trust ? parts_->trust->key_text() : std::string(); }
+
+}  // namespace crab::sdk

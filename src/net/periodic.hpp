@@ -5,12 +5,12 @@
 #include <functional>
 #include <utility>
 
-namespace crab::app {
+namespace crab::net {
 
 /// Does something again and again on an event loop, for as long as it lives; destroyed on that loop (or when it has ended).
 class Periodic final : private TimerNode {
 public:
-    Periodic(net::EventLoop& loop, Milliseconds every, std::function<void()> work) : loop_(loop), every_(every), work_(std::move(work)) { rearm(); }
+    Periodic(EventLoop& loop, Milliseconds every, std::function<void()> work) : loop_(loop), every_(every), work_(std::move(work)) { rearm(); }
 
 private:
     void on_expired() override {
@@ -19,9 +19,9 @@ private:
     }
     void rearm() { loop_.timers().arm(*this, loop_.clock().steady_now() + every_); }
 
-    net::EventLoop& loop_;
+    EventLoop& loop_;
     const Milliseconds every_;
     const std::function<void()> work_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::net

@@ -1,10 +1,10 @@
-#include "apps/crab/host/tool_routes.hpp"
+#include "adapters/rtp/tool_routes.hpp"
 
 #include "adapters/rtp/call_wire.hpp"
 
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::rtp {
 
 constexpr std::string_view kJson = "application/json";
 
@@ -32,10 +32,10 @@ void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(
 bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
     if (request == nullptr || request->path() != "/v1/tools/call") return false;
     const core::Outcome outcome = fail(status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, std::string(reason));
-    rtp::append_call_response(body, "", "", 0, outcome);
+    append_call_response(body, "", "", 0, outcome);
     return true;
 }
 
 bool is_own_user(const net::PeerAddress& peer) { return peer.uid() == ::getuid() || peer.uid() == 0; }
 
-}  // namespace crab::app
+}  // namespace crab::rtp

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace crab::app {
+namespace crab::sdk {
 
 /// A built-in tool host with all that it needs: store, threads, tasks. The same object serves in the gateway and in a process of
 /// its own. Destroyed after stop() has finished, or when start() was never called.
@@ -32,4 +32,4 @@ public:
 /// wait. Source: docs/protocols/rtp.md, section 1, "Limits".
 void register_hosted_tools(core::Registry& registry, HostedTools& hosted);
 
-}  // namespace crab::app
+}  // namespace crab::sdk

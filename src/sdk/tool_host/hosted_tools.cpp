@@ -1,8 +1,8 @@
-#include "apps/crab/host/hosted_tools.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
 
 #include <stdexcept>
 
-namespace crab::app {
+namespace crab::sdk {
 namespace {
 
 constexpr std::uint32_t kCallsAtOnce = 64;
@@ -25,4 +25,4 @@ void register_hosted_tools(core::Registry& registry, HostedTools& hosted) {
     registry.change(ConnectionId{}, tools, {});
 }
 
-}  // namespace crab::app
+}  // namespace crab::sdk

@@ -1,12 +1,12 @@
-#include "apps/crab/host/ledger_file.hpp"
+#include "store/sqlite/ledger_file.hpp"
 
 #include "base/log.hpp"
 #include "core/call_record.hpp"
 
-namespace crab::app {
+namespace crab::store::sqlite {
 
-Result<std::unique_ptr<store::sqlite::LedgerStoreSqlite>> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock) {
-    auto opened = store::sqlite::LedgerStoreSqlite::open(file);
+Result<std::unique_ptr<LedgerStoreSqlite>> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock) {
+    auto opened = LedgerStoreSqlite::open(file);
     if (!opened) return fail(std::move(opened.error()));
     const auto tell = [&](std::string_view record) -> Result<void> {
         if (const auto id = core::call_id_of(record)) {
@@ -22,4 +22,4 @@ Result<std::unique_ptr<store::sqlite::LedgerStoreSqlite>> open_ledger(const std:
     return std::move(*opened);
 }
 
-}  // namespace crab::app
+}  // namespace crab::store::sqlite

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
+#include "sdk/tool_host/remote_trust.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace crab::sdk {
+
+/// A tool host as a process sees it, wired and running: one event loop, the stores, the pipeline that every call takes, and one listener:
+/// a Unix socket, or TLS for the gateway that pairs with it. Made and stopped by one thread, which is not its loop's.
+/// Source: docs/protocols/rtp.md, sections 1 to 3 and 6.
+class HostEngine {
+public:
+    /// Behind mutual TLS.
+    struct Paired {
+        net::Endpoint endpoint;                 ///< port 0: the system chooses
+        std::string component_id;
+        crypto::Ed25519PublicKey gateway_key;
+        std::string pair_path = "/v1/pair";
+    };
+    struct Options {
+        std::string service;                    ///< a name for people
+        std::filesystem::path socket;           ///< mode 0600; empty: `paired` is there
+        std::optional<Paired> paired;
+        std::filesystem::path state_dir;        ///< exists; `ledger.db`, `audit.db` and the folder `pairing` are there
+        /// Makes the tools for the loop that will call them.
+        std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home)> make_tools;
+    };
+    /// The listener answers when it returns. Errors: kUnavailable (address in use, store damaged), kInvalidArgs (address, component id), those
+    /// of RemoteTrust::open() and of `make_tools`.
+    static Result<std::unique_ptr<HostEngine>> start(const Options& options);
+    HostEngine(const HostEngine&) = delete;
+    HostEngine& operator=(const HostEngine&) = delete;
+    /// stop().
+    ~HostEngine();
+
+    /// Where it listens, with the port that the system chose; until stop().
+    const net::Endpoint& endpoint() const;
+    /// What a gateway's operator compares while pairing, base64; empty on a Unix socket.
+    std::string remote_key() const;
+    /// Takes no more calls, leaves those that run 10 s, stores what is to be stored, joins all threads. Idempotent.
+    void stop();
+
+private:
+    struct Parts;
+    explicit HostEngine(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace crab::sdk

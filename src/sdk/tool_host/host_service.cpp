@@ -1,0 +1,89 @@
+#include "sdk/tool_host/host_service.hpp"
+
+#include "adapters/rtp/call_wire.hpp"
+#include "adapters/rtp/tool_routes.hpp"
+#include "json/writer.hpp"
+#include "trust/request_authentication.hpp"
+
+namespace crab::sdk {
+namespace {
+
+int status_of(ErrorCode code) {
+    if (code == ErrorCode::kUnauthenticated) return 401;
+    return code == ErrorCode::kUnavailable ? 503 : 403;
+}
+
+/// In the response schema for a call, else as other errors are.
+net::Refusal refusal_of(std::string_view path, const Error& error) {
+    net::Refusal refusal{.status = status_of(error.code)};
+    if (path == "/v1/tools/call") {
+        const core::Outcome outcome = fail(error);
+        rtp::append_call_response(refusal.body, "", "", 0, outcome);
+    } else {
+        json::Writer writer(refusal.body);
+        writer.begin_object().key("error").string_lossy(error.message).key("code").string(rtp::wire_code(error.code)).end_object();
+    }
+    return refusal;
+}
+
+}  // namespace
+
+Result<core::PrincipalRef> LocalCallers::caller_of(const net::HttpRequest& request) {
+    if (!rtp::is_own_user(request.peer)) return fail(ErrorCode::kForbidden, "this socket is for the user who runs the host");
+    core::PrincipalRef& caller = callers_[request.peer.uid()];
+    if (!caller) caller = trust::local_operator(request.peer.uid());
+    return caller;
+}
+
+/// A handshake that runs will say by itself how it ended.
+Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
+    if (pairing_.running()) co_return;
+    std::string certificate = request.certificate_der();
+    if (!trust_.proves_lost_end(certificate)) co_return;
+    auto complete = [&trust = trust_, certificate = std::move(certificate)]() -> Result<void> {
+        trust.complete_lost_end(certificate);
+        return {};
+    };
+    (void)co_await pool_.run(std::move(complete));
+}
+
+std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& request) {
+    if (!rtp::is_tools_path(request.path())) return std::nullopt;
+    if (const auto caller = callers_.caller_of(request); !caller) return refusal_of(request.path(), caller.error());
+    if (stopping_ && request.path() == "/v1/tools/call") {
+        return refusal_of(request.path(), fail(ErrorCode::kUnavailable, "the host is stopping; call again when it is back").error());
+    }
+    return std::nullopt;
+}
+
+std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+    return callers_.upgrade(request, offer);
+}
+
+void HostService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (!rtp::append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+}
+
+Task<void> HostService::serve(net::HttpExchange& exchange) {
+    const std::string_view path = exchange.request().path();
+    if (path == "/healthz") {
+        rtp::serve_health(exchange, exchange.request().method(), stopping_);
+    } else if (callers_.is_websocket_path(path)) {
+        exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket", {{"Upgrade", "websocket"}});
+    } else if (!rtp::is_tools_path(path)) {
+        rtp::respond_unknown_path(exchange);
+    } else if (rtp::method_fits(exchange, path)) {
+        const auto caller = callers_.caller_of(exchange.request());
+        if (!caller) co_return rtp::ToolsApi::refuse(exchange, status_of(caller.error().code), caller.error());   // changed since its head came
+        co_await callers_.let_in(exchange.request());
+        if (path == "/v1/tools/call") {
+            co_await tools_.call(exchange, *caller, "host");
+        } else if (path == "/v1/tools") {
+            tools_.list(exchange, **caller);
+        } else {
+            tools_.cancel(exchange, **caller);
+        }
+    }
+}
+
+}  // namespace crab::sdk

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "adapters/rtp/pairing_remote.hpp"
+#include "adapters/rtp/tools_api.hpp"
+#include "net/http_service.hpp"
+#include "sdk/tool_host/remote_trust.hpp"
+
+#include <string>
+#include <unordered_map>
+
+namespace crab::sdk {
+
+/// Who may call a tool host, and how a gateway is paired with it. Two of them exist, for one listener each.
+class HostCallers {
+public:
+    virtual ~HostCallers() = default;
+    /// Judges the caller by what its connection shows; on the loop's thread.
+    virtual Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) = 0;
+    /// Awaited before a call of a caller that was let in runs.
+    virtual Task<void> let_in(const net::HttpRequest&) { co_return; }
+    virtual std::optional<net::Upgrade> upgrade(const net::HttpRequest&, const net::WebSocketOffer&) { return std::nullopt; }
+    virtual bool is_websocket_path(std::string_view) const { return false; }
+};
+
+/// On a Unix socket: the user who runs the host, as `local/<uid>`, and root.
+class LocalCallers final : public HostCallers {
+public:
+    Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override;
+
+private:
+    std::unordered_map<unsigned, core::PrincipalRef> callers_;   ///< by user id
+};
+
+/// Behind mutual TLS: the gateway that paired this host.
+class PairedCallers final : public HostCallers {
+public:
+    PairedCallers(RemoteTrust& trust, rtp::PairingRemote& pairing, BlockingPool& pool) : trust_(trust), pairing_(pairing), pool_(pool) {}
+    Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override { return trust_.caller_of(request.certificate_der()); }
+    Task<void> let_in(const net::HttpRequest& request) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override { return pairing_.upgrade(request, offer); }
+    bool is_websocket_path(std::string_view path) const override { return pairing_.owns(path); }
+
+private:
+    RemoteTrust& trust_;
+    rtp::PairingRemote& pairing_;
+    BlockingPool& pool_;
+};
+
+/// What a tool host serves to those who may: discovery, calls, cancels; and to everybody health and pairing.
+/// Source: docs/protocols/rtp.md, sections 1 to 3.
+class HostService final : public net::HttpService {
+public:
+    HostService(rtp::ToolsApi& tools, HostCallers& callers) : tools_(tools), callers_(callers) {}
+    /// Rows 1 to 3 of section 3, before a byte of the body is read.
+    std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
+    Task<void> serve(net::HttpExchange& exchange) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
+    /// From here on no call is taken, and `/healthz` says so.
+    void stop() { stopping_ = true; }
+
+private:
+    rtp::ToolsApi& tools_;
+    HostCallers& callers_;
+    bool stopping_ = false;
+};
+
+}  // namespace crab::sdk
