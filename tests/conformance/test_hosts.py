@@ -13,55 +13,7 @@ from typing import Any
 
 from support import rtp
 from support.gateway import Gateway, program
-from support.http import Response, fetch
-from support.wait import PATIENCE
-
-
-class Host:
-    """A built-in host on `<folder>/<kind>.sock`, with its state below the folder."""
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        self.folder, self.kind, self.socket = folder, kind, folder / f"{kind}.sock"
-        self.start()
-
-    def start(self) -> None:
-        with open(self.folder / f"{self.kind}.log", "ab") as errors:
-            self.process = subprocess.Popen([program(), "host", self.kind, "--unix", str(self.socket), "--state", str(self.folder / self.kind)],
-                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
-        line = self.process.stdout.readline()
-        assert line == f"crab host ready name={self.kind} unix={self.socket}\n", f"not a ready line: {line!r}\n{self.log()}"
-
-    def log(self) -> str:
-        return (self.folder / f"{self.kind}.log").read_text(errors="replace")
-
-    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """Ends the process and returns its exit status."""
-        self.process.send_signal(how)
-        status = self.process.wait(15)
-        self.process.stdout.close()
-        return status
-
-    def fetch(self, method: str, target: str, body: Any = None) -> Response:
-        return fetch(self.socket, method, target, None, body, timeout=PATIENCE)
-
-    def call(self, tool: str, args: Any = None, **members: Any) -> dict[str, Any]:
-        """The checked response to a call."""
-        request = rtp.call_request(tool, args, **members)
-        response = self.fetch("POST", "/v1/tools/call", request)
-        assert response.status == 200, f"{response.status}: {response.body!r}"
-        rtp.check_response(response.json(), request)
-        return response.json()
-
-    def result(self, tool: str, args: Any = None, **members: Any) -> dict[str, Any]:
-        answer = self.call(tool, args, **members)
-        assert answer["status"] == "ok", answer
-        return answer["result"]
-
-    def code(self, tool: str, args: Any = None, **members: Any) -> str:
-        return self.call(tool, args, **members)["error"]["code"]
-
-    def texts(self, query: str, **members: Any) -> list[str]:
-        return [entry["text"] for entry in self.result("memory.query", {"query": query}, **members)["entries"]]
+from support.host import Host
 
 
 def entry(text: str) -> dict[str, Any]:

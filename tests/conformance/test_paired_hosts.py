@@ -1,0 +1,230 @@
+"""`crab host … --listen`: pairing with a real gateway, and what a host behind mutual TLS serves to whom.
+
+docs/protocols/rtp.md, sections 3 (rows 1 and 2), 5.8 and 6. Numbers are the checklist's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import rtp
+from support.gateway import Gateway, program
+from support.host import PairedHost
+from support.http import request_bytes
+from support.wait import eventually
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from pairing_remote import openssl  # noqa: E402
+
+
+class Certificates:
+    """Client certificates as the gateway's authority, or another one, would issue them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+
+    def authority(self) -> tuple[Path, Path]:
+        """A pairing authority that nobody knows."""
+        return self.make("/CN=crab-pairing-ca-test", ["-addext", "basicConstraints=critical,CA:TRUE"])
+
+    def make(self, subject: str, extra: list[str]) -> tuple[Path, Path]:
+        self.count += 1
+        certificate, key = self.folder / f"c{self.count}.pem", self.folder / f"c{self.count}.key"
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject, "-keyout", str(key), "-out", str(certificate), *extra)
+        return certificate, key
+
+    def issue(self, authority: tuple[Path, Path], uri: str = "crab://gateway/test", days: tuple[str, str] = ("20260101000000Z", "20480101000000Z")) -> tuple[Path, Path]:
+        """A leaf with this SAN, valid between these dates."""
+        self.count += 1
+        certificate, key, request = (self.folder / f"c{self.count}.{end}" for end in ("pem", "key", "csr"))
+        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test", "-keyout", str(key), "-out", str(request))
+        work = Path(tempfile.mkdtemp(dir=self.folder))
+        (work / "index").touch()
+        (work / "ca.conf").write_text(f"[ca]\ndefault_ca=d\n[d]\ndatabase={work}/index\nnew_certs_dir={work}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n"
+                                      f"x509_extensions=x\nunique_subject=no\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=URI:{uri}\n"
+                                      "extendedKeyUsage=clientAuth,serverAuth\nbasicConstraints=CA:FALSE\n")
+        openssl("ca", "-batch", "-config", str(work / "ca.conf"), "-cert", str(authority[0]), "-keyfile", str(authority[1]), "-in", str(request),
+                "-out", str(certificate), "-startdate", days[0], "-enddate", days[1], "-notext")
+        return certificate, key
+
+
+class PairedHostCase(unittest.TestCase):
+    KIND = "memory"
+
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="crab-paired-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.gateway = self.enterContext(Gateway())
+        self.gateway_key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        self.certificates = Certificates(self.folder)
+        self.host = self.new_host("memory-east")
+
+    def new_host(self, name: str, key: str | None = None) -> PairedHost:
+        folder = self.folder / name
+        folder.mkdir()
+        host = PairedHost(folder, self.KIND, key or self.gateway_key, name)
+        self.addCleanup(self.end, host)
+        return host
+
+    def end(self, host: PairedHost) -> None:
+        if host.process.poll() is None:
+            self.assertEqual(host.end(), 0, host.log())
+
+    def pair(self, *flags: str, host: PairedHost | None = None) -> str:
+        host = host or self.host
+        return self.gateway.crab("pair", "tool", host.endpoint, host.component_id, *flags)
+
+    @property
+    def authority(self) -> tuple[Path, Path]:
+        state = self.gateway.folder / "state"
+        return state / "pairing_ca_cert.pem", state / "pairing_ca_key.pem"
+
+    def gateways(self) -> tuple[Path, Path]:
+        """A certificate as good as the gateway's own."""
+        return self.certificates.issue(self.authority)
+
+    def query(self) -> dict:
+        return rtp.call_request("memory.query", {})
+
+    def refused(self, certificate: tuple[Path, Path] | None, status: int, code: str) -> None:
+        for method, path, body in (("GET", "/v1/tools", None), ("POST", "/v1/tools/call", self.query()), ("POST", "/v1/tools/cancel", {})):
+            answer = self.host.fetch(method, path, body, certificate)
+            self.assertEqual(answer.status, status, (path, answer.body))
+            said = answer.json()
+            if path == "/v1/tools/call":
+                rtp.check_response(said)
+                self.assertEqual((said["call_id"], said["status"], said["duration_ms"], said["error"]["code"]), ("", "error", 0, code))
+            else:
+                self.assertEqual(said["code"], code)
+
+
+class PairingTest(PairedHostCase):
+    def test_before_pairing_no_tool_is_listed_or_called_and_health_is_open(self) -> None:  # 55
+        self.refused(None, 403, "PAIRING_REQUIRED")
+        self.refused(self.gateways(), 403, "PAIRING_REQUIRED")
+        self.assertEqual(self.host.fetch("GET", "/healthz").json(), {"ok": True})
+        self.assertEqual(self.host.fetch("GET", "/v1/pair").status, 426)
+        self.assertEqual(self.host.fetch("GET", "/v1/else").status, 404)
+
+    def test_crab_pair_tool_pairs_it_and_the_gateways_certificate_is_served(self) -> None:  # 36
+        bootstrap = self.host.shown()
+        printed = self.pair("--remote-key", self.host.key)
+        self.assertIn("pairing complete\n", printed)
+        shown = self.host.shown()
+        self.assertNotEqual(shown, bootstrap)
+        self.assertIn(f"mtls_cert_fingerprint=sha256:{hashlib.sha256(shown).hexdigest()}\n", printed)
+        mine = self.gateways()
+        document = self.host.fetch("GET", "/v1/tools", None, mine).json()
+        self.assertEqual([tool["name"] for tool in document["tools"]], ["memory.append", "memory.delete", "memory.query"])
+        with self.host.connect(mine) as link:
+            for n in range(3):
+                request = rtp.call_request("memory.append", {"entries": [{"text": f"kept {n}"}]})
+                answer = self.host.ask(link, "POST", "/v1/tools/call", request)
+                rtp.check_response(answer.json(), request)
+                self.assertEqual((answer.status, answer.json()["status"]), (200, "ok"))
+
+    def test_another_remote_key_or_gateway_key_pairs_nothing_and_tells_nothing(self) -> None:  # 22, 34
+        with self.assertRaises(AssertionError) as caught:
+            self.pair("--remote-key", "A" * 43 + "=")
+        self.assertIn("IDENTITY_MISMATCH", str(caught.exception))
+        other = self.new_host("memory-west", "A" * 43 + "=")
+        with self.assertRaises(AssertionError) as caught:
+            self.pair(host=other)
+        self.assertIn("GATEWAY_KEY_MISMATCH", str(caught.exception))
+        self.refused(self.gateways(), 403, "PAIRING_REQUIRED")
+
+    def test_a_pairing_survives_kill_9_and_so_does_the_key_of_the_host(self) -> None:  # 40
+        self.pair()
+        shown, key = self.host.shown(), self.host.key
+        self.host.end(signal.SIGKILL)
+        self.host.start()
+        self.assertEqual((self.host.shown(), self.host.key), (shown, key))
+        self.assertEqual(self.host.fetch("GET", "/v1/tools", None, self.gateways()).status, 200)
+
+    def test_pairing_again_and_renewing_change_the_certificate_for_new_connections(self) -> None:
+        self.pair()
+        first, mine = self.host.shown(), self.gateways()
+        with self.host.connect(mine) as kept:
+            self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
+            self.gateway.crab("peers", "renew", "tool_host/memory-east")
+            second = self.host.shown()
+            self.assertNotEqual(first, second)
+            self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
+        self.pair("--replace")
+        self.assertNotIn(self.host.shown(), (first, second))
+
+
+class CallerTest(PairedHostCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pair()
+
+    def test_56_without_a_certificate_or_with_one_that_does_not_hold_it_is_401(self) -> None:
+        past = self.certificates.issue(self.authority, days=("20250101000000Z", "20250201000000Z"))
+        future = self.certificates.issue(self.authority, days=("20470101000000Z", "20480101000000Z"))
+        selfish = self.certificates.make("/CN=test", ["-addext", "subjectAltName=URI:crab://gateway/test"])
+        foreign = self.certificates.issue(self.certificates.authority())
+        for certificate in (None, past, future, selfish, foreign):
+            self.refused(certificate, 401, "UNAUTHORIZED")
+        self.assertEqual(self.host.fetch("GET", "/healthz").status, 200)
+
+    def test_43_another_name_under_the_same_authority_is_403(self) -> None:
+        for uri in ("crab://gateway/test2", "crab://peer/tool_host/memory-east", "crab://gateway/test,URI:crab://gateway/other"):
+            self.refused(self.certificates.issue(self.authority, uri), 403, "FORBIDDEN")
+
+    def test_56_the_body_of_a_refused_call_is_not_read(self) -> None:
+        with self.host.connect() as link:
+            link.sendall(request_bytes("POST", "/v1/tools/call", {"Content-Length": "1000"}))   # and not a byte of it follows
+            self.assertIn(b" 401 ", link.recv(4096).split(b"\r\n")[0])
+        with self.host.connect(self.gateways()) as link:
+            link.sendall(request_bytes("POST", "/v1/tools/call", {"Content-Length": str(2 * 1024 * 1024)}))
+            self.assertIn(b" 413 ", link.recv(4096).split(b"\r\n")[0])
+
+    def test_tls_below_1_3_fails(self) -> None:  # 16, at the host
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            self.host.connect(self.gateways(), ssl.TLSVersion.TLSv1_2)
+
+    def test_a_kept_connection_is_judged_again_for_each_request(self) -> None:
+        mine = self.gateways()
+        with self.host.connect(mine) as kept:
+            self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
+            other = self.enterContext(Gateway({"gateway": {"name": "other"}}))
+            self.assertNotEqual(other.admin_request("GET", "/v1/identity").json()["public_key_ed25519"], self.gateway_key)
+            # The host's operator gives it to another gateway; the key of the host stays.
+            self.assertEqual(self.host.end(), 0)
+            self.host.gateway_key = other.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+            self.host.start()
+        with self.host.connect(mine) as kept:
+            self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
+            other.crab("pair", "tool", self.host.endpoint, self.host.component_id)
+            # The old gateway is let in until the host has stored the end of the new pairing.
+            eventually(lambda: self.host.ask(kept, "GET", "/v1/tools").status == 401, "the kept connection is judged by the new pairing")
+
+    def test_nobody_shares_the_calls_of_another_identity(self) -> None:
+        request = rtp.call_request("memory.append", {"entries": [{"text": "mine"}]}, idempotency_key="k")
+        first = self.host.fetch("POST", "/v1/tools/call", request, self.gateways())
+        again = self.host.fetch("POST", "/v1/tools/call", request, self.gateways())
+        self.assertNotIn("crab-replayed", first.headers)
+        self.assertEqual(again.headers["crab-replayed"], "true")
+        self.assertEqual(again.json(), first.json())
+
+
+class UsageTest(unittest.TestCase):
+    def test_wrong_flags_are_exit_2(self) -> None:
+        for words in (["memory"], ["memory", "--listen", "127.0.0.1:0"], ["memory", "--listen", "127.0.0.1:0", "--gateway-key", "x"],
+                      ["memory", "--unix", "/tmp/x", "--listen", "127.0.0.1:0"], ["memory", "--unix", "/tmp/x", "--id", "a"],
+                      ["memory", "--listen", "nowhere", "--gateway-key", "A" * 43 + "="]):
+            done = subprocess.run([program(), "host", *words], capture_output=True, text=True, timeout=20)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+
+
+if __name__ == "__main__":
+    unittest.main()
