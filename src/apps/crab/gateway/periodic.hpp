@@ -1,0 +1,9 @@
+#pragma once
+
+#include "net/periodic.hpp"
+
+namespace crab::app {
+
+using net::Periodic;
+
+}  // namespace crab::app
