@@ -43,6 +43,8 @@ void check_peers(const std::vector<PeerOptions>& peers, const LeaseOptions& leas
         const auto has_the_id = [&](const PeerOptions& other) { return other.id == peers[i].id; };
         rules.expect(std::none_of(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(i), has_the_id), fmt::format("/peers/{}/id", i),
                      "another entry has this id; say all of a peer in one");
+        // A tool host is shown the calls that are sent to it; nobody sends any to another component.
+        rules.expect(peers[i].role != "tool_host" || peers[i].id.starts_with("tool_host/"), fmt::format("/peers/{}/role", i), "is only for peers whose id begins with tool_host/");
     }
     rules.expect(leases.ttl <= leases.max_ttl, "/leases/ttl", "may not be more than leases.max_ttl");
 }

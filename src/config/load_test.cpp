@@ -90,7 +90,7 @@ policy:
       - {pointer: /to, matches: "^a"}
       - {pointer: /n, min: 1, max: 2.5}
 peers:
-  - {id: subscriber/log, role: tool_host, tenants: [harbour], allow: ["events.*"], deny: ["events.publish:*"]}
+  - {id: subscriber/log, role: listener, tenants: [harbour], allow: ["events.*"], deny: ["events.publish:*"]}
 leases: {ttl: 90s, max_ttl: 2d, renewal_window: 250ms, max_per_peer: 3}
 tools:
   - {match: "*", timeout_ms: 5, max_timeout_ms: 6, max_concurrency: 7, queue: 8, trust_annotations: true, idempotent: false, side_effects: true}
@@ -130,7 +130,7 @@ metrics: {enabled: false}
     rule.where[2] = {.pointer = "/to", .matches = "^a"};
     rule.where[3] = {.pointer = "/n", .min = 1, .max = 2.5};
     expected.policy = {rule};
-    expected.peers = {{.id = "subscriber/log", .role = "tool_host", .tenants = {"harbour"}, .allow = {"events.*"}, .deny = {"events.publish:*"}}};
+    expected.peers = {{.id = "subscriber/log", .role = "listener", .tenants = {"harbour"}, .allow = {"events.*"}, .deny = {"events.publish:*"}}};
     expected.leases = {.ttl = 90s, .max_ttl = std::chrono::days(2), .renewal_window = 250ms, .max_per_peer = 3};
     expected.tools = {{"*", 5ms, 6ms, 7, 8, true, false, true}};
     expected.hooks = {{.name = "ask", .type = HookType::kCommand, .tools = {"a"}, .run = {"/bin/ask", "-q"}, .timeout = 9ms},
@@ -234,6 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"peers: [{id: subscriber/log, role: subscribe}]", "peers[0].role: has to be one of"},
         BadCase{"peers: [{id: subscriber/log}, {id: subscriber/log}]", "peers[1].id: another entry has this id; say all of a peer in one"},
         BadCase{"events: {calls: some}", "events.calls: has to be one of"}, BadCase{"events: {max_bytes: 1}", "events.max_bytes: has to be"},
+        BadCase{"peers: [{id: subscriber/log, role: tool_host}]", "peers[0].role: is only for peers whose id begins with tool_host/"},
         BadCase{"leases: {ttl: 25h}", "leases.ttl: may not be more than leases.max_ttl"}, BadCase{"leases: {ttl: 1 hour}", "leases.ttl: has to match"},
         BadCase{"hooks: [{name: a, type: command}]", "hooks[0]: a command hook needs the key run"},
         BadCase{"hooks: [{name: a, type: command, run: [ask]}]", "hooks[0].run[0]: has to be the absolute path"},

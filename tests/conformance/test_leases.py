@@ -8,6 +8,7 @@ import subprocess
 from support.case import GatewayCase
 from support.gateway import Gateway, program
 from support.wait import eventually
+from test_events import EventsCase
 
 SCOPE = {"tenant_id": "default", "agent_id": "a", "session_id": "s"}
 CONFIG = {
@@ -156,3 +157,53 @@ class Rights(LeasesCase):
             refused = self.ask("POST", "/v1/admin/reload", gateway=gateway)
             self.assertIn("peers[0].allow: pairing:* names no action", self.refused(refused, 400, "INVALID_ARGS"))
             self.assertEqual(self.ask("GET", question, gateway=gateway).json()["verdict"], "allow")
+
+
+class Streams(LeasesCase, EventsCase):
+    CONFIG = {}
+
+    def stream(self, **query):
+        """A stream of its own, which begins now."""
+        return super().stream(subscription=self.unique("stream"), **query)
+
+    def test_a_stream_under_a_lease_sees_its_session_and_types_only(self):  # 78
+        lease = self.make(capabilities=["events.subscribe:channel.*"])
+        stream = self.stream(lease=lease["lease_id"])
+        here, there = {"agent_id": "a", "session_id": "s"}, {"agent_id": "a", "session_id": "t"}
+        self.published("channel.message.received", routing=there)
+        self.published("heartbeat.tick", routing=here)
+        self.published("channel.message.received", routing=here, tenant_id="other")
+        [wanted] = self.published("channel.message.received", routing=here)
+        self.assertEqual(stream.next()[1]["event_id"], wanted)
+
+    def test_publishing_under_a_lease_is_held_to_it_by_header_and_by_query(self):  # 78
+        lease = self.make(capabilities=["events.publish:heartbeat.tick"])
+        event = {"version": "v1", "event_id": self.unique("event"), "trace_id": "t", "tenant_id": "default", "occurred_at": "2026-02-13T16:00:00Z",
+                 "event_type": "heartbeat.tick", "source": {"component_type": "operator", "component_id": "tests"},
+                 "routing": {"agent_id": "a", "session_id": "s"}, "payload": {}}
+        header = {"Crab-Lease": lease["lease_id"]}
+        for changes in [{"event_type": "channel.message.received"}, {"tenant_id": "other"}, {"routing": {"agent_id": "b", "session_id": "s"}}]:
+            self.assertEqual(self.publish({**event, **changes}, header)[0], 403, changes)
+        self.assertEqual(self.publish(event, header)[0], 202)
+        self.assertEqual(self.ask("POST", "/v1/events?lease=unknown", event).status, 403)
+
+    def test_a_disconnect_bound_lease_ends_with_its_stream(self):  # 79
+        lease = self.make(capabilities=["events.subscribe:*"], disconnect_bound=True)
+        stream = self.stream(lease=lease["lease_id"])
+        [event] = self.published("heartbeat.tick")
+        self.assertEqual(stream.next()[1]["event_id"], event)
+        self.assertIn(lease["lease_id"], self.ids())
+        stream.close()
+        eventually(lambda: lease["lease_id"] not in self.ids(), "the lease has ended")
+
+    def test_a_stream_falls_silent_when_its_lease_is_revoked(self):  # 79
+        lease, watch = self.make(capabilities=["events.subscribe:*"]), self.stream()
+        stream = self.stream(lease=lease["lease_id"])
+        [first] = self.published("heartbeat.tick")
+        self.assertEqual((stream.next()[1]["event_id"], watch.next()[1]["event_id"]), (first, first))
+        revoked = self.crab("leases", "revoke", lease["lease_id"])
+        self.assertEqual((revoked.returncode, revoked.stdout), (0, f"revoked {lease['lease_id']} of local/{os.getuid()}\n"))
+        [second] = self.published("heartbeat.tick")
+        self.assertEqual(watch.next()[1]["event_id"], second)
+        stream.ping(b"still there")
+        stream.wait_pong(b"still there")  # no message comes before

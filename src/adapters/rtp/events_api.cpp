@@ -1,6 +1,7 @@
 #include "adapters/rtp/events_api.hpp"
 
 #include "adapters/rtp/call_wire.hpp"
+#include "adapters/rtp/leases_wire.hpp"
 #include "crypto/certificate.hpp"
 #include "json/writer.hpp"
 #include "net/codec/sse.hpp"
@@ -142,9 +143,10 @@ void EventsApi::stop(std::function<void()> done) {
     tasks_.stop(std::move(done));
 }
 
-std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(std::string_view query, const core::Principal& principal) {
-    auto request = parse_event_query(query);
+std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(const net::HttpRequest& asked, const core::Principal& principal) {
+    auto request = parse_event_query(asked.query());
     if (!request) return std::unexpected(Refusal{400, "INVALID_ARGS", request.error().message});
+    request->lease = named_lease(asked);
     const trust::ActionScope scope{.tenant = request->filter.tenant, .agent_id = request->filter.agent_id, .session_id = request->filter.session_id};
     bool any = false;
     for (const core::EventType type : core::all_event_types())
@@ -165,7 +167,7 @@ std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(std::strin
 
 std::optional<net::Upgrade> EventsApi::upgrade(const net::HttpRequest& request, const net::WebSocketOffer&, core::PrincipalRef principal) {
     if (request.path() != kEvents) return std::nullopt;
-    auto opening = open(request.query(), *principal);
+    auto opening = open(request, *principal);
     if (!opening) {
         net::Refusal refusal{.status = opening.error().status, .body = {}, .headers = {}};
         json::Writer(refusal.body).begin_object().key("error").string(opening.error().message).key("code").string(opening.error().code).end_object();
@@ -193,7 +195,7 @@ Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef pri
         exchange.respond_error(426, "INVALID_ARGS", "events come over a WebSocket, or with Accept: text/event-stream", {{"Upgrade", "websocket"}});
         co_return;
     }
-    auto opening = open(exchange.request().query(), *principal);
+    auto opening = open(exchange.request(), *principal);
     if (!opening) {
         exchange.respond_error(opening.error().status, opening.error().code, opening.error().message);
         co_return;
@@ -243,7 +245,7 @@ Task<void> EventsApi::publish(net::HttpExchange& exchange, core::PrincipalRef pr
         exchange.respond_error(400, "INVALID_ARGS", published.error().message);
         co_return;
     }
-    const std::string lease(request.find("crab-lease").value_or(""));
+    const std::string lease = named_lease(request);
     if (const auto checked = check_publisher(*published, *principal, lease); !checked) {
         exchange.respond_error(checked.error().status, checked.error().code, checked.error().message);
         co_return;

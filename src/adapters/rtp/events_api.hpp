@@ -40,7 +40,7 @@ private:
         int status = 400;
         std::string code, message;
     };
-    std::expected<Opening, Refusal> open(std::string_view query, const core::Principal& principal);
+    std::expected<Opening, Refusal> open(const net::HttpRequest& asked, const core::Principal& principal);
     std::expected<void, Refusal> check_publisher(const PublishedEvent& event, const core::Principal& principal, std::string_view lease) const;
     Task<void> publish(net::HttpExchange& exchange, core::PrincipalRef principal);
     Task<void> stream(net::HttpExchange& exchange, core::PrincipalRef principal);
