@@ -24,6 +24,18 @@ public:
         if (path == "/wait") {
             Waiter for_ever(exchange.loop().timers());
             co_await for_ever.wait(kNoDeadline);
+        } else if (path == "/stream") {
+            exchange.start_stream(200, "text/plain");
+            for (int i = 0; i < 3; ++i) {
+                exchange.write_chunk("piece ");
+                co_await pass_turn();
+            }
+            exchange.end_stream();
+        } else if (path == "/begin-and-wait") {
+            exchange.start_stream(200, "text/plain");
+            exchange.write_chunk("piece ");
+            Waiter for_ever(exchange.loop().timers());
+            co_await for_ever.wait(kNoDeadline);
         } else if (path == "/away") {
             exchange.respond(302, "text/plain", "", {{"Location", "/elsewhere"}});
         } else if (path == "/busy") {
@@ -75,6 +87,21 @@ private:
     std::thread thread_;
 };
 
+/// Takes bodies with status 200, as many pieces as it is told, and waits so long for the next.
+class Pieces final : public HttpBodySink {
+public:
+    bool takes(const HttpReply& head) override { return head.status == 200; }
+    bool on_body(std::string_view piece) override {
+        text += piece;
+        return text.size() < enough;
+    }
+    Milliseconds patience() const override { return silence; }
+
+    std::string text;
+    std::size_t enough = 1'000;
+    Milliseconds silence{20'000};
+};
+
 class HttpClientTest : public ::testing::Test {
 protected:
     ~HttpClientTest() override {
@@ -88,19 +115,19 @@ protected:
         client = std::make_unique<HttpClient>(loop.loop, std::move(authority), options);
     }
     /// Begins a request on the client's loop; `signal`, if given, cancels it.
-    std::future<HttpResult> begin(std::string target, Milliseconds within = 20'000ms, CancelSignal* signal = nullptr) {
+    std::future<HttpResult> begin(std::string target, Milliseconds within = 20'000ms, CancelSignal* signal = nullptr, HttpBodySink* sink = nullptr) {
         auto promise = std::make_shared<std::promise<HttpResult>>();
         auto future = promise->get_future();
         loop.run([&] {
             spawn(
-                loop.loop.executor(), request(client.get(), std::move(target), loop.loop.now() + within),
+                loop.loop.executor(), request(client.get(), std::move(target), loop.loop.now() + within, sink),
                 [promise](const std::exception_ptr&, std::optional<HttpResult> result) { promise->set_value(std::move(*result)); }, signal);
         });
         return future;
     }
     HttpResult get(std::string target, Milliseconds within = 20'000ms) { return begin(std::move(target), within).get(); }
-    static Task<HttpResult> request(HttpClient* client, std::string target, Deadline deadline) {
-        const HttpCall call{.method = "GET", .target = target, .content_type = {}, .body = {}, .headers = {}};
+    static Task<HttpResult> request(HttpClient* client, std::string target, Deadline deadline, HttpBodySink* sink) {
+        const HttpCall call{.method = "GET", .target = target, .content_type = {}, .body = {}, .headers = {}, .sink = sink};
         co_return co_await client->send(call, deadline);
     }
 
@@ -143,6 +170,43 @@ TEST_F(HttpClientTest, RedirectsAndRefusalsAreAnswers) {
     EXPECT_EQ(busy.value().status, 503);
     EXPECT_EQ(busy->retry_after(), 7s);
     EXPECT_EQ(service.served, 2);
+}
+
+TEST_F(HttpClientTest, ASinkTakesTheBodyAsItComesAndTheConnectionIsKept) {
+    talk_to(server->endpoint(), {.max_connections = 1});
+    for (int i = 0; i < 2; ++i) {
+        Pieces pieces;
+        const HttpResult result = begin("/stream", 20'000ms, nullptr, &pieces).get();
+        ASSERT_TRUE(result);
+        EXPECT_EQ(pieces.text, "piece piece piece ");
+        EXPECT_EQ(result->body, "");
+    }
+    EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST_F(HttpClientTest, ABodyThatTheSinkDoesNotTakeIsCollected) {
+    talk_to(server->endpoint());
+    Pieces pieces;
+    EXPECT_EQ(begin("/busy", 20'000ms, nullptr, &pieces).get().value().body, "later");
+    EXPECT_EQ(pieces.text, "");
+}
+
+TEST_F(HttpClientTest, ASinkMayHaveEnough) {
+    talk_to(server->endpoint());
+    Pieces pieces;
+    pieces.enough = 1;
+    EXPECT_EQ(begin("/begin-and-wait", 20'000ms, nullptr, &pieces).get().error().error.code, ErrorCode::kCancelled);
+    EXPECT_EQ(pieces.text, "piece ");
+    EXPECT_EQ(get("/next").value().body, "/next");
+}
+
+TEST_F(HttpClientTest, AStreamThatFallsSilentIsATimeoutLongBeforeTheDeadline) {
+    talk_to(server->endpoint());
+    Pieces pieces;
+    pieces.silence = 30ms;
+    const HttpResult result = begin("/begin-and-wait", 20'000ms, nullptr, &pieces).get();
+    EXPECT_EQ(result.error().error.code, ErrorCode::kTimeout);
+    EXPECT_EQ(pieces.text, "piece ");
 }
 
 TEST_F(HttpClientTest, NobodyThereIsUnavailableAndUnsent) {

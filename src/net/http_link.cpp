@@ -3,6 +3,7 @@
 #include "base/scope_exit.hpp"
 #include "net/codec/http_write.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <sys/socket.h>
@@ -22,7 +23,7 @@ Error lost(CloseReason reason) {
 
 Task<HttpResult> HttpLink::exchange(const HttpCall& call, const std::string& host, Deadline deadline) {
     const std::shared_ptr<Connection> connection = connection_;
-    Exchange under_way{.waiter = Waiter(timers_), .method = call.method, .reply = {}, .body = {}, .error = {}};
+    Exchange under_way{.waiter = Waiter(timers_), .method = call.method, .reply = {}, .sink = call.sink, .body = {}, .error = {}};
     const std::uint64_t before = connection ? connection->bytes_written() : 0;
     const auto failure = [&](Error error) {
         close();
@@ -35,7 +36,11 @@ Task<HttpResult> HttpLink::exchange(const HttpCall& call, const std::string& hos
     exchange_ = &under_way;
     const ScopeExit forget([this] { exchange_ = nullptr; });
     connection->mark_dirty();
-    const WaitEnd how = co_await under_way.waiter.wait(deadline);
+    const EventLoop& loop = connection->loop();
+    under_way.heard = loop.now();
+    const auto until = [&] { return under_way.sink == nullptr ? deadline : std::min<Deadline>(deadline, under_way.heard + under_way.sink->patience()); };
+    WaitEnd how = co_await under_way.waiter.wait(until());
+    while (how == WaitEnd::kExpired && loop.clock().steady_now() < until()) how = co_await under_way.waiter.wait(until());
     exchange_ = nullptr;
     if (under_way.error) co_return failure(std::move(*under_way.error));
     if (under_way.done) {
@@ -43,7 +48,7 @@ Task<HttpResult> HttpLink::exchange(const HttpCall& call, const std::string& hos
         co_return std::move(under_way.reply);
     }
     if (how == WaitEnd::kCancelled) co_return failure({.code = ErrorCode::kCancelled, .message = "the request was cancelled"});
-    co_return failure({.code = ErrorCode::kTimeout, .message = "no complete answer before the deadline"});
+    co_return failure({.code = ErrorCode::kTimeout, .message = under_way.sink == nullptr || loop.clock().steady_now() >= deadline ? "no complete answer before the deadline" : "the other side fell silent"});
 }
 
 bool HttpLink::is_idle() const { return !spent_ && exchange_ == nullptr && connection_ && connection_->is_open(); }
@@ -66,6 +71,7 @@ std::size_t HttpLink::on_bytes(Connection& connection, std::span<char> bytes) {
         return bytes.size();
     }
     std::string_view rest(bytes.data(), bytes.size());
+    exchange_->heard = connection.loop().now();
     if (!exchange_->body) rest.remove_prefix(read_heads(rest));
     if (exchange_ != nullptr && exchange_->body) read_body(rest);
     return bytes.size() - rest.size();
@@ -90,6 +96,7 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         limits.max_body_bytes = max_body_bytes_;
         exchange_->reply.status = head.status;
         for (const HttpHeader field : head.headers) exchange_->reply.headers.emplace_back(field.name, field.value);
+        if (exchange_->sink != nullptr && !exchange_->sink->takes(exchange_->reply)) exchange_->sink = nullptr;
         exchange_->keep_alive = head.keep_alive && framing != BodyFraming::kUntilClose;
         exchange_->body.emplace(framing, head.content_length.value_or(0), limits);
     }
@@ -101,7 +108,10 @@ void HttpLink::read_body(std::string_view& bytes) {
         const BodyEvent event = exchange_->body->next(bytes);
         switch (event.kind) {
             case BodyEvent::Kind::kNeedMore: return;
-            case BodyEvent::Kind::kData: exchange_->reply.body += event.data; continue;
+            case BodyEvent::Kind::kData:
+                if (hand_on(event.data)) continue;
+                bytes = {};
+                return;
             case BodyEvent::Kind::kEnd:
                 if (!bytes.empty()) spent_ = true;  // more than was asked for
                 bytes = {};
@@ -113,6 +123,19 @@ void HttpLink::read_body(std::string_view& bytes) {
                 return end(Error{.code = ErrorCode::kInternal, .message = fmt::format("the answer is no HTTP: {}", event.reason)});
         }
     }
+}
+
+/// False when that was the last piece anybody wants.
+bool HttpLink::hand_on(std::string_view piece) {
+    Exchange* const under_way = exchange_;
+    if (under_way->sink == nullptr) {
+        under_way->reply.body += piece;
+        return true;
+    }
+    const bool more = under_way->sink->on_body(piece);
+    if (exchange_ != under_way) return false;
+    if (!more) end(Error{.code = ErrorCode::kCancelled, .message = "the reader wanted no more of the answer"});
+    return more;
 }
 
 void HttpLink::on_end_of_stream(Connection& connection) {

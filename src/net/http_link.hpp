@@ -57,6 +57,8 @@ private:
         Waiter waiter;
         std::string_view method;
         HttpReply reply;
+        HttpBodySink* sink = nullptr;      ///< null: the body is collected
+        SteadyTime heard{};                ///< when the other side last said something
         std::optional<BodyDecoder> body;   ///< once the head is there
         std::optional<Error> error;
         int interim = 0;                   ///< 1xx heads that came before
@@ -65,6 +67,7 @@ private:
     };
     std::size_t read_heads(std::string_view bytes);
     void read_body(std::string_view& bytes);
+    bool hand_on(std::string_view piece);
     void end(std::optional<Error> error);
 
     TimerWheel& timers_;

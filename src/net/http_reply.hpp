@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "net/http_body_sink.hpp"
 #include "net/http_service.hpp"
 
 #include <expected>
@@ -18,6 +19,7 @@ struct HttpCall {
     std::string_view content_type;
     std::string_view body;
     std::span<const HttpHeader> headers;
+    HttpBodySink* sink = nullptr;     ///< takes the answer's body as it comes; null: it is collected
 };
 
 /// A complete answer, whatever its status.
