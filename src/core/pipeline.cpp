@@ -99,6 +99,18 @@ std::vector<RegistrySnapshot::Listed> Pipeline::list(const Principal& principal,
     return registry_.get()->list(view, after, limit);
 }
 
+std::vector<RegistrySnapshot::Listed> Pipeline::list_for(const Principal& principal, std::string_view prefer_source, ConnectionId prefer) {
+    const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = principal.tenant.text(), .prefer_source = prefer_source, .prefer = prefer};
+    auto listed = registry_.get()->list(view);
+    for (auto& [name, tool] : listed) {
+        // Listed as qualified because others have the name too; to this caller the plain one is enough.
+        if (prefer_source.empty() || tool->source.name != prefer_source || name == tool->spec.name) continue;
+        const auto meant = registry_.get()->resolve(view, tool->spec.name);
+        if (meant && *meant == tool) name = tool->spec.name;
+    }
+    return listed;
+}
+
 Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view tenant, std::string_view name) {
     const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
     return registry_.get()->resolve(view, name);

@@ -31,6 +31,11 @@ public:
     /// `args` is a JSON object. Of one batch all calls come first, in the model's order, then all results in the same order.
     virtual void on_tool_call(std::string_view id, std::string_view name, std::string_view args) = 0;
     virtual void on_tool_result(std::string_view id, std::string_view name, std::string_view output) = 0;
+    /// What belongs in the history beside the question and the text after the last of these: the model's words with the calls it
+    /// asked for (`assistant`), then each call's outcome (`tool`). `extra` is a JSON object, as in core::ChatMessage.
+    virtual void on_message(std::string_view role, std::string_view content, std::string_view extra) {
+        static_cast<void>(role), static_cast<void>(content), static_cast<void>(extra);
+    }
 };
 
 /// Runs turns: messages to a model, tool calls through the pipeline, until there is an answer. One object per event loop.
