@@ -1,0 +1,177 @@
+#include "agent/agent.hpp"
+
+#include "agent/chat_completions.hpp"
+#include "agent/cut_text.hpp"
+#include "agent/history.hpp"
+#include "agent/tool_batch.hpp"
+#include "agent/tool_output.hpp"
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace crab::agent {
+namespace {
+
+constexpr std::size_t kMostDescription = 1'024;   // OpenAI's limit
+constexpr std::size_t kMostId = 64;
+constexpr std::string_view kInstructions =
+    "You help a person who reaches you through a gateway. The tools you are offered run on that person's devices and services; use "
+    "them when they help, several at once where they do not depend on each other. An output that begins with `Error:` says why a "
+    "call failed and what to do about it: mend the arguments, or say plainly what did not work. Never make up what a tool would say.";
+
+/// Passes an answer on while it is being made.
+class Speech final : public AnswerSink {
+public:
+    explicit Speech(core::TurnEvents& events) : events_(events) {}
+    void on_text(std::string_view piece) override { events_.on_chunk(piece); }
+    void on_thinking(std::string_view piece) override { events_.on_thinking(piece); }
+
+private:
+    core::TurnEvents& events_;
+};
+
+std::unexpected<Error> cancelled() { return fail(ErrorCode::kCancelled, "the turn was cancelled"); }
+
+}  // namespace
+
+/// What one turn knows while it runs.
+struct Agent::Turn {
+    /// A call that the model wants, and why it is not made, if it is not.
+    struct Wanted {
+        ToolRequest request;
+        std::string refusal;
+    };
+    core::TurnRequest request;
+    core::TurnEvents& events;
+    Deadline deadline;
+    Conversation conversation{};
+    std::unordered_set<std::string> ids{};   ///< of all requests in the conversation
+    FailureBrake brake{};
+    std::vector<Wanted> wanted{};
+    ModelUsage usage{};
+    std::size_t calls = 0;
+};
+
+Task<Result<Conversation>> Agent::read_history(const core::TurnRequest& request) {
+    auto read = [&store = services_.chats, id = ChatSessionId(request.session_id)] { return store.messages(id); };
+    const auto stored = co_await services_.store_pool.run(std::move(read));
+    if (!stored) co_return fail(stored.error());
+    Conversation conversation = to_conversation(*stored);
+    const bool asked = !conversation.empty() && conversation.back().speaker == Speaker::kUser;
+    if (!asked) conversation.push_back({.speaker = Speaker::kUser, .text = request.content});  // the store has not taken it
+    co_return conversation;
+}
+
+std::vector<OfferedTool> Agent::offered_tools(const core::TurnRequest& request) {
+    std::vector<OfferedTool> offered;
+    const auto listed = services_.pipeline.list_for(*request.principal, request.prefer_source, request.prefer_connection);
+    for (const auto& [name, tool] : listed) {
+        if (offered.size() >= options_->max_tools) {
+            log::warn("a turn offers only some of the tools", {{"session_id", request.session_id}, {"tools", listed.size()}, {"offered", offered.size()}});
+            break;
+        }
+        offered.push_back({.name = name, .description = std::string(cut_text(tool->spec.description, kMostDescription)), .schema = schemas_.of(tool->spec.input_schema)});
+    }
+    return offered;
+}
+
+/// Makes what the model wants fit for the conversation: every id is there once, all arguments are objects.
+void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
+    turn.wanted.clear();
+    for (ToolRequest& request : answer.requests) {
+        Turn::Wanted wanted{.request = std::move(request), .refusal = {}};
+        if (wanted.request.id.empty() || wanted.request.id.size() > kMostId || turn.ids.contains(wanted.request.id)) {
+            wanted.request.id = fmt::format("call_{}", services_.loop.ids().uuid_v7().view());
+        }
+        turn.ids.insert(wanted.request.id);
+        std::string& args = wanted.request.args;
+        const auto root = parser_.parse(args.empty() ? std::string_view("{}") : std::string_view(args));
+        if (!root) {
+            wanted.refusal = "Error: INVALID_ARGS: the arguments are not JSON; call again with one complete JSON object";
+        } else if (!root->element().is_object()) {
+            wanted.refusal = "Error: INVALID_ARGS: the arguments are no JSON object; call again with one";
+        } else if (turn.brake.holds(wanted.request)) {
+            wanted.refusal = fmt::format("Error: FORBIDDEN: exactly this call has failed {} times in this turn and was not made again; change it or go on without it", FailureBrake::kMost);
+        }
+        if (args.empty() || !root || !root->element().is_object()) args = "{}";
+        turn.wanted.push_back(std::move(wanted));
+    }
+}
+
+/// Tells of the batch, runs it, tells the outcomes in the model's order. False when the turn was cancelled.
+Task<bool> Agent::run_tools(Turn& turn) {
+    std::vector<const ToolRequest*> to_make;
+    for (const Turn::Wanted& wanted : turn.wanted) {
+        turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
+        if (wanted.refusal.empty()) to_make.push_back(&wanted.request);
+    }
+    turn.calls += to_make.size();
+    ToolBatch batch(services_.pipeline, services_.loop, turn.request, turn.deadline);
+    const std::vector<core::Outcome> outcomes = co_await batch.run(to_make);
+    const bool cancelled = (co_await this_chain()).cancelled();
+    auto outcome = outcomes.begin();
+    for (Turn::Wanted& wanted : turn.wanted) {
+        std::string output = std::move(wanted.refusal);
+        if (output.empty()) {
+            turn.brake.ended(wanted.request, !outcome->has_value());
+            output = shown_to_model(*outcome++, options_->output_bytes);
+        }
+        if (!cancelled) turn.events.on_tool_result(wanted.request.id, wanted.request.tool, output);
+        turn.events.on_message("tool", output, result_extra(wanted.request));
+        turn.conversation.push_back({.speaker = Speaker::kTool, .text = std::move(output), .requests = {}, .request_id = wanted.request.id, .tool = wanted.request.tool});
+    }
+    co_return !cancelled;
+}
+
+Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents& events) {
+    TaskChain& chain = co_await this_chain();
+    const std::shared_ptr<const AgentOptions> options = options_;
+    Turn turn{.request = std::move(request), .events = events, .deadline = services_.loop.clock().steady_now() + options->turn_timeout};
+    auto history = co_await read_history(turn.request);
+    if (!history) co_return fail(std::move(history.error()));
+    turn.conversation = std::move(*history);
+    for (const Message& message : turn.conversation) {
+        for (const ToolRequest& each : message.requests) turn.ids.insert(each.id);
+    }
+    const std::string_view system = options->instructions.empty() ? kInstructions : std::string_view(options->instructions);
+    std::string said;
+    for (std::size_t round = 1; round <= options->max_rounds; ++round) {
+        if (chain.cancelled()) co_return cancelled();
+        const std::vector<OfferedTool> tools = offered_tools(turn.request);
+        std::size_t fixed = estimated_tokens(system.size());
+        for (const OfferedTool& tool : tools) fixed += estimated_tokens(tool.name.size() + tool.description.size() + tool.schema.size());
+        trim(turn.conversation, options->context_tokens > fixed ? options->context_tokens - fixed : 0);
+        if (round == 1 && turn.request.debug) {
+            std::string prompt;
+            append_chat_messages(prompt, system, turn.conversation, ToolNames{});
+            events.on_debug_prompt(prompt, static_cast<std::int64_t>(fixed + estimated_tokens(turn.conversation)));
+        }
+        const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = tools, .may_call = round < options->max_rounds};
+        Speech speech(events);
+        auto answer = co_await model_->ask(ask, speech, turn.deadline);
+        if (chain.cancelled()) co_return cancelled();
+        if (!answer && services_.loop.clock().steady_now() >= turn.deadline) co_return fail(ErrorCode::kTimeout, "the turn took too long and was ended");
+        if (!answer) co_return fail(std::move(answer.error()));
+        turn.usage.input += answer->usage.input;
+        turn.usage.output += answer->usage.output;
+        said += answer->text;
+        if (answer->requests.empty()) {
+            log::info("turn answered", {{"session_id", turn.request.session_id}, {"model", model()}, {"rounds", round}, {"tool_calls", turn.calls},
+                                        {"input_tokens", turn.usage.input}, {"output_tokens", turn.usage.output}});
+            if (said.empty()) co_return fail(ErrorCode::kUnavailable, "the model gave an empty answer; ask again");
+            co_return said;
+        }
+        take_requests(turn, *answer);
+        std::vector<ToolRequest> requests;
+        for (const Turn::Wanted& wanted : turn.wanted) requests.push_back(wanted.request);
+        events.on_message("assistant", answer->text, requests_extra(requests));
+        turn.conversation.push_back({.speaker = Speaker::kAssistant, .text = std::move(answer->text), .requests = std::move(requests)});
+        if (!co_await run_tools(turn)) co_return cancelled();
+    }
+    co_return fail(ErrorCode::kInternal, fmt::format("the model asked for tools in each of {} rounds and gave no answer", options->max_rounds));
+}
+
+}  // namespace crab::agent

@@ -1,0 +1,145 @@
+#include "agent/anthropic_messages.hpp"
+
+#include "json/parser.hpp"
+#include "json/writer.hpp"
+
+namespace crab::agent {
+namespace {
+
+using json::Element;
+
+constexpr std::string_view kVersion = "2023-06-01";
+constexpr std::int64_t kDefaultMaxTokens = 8'192;
+
+int status_of(std::string_view error_type) {
+    if (error_type == "overloaded_error") return 529;
+    if (error_type == "rate_limit_error") return 429;
+    if (error_type == "authentication_error" || error_type == "permission_error") return 401;
+    if (error_type == "not_found_error") return 404;
+    if (error_type == "api_error" || error_type == "timeout_error") return 500;
+    return 400;
+}
+
+class Reader final : public AnswerReader {
+public:
+    explicit Reader(AnswerSink& sink) : AnswerReader(sink) {}
+
+    Result<void> on_event(std::string_view, std::string_view data) override {
+        const auto root = parser_.parse(data);
+        if (!root) return fail(ErrorCode::kInternal, "the model's stream holds something that is not JSON");
+        const Element event = root->element();
+        const std::string_view type = json::get_string(event, "type").value_or("");
+        const std::int64_t place = json::get_int64(event, "index").value_or(0);
+        if (type == "content_block_delta") return on_delta(json::get(event, "delta"), place);
+        if (type == "content_block_start") return on_block(json::get(event, "content_block"), place);
+        if (type == "message_start") {
+            if (const auto message = json::get(event, "message")) take_usage(json::get(*message, "usage"));
+        } else if (type == "message_delta") {
+            if (const auto delta = json::get(event, "delta")) {
+                const auto reason = json::get_string(*delta, "stop_reason");
+                ended_ = ended_ || reason.has_value();
+                if (reason) builder_.answer.cut_short = *reason == "max_tokens";
+            }
+            take_usage(json::get(event, "usage"));
+        } else if (type == "message_stop") {
+            stopped_ = true;
+        } else if (type == "error") {
+            const auto error = json::get(event, "error");
+            const std::string_view kind = error ? json::get_string(*error, "type").value_or("") : "";
+            return fail(refusal(status_of(kind), refusal_text(data)));
+        }
+        return {};  // `ping`, `content_block_stop`, and what may be added
+    }
+    bool whole() const override { return stopped_ || ended_; }
+    bool finished() const override { return stopped_; }
+
+private:
+    Result<void> on_block(std::optional<Element> block, std::int64_t place) {
+        if (!block) return {};
+        const std::string_view type = json::get_string(*block, "type").value_or("");
+        if (type == "text") return builder_.text(json::get_string(*block, "text").value_or(""));
+        if (type == "thinking") return builder_.thinking(json::get_string(*block, "thinking").value_or(""));
+        if (type != "tool_use") return {};
+        return builder_.begin_request(place, json::get_string(*block, "id").value_or(""), json::get_string(*block, "name").value_or(""));
+    }
+    Result<void> on_delta(std::optional<Element> delta, std::int64_t place) {
+        if (!delta) return {};
+        const std::string_view type = json::get_string(*delta, "type").value_or("");
+        if (type == "text_delta") return builder_.text(json::get_string(*delta, "text").value_or(""));
+        if (type == "thinking_delta") return builder_.thinking(json::get_string(*delta, "thinking").value_or(""));
+        if (type == "input_json_delta") return builder_.arguments(place, json::get_string(*delta, "partial_json").value_or(""));
+        return {};
+    }
+    /// Counts are of the whole message so far, so each replaces the one before.
+    void take_usage(std::optional<Element> usage) {
+        if (!usage) return;
+        ModelUsage& counted = builder_.answer.usage;
+        if (const auto output = json::get_int64(*usage, "output_tokens")) counted.output = *output;
+        if (const auto input = json::get_int64(*usage, "input_tokens")) {
+            counted.input = *input + json::get_int64(*usage, "cache_read_input_tokens").value_or(0) + json::get_int64(*usage, "cache_creation_input_tokens").value_or(0);
+        }
+    }
+
+    json::Parser parser_{json::Limits{.max_bytes = std::size_t{2} << 20, .max_depth = 64}};
+    bool ended_ = false;     ///< a stop_reason was given
+    bool stopped_ = false;   ///< message_stop
+};
+
+std::string_view role_of(const Message& message) { return message.speaker == Speaker::kAssistant ? "assistant" : "user"; }
+
+void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names) {
+    if (message.speaker == Speaker::kTool) {
+        writer.begin_object().key("type").string("tool_result").key("tool_use_id").string_lossy(message.request_id);
+        if (!message.text.empty()) writer.key("content").string_lossy(message.text);
+        if (message.text.starts_with("Error: ")) writer.key("is_error").boolean(true);
+        writer.end_object();
+        return;
+    }
+    if (!message.text.empty()) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
+    for (const ToolRequest& request : message.requests) {
+        writer.begin_object().key("type").string("tool_use").key("id").string_lossy(request.id).key("name").string(names.to_model(request.tool));
+        writer.key("input").raw(request.args.empty() ? "{}" : std::string_view(request.args)).end_object();
+    }
+}
+
+}  // namespace
+
+net::OwnedHeaders AnthropicMessages::headers(const Secret<std::string>& key) const {
+    net::OwnedHeaders headers{{"Accept", "text/event-stream"}, {"anthropic-version", std::string(kVersion)}};
+    if (!key.reveal().empty()) headers.emplace_back("x-api-key", key.reveal());
+    return headers;
+}
+
+void AnthropicMessages::write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const {
+    json::Writer writer(out);
+    writer.begin_object().key("model").string_lossy(settings.model).key("stream").boolean(true);
+    writer.key("max_tokens").integer(settings.max_output_tokens > 0 ? settings.max_output_tokens : kDefaultMaxTokens);
+    if (!request.system.empty()) writer.key("system").string_lossy(request.system);
+    writer.key("messages").begin_array();
+    std::string_view open;  // the role of the message that is being written
+    for (const Message& message : request.messages) {
+        if (message.text.empty() && message.requests.empty() && message.speaker != Speaker::kTool) continue;  // the API takes no empty block
+        if (role_of(message) != open) {
+            if (!open.empty()) writer.end_array().end_object();
+            open = role_of(message);
+            writer.begin_object().key("role").string(open).key("content").begin_array();
+        }
+        write_blocks(writer, message, names);
+    }
+    if (!open.empty()) writer.end_array().end_object();
+    writer.end_array();
+    if (!request.tools.empty()) {
+        writer.key("tools").begin_array();
+        for (const OfferedTool& tool : request.tools) {
+            writer.begin_object().key("name").string(names.to_model(tool.name)).key("description").string_lossy(tool.description);
+            writer.key("input_schema").raw(tool.schema).end_object();
+        }
+        writer.end_array();
+        if (!request.may_call) writer.key("tool_choice").begin_object().key("type").string("none").end_object();
+    }
+    writer.end_object();
+}
+
+std::unique_ptr<AnswerReader> AnthropicMessages::reader(AnswerSink& sink) const { return std::make_unique<Reader>(sink); }
+
+}  // namespace crab::agent

@@ -1,0 +1,141 @@
+#include "agent/chat_completions.hpp"
+
+#include "json/parser.hpp"
+#include "json/writer.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::agent {
+namespace {
+
+using json::Element;
+
+class Reader final : public AnswerReader {
+public:
+    explicit Reader(AnswerSink& sink) : AnswerReader(sink) {}
+
+    Result<void> on_event(std::string_view, std::string_view data) override {
+        if (data == "[DONE]") {
+            done_ = true;
+            return {};
+        }
+        const auto root = parser_.parse(data);
+        if (!root) return fail(ErrorCode::kInternal, "the model's stream holds something that is not JSON");
+        const Element event = root->element();
+        if (const auto error = json::get(event, "error"); error && !error->is_null()) {
+            const auto status = json::get_int64(*error, "code").value_or(json::get_int64(*error, "status").value_or(200));
+            return fail(refusal(status >= 400 && status < 600 ? static_cast<int>(status) : 200, refusal_text(data)));
+        }
+        if (const auto usage = json::get(event, "usage"); usage && usage->is_object()) {
+            builder_.answer.usage = {.input = json::get_int64(*usage, "prompt_tokens").value_or(0), .output = json::get_int64(*usage, "completion_tokens").value_or(0)};
+        }
+        const auto choices = json::get_array(event, "choices");
+        if (!choices) return {};
+        for (const Element choice : *choices) {
+            if (json::get_int64(choice, "index").value_or(0) != 0) continue;
+            if (const auto delta = json::get(choice, "delta")) {
+                if (auto taken = on_delta(*delta); !taken) return taken;
+            }
+            if (const auto reason = json::get_string(choice, "finish_reason")) {
+                ended_ = true;
+                builder_.answer.cut_short = *reason == "length";
+            }
+        }
+        return {};
+    }
+    bool whole() const override { return done_ ? ended_ || builder_.heard || !builder_.answer.requests.empty() : ended_; }
+    bool finished() const override { return done_; }
+
+private:
+    Result<void> on_delta(Element delta) {
+        for (const std::string_view key : {"reasoning_content", "reasoning"}) {
+            const auto piece = json::get_string(delta, key);
+            if (!piece || piece->empty()) continue;
+            if (auto taken = builder_.thinking(*piece); !taken) return taken;
+            break;  // some servers send both
+        }
+        if (auto taken = builder_.text(json::get_string(delta, "content").value_or("")); !taken) return taken;
+        const auto requests = json::get_array(delta, "tool_calls");
+        if (!requests) return {};
+        std::int64_t position = 0;
+        for (const Element request : *requests) {
+            if (auto taken = on_request(request, position++); !taken) return taken;
+        }
+        return {};
+    }
+    Result<void> on_request(Element request, std::int64_t position) {
+        const std::int64_t place = json::get_int64(request, "index").value_or(position);
+        const std::string_view id = json::get_string(request, "id").value_or("");
+        const auto function = json::get(request, "function");
+        const std::string_view name = function ? json::get_string(*function, "name").value_or("") : "";
+        const ToolRequest* known = builder_.find(place);
+        // Some servers send every call whole and give all of them the place 0: another id with a name is another call.
+        if (known == nullptr || (!name.empty() && !id.empty() && id != known->id)) {
+            if (auto begun = builder_.begin_request(place, id, name); !begun) return begun;
+        }
+        if (!function) return {};
+        if (const auto args = json::get(*function, "arguments"); args && args->is_object()) return builder_.arguments(place, json::to_text(*args));
+        return builder_.arguments(place, json::get_string(*function, "arguments").value_or(""));
+    }
+
+    json::Parser parser_{json::Limits{.max_bytes = std::size_t{2} << 20, .max_depth = 64}};
+    bool ended_ = false;   ///< a finish_reason was given
+    bool done_ = false;    ///< [DONE]
+};
+
+}  // namespace
+
+net::OwnedHeaders ChatCompletions::headers(const Secret<std::string>& key) const {
+    net::OwnedHeaders headers{{"Accept", "text/event-stream"}};
+    if (!key.reveal().empty()) headers.emplace_back("Authorization", fmt::format("Bearer {}", key.reveal()));
+    return headers;
+}
+
+void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names) {
+    json::Writer writer(out);
+    writer.begin_array();
+    if (!system.empty()) writer.begin_object().key("role").string("system").key("content").string_lossy(system).end_object();
+    for (const Message& message : messages) {
+        writer.begin_object();
+        switch (message.speaker) {
+            case Speaker::kUser: writer.key("role").string("user"); break;
+            case Speaker::kAssistant: writer.key("role").string("assistant"); break;
+            case Speaker::kTool: writer.key("role").string("tool").key("tool_call_id").string_lossy(message.request_id); break;
+        }
+        writer.key("content").string_lossy(message.text);
+        if (!message.requests.empty()) {
+            writer.key("tool_calls").begin_array();
+            for (const ToolRequest& request : message.requests) {
+                writer.begin_object().key("id").string_lossy(request.id).key("type").string("function").key("function").begin_object();
+                writer.key("name").string(names.to_model(request.tool)).key("arguments").string_lossy(request.args).end_object().end_object();
+            }
+            writer.end_array();
+        }
+        writer.end_object();
+    }
+    writer.end_array();
+}
+
+void ChatCompletions::write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const {
+    std::string messages;
+    append_chat_messages(messages, request.system, request.messages, names);
+    json::Writer writer(out);
+    writer.begin_object().key("model").string_lossy(settings.model).key("stream").boolean(true);
+    writer.key("stream_options").begin_object().key("include_usage").boolean(true).end_object();
+    if (settings.max_output_tokens > 0) writer.key("max_tokens").integer(settings.max_output_tokens);
+    writer.key("messages").raw(messages);
+    if (!request.tools.empty()) {
+        writer.key("tools").begin_array();
+        for (const OfferedTool& tool : request.tools) {
+            writer.begin_object().key("type").string("function").key("function").begin_object().key("name").string(names.to_model(tool.name));
+            writer.key("description").string_lossy(tool.description).key("parameters").raw(tool.schema).end_object().end_object();
+        }
+        writer.end_array();
+        if (!request.may_call) writer.key("tool_choice").string("none");
+    }
+    writer.end_object();
+}
+
+std::unique_ptr<AnswerReader> ChatCompletions::reader(AnswerSink& sink) const { return std::make_unique<Reader>(sink); }
+
+}  // namespace crab::agent

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace crab::agent {
+
+/// A model's wish to have a tool called.
+struct ToolRequest {
+    std::string id;     ///< unique in its conversation
+    std::string tool;   ///< as the gateway names it
+    std::string args;   ///< a JSON object as text, or what the model gave in its place
+};
+
+enum class Speaker : std::uint8_t { kUser, kAssistant, kTool };
+
+/// One contribution to a conversation, in no vendor's form.
+struct Message {
+    Speaker speaker = Speaker::kUser;
+    std::string text;                     ///< UTF-8; of a tool: what the model reads as its output
+    std::vector<ToolRequest> requests{};  ///< of the assistant
+    std::string request_id{};             ///< of a tool: which request this answers
+    std::string tool{};                   ///< of a tool: its name
+};
+
+/// Every request of an assistant is answered by exactly one tool message before anybody else speaks.
+using Conversation = std::vector<Message>;
+
+}  // namespace crab::agent

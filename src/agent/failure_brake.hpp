@@ -1,0 +1,35 @@
+#pragma once
+
+#include "agent/conversation.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace crab::agent {
+
+/// Stops a turn's model from making one and the same failing call for ever. One for each turn.
+class FailureBrake {
+public:
+    static constexpr std::size_t kMost = 3;
+
+    /// Whether this call has failed kMost times in a row already, and is not to be made again.
+    bool holds(const ToolRequest& request) const {
+        const auto it = failures_.find({request.tool, request.args});
+        return it != failures_.end() && it->second >= kMost;
+    }
+    void ended(const ToolRequest& request, bool failed) {
+        std::pair<std::string, std::string> key{request.tool, request.args};
+        if (failed) {
+            ++failures_[std::move(key)];
+        } else {
+            failures_.erase(key);
+        }
+    }
+
+private:
+    std::map<std::pair<std::string, std::string>, std::size_t> failures_;
+};
+
+}  // namespace crab::agent

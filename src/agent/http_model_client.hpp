@@ -1,0 +1,50 @@
+#pragma once
+
+#include "agent/base_url.hpp"
+#include "agent/model_api.hpp"
+#include "agent/model_client.hpp"
+#include "agent/retry_rule.hpp"
+#include "base/blocking_pool.hpp"
+#include "net/http_client.hpp"
+#include "net/tls_context.hpp"
+
+#include <memory>
+#include <string>
+
+namespace crab::agent {
+
+/// One model behind HTTP, as it was configured; shared by all event loops.
+struct HttpModel {
+    std::string provider;                         ///< for people
+    std::shared_ptr<const ModelApi> api;
+    BaseUrl url;
+    Secret<std::string> key;                      ///< empty: none is sent
+    ModelSettings settings;
+    std::shared_ptr<net::TlsContext> tls;         ///< null for plain HTTP
+    RetryRule retry;
+    Milliseconds silence{120'000};                ///< without a byte from the model; then it counts as unreachable
+};
+
+/// Asks a model over HTTP and reads its answer as server-sent events. Names are looked up again when no connection can be made.
+/// Lives on one loop; requests must have ended before it goes.
+class HttpModelClient final : public ModelClient {
+public:
+    HttpModelClient(net::EventLoop& loop, BlockingPool& pool, std::shared_ptr<const HttpModel> model) : loop_(loop), pool_(pool), model_(std::move(model)) {}
+    ~HttpModelClient() override;
+
+    std::string_view provider() const override { return model_->provider; }
+    std::string_view model() const override { return model_->settings.model; }
+    Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) override;
+
+private:
+    struct Attempt;
+    Task<Attempt> attempt(const net::HttpCall& call, AnswerSink& sink, Deadline deadline);
+    Task<Result<std::shared_ptr<net::HttpClient>>> client();
+
+    net::EventLoop& loop_;
+    BlockingPool& pool_;
+    const std::shared_ptr<const HttpModel> model_;
+    std::shared_ptr<net::HttpClient> client_;   ///< null until addresses are known
+};
+
+}  // namespace crab::agent

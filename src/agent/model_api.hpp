@@ -1,0 +1,59 @@
+#pragma once
+
+#include "agent/answer_builder.hpp"
+#include "agent/model_client.hpp"
+#include "agent/tool_names.hpp"
+#include "base/secret.hpp"
+#include "net/http_service.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace crab::agent {
+
+/// Reads the events of one streamed answer.
+class AnswerReader {
+public:
+    explicit AnswerReader(AnswerSink& sink, AnswerLimits limits = {}) : builder_(sink, limits) {}
+    virtual ~AnswerReader() = default;
+    /// One server-sent event. Errors: kOversize; kInternal for one that cannot be understood; whatever the vendor reports in it.
+    virtual Result<void> on_event(std::string_view type, std::string_view data) = 0;
+    /// The stream ended here: whether the answer is whole.
+    virtual bool whole() const = 0;
+    /// The vendor said that nothing follows.
+    virtual bool finished() const = 0;
+    bool heard() const { return builder_.heard; }
+    /// The answer, with the names that the model was told.
+    ModelAnswer take() { return std::move(builder_.answer); }
+
+protected:
+    AnswerBuilder builder_;
+};
+
+/// What a request is made of beside the conversation.
+struct ModelSettings {
+    std::string model;
+    std::int64_t max_output_tokens = 0;   ///< 0: the vendor's own limit, or 8192 where it has to be said
+};
+
+/// One vendor's way of saying it: pure functions on text.
+class ModelApi {
+public:
+    virtual ~ModelApi() = default;
+    /// Below the base URL: `/chat/completions`.
+    virtual std::string_view path() const = 0;
+    virtual net::OwnedHeaders headers(const Secret<std::string>& key) const = 0;
+    /// Appends the request's body, JSON.
+    virtual void write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const = 0;
+    virtual std::unique_ptr<AnswerReader> reader(AnswerSink& sink) const = 0;
+};
+
+/// `error.message`, or `error`, or `message` of a refusal's JSON body, at most 300 bytes; empty when there is none.
+std::string refusal_text(std::string_view body);
+
+/// The error that a vendor's refusal means; `text` is what refusal_text() found.
+Error refusal(int status, std::string_view text);
+
+}  // namespace crab::agent

@@ -1,0 +1,145 @@
+// Both vendors' forms: what is written for a conversation, and what is read from a stream.
+
+#include "agent/anthropic_messages.hpp"
+#include "agent/chat_completions.hpp"
+#include "json/value.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::agent {
+namespace {
+
+using json::Value;
+
+struct Heard final : AnswerSink {
+    void on_text(std::string_view piece) override { text += piece; }
+    void on_thinking(std::string_view piece) override { thinking += piece; }
+    std::string text, thinking;
+};
+
+Conversation talk() {
+    return {{.speaker = Speaker::kUser, .text = "how warm?"},
+            {.speaker = Speaker::kAssistant, .text = "", .requests = {{.id = "c1", .tool = "room.read", .args = R"({"room":"kitchen"})"}}},
+            {.speaker = Speaker::kTool, .text = "Error: TIMEOUT: asleep", .requests = {}, .request_id = "c1", .tool = "room.read"},
+            {.speaker = Speaker::kUser, .text = "again"}};
+}
+
+const std::vector<OfferedTool> kTools{{.name = "room.read", .description = "Reads", .schema = R"({"type":"object","properties":{}})"}};
+
+Value written(const ModelApi& api, bool may_call = true) {
+    const Conversation messages = talk();
+    const std::vector<std::string_view> names{"room.read"};
+    std::string out;
+    api.write(out, {.system = "be kind", .messages = messages, .tools = kTools, .may_call = may_call}, ToolNames(names), {.model = "parrot", .max_output_tokens = 0});
+    return Value::parse(out).value();
+}
+
+TEST(ChatCompletions, WriteAConversation) {
+    const Value body = written(ChatCompletions());
+    EXPECT_EQ(*body.resolve("/messages/0"), Value::parse(R"({"role":"system","content":"be kind"})").value());
+    EXPECT_EQ(*body.resolve("/messages/2"),
+              Value::parse(R"({"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"room_read","arguments":"{\"room\":\"kitchen\"}"}}]})").value());
+    EXPECT_EQ(*body.resolve("/messages/3"), Value::parse(R"({"role":"tool","tool_call_id":"c1","content":"Error: TIMEOUT: asleep"})").value());
+    EXPECT_EQ(*body.resolve("/tools/0"),
+              Value::parse(R"({"type":"function","function":{"name":"room_read","description":"Reads","parameters":{"type":"object","properties":{}}}})").value());
+    EXPECT_EQ(body.find("tool_choice"), nullptr);
+    EXPECT_EQ(*written(ChatCompletions(), false).find("tool_choice"), Value("none"));
+}
+
+TEST(AnthropicMessages, WriteAConversationWithRolesThatAlternate) {
+    const Value body = written(AnthropicMessages());
+    EXPECT_EQ(*body.find("system"), Value("be kind"));
+    EXPECT_EQ(*body.find("max_tokens"), Value(8'192));
+    EXPECT_EQ(*body.resolve("/messages"), Value::parse(R"([
+        {"role":"user","content":[{"type":"text","text":"how warm?"}]},
+        {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"room_read","input":{"room":"kitchen"}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"Error: TIMEOUT: asleep","is_error":true},{"type":"text","text":"again"}]}])").value());
+    EXPECT_EQ(*body.resolve("/tools/0/name"), Value("room_read"));
+}
+
+TEST(ChatCompletions, ReadTextReasoningCallsAndUsage) {
+    Heard heard;
+    const auto reader = ChatCompletions().reader(heard);
+    for (const std::string_view event :
+         {R"({"choices":[{"index":0,"delta":{"role":"assistant","reasoning_content":"hm"}}]})", R"({"choices":[{"index":0,"delta":{"content":"I lo"}}]})",
+          R"({"choices":[{"index":0,"delta":{"content":"ok"}},{"index":1,"delta":{"content":"another"}}]})",
+          R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"look","arguments":"{\"a\""}}]}}]})",
+          R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c2","function":{"name":"hear"}},{"index":0,"function":{"arguments":":1}"}}]}}]})",
+          R"({"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]})", R"({"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3}})"}) {
+        EXPECT_TRUE(reader->on_event("message", event)) << event;
+    }
+    EXPECT_TRUE(reader->whole());
+    EXPECT_FALSE(reader->finished());
+    EXPECT_TRUE(reader->on_event("message", "[DONE]"));
+    EXPECT_TRUE(reader->finished());
+    const ModelAnswer answer = reader->take();
+    EXPECT_EQ(heard.text, "I look");
+    EXPECT_EQ(heard.thinking, "hm");
+    ASSERT_EQ(answer.requests.size(), 2U);
+    EXPECT_EQ(answer.requests[0].args, R"({"a":1})");
+    EXPECT_EQ(answer.requests[1].tool, "hear");
+    EXPECT_EQ(answer.usage.input, 5);
+    EXPECT_EQ(answer.usage.output, 3);
+}
+
+TEST(AnthropicMessages, ReadTextReasoningCallsAndUsage) {
+    Heard heard;
+    const auto reader = AnthropicMessages().reader(heard);
+    for (const std::string_view event :
+         {R"({"type":"message_start","message":{"usage":{"input_tokens":5,"cache_read_input_tokens":2,"output_tokens":1}}})", R"({"type":"ping"})",
+          R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}})", R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}})",
+          R"({"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}})", R"({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"I look"}})",
+          R"({"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"t1","name":"look","input":{}}})",
+          R"({"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"a\""}})",
+          R"({"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":":1}"}})", R"({"type":"content_block_stop","index":2})",
+          R"({"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":9}})"}) {
+        EXPECT_TRUE(reader->on_event("", event)) << event;
+    }
+    EXPECT_TRUE(reader->whole());
+    EXPECT_TRUE(reader->on_event("", R"({"type":"message_stop"})"));
+    EXPECT_TRUE(reader->finished());
+    const ModelAnswer answer = reader->take();
+    EXPECT_EQ(answer.text, "I look");
+    EXPECT_EQ(heard.thinking, "hm");
+    ASSERT_EQ(answer.requests.size(), 1U);
+    EXPECT_EQ(answer.requests[0].args, R"({"a":1})");
+    EXPECT_EQ(answer.usage.input, 7);
+    EXPECT_EQ(answer.usage.output, 9);
+    EXPECT_TRUE(answer.cut_short);
+}
+
+TEST(Readers, GiveTheVendorsErrorInTheMiddleOfAStreamItsMeaning) {
+    Heard heard;
+    EXPECT_EQ(AnthropicMessages().reader(heard)->on_event("error", R"({"type":"error","error":{"type":"overloaded_error","message":"busy"}})").error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(ChatCompletions().reader(heard)->on_event("", R"({"error":{"message":"out of memory","code":500}})").error().code, ErrorCode::kUnavailable);
+}
+
+TEST(Readers, RefuseWhatHasNoEnd) {
+    Heard heard;
+    const auto reader = ChatCompletions().reader(heard);
+    const std::string event = R"({"choices":[{"delta":{"content":")" + std::string(100'000, 'x') + R"("}}]})";
+    Result<void> taken;
+    for (int i = 0; i < 100 && taken; ++i) taken = reader->on_event("", event);
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().code, ErrorCode::kOversize);
+    EXPECT_LE(heard.text.size(), std::size_t{1} << 20);
+}
+
+TEST(Readers, AreNotWholeWhenNothingSaidThatTheAnswerEnds) {
+    Heard heard;
+    const auto chat = ChatCompletions().reader(heard);
+    EXPECT_TRUE(chat->on_event("", R"({"choices":[{"delta":{"content":"half"}}]})"));
+    EXPECT_FALSE(chat->whole());
+    const auto messages = AnthropicMessages().reader(heard);
+    EXPECT_TRUE(messages->on_event("", R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"half"}})"));
+    EXPECT_FALSE(messages->whole());
+}
+
+TEST(AnthropicMessages, RefuseArgumentsOfACallThatWasNotBegun) {
+    Heard heard;
+    const auto reader = AnthropicMessages().reader(heard);
+    EXPECT_FALSE(reader->on_event("", R"({"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{}"}})"));
+}
+
+}  // namespace
+}  // namespace crab::agent

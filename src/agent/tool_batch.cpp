@@ -1,0 +1,52 @@
+#include "agent/tool_batch.hpp"
+
+#include "base/log.hpp"
+#include "base/spawn.hpp"
+
+namespace crab::agent {
+
+Task<void> ToolBatch::call(One& one) {
+    core::Call call;
+    call.tool = one.request->tool;
+    call.args = one.request->args;
+    call.context.session_id = turn_.session_id;
+    call.caller_deadline = deadline_;
+    call.prefer_source = turn_.prefer_source;
+    call.prefer_connection = turn_.prefer_connection;
+    call.front = "chat";
+    call.canceller = &one.signal;
+    core::FrameSink nobody;
+    const core::AuthenticatedCall authenticated(call, turn_.principal);
+    const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    one.outcome = *end.outcome;
+}
+
+void ToolBatch::on_end(One& one, const std::exception_ptr& failure) {
+    if (failure || !one.outcome) {
+        log::error("tool call of a turn failed unexpectedly", {{"tool", one.request->tool}, {"session_id", turn_.session_id}});
+        one.outcome = fail(ErrorCode::kInternal, "the call failed unexpectedly");
+    }
+    if (--left_ == 0) ended_.wake();
+}
+
+Task<std::vector<core::Outcome>> ToolBatch::run(const std::vector<const ToolRequest*>& requests) {
+    TaskChain& chain = co_await this_chain();
+    for (const ToolRequest* request : requests) calls_.push_back(std::make_unique<One>(request));
+    left_ = calls_.size();
+    for (const auto& one : calls_) {
+        spawn(loop_.executor(), call(*one), [this, at = one.get()](const std::exception_ptr& failure) { on_end(*at, failure); }, &one->signal);
+    }
+    bool cancelled = false;
+    while (left_ > 0) {
+        if (co_await ended_.wait(kNoDeadline) != WaitEnd::kCancelled) continue;
+        cancelled = true;
+        chain.forget_cancellation();  // the calls are waited for all the same
+        for (const auto& one : calls_) one->signal.emit();
+    }
+    if (cancelled) chain.cancel();
+    std::vector<core::Outcome> outcomes;
+    for (const auto& one : calls_) outcomes.push_back(std::move(*one->outcome));
+    co_return outcomes;
+}
+
+}  // namespace crab::agent

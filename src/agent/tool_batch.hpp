@@ -1,0 +1,45 @@
+#pragma once
+
+#include "agent/conversation.hpp"
+#include "base/waiter.hpp"
+#include "core/pipeline.hpp"
+#include "core/turn.hpp"
+#include "net/event_loop.hpp"
+
+#include <exception>
+#include <optional>
+#include <vector>
+
+namespace crab::agent {
+
+/// The tool calls of one model's answer, made all at once through the pipeline. Lives in the turn's frame, on its loop.
+class ToolBatch {
+public:
+    ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const core::TurnRequest& turn, Deadline deadline)
+        : pipeline_(pipeline), loop_(loop), turn_(turn), deadline_(deadline), ended_(loop.timers()) {}
+    ToolBatch(const ToolBatch&) = delete;
+    ToolBatch& operator=(const ToolBatch&) = delete;
+
+    /// Runs the calls and returns when the last has ended; the outcomes are in the order of `requests`, which must hold until then.
+    /// Cancelling the turn cancels them; then they end as kCancelled, and the chain stays cancelled.
+    Task<std::vector<core::Outcome>> run(const std::vector<const ToolRequest*>& requests);
+
+private:
+    struct One {
+        const ToolRequest* request = nullptr;
+        CancelSignal signal{};
+        std::optional<core::Outcome> outcome{};
+    };
+    Task<void> call(One& one);
+    void on_end(One& one, const std::exception_ptr& failure);
+
+    core::Pipeline& pipeline_;
+    net::EventLoop& loop_;
+    const core::TurnRequest& turn_;
+    const Deadline deadline_;
+    std::vector<std::unique_ptr<One>> calls_;
+    std::size_t left_ = 0;
+    Waiter ended_;
+};
+
+}  // namespace crab::agent

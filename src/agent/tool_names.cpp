@@ -1,0 +1,57 @@
+#include "agent/tool_names.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace crab::agent {
+namespace {
+
+bool is_fit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }
+bool is_fit(std::string_view name) {
+    return !name.empty() && name.size() <= ToolNames::kMost && std::ranges::all_of(name, [](char c) { return is_fit(c); });
+}
+
+std::string fit_form(std::string_view name) {
+    std::string fit(name.substr(0, ToolNames::kMost));
+    std::ranges::replace_if(fit, [](char c) { return !is_fit(c); }, '_');
+    return fit.empty() ? "tool" : fit;
+}
+
+}  // namespace
+
+ToolNames::ToolNames(std::span<const std::string_view> names) {
+    std::vector<std::string_view> unfit;
+    std::ranges::copy_if(names, std::back_inserter(unfit), [](std::string_view name) { return !is_fit(name); });
+    if (unfit.empty()) return;
+    std::set<std::string, std::less<>> taken;
+    for (const std::string_view name : names) {
+        if (is_fit(name)) taken.emplace(name);
+    }
+    std::ranges::sort(unfit);
+    for (const std::string_view name : unfit) {
+        const std::string base = fit_form(name);
+        std::string told = base;
+        for (int number = 2; !taken.insert(told).second; ++number) {
+            const std::string suffix = fmt::format("_{}", number);
+            told = base.substr(0, kMost - suffix.size()) + suffix;
+        }
+        meant_.emplace(told, name);
+        told_.emplace(name, std::move(told));
+    }
+}
+
+std::string ToolNames::to_model(std::string_view name) const {
+    const auto it = told_.find(name);
+    if (it != told_.end()) return it->second;
+    return is_fit(name) ? std::string(name) : fit_form(name);
+}
+
+std::string ToolNames::to_gateway(std::string_view told) const {
+    const auto it = meant_.find(told);
+    return it != meant_.end() ? it->second : std::string(told);
+}
+
+}  // namespace crab::agent
