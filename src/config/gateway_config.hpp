@@ -197,6 +197,35 @@ struct BuiltInHostOptions {
     friend bool operator==(const BuiltInHostOptions&, const BuiltInHostOptions&) = default;
 };
 
+/// The wire that a model's server speaks.
+enum class ModelApiKind : std::uint8_t { kOpenAi, kAnthropic };
+
+/// A model that turns may ask. The key itself is in no configuration value.
+struct ModelOptions {
+    std::string model;                     ///< as its server names it
+    ModelApiKind api = ModelApiKind::kOpenAi;
+    std::string url;                       ///< base address; empty: the vendor's own
+    std::string provider;                  ///< for people; empty: the host of `url`
+    std::string key_env;                   ///< environment variable that holds the key; empty: none
+    std::filesystem::path key_file;        ///< file that holds the key; empty: none
+    std::filesystem::path ca;              ///< PEM of the authorities for https; empty: the system's
+    std::size_t max_output_tokens = 0;     ///< 0: the vendor's limit
+    std::size_t max_retries = 3;
+    std::chrono::seconds silence{120};     ///< without a byte of an answer
+    friend bool operator==(const ModelOptions&, const ModelOptions&) = default;
+};
+
+/// How turns are run.
+struct AgentOptions {
+    std::string instructions;              ///< the system prompt; empty: crab's own
+    std::size_t max_rounds = 25;
+    std::chrono::seconds turn_timeout{600};
+    std::size_t context_tokens = 32'768;
+    std::size_t output_bytes = 65'536;
+    std::size_t max_tools = 128;
+    friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
+};
+
 struct AuditOptions {
     std::chrono::days retention{90};
     friend bool operator==(const AuditOptions&, const AuditOptions&) = default;
@@ -223,6 +252,8 @@ struct GatewayConfig {
     std::vector<ToolHostOptions> hosts;
     BuiltInHostOptions built_in_hosts;
     EventOptions events;
+    std::vector<ModelOptions> models;  ///< the first one is asked
+    AgentOptions agent;
     AuditOptions audit;
     MetricsOptions metrics;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

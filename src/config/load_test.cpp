@@ -102,6 +102,9 @@ hosts:
   - {name: memory, unix: /run/crab/memory.sock}
 built_in_hosts: {memory: true, cron: true}
 events: {retention: 12h, max_bytes: 2000000, calls: wanted}
+models:
+  - {model: parrot, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY, key_file: /k, ca: /ca, max_output_tokens: 5, max_retries: 1, silence_s: 9}
+agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000, output_bytes: 300, max_tools: 7}
 audit: {retention_days: 30}
 metrics: {enabled: false}
 )");
@@ -139,6 +142,9 @@ metrics: {enabled: false}
     expected.hosts = {{"memory", "/run/crab/memory.sock"}};
     expected.built_in_hosts = {.memory = true, .cron = true};
     expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted};
+    expected.models = {{.model = "parrot", .api = ModelApiKind::kAnthropic, .url = "https://a/b", .provider = "zoo", .key_env = "KEY", .key_file = "/k", .ca = "/ca",
+                        .max_output_tokens = 5, .max_retries = 1, .silence = 9s}};
+    expected.agent = {.instructions = "be kind", .max_rounds = 3, .turn_timeout = 60s, .context_tokens = 2'000, .output_bytes = 300, .max_tools = 7};
     expected.audit.retention = std::chrono::days(30);
     expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);
@@ -245,6 +251,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"hosts: [{name: a, unix: /a}, {name: a, unix: /b}]", "hosts[1].name: another host has this name"},
         BadCase{"hosts: [{name: a_b/c, unix: /a}]", "hosts[0].name"},
         BadCase{"hosts: [{name: a}]", "hosts[0]"},
+        BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"}, BadCase{"models: [{model: a, url: a}]", "models[0].url: has to match"},
+        BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"}, BadCase{"agent: {max_rounds: 0}", "agent.max_rounds: has to be at least 1"},
         BadCase{"gateway: {name: a}\ngateway: {name: b}", "gateway.yaml:2: gateway: is set twice"},
         BadCase{"gateway: {threads: .inf}", "gateway.threads: has to be a finite number"},
         BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"}, BadCase{"gateway: [", "gateway.yaml:1: is not YAML"},

@@ -69,6 +69,9 @@ void read(const Value& value, CallEventRule& out) {
     if (*word == "all") out = CallEventRule::kAll;
     if (*word == "wanted") out = CallEventRule::kWanted;
 }
+void read(const Value& value, ModelApiKind& out) {
+    if (const std::string* word = value.as_string()) out = *word == "anthropic" ? ModelApiKind::kAnthropic : ModelApiKind::kOpenAi;
+}
 
 /// Members of one object: `(name, out)` reads the member into `out` when it is there.
 class Members {
@@ -146,6 +149,11 @@ void read_hook(const Members& hook, HookRule& out) {
     hook.text("args", out.args_json);
 }
 
+void read_model(const Members& model, ModelOptions& out) {
+    model("model", out.model)("api", out.api)("url", out.url)("provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
+    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)("max_retries", out.max_retries)("silence_s", out.silence);
+}
+
 }  // namespace
 
 GatewayConfig read_config(const json::Value& document) {
@@ -174,6 +182,9 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket); });
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
     root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls);
+    root.each("models", config.models, read_model);
+    root.in("agent")("instructions", config.agent.instructions)("max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
+    root.in("agent")("context_tokens", config.agent.context_tokens)("output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);
     root.in("audit")("retention_days", config.audit.retention);
     root.in("metrics")("enabled", config.metrics.enabled);
     return config;

@@ -76,6 +76,12 @@ public:
     void on_tool_result(std::string_view id, std::string_view name, std::string_view output) override {
         write([&](std::string& out) { write_tool_result(out, id, name, output); });
     }
+    void on_message(std::string_view role, std::string_view content, std::string_view extra) override {
+        if (role == "assistant") stored_text_ = full_response.size();
+        chat_.store(std::string(role), std::string(content), std::string(extra));
+    }
+    /// The text that no stored message of this turn has yet.
+    std::string unstored_text() const { return full_response.substr(stored_text_); }
     template <class F>
     void write(F&& frame) {
         if (!target || chat_.current_.get() != this) return;
@@ -107,6 +113,7 @@ public:
 
 private:
     Chat& chat_;
+    std::size_t stored_text_ = 0;   ///< of full_response
     bool debug_sent_ = false;
 };
 
@@ -206,7 +213,7 @@ void Chat::start_next() {
     if (!current_ && state_ == ChatState::kRunning) state_ = ChatState::kIdle;  // nobody is left of those who waited
 }
 
-void Chat::store(std::string role, std::string content) {
+void Chat::store(std::string role, std::string content, std::string extra) {
     core::ChatSession session;
     const SystemTime now = loop_.clock().system_now();
     forgotten_ = false;
@@ -216,10 +223,10 @@ void Chat::store(std::string role, std::string content) {
         session_.last_activity = now;
         session = session_;
     }
-    hub_.services().store_pool.post([&store = hub_.services().chats, session, now, role = std::move(role), content = std::move(content)] {
+    hub_.services().store_pool.post([&store = hub_.services().chats, session, now, role = std::move(role), content = std::move(content), extra = std::move(extra)] {
         const core::NewChatSession wanted{.id = session.id, .owner = session.owner, .name = session.name, .persona = session.persona, .created_at = session.created_at};
         const auto opened = store.open(wanted);
-        if (opened && opened->session.owner == session.owner) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = {}});
+        if (opened && opened->session.owner == session.owner) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = extra});
     });
 }
 
@@ -271,11 +278,12 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         }
         if (cancelled) {
             answer = fail(ErrorCode::kCancelled, "the turn was aborted");
-            store("assistant", turn->full_response.empty() ? std::string(kInterrupted) : fmt::format("{}\n{}", turn->full_response, kInterrupted));
+            const std::string text = turn->unstored_text();
+            store("assistant", text.empty() ? std::string(kInterrupted) : fmt::format("{}\n{}", text, kInterrupted));
             turn->write([&](std::string& out) { write_plain(out, "aborted"); });
         } else if (answer) {
             if (turn->full_response.empty()) turn->full_response = *answer;
-            store("assistant", turn->full_response);
+            store("assistant", turn->unstored_text());
             turn->write([&](std::string& out) { write_plain(out, "chunk_reset"); });
             turn->write([&](std::string& out) { write_done(out, turn->full_response); });
         } else {

@@ -111,7 +111,7 @@ private:
     void start_next();
     Task<void> run_turn(std::shared_ptr<Turn> turn);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
-    void store(std::string role, std::string content);
+    void store(std::string role, std::string content, std::string extra = {});
 
     Hub& hub_;
     net::EventLoop& loop_;

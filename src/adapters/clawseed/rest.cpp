@@ -250,6 +250,7 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         json::Writer writer(out);
         writer.begin_object().key("session_id").string(id).key("messages").begin_array();
         for (const auto& message : *messages) {
+            if (message.content.empty()) continue;  // an assistant that only called tools
             writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content).end_object();
         }
         writer.end_array().key("session_persistence").boolean(true).end_object();

@@ -11,6 +11,7 @@
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
+#include "apps/crab/gateway/turn_runners.hpp"
 #include "apps/crab/host/cron_sinks.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
@@ -65,7 +66,7 @@ struct Gateway::Parts {
             : loop(event_loop), pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
         net::EventLoop& loop;
         core::Pipeline pipeline;
-        core::NoModel runner;
+        std::unique_ptr<core::TurnRunner> runner;
         std::unique_ptr<clawseed::Front> front;
         std::unique_ptr<rtp::ToolsApi> tools;
         std::unique_ptr<PublicService> service;
@@ -213,9 +214,14 @@ Result<void> Gateway::Parts::build() {
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
     const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
+    auto turns = make_turn_setup(config);
+    if (!turns) return fail(std::move(turns.error()));
+    for (const auto& side : sides) {
+        side->runner = make_turn_runner(*turns, {.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool}, pool);
+    }
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
-            if (&side->loop == &loop) return &side->runner;
+            if (&side->loop == &loop) return side->runner.get();
         }
         return nullptr;
     };
@@ -249,7 +255,7 @@ Result<void> Gateway::Parts::build() {
     }
     for (const auto& side : sides) {
         side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call);
-        side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = side->runner,
+        side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
                                                                                                 .tokens = *tokens, .codes = *codes, .pool = pool,
                                                                                                 .webhooks = webhooks, .facts = facts,
                                                                                                 .session_deleted = access->on_session_deleted()});
@@ -347,10 +353,10 @@ Result<void> Gateway::Parts::reload() {
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts &&
-                       read->events == config.events;
+                       read->events == config.events && read->models == config.models && read->agent == config.agent;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, hosts, built_in_hosts, events, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, hosts, built_in_hosts, events, models, agent, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
