@@ -30,16 +30,13 @@ struct NameList {
     NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index, std::string_view key) : globs(std::move(patterns)) {
         for (const Glob& glob : globs) rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
     }
-    const std::string* find(std::string_view name, std::string_view qualified) const {
-        for (std::size_t i = 0; i < globs.size(); ++i) {
-            if (globs[i].matches(name) || (!qualified.empty() && globs[i].matches(qualified))) return &rules[i];
-        }
-        return nullptr;
-    }
     /// The first rule of a pattern for which `fits(pattern)`.
     const std::string* find_if(auto fits) const {
         const auto found = std::ranges::find_if(globs, fits);
         return found == globs.end() ? nullptr : &rules[static_cast<std::size_t>(found - globs.begin())];
+    }
+    const std::string* find(std::string_view name, std::string_view qualified) const {
+        return find_if([&](const Glob& glob) { return glob.matches(name) || (!qualified.empty() && glob.matches(qualified)); });
     }
 };
 
