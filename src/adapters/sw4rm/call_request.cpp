@@ -1,0 +1,81 @@
+#include "adapters/sw4rm/call_request.hpp"
+
+#include "adapters/sw4rm/struct_json.hpp"
+#include "core/tool.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::sw4rm {
+namespace {
+
+constexpr std::size_t kMostIdBytes = 256;
+constexpr std::size_t kMostQuotedBytes = 64;
+
+/// A value of the request as a message may show it.
+std::string shown(std::string_view text) {
+    std::string out;
+    json::append_quoted_lossy(out, text.substr(0, kMostQuotedBytes));
+    return out;
+}
+
+/// Lower case and without parameters.
+std::string media_type(std::string_view content_type) {
+    std::string type(content_type.substr(0, content_type.find(';')));
+    while (type.ends_with(' ') || type.ends_with('\t')) type.pop_back();
+    std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+    return type;
+}
+
+Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {
+    if (wire.timeout) {
+        const auto timeout = wire.timeout->value();
+        if (!timeout || timeout->count() < 0) {
+            return fail(ErrorCode::kInvalidArgs, fmt::format("policy.timeout is no duration of 0 s or more: {} s and {} ns", wire.timeout->seconds, wire.timeout->nanos));
+        }
+        if (timeout->count() > 0) call.timeout = std::chrono::ceil<Milliseconds>(*timeout);
+    }
+    if (wire.max_retries != 0) call.policy.max_retries = wire.max_retries;
+    call.policy.backoff = wire.backoff;
+    call.policy.worktree_required = wire.worktree_required;
+    call.policy.network_policy = wire.network_policy;
+    call.policy.privilege_level = wire.privilege_level;
+    call.policy.budget_cpu_ms = wire.budget_cpu_ms;
+    call.policy.budget_wall_ms = wire.budget_wall_ms;
+    return {};
+}
+
+}  // namespace
+
+bool is_call_id(std::string_view id) {
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    return !id.empty() && id.size() <= kMostIdBytes && std::ranges::none_of(id, is_control);
+}
+
+Result<void> parse_call(const ToolCall& wire, std::string& args, core::Call& call) {
+    if (!wire.call_id.empty() && !is_call_id(wire.call_id)) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("call_id has to be 1 to {} bytes without control characters; it has {}", kMostIdBytes, wire.call_id.size()));
+    }
+    if (!core::is_tool_name(wire.tool_name)) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("tool_name has to be 1 to 128 of A-Z a-z 0-9 _ . -, not {}", shown(wire.tool_name)));
+    }
+    call.id = wire.call_id;
+    call.tool = wire.tool_name;
+    call.provider_id = wire.provider_id;
+    call.args = wire.args;
+    const std::string type = wire.content_type.empty() ? std::string() : media_type(wire.content_type);
+    if (type == "application/protobuf") {
+        auto text = struct_to_json(wire.args);
+        if (!text) return fail(ErrorCode::kInvalidArgs, "args is no serialized google.protobuf.Struct, as content_type says");
+        args = std::move(*text);
+        call.args = args;
+    } else if (!type.empty() && type != "application/json") {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("the tool takes no content_type {}; send application/json or application/protobuf", shown(type)));
+    }
+    if (call.args == "null") return fail(ErrorCode::kInvalidArgs, "args has to be one JSON object, not null");
+    return wire.policy ? read_policy(*wire.policy, call) : Result<void>{};
+}
+
+}  // namespace crab::sw4rm

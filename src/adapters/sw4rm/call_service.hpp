@@ -1,0 +1,35 @@
+#pragma once
+
+#include "adapters/sw4rm/frame_writer.hpp"
+#include "adapters/sw4rm/rpc.hpp"
+#include "core/pipeline.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace crab::sw4rm {
+
+/// `sw4rm.tool.ToolService`: Call, CallStream and Cancel (docs/protocols/sw4rm.md, sections 3, 5 and 6). One per event loop.
+class CallService {
+public:
+    enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound, kAmbiguous };
+    /// Cancels the asker's call of that id, for an operator anybody's, wherever in the gateway it runs.
+    using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
+
+    CallService(core::Pipeline& pipeline, Cancel cancel) : pipeline_(pipeline), cancel_(std::move(cancel)) {}
+
+    Task<void> call(Rpc rpc, core::PrincipalRef principal);
+    Task<void> call_stream(Rpc rpc, core::PrincipalRef principal);
+    Task<void> cancel(Rpc rpc, core::PrincipalRef principal);
+
+private:
+    struct Request;
+    bool prepare(Rpc& rpc, std::string_view message, const core::Principal& principal, Request& request);
+    static void fail(Rpc& rpc, const Request& request, const Error& error);
+
+    core::Pipeline& pipeline_;
+    Cancel cancel_;
+};
+
+}  // namespace crab::sw4rm

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/pipeline.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace crab::sw4rm {
+
+/// The summary of a final frame, a JSON object (docs/protocols/sw4rm.md, section 3); what has no value is left out.
+struct SummaryFacts {
+    const core::CallEnd& end;
+    std::string_view status;      ///< `ok` or `cancelled`
+    std::uint64_t frames = 1;     ///< the final one included
+    std::uint64_t bytes = 0;
+    bool partial_result = false;
+};
+std::string call_summary(const SummaryFacts& facts);
+
+}  // namespace crab::sw4rm

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "adapters/sw4rm/call_service.hpp"
+#include "net/grpc_service.hpp"
+#include "net/peer_address.hpp"
+
+#include <functional>
+#include <string_view>
+
+namespace crab::sw4rm {
+
+/// What the gRPC listener serves on one event loop: routes each RPC to its service, once it is known who makes it
+/// (docs/protocols/sw4rm.md, sections 1 and 2).
+class Front final : public net::GrpcService {
+public:
+    struct Services {
+        core::Pipeline& pipeline;
+        /// Who sent this `authorization` from there. Errors: kUnauthenticated.
+        std::function<Result<core::PrincipalRef>(std::string_view authorization, const net::PeerAddress& peer)> authenticate;
+        CallService::Cancel cancel;
+    };
+    explicit Front(Services services);
+
+    Task<void> call(net::GrpcCall call) override;
+    /// From here on health says NOT_SERVING and new calls are refused with AGENT_SHUTDOWN.
+    void drain() { draining_ = true; }
+
+private:
+    Result<core::PrincipalRef> caller_of(const net::GrpcCall& call) const;
+
+    Services services_;
+    CallService calls_;
+    bool draining_ = false;
+};
+
+}  // namespace crab::sw4rm

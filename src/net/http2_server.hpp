@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "net/connection.hpp"
+#include "net/http2_service.hpp"
+#include "net/http2_session.hpp"
+#include "net/listener.hpp"
+#include "net/tls_context.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+namespace crab::net {
+
+struct Http2ServerOptions {
+    Http2Limits limits;
+    ConnectionLimits connection;
+    std::size_t max_connections = 1'000;          ///< of all servers that share `count`; beyond: closed
+    std::shared_ptr<TlsContext> tls;              ///< null: plain, with prior knowledge
+    std::shared_ptr<std::atomic<std::size_t>> count;  ///< share one between loops; null: this server counts alone
+};
+
+/// Serves HTTP/2 on one loop, a coroutine for each stream. Make, use and destroy it on that loop's thread (or before it runs).
+class Http2Server {
+public:
+    /// `service` must outlive the server.
+    Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOptions options = {});
+    Http2Server(const Http2Server&) = delete;
+    Http2Server& operator=(const Http2Server&) = delete;
+    /// stop() must have finished, or the loop must have ended.
+    ~Http2Server();
+
+    /// Accepts on one more descriptor of `listener`. Errors: those of Listener::descriptor().
+    Result<void> listen(Listener& listener);
+    /// Serves a connected socket, which it owns from now on.
+    void serve(int fd);
+    /// Accepts no connection and no stream more (GOAWAY); a connection ends with its last stream.
+    void stop_accepting();
+    /// stop_accepting(), cancels what is being served, and calls `done` when the last connection is gone and the last
+    /// coroutine has ended.
+    void stop(std::function<void()> done);
+
+    std::size_t connections() const { return open_.size(); }
+    /// Streams being served.
+    std::size_t running() const { return running_; }
+    EventLoop& loop() const { return loop_; }
+
+private:
+    void begin(const std::shared_ptr<Http2Stream>& stream);
+    void check_stopped();
+
+    EventLoop& loop_;
+    Http2Service& service_;
+    Http2ServerOptions options_;
+    std::vector<std::shared_ptr<Acceptor>> acceptors_;
+    std::unordered_set<Http2Session*> open_;
+    std::size_t running_ = 0;
+    std::function<void()> on_stopped_;
+    bool accepting_ = true;
+    bool stopping_ = false;
+};
+
+}  // namespace crab::net
