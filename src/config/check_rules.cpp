@@ -32,6 +32,16 @@ void check_listen(const ListenOptions& listen, const YamlDocument& document, Rul
     }
 }
 
+void check_grpc(const GrpcOptions& grpc, const YamlDocument& document, Rules& rules) {
+    const json::Value* address = document.value.resolve("/grpc/listen");
+    const bool off = !address || (address->as_string() && *address->as_string() == "off");
+    rules.expect(off || grpc.address, "/grpc/listen", "has to be host:port with a port up to 65535, or off");
+    if (!grpc.address) return;
+    rules.expect(grpc.tls || grpc.address->is_loopback(), "/grpc/listen",
+                 "without grpc.tls it has to be a loopback address such as 127.0.0.1:50063; set grpc.tls");
+    rules.expect(!grpc.open_loopback || grpc.address->is_loopback(), "/grpc/open_loopback", "needs a loopback address in grpc.listen");
+}
+
 void check_condition(const ArgumentCondition& condition, const std::string& at, Rules& rules) {
     const bool tests = condition.equals_json || condition.glob || condition.matches || condition.min || condition.max;
     rules.expect(tests, at, "needs one of equals, glob, matches, min, max");
@@ -67,6 +77,7 @@ void check_hook(const HookRule& hook, const std::string& at, Rules& rules) {
 void check_rules(const GatewayConfig& config, const YamlDocument& document, Problems& problems) {
     Rules rules(document, problems);
     check_listen(config.listen, document, rules);
+    check_grpc(config.grpc, document, rules);
     rules.expect(config.calls.default_timeout <= config.calls.max_timeout, "/calls/default_timeout_ms", "may not be more than calls.max_timeout_ms");
     for (std::size_t i = 0; i < config.policy.size(); ++i) {
         for (std::size_t k = 0; k < config.policy[i].where.size(); ++k) {

@@ -64,6 +64,15 @@ struct ListenOptions {
     friend bool operator==(const ListenOptions&, const ListenOptions&) = default;
 };
 
+/// `grpc`: callers that speak sw4rm's ToolService.
+struct GrpcOptions {
+    std::optional<HostPort> address;  ///< nothing: off
+    std::optional<TlsOptions> tls;
+    bool open_loopback = false;
+    std::size_t max_connections = 1'000;
+    friend bool operator==(const GrpcOptions&, const GrpcOptions&) = default;
+};
+
 struct LimitOptions {
     std::size_t message_bytes = 8'388'608;
     std::size_t request_body_bytes = 1'048'576;
@@ -240,6 +249,7 @@ struct GatewayConfig {
     std::filesystem::path source;  ///< the file it was read from; empty for the defaults
     GatewayOptions gateway;
     ListenOptions listen;
+    GrpcOptions grpc;
     LimitOptions limits;
     DeviceOptions devices;
     CallOptions calls;

@@ -115,6 +115,13 @@ void read_listen(const Members& listen, ListenOptions& out) {
     if (const Members tls = listen.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
 }
 
+void read_grpc(const Members& grpc, GrpcOptions& out) {
+    std::string address = out.address ? out.address->to_text() : "off";
+    grpc("listen", address)("open_loopback", out.open_loopback)("max_connections", out.max_connections);
+    out.address = HostPort::parse(address);
+    if (const Members tls = grpc.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
+}
+
 void read_limits(const Members& limits, LimitOptions& out) {
     limits("message_bytes", out.message_bytes)("request_body_bytes", out.request_body_bytes)("json_depth", out.json_depth);
     limits("tools_per_connection", out.tools_per_connection)("tool_name", out.tool_name)("description_bytes", out.description_bytes);
@@ -164,6 +171,7 @@ GatewayConfig read_config(const json::Value& document) {
     gateway("runtime_dir", config.gateway.runtime_dir)("busy_poll", config.gateway.busy_poll);
     gateway.in("log")("level", config.gateway.log.level)("format", config.gateway.log.format);
     read_listen(root.in("listen"), config.listen);
+    read_grpc(root.in("grpc"), config.grpc);
     read_limits(root.in("limits"), config.limits);
     root.in("devices")("grace_ms", config.devices.grace)("ping_after_s", config.devices.ping_after);
     root.in("devices")("permessage_deflate", config.devices.permessage_deflate)("query_token", config.devices.query_token);

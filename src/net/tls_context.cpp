@@ -72,6 +72,26 @@ int accept_any(int, X509_STORE_CTX* chain) {
     return 1;
 }
 
+int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered, unsigned offered_size, void* ours) {
+    const std::string_view protocol(static_cast<const char*>(ours));
+    for (unsigned at = 0; at < offered_size; at += 1U + offered[at]) {
+        const unsigned length = offered[at];
+        if (at + 1 + length > offered_size) break;
+        if (std::string_view(reinterpret_cast<const char*>(offered) + at + 1, length) != protocol) continue;
+        *chosen = offered + at + 1;
+        *size = offered[at];
+        return SSL_TLSEXT_ERR_OK;
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+void speak(SSL_CTX* context, const char* protocol, bool server) {
+    if (server) return SSL_CTX_set_alpn_select_cb(context, choose_protocol, const_cast<char*>(protocol));
+    const std::string_view name(protocol);
+    const std::string wire = static_cast<char>(name.size()) + std::string(name);
+    SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(wire.data()), static_cast<unsigned>(wire.size()));
+}
+
 int verify_mode(const TlsContext::Options& options) {
     const bool server = options.role == TlsContext::Role::kServer;
     switch (options.peer_check) {
@@ -97,6 +117,7 @@ Result<std::shared_ptr<SSL_CTX>> build(const TlsContext::Options& options) {
         SSL_CTX_set_num_tickets(context.get(), 0);
         SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
     }
+    if (options.alpn != nullptr) speak(context.get(), options.alpn, server);
     auto certificate = load(options.certificate, "certificate");
     auto key = load(options.key, "key");
     auto anchors = load(options.ca, "CA");

@@ -37,6 +37,7 @@ public:
         Pem key;
         Pem ca;  ///< trust anchors; empty on a client means the system's
         bool session_tickets = false;
+        const char* alpn = nullptr;  ///< the one application protocol, a literal; a server refuses clients that offer others only
     };
 
     /// Errors: kInvalidArgs, naming which of certificate, key and ca cannot be used.

@@ -9,6 +9,7 @@
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/event_side.hpp"
+#include "apps/crab/gateway/grpc_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
 #include "apps/crab/gateway/turn_runners.hpp"
@@ -106,6 +107,7 @@ struct Gateway::Parts {
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
     std::unique_ptr<net::Listener> public_listener, admin_listener;
+    std::unique_ptr<GrpcSide> grpc;   ///< null: off
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
     std::unique_ptr<rtp::PeersApi> peers_api;
@@ -124,6 +126,7 @@ struct Gateway::Parts {
     admin::Gateway admin_view();
     std::vector<core::RunningCallInfo> running() const;
     std::size_t cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id);
+    Result<void> open_grpc();
     Result<void> reload();
     void stop();
 };
@@ -200,6 +203,28 @@ std::size_t Gateway::Parts::cancel(const core::Principal& asker, std::string_vie
     std::size_t found = 0;
     for (const auto& side : sides) found += side->pipeline.running().cancel(call_id, allowed);
     return found;
+}
+
+Result<void> Gateway::Parts::open_grpc() {
+    const auto cancel_call = [this](const core::Principal& asker, std::string_view id) {
+        using Answer = sw4rm::CallService::CancelAnswer;
+        if (asker.roles.has(core::Role::kOperator)) {
+            std::string owner;
+            for (const auto& call : running()) {
+                if (call.call_id != id || call.principal == owner) continue;
+                if (!owner.empty()) return Answer::kAmbiguous;
+                owner = call.principal;
+            }
+        }
+        if (cancel(asker, {}, id) > 0) return Answer::kCancelling;
+        return ledger.has_finished({.tenant = asker.tenant.text(), .principal = asker.id, .key = id}) ? Answer::kFinished : Answer::kNotFound;
+    };
+    std::vector<GrpcSide::Loop> all;
+    for (const auto& side : sides) all.push_back({.loop = side->loop, .pipeline = side->pipeline});
+    auto opened = GrpcSide::open(config.grpc, all, {.tokens = *tokens, .cancel = cancel_call});
+    if (!opened) return fail(std::move(opened.error()));
+    grpc = std::move(*opened);
+    return {};
 }
 
 Result<void> Gateway::Parts::build() {
@@ -306,6 +331,9 @@ Result<void> Gateway::Parts::listen() {
             if (auto listening = side->server->listen(*public_listener); !listening) return fail(std::move(listening.error()));
         }
     }
+    if (config.grpc.address) {
+        if (auto opened = open_grpc(); !opened) return opened;
+    }
     auto listener = net::Listener::bind(net::Endpoint::unix_socket(places.admin_socket));
     if (!listener) return fail(std::move(listener.error()));
     admin_listener = std::move(*listener);
@@ -351,12 +379,12 @@ Result<void> Gateway::Parts::reload() {
     access->set_options(read->leases);
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
-    const bool fixed = read->listen == config.listen && read->gateway.threads == config.gateway.threads &&
+    const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts &&
                        read->events == config.events && read->models == config.models && read->agent == config.agent;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, hosts, built_in_hosts, events, models, agent, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, built_in_hosts, events, models, agent, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -373,6 +401,7 @@ void Gateway::Parts::stop() {
         admin_service->stop();
         admin_server->stop_accepting();
     });
+    if (grpc) grpc->drain();
     // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
     const auto patience = std::chrono::steady_clock::now() + kDrain;
     while (!running().empty() && std::chrono::steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -386,6 +415,7 @@ void Gateway::Parts::stop() {
     std::promise<void> streams_ended;
     sides.front()->loop.post([&] { admin_events->stop([&] { streams_ended.set_value(); }); });
     streams_ended.get_future().wait();
+    if (grpc) grpc->stop(std::chrono::seconds(10));
     std::vector<std::promise<void>> ended(sides.size() + 1);
     for (std::size_t i = 0; i < sides.size(); ++i) {
         sides[i]->loop.post([this, i, &ended] {
@@ -455,6 +485,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
 }
 
 std::string Gateway::public_endpoint() const { return parts_->public_listener ? parts_->public_listener->endpoint().text() : std::string(); }
+std::string Gateway::grpc_endpoint() const { return parts_->grpc ? parts_->grpc->endpoint() : std::string(); }
 std::string Gateway::admin_socket() const { return parts_->places.admin_socket; }
 Result<void> Gateway::reload() { return parts_->reload(); }
 void Gateway::stop() { parts_->stop(); }

@@ -27,6 +27,8 @@ public:
 
     /// `127.0.0.1:42617`, with the port that the system chose; empty when the public listener is off.
     std::string public_endpoint() const;
+    /// The same of the gRPC listener.
+    std::string grpc_endpoint() const;
     std::string admin_socket() const;
     /// Takes over what may change while it runs: policy, rates, hooks, limits of tools, log level, devices. Connections stay.
     /// Errors: kInvalidArgs, and then nothing has changed.

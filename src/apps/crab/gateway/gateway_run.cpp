@@ -43,7 +43,8 @@ int run_gateway(const GatewayRunOptions& options) {
         fmt::print(stderr, "crab gateway: {}\n", gateway.error().message);
         return 1;
     }
-    fmt::print("crab gateway ready public={} admin={}\n", (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(), (*gateway)->admin_socket());
+    fmt::print("crab gateway ready public={} admin={}", (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(), (*gateway)->admin_socket());
+    fmt::print("{}{}\n", (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
     std::fflush(stdout);
     for (;;) {
         int signal = 0;

@@ -14,24 +14,7 @@ Error stopping_error() {
 }  // namespace
 
 Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request) {
-    const std::string_view header = request.find("authorization").value_or("");
-    const std::uint64_t epoch = tokens_.epoch();
-    if (epoch != known_epoch_) {
-        known_.clear();
-        known_epoch_ = epoch;
-    }
-    if (const auto it = known_.find(header); it != known_.end()) {
-        if (!it->second.expires_at || std::chrono::system_clock::now() < *it->second.expires_at) return it->second.principal;
-        known_.erase(it);
-    }
-    const std::string_view token = trust::bearer_of(header);
-    auto principal = authentication_.authenticate(token, {.loopback = request.peer.is_loopback(), .text = request.peer.ip()});
-    constexpr std::size_t kMostKnown = 1024;
-    if (principal && !token.empty()) {
-        if (known_.size() >= kMostKnown) known_.clear();
-        known_.emplace(header, Known{.principal = *principal, .expires_at = tokens_.expires_at(**principal)});
-    }
-    return principal;
+    return identity_.find(request.find("authorization").value_or(""), request.peer);
 }
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {

@@ -7,7 +7,7 @@
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "admin/policy_api.hpp"
-#include "base/hash.hpp"
+#include "apps/crab/gateway/caller_identity.hpp"
 #include "net/http_service.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -22,7 +22,7 @@ class PublicService final : public net::HttpService {
 public:
     PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, const core::MetricsPage& metrics, bool open_loopback,
                   std::size_t max_body_bytes)
-        : front_(front), tools_(tools), tokens_(tokens), metrics_(metrics), authentication_(tokens, open_loopback), max_body_bytes_(max_body_bytes) {}
+        : front_(front), tools_(tools), metrics_(metrics), identity_(tokens, open_loopback), max_body_bytes_(max_body_bytes) {}
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
@@ -37,18 +37,11 @@ private:
     bool source_allowed(net::HttpExchange& exchange);
     Task<void> serve_tools(net::HttpExchange& exchange, std::string_view path);
 
-    struct Known {
-        core::PrincipalRef principal;
-        std::optional<SystemTime> expires_at;
-    };
     clawseed::Front& front_;
     rtp::ToolsApi& tools_;
-    trust::Tokens& tokens_;
     const core::MetricsPage& metrics_;
-    trust::RequestAuthentication authentication_;
+    CallerIdentity identity_;
     const std::size_t max_body_bytes_;
-    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;   ///< good Authorization fields of this epoch
-    std::uint64_t known_epoch_ = 0;
     std::string known_host_;                                                    ///< the last Host that was found good
     bool stopping_ = false;
 };

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "adapters/sw4rm/front.hpp"
+#include "apps/crab/gateway/caller_identity.hpp"
+#include "config/gateway_config.hpp"
+#include "net/http2_server.hpp"
+#include "net/listener.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace crab::app {
+
+/// The gRPC listener: on every event loop an HTTP/2 server with sw4rm's services. Made, bound and stopped by the gateway's
+/// own thread.
+class GrpcSide {
+public:
+    /// One event loop and the pipeline of it; both outlive this.
+    struct Loop {
+        net::EventLoop& loop;
+        core::Pipeline& pipeline;
+    };
+    struct Services {
+        trust::Tokens& tokens;
+        sw4rm::CallService::Cancel cancel;
+    };
+
+    /// Binds and listens; before the loops run. Errors: those of TlsContext::make() and Listener::bind().
+    static Result<std::unique_ptr<GrpcSide>> open(const config::GrpcOptions& options, const std::vector<Loop>& loops, const Services& services);
+    ~GrpcSide();
+
+    /// `127.0.0.1:50063`, with the port that the system chose.
+    std::string endpoint() const { return listener_->endpoint().text(); }
+    /// Health says NOT_SERVING, and new calls are refused; connections stay.
+    void drain();
+    /// Cancels what runs and closes every connection; waits until it is done, at most `limit`. The loops must run.
+    void stop(Milliseconds limit);
+
+private:
+    struct Side;
+    GrpcSide();
+
+    std::unique_ptr<net::Listener> listener_;
+    std::vector<std::unique_ptr<Side>> sides_;
+};
+
+}  // namespace crab::app
