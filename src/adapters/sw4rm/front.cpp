@@ -1,5 +1,8 @@
 #include "adapters/sw4rm/front.hpp"
 
+#include "adapters/sw4rm/reflection_service.hpp"
+#include "trust/request_authentication.hpp"
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,16 +10,26 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr std::string_view kToolService = "/sw4rm.tool.ToolService/";
+constexpr std::string_view kToolService = "/sw4rm.tool.ToolService/", kConnectorService = "/sw4rm.connector.ConnectorService/";
 
 Task<void> nothing() { co_return; }
 
 }  // namespace
 
-Front::Front(Services services) : services_(std::move(services)), calls_(services_.pipeline, services_.cancel) {}
+Front::Front(Services services) : services_(std::move(services)), calls_(services_.pipeline, services_.cancel), connector_(services_.pipeline) {}
+
+void Front::drain() {
+    draining_ = true;
+    health_.drain();
+}
 
 Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
-    auto principal = services_.authenticate(call.metadata("authorization").value_or(""), call.peer());
+    // The first credential that is present decides alone, even if it is bad.
+    const auto authorization = call.metadata("authorization");
+    if (authorization && trust::bearer_of(*authorization).empty()) {
+        return fail(ErrorCode::kUnauthenticated, "the authorization is no bearer token");
+    }
+    auto principal = services_.authenticate(authorization.value_or(""), call.peer());
     if (!principal) return principal;
     const std::string_view agent = call.metadata("x-agent-id").value_or("");
     const bool own = agent.empty() || agent == (*principal)->id || (*principal)->id.ends_with(fmt::format("/{}", agent));
@@ -29,26 +42,34 @@ Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
 // No coroutine itself, so that a call costs one frame; nothing of a request's body is read before its caller is known.
 Task<void> Front::call(net::GrpcCall call) {
     const std::string_view path = call.path();
-    const auto method = path.starts_with(kToolService) ? path.substr(kToolService.size()) : std::string_view();
-    using Serve = Task<void> (CallService::*)(Rpc, core::PrincipalRef);
-    struct Route {
-        std::string_view name;
-        Serve serve;
-    };
-    static constexpr Route kRoutes[] = {{"Call", &CallService::call}, {"CallStream", &CallService::call_stream}, {"Cancel", &CallService::cancel}};
-    for (const Route& route : kRoutes) {
-        if (route.name != method) continue;
-        Rpc rpc(std::move(call), route.name);
+    const auto serve = [&](auto& service, auto method, std::string_view operation, bool while_draining) {
+        Rpc rpc(std::move(call), operation);
         auto principal = caller_of(rpc.grpc());
         if (!principal) {
             rpc.fail(principal.error());
             return nothing();
         }
-        if (draining_ && route.serve != &CallService::cancel) {
+        if (draining_ && !while_draining) {
             rpc.fail(kShuttingDown, "the gateway is stopping; call again when it is back");
             return nothing();
         }
-        return (calls_.*route.serve)(std::move(rpc), std::move(*principal));
+        return (service.*method)(std::move(rpc), std::move(*principal));
+    };
+    if (path.starts_with(kToolService)) {
+        const std::string_view method = path.substr(kToolService.size());
+        if (method == "Call") return serve(calls_, &CallService::call, "Call", false);
+        if (method == "CallStream") return serve(calls_, &CallService::call_stream, "CallStream", false);
+        if (method == "Cancel") return serve(calls_, &CallService::cancel, "Cancel", true);
+    } else if (path.starts_with(kConnectorService)) {
+        const std::string_view method = path.substr(kConnectorService.size());
+        if (method == "DescribeTools") return serve(connector_, &ConnectorService::describe_tools, "DescribeTools", true);
+        if (method == "RegisterProvider") return serve(connector_, &ConnectorService::register_provider, "RegisterProvider", false);
+    } else if (path == "/grpc.health.v1.Health/Check") {
+        return health_.check(std::move(call));
+    } else if (path == "/grpc.health.v1.Health/Watch") {
+        return health_.watch(std::move(call));
+    } else if (path == "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo" && call.peer().is_loopback()) {
+        return serve_reflection(std::move(call));
     }
     call.finish(net::GrpcStatus::kUnimplemented, fmt::format("there is no method {}", path.substr(0, 200)));
     return nothing();

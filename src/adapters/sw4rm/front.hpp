@@ -1,6 +1,8 @@
 #pragma once
 
 #include "adapters/sw4rm/call_service.hpp"
+#include "adapters/sw4rm/connector_service.hpp"
+#include "adapters/sw4rm/health_service.hpp"
 #include "net/grpc_service.hpp"
 #include "net/peer_address.hpp"
 
@@ -23,13 +25,15 @@ public:
 
     Task<void> call(net::GrpcCall call) override;
     /// From here on health says NOT_SERVING and new calls are refused with AGENT_SHUTDOWN.
-    void drain() { draining_ = true; }
+    void drain();
 
 private:
     Result<core::PrincipalRef> caller_of(const net::GrpcCall& call) const;
 
     Services services_;
     CallService calls_;
+    ConnectorService connector_;
+    HealthService health_;
     bool draining_ = false;
 };
 

@@ -1,0 +1,191 @@
+"""docs/protocols/sw4rm.md on the gRPC listener: streams, cancels, repeats, health, the end. `test_sw4rm_NN_...` as in test_grpc."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import grpc
+from support.device import Device, tool
+from support.gateway import Gateway
+from support.tool_service import ToolServiceClient, summary_of, tool_call, trailers_of
+from support.wait import eventually
+from test_grpc import GrpcCase, Status
+
+_SERVING, _NOT_SERVING = 1, 2
+
+
+def health(client: ToolServiceClient, service: str = "") -> int:
+    """The status by grpc.health.v1, written by hand: one text in, one number out."""
+    send = client.channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=lambda name: b"\x0a" + bytes([len(name)]) + name.encode() if name else b"",
+                                      response_deserializer=lambda data: data[1])
+    return send(service, timeout=10)
+
+
+class StreamTest(GrpcCase):
+    def test_sw4rm_14_frames_count_up_and_the_last_one_alone_is_final(self) -> None:
+        client, name = self.client(), self.unique("big")
+        text = "0123456789abcdef" * 50_000  # 800 kB: four frames and the final one
+        self.device_with(name).serve({name: lambda args: text})
+        frames = list(client.call_stream(tool_call(name, call_id=self.unique("id"))))
+        self.assertEqual([frame.frame_no for frame in frames], list(range(1, len(frames) + 1)))
+        self.assertEqual([frame.final for frame in frames], [False] * (len(frames) - 1) + [True])
+        self.assertEqual(b"".join(frame.data for frame in frames), text.encode())
+        self.assertTrue(all(len(frame.data) <= 256 * 1024 and frame.content_type == "text/plain" for frame in frames))
+        self.assertTrue(all(not frame.summary for frame in frames[:-1]))
+        self.assertEqual((summary_of(frames[-1])["frames"], summary_of(frames[-1])["bytes"]), (len(frames), len(text)))
+
+    def test_sw4rm_13_what_one_frame_cannot_hold_arrives_whole_by_stream(self) -> None:
+        client, name = self.client(), self.unique("huge")
+        text = "x" * (4 * 1024 * 1024 + 1)
+        self.device_with(name).serve({name: lambda args: text})
+        error = self.refused(Status.RESOURCE_EXHAUSTED, "OVERSIZE_PAYLOAD", lambda: client.call(tool_call(name)))
+        self.assertIn("CallStream", error.details())
+        self.assertEqual(sum(len(frame.data) for frame in client.call_stream(tool_call(name))), len(text))
+
+    def test_sw4rm_15_no_output_is_one_empty_final_frame(self) -> None:
+        client, name = self.client(), self.unique("silent")
+        self.device_with(name).serve({name: lambda args: ""})
+        frames = list(client.call_stream(tool_call(name)))
+        self.assertEqual([(frame.frame_no, frame.final, frame.data) for frame in frames], [(1, True, b"")])
+
+    def test_sw4rm_16_the_rpc_decides_about_streaming(self) -> None:
+        client, name = self.client(), self.echo()
+        self.assertTrue(client.call(tool_call(name, stream=True)).final)
+        self.assertTrue(list(client.call_stream(tool_call(name, stream=False)))[-1].final)
+
+    def test_sw4rm_18_a_reader_that_does_not_read_costs_bounded_memory(self) -> None:
+        name = self.unique("big")
+        text = "x" * (4 * 1024 * 1024)
+        self.device_with(name).serve({name: lambda args: text})
+        client = self.client(options=(("grpc.http2.lookahead_bytes", 65_536), ("grpc.http2.bdp_probe", 0)))
+        stream = client.call_stream(tool_call(name))
+        next(stream)
+        self.assertTrue(self.client().call(tool_call("list_devices")).final)  # others are served meanwhile
+        self.assertEqual(sum(len(frame.data) for frame in stream), len(text) - 256 * 1024)
+
+
+class CancelTest(GrpcCase):
+
+    def test_sw4rm_52_unknown_and_finished_ids_are_told_apart(self) -> None:
+        client, name = self.client(), self.echo()
+        request = tool_call(name, call_id=self.unique("id"))
+        client.call(request)
+        answer = client.cancel(request.call_id)
+        self.assertEqual((answer.call_id, answer.error_code), (request.call_id, "ALREADY_COMPLETED"))
+        unknown = self.unique("id")
+        answer = client.cancel(unknown)
+        self.assertEqual((answer.call_id, answer.error_code), (unknown, "NOT_FOUND"))
+        self.assertTrue(client.call(tool_call(name, call_id=unknown)).final)  # too early changes nothing either
+
+    def test_sw4rm_53_only_the_id_counts_and_it_may_not_be_empty(self) -> None:
+        client = self.client()
+        self.assertEqual(client.cancel(tool_call("", {}, call_id="no-such")).error_code, "NOT_FOUND")
+        self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: client.cancel(""))
+
+    def test_sw4rm_54_a_cancelled_call_ends_with_cancelled(self) -> None:
+        client, name = self.client(), self.unique("slow")
+        device = self.device_with(name)
+        wanted = self.unique("id")
+        call = client.start(tool_call(name, call_id=wanted))
+        device.next_call(name)
+        self.assertEqual(client.cancel(wanted).error_code, "CANCELLED")
+        self.refused(Status.CANCELLED, "CANCELLED", lambda: call.result(10))
+        self.assertIn(client.cancel(wanted).error_code, ("NOT_FOUND", "ALREADY_COMPLETED"))
+
+    def test_sw4rm_55_another_principals_cancel_finds_nothing(self) -> None:
+        name, call_id = self.unique("slow"), self.unique("id")
+        device = self.device_with(name)
+        call = self.client().start(tool_call(name, call_id=call_id))
+        request = device.next_call(name)
+        self.assertEqual(self.client("other").cancel(call_id).error_code, "NOT_FOUND")
+        device.answer(request, "done")
+        self.assertEqual(call.result(10).data, b"done")
+
+
+class RepeatTest(GrpcCase):
+    def test_sw4rm_44_a_finished_id_gives_the_stored_outcome(self) -> None:
+        client, name = self.client(), self.unique("tool")
+        device = self.device_with(name)
+        request = tool_call(name, {"a": 1}, call_id=self.unique("id"))
+        call = client.start(request)
+        device.answer(device.next_call(name), "first")
+        self.assertEqual(call.result(10).data, b"first")
+        again = client.call(request)
+        self.assertEqual((again.data, summary_of(again)["replayed"]), (b"first", True))
+        frames = list(client.call_stream(request))
+        self.assertEqual(b"".join(frame.data for frame in frames), b"first")
+        self.assertTrue(summary_of(frames[-1])["replayed"])
+        self.assert_alive(device)
+
+    def test_sw4rm_45_a_repeat_during_the_run_joins_it(self) -> None:
+        client, name = self.client(), self.unique("tool")
+        device = self.device_with(name)
+        request = tool_call(name, call_id=self.unique("id"))
+        calls = [client.start(request), client.start(request)]
+        device.answer(device.next_call(name), "once")
+        self.assertEqual([call.result(10).data for call in calls], [b"once", b"once"])
+        self.assert_alive(device)
+
+    def test_sw4rm_48_three_attempts_after_a_timeout_run_the_tool_once(self) -> None:
+        client, name = self.client(), self.unique("slow")
+        device = self.device_with(name)
+        request = tool_call(name, call_id=self.unique("id"))
+        request.policy.timeout.nanos = 300_000_000
+        for _ in range(3):
+            self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(request))
+        device.next_call(name)
+        self.assertEqual([each for each in device.fence() if each["type"] == "tool_call_request"], [])
+
+    def test_sw4rm_46_other_content_under_an_id_is_a_duplicate_other_order_is_a_repeat(self) -> None:
+        client, name = self.client(), self.echo()
+        request = tool_call(name, b'{"a":1,"b":2}', call_id=self.unique("id"))
+        client.call(request)
+        again = client.call(tool_call(name, b'{ "b" : 2, "a" : 1 }', call_id=request.call_id, stream=True))
+        self.assertTrue(summary_of(again)["replayed"])
+        error = self.refused(Status.ALREADY_EXISTS, "DUPLICATE_DETECTED", lambda: client.call(tool_call(name, {"a": 2}, call_id=request.call_id)))
+        self.assertEqual(trailers_of(error)["resource-id"], request.call_id)
+
+    def test_sw4rm_47_two_principals_may_use_one_id(self) -> None:
+        name, call_id = self.echo(), self.unique("id")
+        for number, caller in enumerate(("one", "two")):
+            frame = self.client(caller).call(tool_call(name, {"n": number}, call_id=call_id))
+            self.assertEqual(json.loads(frame.data), {"n": number})
+
+
+class LifeTest(GrpcCase):
+    def test_sw4rm_59_health_is_open_and_knows_both_services(self) -> None:
+        client = ToolServiceClient(self.gateway.grpc)
+        self.addCleanup(client.close)
+        for service in ("", "sw4rm.tool.ToolService", "sw4rm.connector.ConnectorService"):
+            self.assertEqual(health(client, service), _SERVING)
+        with self.assertRaises(grpc.RpcError) as caught:
+            health(client, "nobody")
+        self.assertEqual(caught.exception.code(), Status.NOT_FOUND)
+
+    def test_reflection_lists_the_services_to_this_machine(self) -> None:
+        client = ToolServiceClient(self.gateway.grpc)
+        self.addCleanup(client.close)
+        ask = client.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+        list_services, by_symbol = b"\x3a\x01*", b"\x22\x16sw4rm.tool.ToolService"
+        answers = list(ask(iter([list_services, by_symbol]), timeout=10))
+        self.assertIn(b"sw4rm.tool.ToolService", answers[0])
+        self.assertIn(b"grpc.health.v1.Health", answers[0])
+        self.assertIn(b"google/protobuf/duration.proto", answers[1])
+
+    def test_sw4rm_59_a_stopping_gateway_is_not_serving_and_lets_running_calls_end(self) -> None:
+        with Gateway({"grpc": {"listen": "127.0.0.1:0"}}) as gateway:
+            client = ToolServiceClient(gateway.grpc, gateway.caller_token())
+            device = Device(gateway, gateway.pair("last"))
+            device.register(tool("slow"))
+            call = client.start(tool_call("slow"))
+            request = device.next_call("slow")
+            gateway.process.send_signal(signal.SIGTERM)
+            eventually(lambda: health(client) == _NOT_SERVING, "health says NOT_SERVING")
+            error = self.refused(Status.UNAVAILABLE, "AGENT_SHUTDOWN", lambda: client.call(tool_call("slow")))
+            self.assertEqual(trailers_of(error)["retry-able"], "true")
+            device.answer(request, "in time")
+            self.assertEqual(call.result(10).data, b"in time")
+            gateway.wait_stopped()
+            client.close()
+            device.drop()
