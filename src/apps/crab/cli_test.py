@@ -398,6 +398,11 @@ class Checks(CliTest):
         self.assertFalse(answer["valid"])
         self.assertIn("(unclosed", answer["errors"][0]["message"])
 
+        bad = self.write("bad.yaml", "peers: [{id: subscriber/log}, {id: listener/chat, deny: ['events.publsh:*']}]\n")
+        done = self.crab("gateway", "check", "--config", bad)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("peers[1].deny: events.publsh:* names no action; actions are", done.stderr)
+
     def test_policy_test_answers_from_the_configuration_with_the_rule_and_an_exit_code(self):
         path = self.write("gateway.yaml", """
 policy:

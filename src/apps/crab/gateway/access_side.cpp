@@ -41,12 +41,12 @@ Result<std::unique_ptr<AccessSide>> AccessSide::open(const std::filesystem::path
 }
 
 AccessSide::AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store, std::unique_ptr<trust::Leases> leases, Services services)
-    : services_(services), store_(std::move(store)), leases_(std::move(leases)), access_(services.rules, *leases_),
+    : store_(std::move(store)), leases_(std::move(leases)), access_(services.rules, *leases_),
       leases_api_({.access = access_, .leases = *leases_, .pool = services.pool}), policy_api_(access_) {}
 
 std::unique_ptr<net::Periodic> AccessSide::keep(net::EventLoop& loop) {
     return std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kStoreEvery), [this] {
-        services_.pool.post([this] {
+        housekeeping_.post([this] {
             if (const auto stored = leases_->flush(); !stored) log::warn("the ends of leases were not stored", {{"reason", stored.error().message}});
         });
     });

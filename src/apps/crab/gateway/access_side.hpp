@@ -42,12 +42,12 @@ public:
 private:
     AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store, std::unique_ptr<trust::Leases> leases, Services services);
 
-    Services services_;
     std::unique_ptr<store::sqlite::LeaseStoreSqlite> store_;
     std::unique_ptr<trust::Leases> leases_;
     trust::PeerAccess access_;
     rtp::LeasesApi leases_api_;
     admin::PolicyApi policy_api_;
+    BlockingPool housekeeping_{1};  ///< last: what it was given refers to the rest
 };
 
 }  // namespace crab::app
