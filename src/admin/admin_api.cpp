@@ -64,6 +64,7 @@ int http_status(ErrorCode code) {
         case ErrorCode::kAuthRequired:
         case ErrorCode::kPairingRequired:
         case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kPolicyUnenforceable: return 403;
         case ErrorCode::kAmbiguousTool:
         case ErrorCode::kConflict:
@@ -74,9 +75,11 @@ int http_status(ErrorCode code) {
         case ErrorCode::kInternal: return 500;
         case ErrorCode::kPairingFailed:
         case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kToolFailed: return 502;
         case ErrorCode::kUnavailable: return 503;
-        case ErrorCode::kTimeout: return 504;
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout: return 504;
     }
     return 500;
 }

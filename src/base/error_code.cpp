@@ -17,6 +17,7 @@ constexpr std::array kAll{
     ErrorCode::kPairingFailed,
     ErrorCode::kApprovalRequired,
     ErrorCode::kPolicyUnenforceable,
+    ErrorCode::kWorktreeNotBound,
     ErrorCode::kAmbiguousTool,
     ErrorCode::kConflict,
     ErrorCode::kAlreadyInProgress,
@@ -24,6 +25,8 @@ constexpr std::array kAll{
     ErrorCode::kOversize,
     ErrorCode::kUnavailable,
     ErrorCode::kTimeout,
+    ErrorCode::kWallTimeout,
+    ErrorCode::kCpuBudgetExceeded,
     ErrorCode::kCancelled,
     ErrorCode::kOutcomeUnknown,
     ErrorCode::kToolFailed,
@@ -46,6 +49,7 @@ std::string_view token_of(ErrorCode code) {
         case ErrorCode::kPairingFailed: return "PAIRING_FAILED";
         case ErrorCode::kApprovalRequired: return "APPROVAL_REQUIRED";
         case ErrorCode::kPolicyUnenforceable: return "POLICY_UNENFORCEABLE";
+        case ErrorCode::kWorktreeNotBound: return "WORKTREE_NOT_BOUND";
         case ErrorCode::kAmbiguousTool: return "AMBIGUOUS_TOOL";
         case ErrorCode::kConflict: return "CONFLICT";
         case ErrorCode::kAlreadyInProgress: return "ALREADY_IN_PROGRESS";
@@ -53,6 +57,8 @@ std::string_view token_of(ErrorCode code) {
         case ErrorCode::kOversize: return "OVERSIZE";
         case ErrorCode::kUnavailable: return "UNAVAILABLE";
         case ErrorCode::kTimeout: return "TIMEOUT";
+        case ErrorCode::kWallTimeout: return "WALL_TIMEOUT";
+        case ErrorCode::kCpuBudgetExceeded: return "CPU_BUDGET_EXCEEDED";
         case ErrorCode::kCancelled: return "CANCELLED";
         case ErrorCode::kOutcomeUnknown: return "OUTCOME_UNKNOWN";
         case ErrorCode::kToolFailed: return "TOOL_FAILED";
@@ -73,6 +79,7 @@ std::string_view next_step(ErrorCode code) {
         case ErrorCode::kPairingFailed: return "Read the message for the step that failed and pair again.";
         case ErrorCode::kApprovalRequired: return "Have it approved, then call again.";
         case ErrorCode::kPolicyUnenforceable: return "Drop the restriction, or run the tool where crab doctor says it can be enforced.";
+        case ErrorCode::kWorktreeNotBound: return "Bind one (crab worktree bind), then call again.";
         case ErrorCode::kAmbiguousTool: return "Use one of the qualified names that the message lists.";
         case ErrorCode::kConflict: return "Use a new id or key for a new call.";
         case ErrorCode::kAlreadyInProgress: return "Wait for it to end and ask again with the same id.";
@@ -80,6 +87,8 @@ std::string_view next_step(ErrorCode code) {
         case ErrorCode::kOversize: return "Send or ask for less, or page through it.";
         case ErrorCode::kUnavailable: return "Call again when it is back.";
         case ErrorCode::kTimeout: return "Call again with more time if repeating is safe.";
+        case ErrorCode::kWallTimeout: return "Call again with a larger budget if repeating is safe.";
+        case ErrorCode::kCpuBudgetExceeded: return "Call again with a larger budget if repeating is safe.";
         case ErrorCode::kCancelled: return "Nothing, unless it was cancelled by mistake.";
         case ErrorCode::kOutcomeUnknown: return "Find out whether it took effect before repeating it.";
         case ErrorCode::kToolFailed: return "Read its message.";
@@ -104,10 +113,13 @@ bool is_retryable(ErrorCode code) {
         case ErrorCode::kPairingFailed:
         case ErrorCode::kApprovalRequired:
         case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kAmbiguousTool:
         case ErrorCode::kConflict:
         case ErrorCode::kOversize:
         case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kCancelled:
         case ErrorCode::kOutcomeUnknown:
         case ErrorCode::kToolFailed:

@@ -20,6 +20,7 @@ enum class ErrorCode : std::uint8_t {
     kPairingFailed,  ///< The pairing handshake did not complete; nothing was stored.
     kApprovalRequired,  ///< The call needs a person's approval, and nobody could be asked in time.
     kPolicyUnenforceable,  ///< The call asks for a restriction that cannot be enforced where the tool runs.
+    kWorktreeNotBound,  ///< The tool works in a worktree, and none is bound for this caller.
     kAmbiguousTool,  ///< Several devices or hosts offer that name.
     kConflict,  ///< The same call id or idempotency key was used before with other content.
     kAlreadyInProgress,  ///< The same call is running and cannot be joined.
@@ -27,6 +28,8 @@ enum class ErrorCode : std::uint8_t {
     kOversize,  ///< A request, message or result is larger than its limit.
     kUnavailable,  ///< The device or host that runs the tool could not be reached; the call was not started.
     kTimeout,  ///< No answer came before the deadline; the tool may have run.
+    kWallTimeout,  ///< The call's wall-clock budget was used up over all its attempts; the tool was ended.
+    kCpuBudgetExceeded,  ///< The call's CPU budget was used up over all its attempts; the tool was ended.
     kCancelled,  ///< The call was cancelled by its caller or an operator.
     kOutcomeUnknown,  ///< The call was sent and no outcome came back; the tool may or may not have run.
     kToolFailed,  ///< The tool ran and said no.

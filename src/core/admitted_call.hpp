@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/call.hpp"
+#include "core/effective_policy.hpp"
 #include "core/tool.hpp"
 
 #include <string_view>
@@ -59,6 +60,12 @@ public:
     std::string_view args() const { return call().args; }
     Deadline deadline() const { return deadline_; }
     int attempt() const { return attempt_; }
+    /// When the first attempt was sent; budgets run from here.
+    SteadyTime first_dispatch() const { return first_dispatch_; }
+    /// What binds the run beside the deadline; null when the tool has no PolicyLimits.
+    const EffectivePolicy* policy() const { return policy_; }
+    /// For hosts: what this attempt used, which the next one has less of.
+    void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
 
 private:
     friend class Pipeline;
@@ -66,6 +73,8 @@ private:
     AuthorizedCall authorized_;
     Deadline deadline_;
     int attempt_ = 1;
+    SteadyTime first_dispatch_{};
+    const EffectivePolicy* policy_ = nullptr;
 };
 
 }  // namespace crab::core

@@ -62,6 +62,7 @@ struct Call {
     std::optional<simdjson::dom::element> parsed_args;
 
     Timeline timeline;                     ///< filled by the pipeline
+    Milliseconds cpu_spent{0};             ///< by attempts that have ended, as far as hosts say
 
     // What the pipeline had to make itself; `id` and `args` may point here.
     UuidText made_id;

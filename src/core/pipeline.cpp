@@ -17,9 +17,6 @@
 namespace crab::core {
 namespace {
 
-constexpr Milliseconds kFirstBackoff{50};
-constexpr Milliseconds kLongestBackoff{2'000};
-
 std::shared_ptr<const Outcome> ended(Error error) { return std::make_shared<const Outcome>(fail(std::move(error))); }
 std::shared_ptr<const Outcome> ended(ErrorCode code, std::string message) {
     return std::make_shared<const Outcome>(fail(code, std::move(message)));
@@ -87,6 +84,7 @@ struct Pipeline::Working {
     ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
     std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
     OutcomeRef replay;                        ///< what an earlier life of the gateway recorded
+    std::shared_ptr<const EffectivePolicy> policy;            ///< of tools with limits
     std::optional<std::chrono::nanoseconds> first_duration;   ///< as the first answer tells it, and every replay after it
 };
 
@@ -126,7 +124,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .permit = {}, .journal_number = 0, .replay = {}, .first_duration = {}};
+                    .permit = {}, .journal_number = 0, .replay = {}, .policy = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
 
@@ -135,7 +133,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     if (working.hooked) co_await tell_hooks(call, *principal, working, *outcome);
     finish(call, *principal, working, *outcome);
     CallEnd end{.outcome = std::move(outcome), .duration = working.first_duration.value_or(std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished))),
-                .replayed = working.facts.replayed, .tool = std::move(working.facts.tool)};
+                .replayed = working.facts.replayed, .tool = std::move(working.facts.tool), .policy = std::move(working.policy)};
     co_return end;
 }
 
@@ -169,7 +167,12 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     SteadyTime now = services_.clock.steady_now();
     reach(Stage::kValidated, now);
 
-    const Milliseconds allowed = std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
+    if (tool->limits) {
+        auto effective = effective_policy(*tool->limits, call.policy, call.timeout);
+        if (!effective) co_return ended(std::move(effective.error()));
+        working.policy = std::make_shared<const EffectivePolicy>(std::move(*effective));
+    }
+    const Milliseconds allowed = working.policy ? working.policy->timeout : std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
     const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
     const AdmittedCall admitted(*validated, deadline);
 
@@ -405,7 +408,9 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
         call.timeline.reach(stage, at);
         working.entry->reach(stage);
     };
-    const std::uint32_t retries = std::min(call.policy.max_retries.value_or(working.rules->max_retries), working.rules->max_retries);
+    const std::uint32_t retries = working.policy ? working.policy->retries() : std::min(call.policy.max_retries.value_or(working.rules->max_retries), working.rules->max_retries);
+    admitted.policy_ = working.policy.get();
+    admitted.first_dispatch_ = services_.clock.steady_now();
     ToolRef tool = facts.tool;
     for (;;) {
         const SteadyTime sent = services_.clock.steady_now();
@@ -422,7 +427,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
         reach(Stage::kAnswered, answered);
         const bool again = !outcome && static_cast<std::uint32_t>(admitted.attempt_) <= retries && may_repeat(*tool, call, outcome.error());
         if (again) {
-            const Milliseconds most = std::min(kLongestBackoff, kFirstBackoff * (1 << std::min(admitted.attempt_ - 1, 10)));
+            const Milliseconds most = longest_wait(working.policy ? working.policy->backoff : Backoff::kExponential, admitted.attempt_);
             const auto jitter = Milliseconds(static_cast<std::int64_t>(ids_.random() % static_cast<std::uint64_t>(most.count() + 1)));
             const SteadyTime at = services_.clock.steady_now() + std::max(jitter, outcome.error().retry_after.value_or(Milliseconds(0)));
             if (at < admitted.deadline_) {

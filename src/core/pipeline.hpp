@@ -54,6 +54,7 @@ struct CallEnd {
     std::chrono::nanoseconds duration{0};                ///< from arrival; of the first call when replayed
     bool replayed = false;
     ToolRef tool;                                        ///< null when the name led nowhere
+    std::shared_ptr<const EffectivePolicy> policy;       ///< what bound the run; null when the tool has no PolicyLimits
 };
 
 /// The one path that every call takes: resolve, authorize, hooks, validate, admit, limit, dispatch, check, audit, event.

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "base/result.hpp"
+#include "core/effective_policy.hpp"
 #include "core/tool_gate.hpp"
 
 #include <cstdint>
@@ -68,6 +69,7 @@ struct Tool {
     std::shared_ptr<const json::Schema> output;   ///< null: unchecked
     std::shared_ptr<ToolHost> host;
     std::shared_ptr<ToolGate> gate;          ///< null: unlimited
+    std::shared_ptr<const PolicyLimits> limits;   ///< null: nobody here enforces execution policies for it
 
     std::string source_text;                 ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
     std::string unique_name;                 ///< `<source>__<name>`; of built-ins, whose plain names are reserved, the name

@@ -17,6 +17,8 @@ struct Usage {
     Milliseconds cpu{0};
     Milliseconds wall{0};
     std::uint64_t peak_memory_bytes = 0;
+    std::uint64_t output_bytes = 0;
+    std::optional<int> exit_status;      ///< of a command
 };
 
 /// What a tool that succeeded gave back.
@@ -26,6 +28,7 @@ struct ToolResult {
     std::string content_type;            ///< for kBytes only
     std::vector<std::string> logs;
     Usage usage;
+    std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept
 };
 
 /// How a call ended: a result, or the error that took its place.

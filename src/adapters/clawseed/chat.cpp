@@ -30,12 +30,15 @@ std::string_view turn_code(ErrorCode code) {
         case ErrorCode::kPairingRequired:
         case ErrorCode::kPairingFailed:
         case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kPolicyUnenforceable:
         case ErrorCode::kAmbiguousTool:
         case ErrorCode::kConflict:
         case ErrorCode::kAlreadyInProgress:
         case ErrorCode::kOversize:
         case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kCancelled:
         case ErrorCode::kOutcomeUnknown:
         case ErrorCode::kToolFailed:

@@ -128,6 +128,7 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
         case ErrorCode::kPairingRequired:
         case ErrorCode::kPairingFailed:
         case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kPolicyUnenforceable:
         case ErrorCode::kAmbiguousTool:
         case ErrorCode::kConflict:
@@ -135,6 +136,8 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
         case ErrorCode::kOversize:
         case ErrorCode::kUnavailable:
         case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kCancelled:
         case ErrorCode::kOutcomeUnknown:
         case ErrorCode::kToolFailed:

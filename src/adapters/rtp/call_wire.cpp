@@ -154,6 +154,7 @@ std::string_view wire_code(ErrorCode code) {
         case ErrorCode::kPairingRequired: return "PAIRING_REQUIRED";
         case ErrorCode::kPairingFailed: return "PAIRING_FAILED";
         case ErrorCode::kApprovalRequired: return "FORBIDDEN";
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kPolicyUnenforceable: return "FORBIDDEN";
         case ErrorCode::kAmbiguousTool: return "AMBIGUOUS_TOOL";
         case ErrorCode::kConflict: return "CONFLICT";
@@ -161,9 +162,11 @@ std::string_view wire_code(ErrorCode code) {
         case ErrorCode::kRateLimited: return "RATE_LIMITED";
         case ErrorCode::kOversize: return "INTERNAL";
         case ErrorCode::kUnavailable: return "DEPENDENCY_UNAVAILABLE";
-        case ErrorCode::kTimeout: return "TIMEOUT";
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout: return "TIMEOUT";
         case ErrorCode::kCancelled: return "CANCELLED";
         case ErrorCode::kOutcomeUnknown: return "OUTCOME_UNKNOWN";
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kToolFailed: return "TOOL_FAILED";
         case ErrorCode::kInternal: return "INTERNAL";
     }

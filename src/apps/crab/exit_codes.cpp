@@ -33,15 +33,18 @@ ExitCode exit_code_of(ErrorCode code) {
         case ErrorCode::kPairingRequired:
         case ErrorCode::kPairingFailed:
         case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kPolicyUnenforceable: return kExitRefused;
         case ErrorCode::kUnavailable: return kExitUnreachable;
-        case ErrorCode::kTimeout: return kExitTimeout;
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout: return kExitTimeout;
         case ErrorCode::kOutcomeUnknown: return kExitUnknown;
         case ErrorCode::kConflict:
         case ErrorCode::kAlreadyInProgress:
         case ErrorCode::kRateLimited:
         case ErrorCode::kOversize:
         case ErrorCode::kCancelled:
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kToolFailed:
         case ErrorCode::kInternal: return kExitFailed;
     }

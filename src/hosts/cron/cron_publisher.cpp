@@ -32,6 +32,7 @@ Verdict verdict_of(const Result<void>& answer) {
         case ErrorCode::kPairingRequired:
         case ErrorCode::kPairingFailed:
         case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
         case ErrorCode::kPolicyUnenforceable:
         case ErrorCode::kAmbiguousTool:
         case ErrorCode::kAlreadyInProgress:
@@ -40,6 +41,8 @@ Verdict verdict_of(const Result<void>& answer) {
         case ErrorCode::kTimeout:
         case ErrorCode::kCancelled:
         case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
         case ErrorCode::kToolFailed:
         case ErrorCode::kInternal: return Verdict::kSinkIsAway;
     }
