@@ -53,6 +53,7 @@ LIBRARIES = {
     "yaml-cpp": ({"config"}, False),
     "zlib.h": ({"net/codec"}, False),
     "pcre2.h": ({"json"}, False),
+    "seccomp.h": ({"hosts/*"}, False),
     "re2": ({"json", "core"}, False),
     "simdjson.h": (VALUES | {"core", "net/codec", "adapters/*", "admin", "sdk", "apps"}, True),
     "boost": ({"*"}, True),

@@ -28,7 +28,7 @@ secrets; relative paths start at the folder of the configuration file). `$${{` s
 def kind(schema: dict) -> str:
     words = schema.get("type", "any value")
     if words == "array":
-        words = "list of " + ("mappings" if "properties" in schema["items"] else schema["items"]["type"] + "s")
+        words = "list of " + ("mappings" if "properties" in schema["items"] else schema["items"].get("type", "value") + "s")
     if "enum" in schema:
         words = ", ".join(f"`{choice}`" for choice in schema["enum"])
     low, high = schema.get("minimum"), schema.get("maximum")

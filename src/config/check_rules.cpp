@@ -59,6 +59,24 @@ void check_peers(const std::vector<PeerOptions>& peers, const LeaseOptions& leas
     rules.expect(leases.ttl <= leases.max_ttl, "/leases/ttl", "may not be more than leases.max_ttl");
 }
 
+bool has_worktree(const GatewayConfig& config, const std::string& id) { return std::ranges::find(config.worktrees, id, &WorktreeOptions::id) != config.worktrees.end(); }
+
+void check_providers(const GatewayConfig& config, Rules& rules) {
+    for (std::size_t i = 0; i < config.worktrees.size(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+            rules.expect(config.worktrees[k].id != config.worktrees[i].id, fmt::format("/worktrees/{}/id", i), "another worktree has this id");
+        }
+    }
+    for (std::size_t i = 0; i < config.providers.size(); ++i) {
+        const ProviderOptions& provider = config.providers[i];
+        const std::string at = fmt::format("/providers/{}", i);
+        rules.expect(provider.worktree.empty() || has_worktree(config, provider.worktree), at + "/worktree", "is no id of worktrees");
+        rules.expect(provider.id != "builtin", at + "/id", "is the name of the built-in tools");
+        for (std::size_t k = 0; k < i; ++k) rules.expect(config.providers[k].id != provider.id, at + "/id", "another provider has this id");
+        for (const ToolHostOptions& host : config.hosts) rules.expect(host.name != provider.id, at + "/id", "a host has this name");
+    }
+}
+
 void check_hook(const HookRule& hook, const std::string& at, Rules& rules) {
     switch (hook.type) {
         case HookType::kCommand:
@@ -97,6 +115,7 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
         rules.expect(config.hosts[i].unix_socket.native().size() <= kLongestSocket, at + "/unix", "has more than 107 bytes, which no socket's path can have");
         for (std::size_t k = 0; k < i; ++k) rules.expect(config.hosts[k].name != config.hosts[i].name, at + "/name", "another host has this name");
     }
+    check_providers(config, rules);
     for (std::size_t i = 0; i < config.hooks.size(); ++i) {
         const std::string at = fmt::format("/hooks/{}", i);
         check_hook(config.hooks[i], at, rules);

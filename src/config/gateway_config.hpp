@@ -199,6 +199,27 @@ struct ToolHostOptions {
     friend bool operator==(const ToolHostOptions&, const ToolHostOptions&) = default;
 };
 
+/// A folder that commands work in.
+struct WorktreeOptions {
+    std::string id;              ///< `<repo>/<worktree>`
+    std::filesystem::path path;  ///< relative to the configuration file's folder, or absolute
+    bool read_only = false;
+    friend bool operator==(const WorktreeOptions&, const WorktreeOptions&) = default;
+};
+
+enum class ProviderKind : std::uint8_t { kCommand };
+
+/// A source of tools with a name of its own; its tools are `<id>__<tool>` as well.
+struct ProviderOptions {
+    std::string id;
+    ProviderKind kind = ProviderKind::kCommand;
+    std::string worktree;                 ///< for callers bound nowhere else
+    std::vector<std::string> egress;      ///< `host:port`, `*.host:port`
+    bool advisory = false;                ///< labels that cannot be kept are told, not refused
+    std::vector<std::string> tools_json;  ///< each as JSON text; hosts/command reads them
+    friend bool operator==(const ProviderOptions&, const ProviderOptions&) = default;
+};
+
 /// Which built-in tool hosts run inside the gateway.
 struct BuiltInHostOptions {
     bool memory = false;
@@ -260,6 +281,8 @@ struct GatewayConfig {
     std::vector<ToolOverride> tools;
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;
+    std::vector<WorktreeOptions> worktrees;
+    std::vector<ProviderOptions> providers;
     BuiltInHostOptions built_in_hosts;
     EventOptions events;
     std::vector<ModelOptions> models;  ///< the first one is asked

@@ -73,6 +73,10 @@ void read(const Value& value, ModelApiKind& out) {
     if (const std::string* word = value.as_string()) out = *word == "anthropic" ? ModelApiKind::kAnthropic : ModelApiKind::kOpenAi;
 }
 
+void read(const Value& value, ProviderKind& out) {
+    if (const std::string* word = value.as_string(); word && *word == "command") out = ProviderKind::kCommand;
+}
+
 /// Members of one object: `(name, out)` reads the member into `out` when it is there.
 class Members {
 public:
@@ -88,6 +92,12 @@ public:
     const Members& text(std::string_view name, T& out) const {
         if (const Value* member = object_ ? object_->find(name) : nullptr) out = member->dump();
         return *this;
+    }
+    /// Each item of the list `name` as JSON text.
+    void texts(std::string_view name, std::vector<std::string>& out) const {
+        const Value* list = object_ ? object_->find(name) : nullptr;
+        if (!list || !list->as_array()) return;
+        for (const Value& item : *list->as_array()) out.push_back(item.dump());
     }
     Members in(std::string_view name) const { return Members(object_ ? object_->find(name) : nullptr); }
     bool present() const { return object_ != nullptr; }
@@ -151,6 +161,13 @@ void read_override(const Members& tool, ToolOverride& out) {
     tool("queue", out.queue)("trust_annotations", out.trust_annotations)("idempotent", out.idempotent)("side_effects", out.side_effects);
 }
 
+void read_provider(const Members& provider, ProviderOptions& out) {
+    std::string labels;
+    provider("id", out.id)("kind", out.kind)("worktree", out.worktree)("egress", out.egress)("labels", labels);
+    out.advisory = labels == "advisory";
+    provider.texts("tools", out.tools_json);
+}
+
 void read_hook(const Members& hook, HookRule& out) {
     hook("name", out.name)("type", out.type)("tools", out.tools)("run", out.run)("timeout_ms", out.timeout)("reason", out.reason);
     hook.text("args", out.args_json);
@@ -188,6 +205,10 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket); });
+    root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
+        worktree("id", out.id)("path", out.path)("read_only", out.read_only);
+    });
+    root.each("providers", config.providers, read_provider);
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
     root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls);
     root.each("models", config.models, read_model);

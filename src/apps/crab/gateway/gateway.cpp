@@ -8,6 +8,7 @@
 #include "apps/crab/gateway/access_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/command_providers.hpp"
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/grpc_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
@@ -103,6 +104,8 @@ struct Gateway::Parts {
     clawseed::StatusFacts facts;
     std::unique_ptr<net::LoopGroup> loops;
     std::vector<std::unique_ptr<sdk::HostedTools>> hosted;
+    std::shared_ptr<command::Worktrees> worktrees;
+    std::unique_ptr<BlockingPool> command_threads;
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
@@ -120,6 +123,7 @@ struct Gateway::Parts {
     Result<void> open_stores();
     Result<void> open_peers();
     Result<void> open_hosted();
+    Result<void> open_commands();
     Result<void> build();
     Result<void> listen();
     void add_metrics();
@@ -185,6 +189,18 @@ Result<void> Gateway::Parts::open_hosted() {
     return {};
 }
 
+/// The providers of commands; nothing of the sandbox is looked for when there are none.
+Result<void> Gateway::Parts::open_commands() {
+    auto made = make_worktrees(config);
+    if (!made) return fail(std::move(made.error()));
+    worktrees = std::move(*made);
+    if (config.providers.empty()) return {};
+    command_threads = std::make_unique<BlockingPool>(app::command_threads(config));
+    auto command_hosts = make_command_hosts(config, {.clock = clock, .threads = *command_threads, .abilities = command::SandboxAbilities::detect(), .worktrees = worktrees});
+    if (!command_hosts) return fail(std::move(command_hosts.error()));
+    return register_command_tools(registry, *command_hosts);
+}
+
 std::vector<core::RunningCallInfo> Gateway::Parts::running() const {
     std::vector<core::RunningCallInfo> all;
     for (const auto& side : sides) {
@@ -237,6 +253,7 @@ Result<void> Gateway::Parts::build() {
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
+    if (auto opened = open_commands(); !opened) return fail(std::move(opened.error()));
     const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     auto turns = make_turn_setup(config);
@@ -381,10 +398,11 @@ Result<void> Gateway::Parts::reload() {
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts &&
-                       read->events == config.events && read->models == config.models && read->agent == config.agent;
+                       read->events == config.events && read->models == config.models && read->agent == config.agent &&
+                       read->worktrees == config.worktrees && read->providers == config.providers;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, built_in_hosts, events, models, agent, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, built_in_hosts, events, models, agent, worktrees, providers, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }

@@ -2,6 +2,7 @@
 
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/command_providers.hpp"
 #include "apps/crab/gateway/gateway.hpp"
 #include "base/log.hpp"
 #include "config/load.hpp"
@@ -18,7 +19,13 @@ namespace crab::app {
 Result<void> check_rules(const config::GatewayConfig& config) {
     BlockingPool pool(1);
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
-    return {};
+    const auto worktrees = make_worktrees(config);
+    if (!worktrees) return fail(worktrees.error());
+    const RealClock clock;
+    const auto hosts = make_command_hosts(config, {.clock = clock, .threads = pool, .abilities = {}, .worktrees = *worktrees});
+    if (!hosts) return fail(hosts.error());
+    core::Registry registry;
+    return register_command_tools(registry, *hosts);
 }
 
 int run_gateway(const GatewayRunOptions& options) {

@@ -1,0 +1,263 @@
+#include "hosts/command/command_host.hpp"
+
+#include "base/scope_exit.hpp"
+#include "hosts/command/seccomp_filter.hpp"
+#include "hosts/command/worktree_path.hpp"
+#include "json/parser.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::command {
+namespace {
+
+constexpr std::size_t kMostKept = std::size_t{1} << 20;   ///< of streamed output, as the ledger
+constexpr std::size_t kTailInMessage = 1024;
+constexpr std::size_t kTailInDetails = 8 * 1024;
+
+bool contains(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
+
+/// The last bytes of `text`, from the begin of a character on.
+std::string_view end_of(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return text;
+    text.remove_prefix(text.size() - most);
+    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) text.remove_prefix(1);
+    return text;
+}
+
+/// `{"exit_status":3,"stderr":"…","cpu_ms":…}`, for whoever shows an error at length.
+std::string details_of(const CommandEnd& end) {
+    std::string text;
+    json::Writer writer(text);
+    writer.begin_object();
+    if (end.reason == EndReason::kExited) writer.key("exit_status").integer(end.status);
+    if (!end.error_tail.empty()) writer.key("stderr").string_lossy(end_of(end.error_tail, kTailInDetails));
+    writer.key("cpu_ms").integer(end.cpu.count()).key("wall_ms").integer(end.wall.count());
+    writer.key("peak_memory_bytes").unsigned_integer(end.peak_memory_bytes).end_object();
+    return text;
+}
+
+std::string lossy(std::string_view text) {
+    std::string quoted;
+    json::append_quoted_lossy(quoted, text);
+    const auto value = json::Value::parse(quoted);
+    return value && value->as_string() ? *value->as_string() : std::string();
+}
+
+/// The error in place of a result; nothing when the command ended well.
+std::optional<Error> error_of(const CommandEnd& end, const core::AdmittedCall& call, const CommandTool& tool) {
+    const auto made = [&](ErrorCode code, std::string message) { return fail(code, std::move(message), details_of(end)).error(); };
+    const core::EffectivePolicy& policy = *call.policy();
+    switch (end.reason) {
+        case EndReason::kExited: break;
+        case EndReason::kDeadline:
+            return made(ErrorCode::kTimeout, fmt::format("the command was ended at its timeout of {} ms; it ran for {} ms", policy.timeout.count(), end.wall.count()));
+        case EndReason::kWallBudget:
+            return made(ErrorCode::kWallTimeout, fmt::format("the command was ended at its wall budget of {} ms; it ran for {} ms", policy.budget_wall.count(), end.wall.count()));
+        case EndReason::kCpuBudget:
+            return made(ErrorCode::kCpuBudgetExceeded, fmt::format("the command was ended at its CPU budget of {} ms; it used {} ms", policy.budget_cpu.count(),
+                                                                   (call.call().cpu_spent + end.cpu).count()));
+        case EndReason::kCancelled: return made(ErrorCode::kCancelled, "the call was cancelled and its command ended");
+        case EndReason::kMemory: return made(ErrorCode::kToolFailed, fmt::format("the command used more than its {} bytes of memory and was ended", tool.memory_bytes));
+        case EndReason::kProcesses: return made(ErrorCode::kToolFailed, fmt::format("the command started more than its {} processes and was ended", tool.processes));
+        case EndReason::kOutput: return made(ErrorCode::kOversize, fmt::format("the command wrote more than {} bytes and was ended; ask it for less", tool.max_output_bytes));
+        case EndReason::kNotStarted: return made(ErrorCode::kUnavailable, fmt::format("the command did not start: {}", end.failure));
+    }
+    if (contains(tool.ok_exit, end.status)) return std::nullopt;
+    Error error = made(ErrorCode::kToolFailed, {});
+    const std::string tail = lossy(end_of(end.error_tail, kTailInMessage));
+    error.message = fmt::format("the command ended with exit status {}{}{}", end.status, tail.empty() ? "" : ": ", tail);
+    error.retryable = tool.spec.idempotent && contains(tool.retryable_exit, end.status);
+    return error;
+}
+
+core::ToolResult result_of(CommandEnd end, std::string output, const CommandTool& tool) {
+    core::ToolResult result;
+    const bool is_text = tool.content_type.starts_with("text/") || tool.content_type.starts_with("application/json");
+    thread_local json::Parser parser;
+    if (tool.content_type.starts_with("application/json") && parser.parse(output)) {
+        result.kind = core::ContentKind::kJson;
+    } else if (!is_text || !simdjson::validate_utf8(output.data(), output.size())) {
+        result.kind = core::ContentKind::kBytes;
+        result.content_type = is_text ? "application/octet-stream" : tool.content_type;
+    }
+    result.content = std::move(output);
+    if (!end.error_tail.empty()) result.logs.push_back(lossy(end_of(end.error_tail, kTailInDetails)));
+    result.usage = {.cpu = end.cpu, .wall = end.wall, .peak_memory_bytes = end.peak_memory_bytes, .output_bytes = end.output_bytes, .exit_status = end.status};
+    return result;
+}
+
+/// Hands output on while the command runs, numbered frames of a bounded size, whole lines if they are wanted.
+class Frames {
+public:
+    Frames(core::FrameSink& sink, const CommandTool& tool) : sink_(sink), tool_(tool) {}
+
+    void put(std::string_view output) {
+        if (tool_.streams != Streams::kLines) return send(output);
+        line_ += output;
+        const std::size_t end = line_.size() >= kMostBytes ? line_.size() : line_.rfind('\n') + 1;   // npos + 1 is 0
+        send(std::string_view(line_).substr(0, end));
+        line_.erase(0, end);
+    }
+    void finish() { send(std::exchange(line_, {})); }
+
+private:
+    static constexpr std::size_t kMostBytes = 256 * 1024;
+    void send(std::string_view output) {
+        for (; !output.empty(); output.remove_prefix(std::min(output.size(), kMostBytes))) {
+            sink_.on_frame({.number = ++number_, .data = output.substr(0, kMostBytes), .content_type = tool_.content_type});
+        }
+    }
+    core::FrameSink& sink_;
+    const CommandTool& tool_;
+    std::string line_;
+    std::uint64_t number_ = 0;
+};
+
+}  // namespace
+
+CommandHost::CommandHost(CommandServices services, Options options, std::vector<CommandTool> tools)
+    : services_(std::move(services)), options_(std::move(options)), no_timers_(services_.clock) {
+    for (CommandTool& tool : tools) {
+        std::string name = tool.spec.name;
+        tools_.insert_or_assign(std::move(name), std::move(tool));
+    }
+    if (auto made = make_seccomp_filter(core::Privilege::kMinimal)) minimal_filter_ = std::move(*made);
+    if (auto made = make_seccomp_filter(core::Privilege::kDefault)) filter_ = std::move(*made);
+}
+
+int CommandHost::filter_of(core::Privilege level) const { return level == core::Privilege::kMinimal ? minimal_filter_.get() : filter_.get(); }
+
+std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const {
+    const bool needs_approval = policy.network == core::Network::kFullAccess || policy.privilege >= core::Privilege::kElevated;
+    if (needs_approval) {
+        return fail(ErrorCode::kApprovalRequired, fmt::format("{} and {} need an approval, and there is nobody to ask", name_of(policy.network), name_of(policy.privilege))).error();
+    }
+    const auto check = [&](std::string_view label, std::optional<std::string> missing) -> std::optional<Error> {
+        if (!missing) return std::nullopt;
+        if (options_.advisory && services_.abilities.namespaces) {
+            unenforced.emplace_back(label);
+            return std::nullopt;
+        }
+        return fail(ErrorCode::kPolicyUnenforceable, fmt::format("{} cannot be enforced here: {}; crab doctor shows what can", label, *missing)).error();
+    };
+    if (auto refused = check(name_of(policy.network), services_.abilities.missing(policy.network, options_.has_egress))) return refused;
+    return check(name_of(policy.privilege), services_.abilities.missing(policy.privilege));
+}
+
+Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, const CommandTool& tool) const {
+    thread_local json::Parser parser;   // used between two suspensions only
+    const auto root = parser.parse(call.args());
+    if (!root) return fail(root.error());
+    SandboxRequest request;
+    const core::EffectivePolicy& policy = *call.policy();
+    const Worktree* worktree = services_.worktrees->find(call.call().context.agent_id, call.principal()->id, options_.worktree);
+    if (policy.worktree_required && worktree == nullptr) {
+        return fail(ErrorCode::kWorktreeNotBound, fmt::format("no worktree is bound for {}; bind one with crab worktree bind", call.principal()->id));
+    }
+    if (worktree != nullptr) {
+        if (auto checked = check_worktree_paths(worktree->path, tool.path_arguments, root->element()); !checked) return fail(std::move(checked.error()));
+        request.worktree = worktree->path;
+        request.worktree_writable = policy.privilege != core::Privilege::kMinimal && !worktree->read_only;
+    }
+    auto words = tool.argv.expand(root->element());
+    if (!words) return fail(std::move(words.error()));
+    request.argv = std::move(*words);
+    request.environment = {{"PATH", std::string(kSandboxPath)}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LANG", "C.UTF-8"}, {"CRAB_CALL_ID", std::string(call.call().id)}};
+    request.environment.insert(request.environment.end(), tool.environment.begin(), tool.environment.end());
+    request.memory_bytes = tool.memory_bytes;
+    request.processes = tool.processes;
+    request.landlock = services_.abilities.landlock_abi > 0;
+    if (policy.budget_cpu.count() > 0) request.budget_cpu = policy.budget_cpu - call.call().cpu_spent;
+    return request;
+}
+
+Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const CommandTool& tool, std::vector<std::string>& unenforced) const {
+    const core::EffectivePolicy& policy = *call.policy();
+    if (auto refused = refusal(policy, unenforced)) return fail(std::move(*refused));
+    auto request = request_of(call, tool);
+    if (!request) return fail(std::move(request.error()));
+    CommandOrder order;
+    order.request = std::move(*request);
+    order.errors = tool.errors;
+    order.max_output_bytes = tool.max_output_bytes;
+    order.deadline = call.deadline();
+    if (policy.budget_wall.count() > 0) order.wall_deadline = call.first_dispatch() + policy.budget_wall;
+    order.filter = filter_of(policy.privilege);
+    if (tool.input == Input::kArguments) order.input = call.args();
+    if (tool.input == Input::kArgument) {
+        const auto arguments = json::Value::parse(call.args());
+        const json::Value* given = arguments ? arguments->find(tool.input_argument) : nullptr;
+        if (given != nullptr) order.input = given->as_string() ? *given->as_string() : given->dump();
+    }
+    return order;
+}
+
+Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& sink) {
+    const auto found = tools_.find(call.tool().spec.name);
+    if (found == tools_.end() || call.policy() == nullptr) co_return fail(ErrorCode::kToolNotFound, "this provider has no such tool");
+    const CommandTool& tool = found->second;
+    std::vector<std::string> unenforced;
+    auto order = order_of(call, tool, unenforced);
+    if (!order) co_return fail(std::move(order.error()));
+    if (call.policy()->budget_cpu.count() > 0 && order->request.budget_cpu.count() <= 0) {
+        co_return fail(ErrorCode::kCpuBudgetExceeded, "the CPU budget was used up by the attempts before");
+    }
+
+    TaskChain& chain = co_await this_chain();
+    const auto talk = std::make_shared<CommandTalk>(chain.executor(), no_timers_);
+    const ScopeExit leave([&] { talk->stop(); });   // a loop that ends drops this coroutine where it waits
+    services_.threads.post([talk, order = std::move(*order), self = shared_from_this()] {
+        if (talk->begin()) talk->end(run_command(self->services_.abilities, order, *talk));
+    });
+    const bool streams = call.call().wants_stream && tool.streams != Streams::kNone;
+    Frames frames(sink, tool);
+    std::string output;
+    bool kept = true;
+    for (bool cancelled = false;;) {
+        CommandTalk::Part part = talk->take();
+        if (!part.output.empty() && !cancelled) {
+            if (streams) frames.put(part.output);
+            kept = kept && (!streams || output.size() + part.output.size() <= kMostKept);
+            if (kept) output += part.output;
+            else output = {};
+            if (streams) co_await sink.drained();
+        }
+        if (part.end) {
+            call.spend_cpu(part.end->cpu);
+            if (cancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled and its command ended");
+            if (streams) frames.finish();
+            if (auto error = error_of(*part.end, call, tool)) co_return fail(std::move(*error));
+            core::ToolResult result = result_of(std::move(*part.end), std::move(output), tool);
+            result.unenforced = std::move(unenforced);
+            co_return result;
+        }
+        if (part.output.empty()) (void)co_await talk->wait();
+        if (!chain.cancelled()) continue;
+        // The command's end is waited for all the same: when the call has ended nothing of it runs.
+        if (talk->stop()) co_return fail(ErrorCode::kCancelled, "the call was cancelled before its command began");
+        chain.forget_cancellation();
+        cancelled = true;
+    }
+}
+
+Result<std::vector<core::ToolRef>> make_command_tools(const std::shared_ptr<CommandHost>& host) {
+    std::vector<core::ToolRef> tools;
+    for (const auto& [name, command] : host->tools()) {
+        if (!has_program(command.argv.program())) {
+            return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: the program {} is not on the sandbox's path ({})", name, command.argv.program(), kSandboxPath));
+        }
+        auto tool = core::make_tool(command.spec);
+        if (!tool) return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", name, tool.error().message));
+        (*tool)->host = host;
+        (*tool)->gate = std::make_shared<core::ToolGate>(*command.spec.max_concurrency, command.queue);
+        (*tool)->limits = std::make_shared<const core::PolicyLimits>(command.limits);
+        (*tool)->set_source({.kind = core::SourceKind::kCommand, .name = host->options().id, .owner = {}, .connection = {}});
+        tools.push_back(std::move(*tool));
+    }
+    return tools;
+}
+
+}  // namespace crab::command

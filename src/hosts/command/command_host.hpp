@@ -1,0 +1,65 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+#include "base/timer_wheel.hpp"
+#include "core/tool_host.hpp"
+#include "hosts/command/command_run.hpp"
+#include "hosts/command/command_tool.hpp"
+#include "hosts/command/worktrees.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace crab::command {
+
+/// What all commands of a process share.
+struct CommandServices {
+    const Clock& clock;
+    BlockingPool& threads;               ///< one is taken for as long as a command runs
+    SandboxAbilities abilities;
+    std::shared_ptr<const Worktrees> worktrees;
+};
+
+/// One provider of commands: its tools run under bubblewrap, within the call's effective policy, or not at all.
+/// Source: docs/protocols/sw4rm.md, sections 4, 8, 10 and 11.
+class CommandHost final : public core::ToolHost, public std::enable_shared_from_this<CommandHost> {
+public:
+    struct Options {
+        std::string id;                  ///< the provider's
+        std::string worktree;            ///< for callers bound nowhere else; empty: none
+        bool has_egress = false;         ///< hosts are listed
+        bool advisory = false;           ///< labels that cannot be kept are told, not refused
+    };
+    CommandHost(CommandServices services, Options options, std::vector<CommandTool> tools);
+
+    /// Errors: kInvalidArgs (arguments that no command can be made of, worktree paths), kWorktreeNotBound,
+    /// kPolicyUnenforceable, kApprovalRequired, kTimeout, kWallTimeout, kCpuBudgetExceeded, kCancelled, kOversize,
+    /// kToolFailed with exit status and the end of standard error; kUnavailable when the sandbox did not start.
+    /// Returns when no process of the command is left.
+    Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
+
+    const Options& options() const { return options_; }
+    const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }
+
+private:
+    Result<CommandOrder> order_of(const core::AdmittedCall& call, const CommandTool& tool, std::vector<std::string>& unenforced) const;
+    Result<SandboxRequest> request_of(const core::AdmittedCall& call, const CommandTool& tool) const;
+    std::optional<Error> refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const;
+    int filter_of(core::Privilege level) const;
+
+    CommandServices services_;
+    Options options_;
+    std::map<std::string, CommandTool, std::less<>> tools_;
+    TimerWheel no_timers_;               ///< never used: the threads keep the clocks
+    Descriptor minimal_filter_, filter_;
+};
+
+/// The tools of `host` as the registry takes them: source kind command, named after the provider.
+/// Errors: kInvalidArgs that names the tool (a schema that does not compile, a program that is not in the sandbox).
+Result<std::vector<core::ToolRef>> make_command_tools(const std::shared_ptr<CommandHost>& host);
+
+}  // namespace crab::command

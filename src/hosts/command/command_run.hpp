@@ -1,0 +1,26 @@
+#pragma once
+
+#include "hosts/command/command_talk.hpp"
+#include "hosts/command/command_tool.hpp"
+#include "hosts/command/sandbox.hpp"
+
+namespace crab::command {
+
+/// One command to run, and what ends it.
+struct CommandOrder {
+    SandboxRequest request;
+    std::string input;
+    Errors errors = Errors::kLog;
+    std::size_t max_output_bytes = 0;
+    SteadyTime deadline = kNoDeadline;
+    SteadyTime wall_deadline = kNoDeadline;
+    int filter = -1;                     ///< of make_seccomp_filter(); outlives the run
+};
+
+/// Runs a command in its sandbox, from its start until no process of it is left, on the calling thread, which it blocks. Output
+/// goes to `talk`, which may hold it back and may ask for the end. What ends it early is told by SIGTERM to its process group
+/// first, and by SIGKILL to all of its PID namespace 2 s later. CPU, memory and processes are looked at every 50 ms.
+/// The sandbox dies with this thread. Source: docs/protocols/sw4rm.md, sections 4 and 10.
+CommandEnd run_command(const SandboxAbilities& abilities, const CommandOrder& order, CommandTalk& talk);
+
+}  // namespace crab::command

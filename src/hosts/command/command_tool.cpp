@@ -1,0 +1,171 @@
+#include "hosts/command/command_tool.hpp"
+
+#include "base/duration_text.hpp"
+#include "hosts/command/worktree_path.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace crab::command {
+namespace {
+
+constexpr std::uint32_t kDefaultConcurrency = 16;
+
+/// Reads the members of one object; the first thing wrong is kept, with the member's name.
+class Reader {
+public:
+    Reader(const json::Value* object, std::string where, std::optional<std::string>& problem) : object_(object), where_(std::move(where)), problem_(problem) {}
+
+    Reader in(std::string_view name) const { return Reader(find(name), path(name), problem_); }
+    const json::Value* find(std::string_view name) const { return object_ ? object_->find(name) : nullptr; }
+
+    const Reader& operator()(std::string_view name, std::string& out) const {
+        if (const json::Value* value = find(name); value && value->as_string()) out = *value->as_string();
+        return *this;
+    }
+    const Reader& operator()(std::string_view name, bool& out) const {
+        if (const json::Value* value = find(name); value && value->as_bool()) out = *value->as_bool();
+        return *this;
+    }
+    template <class T>
+        requires std::is_integral_v<T>
+    const Reader& operator()(std::string_view name, T& out) const {
+        if (const json::Value* value = find(name)) out = static_cast<T>(value->as_int64().value_or(static_cast<std::int64_t>(out)));
+        return *this;
+    }
+    const Reader& operator()(std::string_view name, std::vector<int>& out) const {
+        const json::Value* value = find(name);
+        if (!value || !value->as_array()) return *this;
+        out.clear();
+        for (const json::Value& item : *value->as_array()) out.push_back(static_cast<int>(item.as_int64().value_or(0)));
+        return *this;
+    }
+    const Reader& duration(std::string_view name, Milliseconds& out) const {
+        return word(name, out, [](std::string_view text) -> std::optional<Milliseconds> {
+            const auto parsed = parse_duration(text);
+            return parsed && parsed->count() > 0 ? std::optional(std::chrono::duration_cast<Milliseconds>(*parsed)) : std::nullopt;
+        });
+    }
+    /// A word that `parse` gives a meaning.
+    template <class T, class Parse>
+    const Reader& word(std::string_view name, T& out, Parse parse) const {
+        const json::Value* value = find(name);
+        if (!value || !value->as_string()) return *this;
+        if (auto parsed = parse(*value->as_string())) out = *parsed;
+        else say(name, fmt::format("{} has no meaning here", *value->as_string()));
+        return *this;
+    }
+    void say(std::string_view name, std::string_view what) const {
+        if (!problem_) problem_ = fmt::format("{}: {}", path(name), what);
+    }
+
+private:
+    std::string path(std::string_view name) const { return where_.empty() ? std::string(name) : fmt::format("{}.{}", where_, name); }
+    const json::Value* object_;
+    std::string where_;
+    std::optional<std::string>& problem_;
+};
+
+std::optional<Streams> find_streams(std::string_view word) {
+    if (word == "none") return Streams::kNone;
+    if (word == "lines") return Streams::kLines;
+    if (word == "bytes") return Streams::kBytes;
+    return std::nullopt;
+}
+
+std::optional<Errors> find_errors(std::string_view word) {
+    if (word == "log") return Errors::kLog;
+    if (word == "merge") return Errors::kMerge;
+    if (word == "discard") return Errors::kDiscard;
+    return std::nullopt;
+}
+
+void read_defaults(const Reader& defaults, core::PolicyDefaults& out, std::uint64_t& memory) {
+    defaults.duration("timeout", out.timeout).duration("cpu", out.budget_cpu).duration("wall", out.budget_wall);
+    defaults("max_retries", out.max_retries).word("backoff", out.backoff, core::find_backoff);
+    defaults.word("network", out.network, core::find_network).word("privilege", out.privilege, core::find_privilege);
+    defaults.word("memory", memory, parse_size);
+}
+
+void read_ceilings(const Reader& ceilings, core::PolicyCeilings& out) {
+    ceilings.duration("timeout", out.timeout).duration("cpu", out.budget_cpu).duration("wall", out.budget_wall);
+    ceilings("max_retries", out.max_retries);
+    ceilings.word("network", out.network, core::find_network).word("privilege", out.privilege, core::find_privilege);
+}
+
+void read_input(const Reader& tool, CommandTool& out) {
+    std::string word = "none";
+    tool("stdin", word);
+    out.input = word == "none" ? Input::kNone : word == "args" ? Input::kArguments : Input::kArgument;
+    if (out.input == Input::kArgument) out.input_argument = word;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number > (std::uint64_t{1} << 40)) return std::nullopt;
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    if (unit.empty()) return number;
+    if (unit == "KiB") return number << 10;
+    if (unit == "MiB") return number << 20;
+    if (unit == "GiB") return number << 30;
+    return std::nullopt;
+}
+
+Result<CommandTool> read_command_tool(const json::Value& item) {
+    CommandTool tool;
+    std::optional<std::string> problem;
+    const Reader root(&item, {}, problem);
+    core::ToolSpec& spec = tool.spec;
+    root("name", spec.name)("title", spec.title)("description", spec.description)("idempotent", spec.idempotent)("needs_worktree", spec.needs_worktree);
+    const auto refused = [&](std::string_view what) { return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", spec.name, what)); };
+
+    json::Value input_schema = json::Value::object({{"type", "object"}, {"additionalProperties", false}});
+    if (const json::Value* given = root.find("input_schema")) input_schema = *given;
+    spec.input_schema = input_schema.dump();
+    if (const json::Value* given = root.find("output_schema")) spec.output_schema = given->dump();
+    tool.path_arguments = worktree_path_arguments(input_schema);
+
+    const json::Value* argv = root.find("argv");
+    auto parsed = ArgvTemplate::parse(argv ? *argv : json::Value());
+    if (!parsed) return refused(parsed.error().message);
+    tool.argv = std::move(*parsed);
+    read_input(root, tool);
+    const json::Value* properties = input_schema.find("properties");
+    auto names = tool.argv.names();
+    if (tool.input == Input::kArgument) names.push_back(tool.input_argument);
+    for (const std::string& name : names) {
+        if (!properties || !properties->find(name)) return refused(fmt::format("{} is used, but is no property of input_schema", name));
+    }
+
+    std::uint32_t concurrency = kDefaultConcurrency;
+    root("max_concurrency", concurrency)("queue", tool.queue)("ok_exit", tool.ok_exit)("retryable_exit", tool.retryable_exit);
+    spec.max_concurrency = concurrency;
+    spec.side_effects = true;
+    if (const json::Value* effects = root.find("side_effects"); effects && effects->as_array()) spec.side_effects = !effects->as_array()->empty();
+    spec.effects_known = true;
+    spec.annotations = {.read_only = !spec.side_effects, .destructive = spec.side_effects, .idempotent = spec.idempotent, .open_world = {}, .trusted = true};
+    if (const json::Value* environment = root.find("env"); environment && environment->as_object()) {
+        for (const auto& [name, value] : *environment->as_object()) tool.environment.emplace_back(name, value.as_string() ? *value.as_string() : value.dump());
+    }
+    const Reader output = root.in("output");
+    output("content_type", tool.content_type).word("streams", tool.streams, find_streams).word("stderr", tool.errors, find_errors);
+    output.word("max_bytes", tool.max_output_bytes, parse_size);
+    spec.streams = tool.streams != Streams::kNone;
+
+    read_defaults(root.in("defaults"), tool.limits.defaults, tool.memory_bytes);
+    read_ceilings(root.in("ceilings"), tool.limits.ceilings);
+    root("processes", tool.processes);
+    if (problem) return refused(*problem);
+    tool.limits.defaults.needs_worktree = spec.needs_worktree;
+    tool.limits.ceilings.timeout = std::max(tool.limits.ceilings.timeout, tool.limits.defaults.timeout);
+    spec.default_timeout = tool.limits.defaults.timeout;
+    spec.max_timeout = tool.limits.ceilings.timeout;
+    return tool;
+}
+
+}  // namespace crab::command

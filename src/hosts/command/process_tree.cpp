@@ -1,0 +1,87 @@
+#include "hosts/command/process_tree.hpp"
+
+#include "base/descriptor.hpp"
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::command {
+namespace {
+
+constexpr std::size_t kMostProcesses = 4096;
+
+/// The begin of a file of /proc, at most 16 KiB; empty when it is gone.
+std::string read_file(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return {};
+    std::string text(16 * 1024, '\0');
+    const ssize_t got = ::read(file.get(), text.data(), text.size());
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text;
+}
+
+/// The next whole number of `text`, which begins after it then; 0 at the end.
+std::int64_t next_number(std::string_view& text) {
+    const std::size_t at = text.find_first_of("-0123456789");
+    if (at == text.npos) {
+        text = {};
+        return 0;
+    }
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    text.remove_prefix(error == std::errc() ? static_cast<std::size_t>(end - text.data()) : at + 1);
+    return number;
+}
+
+/// Fields 14 to 17 of /proc/<pid>/stat are times in ticks, field 24 are resident pages (proc(5)).
+void add_process(pid_t pid, TreeUsage& usage) {
+    static const long ticks = ::sysconf(_SC_CLK_TCK), page = ::sysconf(_SC_PAGESIZE);
+    const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+    const std::size_t name_end = stat.rfind(')');
+    if (name_end == stat.npos || name_end + 4 > stat.size()) return;
+    std::string_view rest = std::string_view(stat).substr(name_end + 4);   // after the state: field 4 is next
+    std::array<std::int64_t, 25> field{};
+    for (std::size_t number = 4; number < field.size(); ++number) field[number] = next_number(rest);
+    usage.cpu += Milliseconds((field[14] + field[15] + field[16] + field[17]) * 1000 / ticks);
+    usage.memory_bytes += static_cast<std::uint64_t>(field[24] * page);
+    ++usage.processes;
+}
+
+void add_children(pid_t pid, std::vector<pid_t>& all) {
+    const std::string tasks = fmt::format("/proc/{}/task", pid);
+    DIR* const folder = ::opendir(tasks.c_str());
+    if (folder == nullptr) return;
+    while (const dirent* entry = ::readdir(folder)) {
+        if (entry->d_name[0] == '.') continue;
+        const std::string children = read_file(fmt::format("{}/{}/children", tasks, entry->d_name));
+        for (std::string_view rest = children; all.size() < kMostProcesses;) {
+            const auto child = static_cast<pid_t>(next_number(rest));
+            if (child <= 0) break;
+            all.push_back(child);
+        }
+    }
+    ::closedir(folder);
+}
+
+}  // namespace
+
+TreeUsage look_at_tree(pid_t root) {
+    TreeUsage usage;
+    std::vector<pid_t> all{root};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        add_process(all[i], usage);
+        add_children(all[i], all);
+    }
+    return usage;
+}
+
+}  // namespace crab::command

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <cstdint>
+
+#include <sys/types.h>
+
+namespace crab::command {
+
+/// What a process and all that descend from it use at one moment; of those that have ended, what their parents have collected.
+struct TreeUsage {
+    Milliseconds cpu{0};               ///< user and system time
+    std::uint64_t memory_bytes = 0;    ///< resident, shared pages counted once per process
+    std::uint32_t processes = 0;
+};
+
+/// Reads /proc. Processes that come or go meanwhile may be missed; in a PID namespace whose first process is `root`, nobody can
+/// leave the tree.
+TreeUsage look_at_tree(pid_t root);
+
+}  // namespace crab::command

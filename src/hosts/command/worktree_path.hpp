@@ -1,0 +1,25 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "json/element.hpp"
+#include "json/value.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::command {
+
+/// The arguments of a schema whose `format` is `worktree-path`: properties of the object, or items of a property.
+std::vector<std::string> worktree_path_arguments(const json::Value& input_schema);
+
+/// Whether `path` names something inside the worktree, whose open directory is `worktree`: relative, without `..`, led outside
+/// by no symbolic link, and no device. What does not exist yet is accepted when nothing on the way to it leads outside.
+/// Errors: kInvalidArgs that names `argument`. Source: docs/protocols/sw4rm.md, section 8.
+Result<void> check_worktree_path(int worktree, std::string_view argument, std::string_view path);
+
+/// check_worktree_path() for all `names` of `arguments` that are there. Errors: also kUnavailable when the worktree is gone.
+Result<void> check_worktree_paths(const std::filesystem::path& worktree, const std::vector<std::string>& names, json::Element arguments);
+
+}  // namespace crab::command
