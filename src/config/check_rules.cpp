@@ -71,6 +71,7 @@ void check_providers(const GatewayConfig& config, Rules& rules) {
         const ProviderOptions& provider = config.providers[i];
         const std::string at = fmt::format("/providers/{}", i);
         rules.expect(provider.worktree.empty() || has_worktree(config, provider.worktree), at + "/worktree", "is no id of worktrees");
+        rules.expect(provider.worktree_preset || !provider.run, at + "/run", "is only for preset: worktree");
         rules.expect(provider.id != "builtin", at + "/id", "is the name of the built-in tools");
         for (std::size_t k = 0; k < i; ++k) rules.expect(config.providers[k].id != provider.id, at + "/id", "another provider has this id");
         for (const ToolHostOptions& host : config.hosts) rules.expect(host.name != provider.id, at + "/id", "a host has this name");

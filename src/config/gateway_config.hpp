@@ -216,6 +216,8 @@ struct ProviderOptions {
     std::string worktree;                 ///< for callers bound nowhere else
     std::vector<std::string> egress;      ///< `host:port`, `*.host:port`
     bool advisory = false;                ///< labels that cannot be kept are told, not refused
+    bool worktree_preset = false;         ///< the tools that every worktree can do with
+    bool run = false;                     ///< with the preset: `run` as well
     std::vector<std::string> tools_json;  ///< each as JSON text; hosts/command reads them
     friend bool operator==(const ProviderOptions&, const ProviderOptions&) = default;
 };

@@ -162,7 +162,9 @@ void read_override(const Members& tool, ToolOverride& out) {
 }
 
 void read_provider(const Members& provider, ProviderOptions& out) {
-    std::string labels;
+    std::string labels, preset;
+    provider("preset", preset)("run", out.run);
+    out.worktree_preset = preset == "worktree";
     provider("id", out.id)("kind", out.kind)("worktree", out.worktree)("egress", out.egress)("labels", labels);
     out.advisory = labels == "advisory";
     provider.texts("tools", out.tools_json);

@@ -39,6 +39,7 @@ public:
         pair();
         peers();
         leases();
+        worktree();
         policy();
         device();
         doctor();
@@ -318,6 +319,20 @@ private:
         auto [revoke, revoke_options] = leaf<LeasesRevoke>(parent, "revoke", "End a lease now", "  crab leases revoke 9f2c…");
         revoke->add_option("lease", revoke_options->lease_id, "Id of the lease")->type_name("LEASE_ID")->required();
         local(revoke, revoke_options->target);
+    }
+
+    void worktree() {
+        CLI::App& parent = group("worktree", "Say in which worktree the commands of a caller work");
+        auto [bind, bind_options] = leaf<WorktreeBind>(parent, "bind", "Bind a principal or an agent to a worktree, for good", "  crab worktree bind caller/ci garden/main");
+        bind->add_option("who", bind_options->who, "The principal, such as caller/ci, or an agent's id")->type_name("WHO")->required();
+        bind->add_option("worktree", bind_options->worktree, "Its id in the gateway's configuration")->type_name("REPO/WORKTREE")->required();
+        local(bind, bind_options->target);
+        auto [unbind, unbind_options] = leaf<WorktreeBind>(parent, "unbind", "End a binding", "  crab worktree unbind caller/ci");
+        unbind->add_option("who", unbind_options->who, "Who was bound")->type_name("WHO")->required();
+        local(unbind, unbind_options->target);
+        auto [status, status_options] = leaf<WorktreeStatus>(parent, "status", "List the worktrees and who is bound to them", "  crab worktree status");
+        local(status, status_options->target);
+        choose_output(status, status_options->output);
     }
 
     void policy() {

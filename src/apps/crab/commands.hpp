@@ -156,6 +156,15 @@ struct PeersIdentity {
     Target target;
     Output output = Output::kText;
 };
+struct WorktreeBind {
+    std::string who, worktree;   ///< an empty worktree: unbind
+    Target target;
+};
+struct WorktreeStatus {
+    Target target;
+    Output output = Output::kText;
+};
+
 struct LeasesList {
     Target target;
     Output output = Output::kText;
@@ -204,7 +213,7 @@ struct Device {
 
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             LeasesList, LeasesRevoke, PolicyTest, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             LeasesList, LeasesRevoke, PolicyTest, WorktreeBind, WorktreeStatus, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -228,6 +237,8 @@ int run(const PeersRenew& options);
 int run(const PeersRevoke& options);
 int run(const PeersSetStatus& options);
 int run(const PeersIdentity& options);
+int run(const WorktreeBind& options);
+int run(const WorktreeStatus& options);
 int run(const LeasesList& options);
 int run(const LeasesRevoke& options);
 int run(const PolicyTest& options);

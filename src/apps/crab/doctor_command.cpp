@@ -4,6 +4,7 @@
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
 #include "config/load.hpp"
+#include "hosts/command/sandbox.hpp"
 #include "net/blocking_client.hpp"
 
 #include <sys/resource.h>
@@ -43,6 +44,7 @@ public:
         descriptors();
         clock();
         certificate();
+        sandbox();
     }
 
     int show() const {
@@ -131,6 +133,26 @@ private:
         timex state{};
         const bool synchronized = ::adjtimex(&state) != TIME_ERROR;
         say("clock", synchronized ? Finding::kOk : Finding::kWarn, synchronized ? to_rfc3339(now) : to_rfc3339(now) + ", not synchronized; run a time service");
+    }
+
+    /// Which labels of execution policies commands can be kept to here.
+    void sandbox() {
+        using core::Network, core::Privilege;
+        const auto abilities = command::SandboxAbilities::detect();
+        std::string kept, not_kept;
+        const auto add = [&](std::string_view label, const std::optional<std::string>& missing) {
+            if (!missing) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", label);
+            else not_kept += fmt::format("; {}: {}", label, *missing);
+        };
+        for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted}) add(name_of(network), abilities.missing(network, true));
+        for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault}) add(name_of(privilege), abilities.missing(privilege));
+        const bool wanted = !config_.providers.empty();
+        if (kept.empty()) return say("sandbox", wanted ? Finding::kFail : Finding::kWarn, "commands cannot run here" + not_kept);
+        const std::string landlock = abilities.landlock_abi > 0 ? fmt::format("Landlock ABI {}", abilities.landlock_abi) : "no Landlock";
+        say("sandbox", Finding::kOk, fmt::format("{} ({}){}", kept, landlock, not_kept));
+        if (wanted && ::getuid() == 0) {
+            say("sandbox user", Finding::kWarn, "the gateway runs as root, and so do its commands as far as files are concerned; run it as a user of its own");
+        }
     }
 
     void certificate() {

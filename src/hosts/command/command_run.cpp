@@ -2,10 +2,12 @@
 
 #include "base/descriptor.hpp"
 #include "base/scope_exit.hpp"
+#include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/process_tree.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -82,11 +84,17 @@ ssize_t write_quietly(int fd, std::string_view bytes) {
     return put;
 }
 
+std::string next_group_name() {
+    static std::atomic<std::uint64_t> number{0};
+    return fmt::format("crab-{}-{}", ::getpid(), ++number);
+}
+
 /// The run of one command.
 class Run {
 public:
     Run(const SandboxAbilities& abilities, const CommandOrder& order, CommandTalk& talk)
-        : abilities_(abilities), order_(order), talk_(talk), began_(std::chrono::steady_clock::now()) {}
+        : abilities_(abilities), order_(order), talk_(talk), began_(std::chrono::steady_clock::now()),
+          group_(abilities.cgroups, next_group_name(), {.memory_bytes = order.request.memory_bytes, .processes = order.request.processes + 1}) {}
 
     CommandEnd operator()() {
         if (order_.deadline <= began_) return finish(EndReason::kDeadline);
@@ -101,8 +109,8 @@ public:
 
 private:
     bool start() {
-        if (!input_.open() || !output_.open() || !errors_.open() || !info_.open() || !status_.open() || !control_.open()) return refuse("no pipe for a command", errno);
-        const SandboxDescriptors inside{.info = info_.write_end.get(), .status = status_.write_end.get(), .control = control_.read_end.get(), .filter = order_.filter};
+        if (!input_.open() || !output_.open() || !errors_.open() || !info_.open() || !block_.open() || !status_.open() || !control_.open()) return refuse("no pipe for a command", errno);
+        const SandboxDescriptors inside{.info = info_.write_end.get(), .block = block_.read_end.get(), .status = status_.write_end.get(), .control = control_.read_end.get(), .filter = order_.filter};
         const Descriptor options = file_of(bubblewrap_options(abilities_, order_.request, inside));
         if (!options.is_open()) return refuse("no memory for a command", errno);
         if (const int failed = spawn(options.get(), inside); failed != 0) return refuse("the sandbox could not be started", failed);
@@ -110,6 +118,7 @@ private:
         for (Pipe* pipe : {&output_, &errors_, &info_, &status_}) pipe->write_end.close();
         input_.read_end.close();
         control_.read_end.close();
+        block_.read_end.close();
         for (const int fd : {input_.write_end.get(), output_.read_end.get(), errors_.read_end.get(), info_.read_end.get(), status_.read_end.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
         if (order_.input.empty()) input_.write_end.close();
         next_look_ = began_ + kLookEvery;
@@ -134,7 +143,7 @@ private:
         posix_spawn_file_actions_adddup2(&actions, output_.write_end.get(), 1);
         posix_spawn_file_actions_adddup2(&actions, (order_.errors == Errors::kMerge ? output_ : errors_).write_end.get(), 2);
         // Onto itself: it stays open, and every other descriptor of this process closes.
-        for (const int fd : {options, inside.info, inside.status, inside.control, inside.filter}) posix_spawn_file_actions_adddup2(&actions, fd, fd);
+        for (const int fd : {options, inside.info, inside.block, inside.status, inside.control, inside.filter}) posix_spawn_file_actions_adddup2(&actions, fd, fd);
         sigset_t none, defaults;
         sigemptyset(&none);
         sigfillset(&defaults);
@@ -230,6 +239,8 @@ private:
         if (digits != info_text_.npos) std::from_chars(info_text_.data() + digits, info_text_.data() + info_text_.size(), first_);
         if (first_ > 0) first_fd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_, 0)));
         info_.read_end.close();
+        group_.add(first_);   // if not, rlimits and polling hold alone
+        (void)write_quietly(block_.write_end.get(), "g");
     }
 
     void read_status() {
@@ -261,10 +272,10 @@ private:
         next_look_ = now + kLookEvery;
         if (first_ <= 0) return;
         const TreeUsage usage = look_at_tree(first_);
-        end_.cpu = std::max(end_.cpu, usage.cpu);
+        end_.cpu = std::max({end_.cpu, usage.cpu, group_.cpu().value_or(Milliseconds(0))});
         end_.peak_memory_bytes = std::max(end_.peak_memory_bytes, usage.memory_bytes);
         const SandboxRequest& limits = order_.request;
-        if (limits.budget_cpu.count() > 0 && usage.cpu >= limits.budget_cpu) stop(EndReason::kCpuBudget);
+        if (limits.budget_cpu.count() > 0 && end_.cpu >= limits.budget_cpu) stop(EndReason::kCpuBudget);
         if (limits.memory_bytes > 0 && usage.memory_bytes > limits.memory_bytes) stop_now(EndReason::kMemory);
         if (limits.processes > 0 && usage.processes > limits.processes + 1) stop_now(EndReason::kProcesses);
     }
@@ -287,6 +298,7 @@ private:
     /// With its first process the kernel ends the whole PID namespace; bubblewrap outside only waits for that.
     void kill_all() {
         killed_ = true;
+        group_.kill();
         if (first_fd_.is_open()) ::syscall(SYS_pidfd_send_signal, first_fd_.get(), SIGKILL, nullptr, 0);
         else ::kill(pid_, SIGKILL);
     }
@@ -296,6 +308,7 @@ private:
         end_.wall = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - began_);
         if (end_.error_tail.size() > kErrorTail) end_.error_tail.erase(0, end_.error_tail.size() - kErrorTail);
         if (reason == EndReason::kNotStarted) return std::move(end_);
+        end_.cpu = std::max(end_.cpu, group_.cpu().value_or(Milliseconds(0)));
         if (record_) {
             end_.status = record_->status;
             end_.cpu = std::max(end_.cpu, Milliseconds(record_->cpu_us / 1000));
@@ -304,6 +317,10 @@ private:
             end_.status = sandbox_status_;
         }
         if (reason != EndReason::kExited) return std::move(end_);
+        if (group_.ran_out_of_memory()) {
+            end_.reason = EndReason::kMemory;
+            return std::move(end_);
+        }
         if (record_ && record_->kind == 2) {
             end_.reason = EndReason::kNotStarted;
             end_.failure = fmt::format("the program could not be started: {}", std::strerror(record_->status));
@@ -320,7 +337,8 @@ private:
     const CommandOrder& order_;
     CommandTalk& talk_;
     const SteadyTime began_;
-    Pipe input_, output_, errors_, info_, status_, control_;
+    const CommandCgroup group_;
+    Pipe input_, output_, errors_, info_, block_, status_, control_;
     pid_t pid_ = -1;              ///< bubblewrap outside
     pid_t first_ = -1;            ///< crab-sandbox-init, process 1 inside
     Descriptor sandbox_, first_fd_;   ///< pidfds of both

@@ -116,6 +116,7 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, c
     add({"--remount-ro", "/proc", "--remount-ro", "/", "--chdir", request.worktree ? "/wt" : "/tmp"});
     for (const auto& [name, value] : request.environment) add({"--setenv", name, value});
     if (descriptors.info >= 0) add({"--info-fd", std::to_string(descriptors.info)});
+    if (descriptors.block >= 0) add({"--block-fd", std::to_string(descriptors.block)});
     return options;
 }
 

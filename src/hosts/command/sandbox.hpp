@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/effective_policy.hpp"
+#include "hosts/command/command_cgroup.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +19,7 @@ struct SandboxAbilities {
     bool namespaces = false;             ///< bubblewrap can make its namespaces here
     int landlock_abi = 0;                ///< 0: none
     bool seccomp = false;
+    CgroupPlaces cgroups;                ///< none: rlimits and polling alone; detect() leaves it so, for CgroupPlaces::find() may move this process
 
     /// Looks for programs, asks the kernel, and makes one empty sandbox. Blocks for some milliseconds.
     static SandboxAbilities detect();
@@ -40,7 +42,7 @@ struct SandboxRequest {
 
 /// The descriptors that bubblewrap and crab-sandbox-init find open, by number.
 struct SandboxDescriptors {
-    int info = -1, status = -1, control = -1, filter = -1;
+    int info = -1, block = -1, status = -1, control = -1, filter = -1;
 };
 
 /// Bubblewrap's options, those that may be read by everybody and those that may not being the same list: it goes through a

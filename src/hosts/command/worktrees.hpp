@@ -32,6 +32,12 @@ public:
     /// The worktree of a call: what is bound to the agent, else to the principal, else the provider's own; nullptr: none.
     const Worktree* find(std::string_view agent, std::string_view principal, std::string_view provider_default) const;
 
+    std::vector<Worktree> all() const {
+        std::vector<Worktree> worktrees;
+        for (const auto& [id, worktree] : known_) worktrees.push_back(worktree);
+        return worktrees;
+    }
+
     using Bindings = std::map<std::string, std::string, std::less<>>;   ///< principal or agent → worktree id
     Bindings bindings() const;
     void set_bindings(Bindings bindings);

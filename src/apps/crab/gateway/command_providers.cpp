@@ -1,5 +1,7 @@
 #include "apps/crab/gateway/command_providers.hpp"
 
+#include "hosts/command/worktree_tools.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@ std::unexpected<Error> refused(const config::ProviderOptions& provider, const Er
 
 Result<std::vector<command::CommandTool>> read_tools(const config::ProviderOptions& provider) {
     std::vector<command::CommandTool> tools;
+    if (provider.worktree_preset) tools = command::worktree_tools(provider.run);
     for (const std::string& text : provider.tools_json) {
         const auto item = json::Value::parse(text);
         if (!item) return refused(provider, item.error());
@@ -67,7 +70,7 @@ Result<void> register_command_tools(core::Registry& registry, const std::vector<
 
 std::size_t command_threads(const config::GatewayConfig& config) {
     std::size_t wanted = 0;
-    for (const config::ProviderOptions& provider : config.providers) wanted += 16 * provider.tools_json.size();
+    for (const config::ProviderOptions& provider : config.providers) wanted += 16 * (provider.tools_json.size() + (provider.worktree_preset ? 2 : 0));
     return std::min(wanted, kMostThreads);
 }
 

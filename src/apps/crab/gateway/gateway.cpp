@@ -18,6 +18,7 @@
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
 #include "base/log.hpp"
+#include "hosts/command/worktree_file.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
@@ -115,6 +116,7 @@ struct Gateway::Parts {
     std::unique_ptr<admin::AdminApi> admin_api;
     std::unique_ptr<rtp::PeersApi> peers_api;
     std::unique_ptr<rtp::EventsApi> admin_events;
+    std::unique_ptr<WorktreesApi> worktrees_api;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
     std::vector<std::unique_ptr<net::Periodic>> periodic;
@@ -194,9 +196,14 @@ Result<void> Gateway::Parts::open_commands() {
     auto made = make_worktrees(config);
     if (!made) return fail(std::move(made.error()));
     worktrees = std::move(*made);
+    auto bindings = command::load_bindings(places.state_dir / "worktrees.json");
+    if (!bindings) return fail(std::move(bindings.error()));
+    worktrees->set_bindings(std::move(*bindings));
     if (config.providers.empty()) return {};
     command_threads = std::make_unique<BlockingPool>(app::command_threads(config));
-    auto command_hosts = make_command_hosts(config, {.clock = clock, .threads = *command_threads, .abilities = command::SandboxAbilities::detect(), .worktrees = worktrees});
+    command::SandboxAbilities abilities = command::SandboxAbilities::detect();
+    abilities.cgroups = command::CgroupPlaces::find();
+    auto command_hosts = make_command_hosts(config, {.clock = clock, .threads = *command_threads, .abilities = std::move(abilities), .worktrees = worktrees});
     if (!command_hosts) return fail(std::move(command_hosts.error()));
     return register_command_tools(registry, *command_hosts);
 }
@@ -361,7 +368,8 @@ Result<void> Gateway::Parts::listen() {
     peers_api = std::make_unique<rtp::PeersApi>(
         rtp::PairingDialer::Services{.loop = first.loop, .pool = pool, .keys = *keys, .store = *peers, .random = random, .rules = {}});
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, *admin_events, access->leases_api(), access->policy_api());
+    worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, *admin_events, access->leases_api(), access->policy_api(), *worktrees_api);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     return admin_server->listen(*admin_listener);
 }

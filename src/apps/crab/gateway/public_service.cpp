@@ -129,6 +129,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (co_await peers_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;
+    if (co_await worktrees_.serve(exchange)) co_return;
     if (co_await events_.serve(exchange, principal)) co_return;
     if (!co_await admin_.serve(exchange, principal)) rtp::respond_unknown_path(exchange);
 }

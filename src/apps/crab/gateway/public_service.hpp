@@ -8,6 +8,7 @@
 #include "admin/admin_api.hpp"
 #include "admin/policy_api.hpp"
 #include "apps/crab/gateway/caller_identity.hpp"
+#include "apps/crab/gateway/worktrees_api.hpp"
 #include "net/http_service.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -49,8 +50,9 @@ private:
 /// What the local admin socket serves: the operator's API, pairing and peers, events, and the callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::EventsApi& events, rtp::LeasesApi& leases, admin::PolicyApi& policy)
-        : admin_(admin), tools_(tools), peers_(peers), events_(events), leases_(leases), policy_(policy) {}
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::EventsApi& events, rtp::LeasesApi& leases, admin::PolicyApi& policy,
+                 WorktreesApi& worktrees)
+        : admin_(admin), tools_(tools), peers_(peers), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
@@ -66,6 +68,7 @@ private:
     rtp::EventsApi& events_;
     rtp::LeasesApi& leases_;
     admin::PolicyApi& policy_;
+    WorktreesApi& worktrees_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;
 };

@@ -1,0 +1,145 @@
+#include "hosts/command/command_cgroup.hpp"
+
+#include "base/descriptor.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace crab::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOwnGroup = "crab-gateway";
+
+std::string read_file(const fs::path& file) {
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+bool write_file(const fs::path& file, std::string_view text) {
+    const Descriptor open_file(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
+    return open_file.is_open() && ::write(open_file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" ,\n", at), text.size());
+        if (text.substr(at, end - at) == word) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+/// The number after `name ` in a file of lines `name number`.
+std::optional<std::uint64_t> number_of(const std::string& text, std::string_view name) {
+    std::istringstream lines(text);
+    std::string word;
+    std::uint64_t number = 0;
+    while (lines >> word >> number) {
+        if (word == name) return number;
+    }
+    return std::nullopt;
+}
+
+bool is_writable(const fs::path& folder) { return ::access(folder.c_str(), W_OK | X_OK) == 0; }
+
+/// Makes `group` hand memory and pids down, this process being the only one in it.
+bool hand_down(const fs::path& group) {
+    const fs::path own = group / kOwnGroup;
+    std::error_code error;
+    fs::create_directory(own, error);
+    if (!write_file(own / "cgroup.procs", "0")) return false;
+    if (write_file(group / "cgroup.subtree_control", "+memory +pids")) {
+        (void)write_file(group / "cgroup.subtree_control", "+cpu");   // only for cpu.stat, which is there without it as well
+        return true;
+    }
+    (void)write_file(group / "cgroup.procs", "0");
+    fs::remove(own, error);
+    return false;
+}
+
+fs::path make_group(const fs::path& parent, const std::string& name) {
+    if (parent.empty()) return {};
+    std::error_code error;
+    fs::create_directory(parent / name, error);
+    return error ? fs::path() : parent / name;
+}
+
+}  // namespace
+
+CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership) {
+    CgroupPlaces places;
+    std::istringstream lines(read_file(membership));
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+        if (second == line.npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        const std::string path = line.substr(second + 2);   // without the slash that it begins with
+        if (controllers.empty()) {
+            const fs::path group = (fs::exists(root / "cgroup.controllers") ? root : root / "unified") / path;
+            const std::string offered = read_file(group / "cgroup.controllers");
+            const bool useful = !path.empty() && has_word(offered, "memory") && has_word(offered, "pids") && is_writable(group);
+            if (useful && hand_down(group)) places.unified = group;
+            continue;
+        }
+        const fs::path group = root / controllers / path;
+        if (has_word(controllers, "pids") && is_writable(group)) places.pids = group;
+        if (has_word(controllers, "cpuacct") && is_writable(group)) places.cpuacct = group;
+    }
+    if (!places.unified.empty()) {
+        places.pids.clear();
+        places.cpuacct.clear();
+    }
+    return places;
+}
+
+CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name, Limits limits)
+    : unified_(make_group(places.unified, name)), pids_(make_group(places.pids, name)), cpuacct_(make_group(places.cpuacct, name)) {
+    if (!unified_.empty()) {
+        (void)write_file(unified_ / "memory.max", std::to_string(limits.memory_bytes));
+        (void)write_file(unified_ / "memory.swap.max", "0");
+        (void)write_file(unified_ / "pids.max", std::to_string(limits.processes));
+    }
+    if (!pids_.empty()) (void)write_file(pids_ / "pids.max", std::to_string(limits.processes));
+}
+
+CommandCgroup::~CommandCgroup() {
+    for (const fs::path& group : {unified_, pids_, cpuacct_}) {
+        if (!group.empty()) (void)::rmdir(group.c_str());
+    }
+}
+
+bool CommandCgroup::add(pid_t process) const {
+    bool all = true;
+    for (const fs::path& group : {unified_, pids_, cpuacct_}) {
+        if (!group.empty()) all = write_file(group / "cgroup.procs", std::to_string(process)) && all;
+    }
+    return all;
+}
+
+std::optional<Milliseconds> CommandCgroup::cpu() const {
+    if (!unified_.empty()) {
+        const auto microseconds = number_of(read_file(unified_ / "cpu.stat"), "usage_usec");
+        return microseconds ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000))) : std::nullopt;
+    }
+    if (cpuacct_.empty()) return std::nullopt;
+    const std::string text = read_file(cpuacct_ / "cpuacct.usage");
+    std::int64_t nanoseconds = 0;
+    std::from_chars(text.data(), text.data() + text.size(), nanoseconds);
+    return Milliseconds(nanoseconds / 1'000'000);
+}
+
+bool CommandCgroup::ran_out_of_memory() const { return !unified_.empty() && number_of(read_file(unified_ / "memory.events"), "oom_kill").value_or(0) > 0; }
+
+void CommandCgroup::kill() const {
+    if (!unified_.empty()) (void)write_file(unified_ / "cgroup.kill", "1");
+}
+
+}  // namespace crab::command

@@ -1,0 +1,89 @@
+#include "hosts/command/command_cgroup.hpp"
+
+#include "base/scope_exit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <unistd.h>
+
+namespace crab::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A tree of plain files in place of the kernel's: it shows which files are written, and what becomes of what is read.
+class CommandCgroupTest : public testing::Test {
+protected:
+    CommandCgroupTest() {
+        char name[] = "/tmp/crab-cgroup-XXXXXX";
+        root = ::mkdtemp(name);
+    }
+    ~CommandCgroupTest() override { fs::remove_all(root); }
+    void put(const fs::path& file, std::string_view text) const {
+        fs::create_directories((root / file).parent_path());
+        std::ofstream(root / file) << text;
+    }
+    std::string get(const fs::path& file) const {
+        std::ifstream stream(root / file);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+    CgroupPlaces find(std::string_view membership) const {
+        put("membership", membership);
+        return CgroupPlaces::find(root, root / "membership");
+    }
+    fs::path root;
+};
+
+TEST_F(CommandCgroupTest, ADelegatedUnifiedGroupHandsItsControllersDown) {
+    put("cgroup.controllers", "cpu memory pids\n");
+    for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"}) put(fs::path("crab.service") / file, "");
+    put("crab.service/cgroup.controllers", "cpu io memory pids\n");
+    const CgroupPlaces places = find("0::/crab.service\n");
+    EXPECT_EQ(places.unified, root / "crab.service");
+    EXPECT_EQ(get("crab.service/crab-gateway/cgroup.procs"), "0");
+    EXPECT_TRUE(places.any());
+}
+
+TEST_F(CommandCgroupTest, AUnifiedTreeWithoutControllersAndTheRootGroupAreLeftAlone) {
+    put("unified/cgroup.controllers", "");
+    EXPECT_FALSE(find("0::/\n").any());
+    put("cgroup.controllers", "cpu memory pids\n");
+    put("user.slice/cgroup.controllers", "cpu pids\n");
+    EXPECT_FALSE(find("0::/user.slice\n").any());
+}
+
+TEST_F(CommandCgroupTest, TheControllersOfTheOldTreesAreFoundBesideEachOther) {
+    fs::create_directories(root / "pids/a");
+    fs::create_directories(root / "cpu,cpuacct/b");
+    const CgroupPlaces places = find("8:pids:/a\n3:cpu,cpuacct:/b\n4:memory:/c\n0::/\n");
+    EXPECT_EQ(places.pids, root / "pids/a");
+    EXPECT_EQ(places.cpuacct, root / "cpu,cpuacct/b");
+}
+
+TEST_F(CommandCgroupTest, LimitsAreWrittenAndMetersRead) {
+    for (const char* file : {"memory.max", "memory.swap.max", "pids.max", "cgroup.procs", "cgroup.kill"}) put(fs::path("one") / file, "");
+    put("one/cpu.stat", "usage_usec 1234567\nuser_usec 1000000\n");
+    put("one/memory.events", "low 0\noom 1\noom_kill 1\n");
+    const CommandCgroup group({.unified = root, .pids = {}, .cpuacct = {}}, "one", {.memory_bytes = 4096, .processes = 7});
+    EXPECT_TRUE(group.add(42));
+    EXPECT_EQ(get("one/memory.max"), "4096");
+    EXPECT_EQ(get("one/memory.swap.max"), "0");
+    EXPECT_EQ(get("one/pids.max"), "7");
+    EXPECT_EQ(get("one/cgroup.procs"), "42");
+    EXPECT_EQ(group.cpu(), Milliseconds(1234));
+    EXPECT_TRUE(group.ran_out_of_memory());
+    group.kill();
+    EXPECT_EQ(get("one/cgroup.kill"), "1");
+}
+
+TEST_F(CommandCgroupTest, WithoutAPlaceItDoesNothing) {
+    const CommandCgroup group({}, "one", {});
+    EXPECT_TRUE(group.add(42));
+    EXPECT_EQ(group.cpu(), std::nullopt);
+    EXPECT_FALSE(group.ran_out_of_memory());
+}
+
+}  // namespace
+}  // namespace crab::command
