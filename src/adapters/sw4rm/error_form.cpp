@@ -15,6 +15,7 @@ ErrorForm form_of(ErrorCode code) {
         case ErrorCode::kPairingFailed: return {S::kFailedPrecondition, "PAIRING_REQUIRED"};
         case ErrorCode::kApprovalRequired: return {S::kPermissionDenied, "APPROVAL_REQUIRED"};
         case ErrorCode::kPolicyUnenforceable: return {S::kFailedPrecondition, "POLICY_UNENFORCEABLE"};
+        case ErrorCode::kWorktreeNotBound: return {S::kFailedPrecondition, "worktree_not_bound"};
         case ErrorCode::kAmbiguousTool: return {S::kFailedPrecondition, "AMBIGUOUS_TOOL"};
         case ErrorCode::kConflict: return {S::kAlreadyExists, "DUPLICATE_DETECTED"};
         case ErrorCode::kAlreadyInProgress: return {S::kAborted, "ALREADY_IN_PROGRESS", true};
@@ -22,6 +23,8 @@ ErrorForm form_of(ErrorCode code) {
         case ErrorCode::kOversize: return {S::kResourceExhausted, "OVERSIZE_PAYLOAD"};
         case ErrorCode::kUnavailable: return {S::kUnavailable, "AGENT_UNAVAILABLE", true};
         case ErrorCode::kTimeout: return {S::kDeadlineExceeded, "TOOL_TIMEOUT"};
+        case ErrorCode::kWallTimeout: return {S::kDeadlineExceeded, "WALL_TIMEOUT"};
+        case ErrorCode::kCpuBudgetExceeded: return {S::kResourceExhausted, "CPU_BUDGET_EXCEEDED"};
         case ErrorCode::kCancelled: return {S::kCancelled, "CANCELLED"};
         case ErrorCode::kOutcomeUnknown: return {S::kUnknown, "OUTCOME_UNKNOWN"};
         case ErrorCode::kToolFailed: return {S::kUnknown, "TOOL_FAILED"};
