@@ -336,6 +336,22 @@ class Crash(EventsCase):
                 more.next(timeout=0.3)
 
 
+class Stop(EventsCase):
+    def test_a_gateway_that_stops_ends_its_streams_in_good_order(self) -> None:
+        stream = self.stream(subscription="web")
+        with HttpConnection(self.gateway.admin) as connection:
+            connection.send("GET", "/v1/events?subscription=sse", {"Accept": "text/event-stream"})
+            head = read_head(connection.stream)
+            self.published()
+            self.assertEqual(stream.next()[1]["event_type"], "channel.message.received")
+            self.gateway.stop()
+            self.assertEqual(len(list(connection.events(head))), 1)
+        with self.assertRaises(Closed) as closed:
+            stream.next()
+        self.assertEqual(closed.exception.code, 1001)
+        self.gateway.start()
+
+
 class Tail(EventsCase):
     def test_it_shows_events_as_lines_and_ends_after_as_many_as_were_asked(self) -> None:
         ids = self.published("agent.response.created", "agent.turn.started")

@@ -157,6 +157,10 @@ private:
                 ->type_name("B64")
                 ->needs(remote);
             command->add_option("--pair-path", options->pair_path, "Where it is paired, beside / (default: /v1/pair)")->type_name("PATH")->needs(remote);
+            if (kind == HostKind::kCron) {
+                command->add_option("--events-to", options->events_to, "Gateway that takes what jobs fire: unix:/PATH of its admin socket, or https://HOST:PORT of its peer listener (default: events wait)")
+                    ->type_name("URL");
+            }
             command->add_option("--state", options->state_dir, "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
                 ->type_name("DIR");
         };

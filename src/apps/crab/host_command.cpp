@@ -27,6 +27,19 @@ Result<sdk::HostEngine::Paired> paired_of(const RunHost& options) {
     return paired;
 }
 
+/// `unix:/path` of an admin socket, or, for a host that is paired, `https://host:port` of a peer listener.
+Result<net::Endpoint> gateway_of(std::string_view url, bool paired) {
+    constexpr std::string_view kHttps = "https://";
+    if (url.starts_with("unix:/")) return net::parse_endpoint(url);
+    if (!url.starts_with(kHttps)) return fail(ErrorCode::kInvalidArgs, "--events-to: write unix:/PATH of an admin socket, or https://HOST:PORT of a peer listener");
+    if (!paired) return fail(ErrorCode::kInvalidArgs, "--events-to: https needs the certificate of a pairing; listen with --listen, or write unix:/PATH");
+    url.remove_prefix(kHttps.size());
+    if (url.ends_with('/')) url.remove_suffix(1);
+    auto endpoint = net::parse_endpoint(url);
+    if (!endpoint || endpoint->is_unix()) return fail(ErrorCode::kInvalidArgs, "--events-to: write https://HOST:PORT");
+    return endpoint;
+}
+
 int wrong_usage(std::string_view what) {
     complain(what);
     return kExitUsage;
@@ -47,7 +60,13 @@ int run(const RunHost& options) {
         if (!paired) return wrong_usage(paired.error().message);
         where.paired = std::move(*paired);
     }
-    return run_host(options.kind, where);
+    std::optional<net::Endpoint> events_to;
+    if (!options.events_to.empty()) {
+        auto gateway = gateway_of(options.events_to, where.paired.has_value());
+        if (!gateway) return wrong_usage(gateway.error().message);
+        events_to = std::move(*gateway);
+    }
+    return run_host(options.kind, where, events_to);
 }
 
 }  // namespace crab::app

@@ -133,6 +133,7 @@ Result<void> HostEngine::Parts::admit_callers(const Options& options) {
                                     clock);
     if (!opened) return fail(std::move(opened.error()));
     trust = std::move(*opened);
+    if (options.on_trust) options.on_trust(*trust);
     const auto ended = [](const trust::PairingStep& end) {
         if (end.error) {
             log::warn("pairing failed", {{"code", trust::token_of(end.error->code)}, {"reason", end.error->message}});

@@ -31,6 +31,8 @@ public:
         std::filesystem::path state_dir;        ///< exists; `ledger.db`, `audit.db` and the folder `pairing` are there
         /// Makes the tools for the loop that will call them.
         std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home)> make_tools;
+        /// Told of what a paired host has for connections of its own to its gateway, before anything runs; may be empty.
+        std::function<void(RemoteTrust& trust)> on_trust;
     };
     /// The listener answers when it returns. Errors: kUnavailable (address in use, store damaged), kInvalidArgs (address, component id), those
     /// of RemoteTrust::open() and of `make_tools`.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostGoodCallers = 64;   // a gateway has one certificate, and a newer one now and then
 
-net::TlsContext::Options tls_options(const trust::KeyedCertificate& bootstrap) {
-    return {.role = net::TlsContext::Role::kServer,
+net::TlsContext::Options tls_options(net::TlsContext::Role role, const trust::KeyedCertificate& bootstrap) {
+    return {.role = role,
             .versions = net::TlsContext::Versions::k13Only,
             .peer_check = net::TlsContext::PeerCheck::kAcceptAny,
             .certificate = {.text = bootstrap.certificate.to_pem(), .file = {}},
@@ -85,9 +85,11 @@ Result<std::unique_ptr<RemoteTrust>> RemoteTrust::open(const Options& options, c
     auto certificates = (*store)->load();
     if (!certificates) return fail(std::move(certificates.error()));
     std::unique_ptr<RemoteTrust> made(new RemoteTrust(options, clock, std::move(*keys), std::move(*store), *certificates));
-    auto tls = net::TlsContext::make(tls_options(made->keys_.bootstrap));
-    if (!tls) return fail(std::move(tls.error()));
-    made->tls_ = std::move(*tls);
+    for (const auto& [context, role] : {std::pair(&made->tls_, net::TlsContext::Role::kServer), std::pair(&made->client_tls_, net::TlsContext::Role::kClient)}) {
+        auto tls = net::TlsContext::make(tls_options(role, made->keys_.bootstrap));
+        if (!tls) return fail(std::move(tls.error()));
+        *context = std::move(*tls);
+    }
     if (auto shown = made->show(*certificates); !shown) return fail(std::move(shown.error()));
     return made;
 }
@@ -111,10 +113,11 @@ trust::RemotePairing::Remote RemoteTrust::identity() {
 /// From now on TLS shows what belongs to these certificates, and callers are judged by them.
 Result<void> RemoteTrust::show(const trust::RemoteCertificates& certificates) {
     const trust::InstalledCertificate* const shown = certificates.shown();
-    const auto replaced = shown != nullptr
-                              ? tls_->show({.text = shown->certificate_pem, .file = {}}, {.text = shown->key_pem.reveal(), .file = {}})
-                              : tls_->show({.text = keys_.bootstrap.certificate.to_pem(), .file = {}}, {.text = keys_.bootstrap.key.to_pem().reveal(), .file = {}});
-    if (!replaced) return replaced;
+    const net::TlsContext::Pem certificate{.text = shown != nullptr ? shown->certificate_pem : keys_.bootstrap.certificate.to_pem(), .file = {}};
+    const net::TlsContext::Pem key{.text = shown != nullptr ? shown->key_pem.reveal() : keys_.bootstrap.key.to_pem().reveal(), .file = {}};
+    for (const auto& context : {tls_, client_tls_}) {
+        if (auto replaced = context->show(certificate, key); !replaced) return replaced;
+    }
     certificates_.set(std::make_shared<const trust::RemoteCertificates>(certificates));
     return {};
 }

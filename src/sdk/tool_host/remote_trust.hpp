@@ -35,6 +35,8 @@ public:
 
     /// TLS 1.3 that asks for a certificate and judges none: callers are judged by caller_of(). Stays the same object.
     const std::shared_ptr<net::TlsContext>& tls() const { return tls_; }
+    /// For connections to its gateway: TLS 1.3 that shows the same certificate; the gateway is judged by caller_of(). Stays the same object.
+    const std::shared_ptr<net::TlsContext>& client_tls() const { return client_tls_; }
     /// Its own Ed25519 key, base64: what `--remote-key` of `crab pair` is compared with.
     std::string key_text() const;
     /// Who it is as a handshake begins.
@@ -67,7 +69,7 @@ private:
     std::unique_ptr<trust::RemoteStoreFile> file_;
     std::unique_ptr<WatchedStore> store_;
     Published<trust::RemoteCertificates> certificates_;
-    std::shared_ptr<net::TlsContext> tls_;
+    std::shared_ptr<net::TlsContext> tls_, client_tls_;
     std::unordered_map<std::string, GoodCaller> good_callers_;   ///< by certificate, for one version of certificates_
     std::uint64_t good_for_ = 0;
 };

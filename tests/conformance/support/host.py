@@ -20,13 +20,13 @@ from .wait import PATIENCE
 class Host:
     """A built-in host on `<folder>/<kind>.sock`, with its state below the folder."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
-        self.folder, self.kind, self.socket = folder, kind, folder / f"{kind}.sock"
+    def __init__(self, folder: Path, kind: str, *flags: str) -> None:
+        self.folder, self.kind, self.socket, self.flags = folder, kind, folder / f"{kind}.sock", flags
         self.start()
 
     def start(self) -> None:
         with open(self.folder / f"{self.kind}.log", "ab") as errors:
-            self.process = subprocess.Popen([program(), "host", self.kind, "--unix", str(self.socket), "--state", str(self.folder / self.kind)],
+            self.process = subprocess.Popen([program(), "host", self.kind, "--unix", str(self.socket), "--state", str(self.folder / self.kind), *self.flags],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
         line = self.process.stdout.readline()
         assert line == f"crab host ready name={self.kind} unix={self.socket}\n", f"not a ready line: {line!r}\n{self.log()}"

@@ -3,6 +3,7 @@
 #include "apps/crab/host/cron_sinks.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
+#include "apps/crab/host/http_event_sink.hpp"
 
 #include <string>
 #include <utility>
@@ -17,15 +18,51 @@ std::string_view name_of(HostKind kind) {
     return "";
 }
 
-Result<std::unique_ptr<sdk::HostEngine>> start_built_in_host(HostKind kind, sdk::HostEngine::Options where) {
-    where.service = name_of(kind);
-    where.make_tools = [kind, file = where.state_dir / (where.service + ".db")](net::EventLoop& home) -> Result<std::unique_ptr<sdk::HostedTools>> {
-        switch (kind) {
-            case HostKind::kMemory: return HostedMemory::open(file, home.clock());
-            case HostKind::kCron: return HostedCron::open(file, home, std::make_unique<NoEventSink>());
-        }
-        return fail(ErrorCode::kInternal, "no such host");
+namespace {
+
+Task<Result<void>> check_gateway(sdk::RemoteTrust& trust, std::string certificate_der) {
+    const auto gateway = trust.caller_of(certificate_der);
+    if (!gateway) co_return fail(gateway.error());
+    co_return Result<void>();
+}
+
+/// Makes cron's tools with a sink that leads to `gateway`, over a Unix socket or by the host's own certificate.
+Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem::path& file, const net::Endpoint& gateway) {
+    auto addresses = net::resolve(gateway);
+    if (!addresses) return fail(std::move(addresses.error()));
+    net::HttpAuthority authority;
+    authority.server.addresses = std::move(*addresses);
+    if (!gateway.is_unix()) authority.host = gateway.text();
+    const std::string component_id = where.paired ? where.paired->component_id : "cron";
+    const auto unconnected = std::make_shared<HttpEventSink*>(nullptr);  // between the two functions; the scheduler owns the sink
+    where.make_tools = [=](net::EventLoop& home) -> Result<std::unique_ptr<sdk::HostedTools>> {
+        auto sink = std::make_unique<HttpEventSink>(home);
+        if (gateway.is_unix()) sink->connect_to(authority);
+        *unconnected = sink.get();
+        return HostedCron::open(file, home, std::move(sink), component_id);
     };
+    if (gateway.is_unix()) return {};
+    where.on_trust = [=](sdk::RemoteTrust& trust) {
+        net::HttpAuthority mine = authority;
+        mine.server.tls = trust.client_tls();
+        mine.check_certificate = [&trust](std::string certificate_der) { return check_gateway(trust, std::move(certificate_der)); };
+        (*unconnected)->connect_to(std::move(mine));
+    };
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<sdk::HostEngine>> start_built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to) {
+    where.service = name_of(kind);
+    const std::filesystem::path file = where.state_dir / (where.service + ".db");
+    switch (kind) {
+        case HostKind::kMemory: where.make_tools = [file](net::EventLoop& home) { return HostedMemory::open(file, home.clock()); }; break;
+        case HostKind::kCron: where.make_tools = [file](net::EventLoop& home) { return HostedCron::open(file, home, std::make_unique<NoEventSink>()); }; break;
+    }
+    if (events_to) {
+        if (auto sent = send_events(where, file, *events_to); !sent) return fail(std::move(sent.error()));
+    }
     return sdk::HostEngine::start(where);
 }
 

@@ -12,7 +12,7 @@
 
 namespace crab::app {
 
-int run_host(HostKind kind, const sdk::HostEngine::Options& where) {
+int run_host(HostKind kind, const sdk::HostEngine::Options& where, const std::optional<net::Endpoint>& events_to) {
     // Signals are taken here; every thread inherits the mask.
     sigset_t signals;
     sigemptyset(&signals);
@@ -26,12 +26,12 @@ int run_host(HostKind kind, const sdk::HostEngine::Options& where) {
         fmt::print(stderr, "crab host: {}\n", made.error().message);
         return 1;
     }
-    auto host = start_built_in_host(kind, where);
+    auto host = start_built_in_host(kind, where, events_to);
     if (!host) {
         fmt::print(stderr, "crab host: {}\n", host.error().message);
         return 1;
     }
-    if (kind == HostKind::kCron) log::warn("nobody takes events of this process; what fires waits in its store");
+    if (kind == HostKind::kCron && !events_to) log::warn("nobody takes events of this process; what fires waits in its store");
     if (const std::string key = (*host)->remote_key(); !key.empty()) fmt::print("remote_key={}\n", key);
     if (where.paired) {
         fmt::print("crab host ready name={} listen={}\n", name_of(kind), (*host)->endpoint().text());

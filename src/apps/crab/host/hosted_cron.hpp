@@ -13,9 +13,10 @@ namespace crab::app {
 /// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
 class HostedCron final : public sdk::HostedTools {
 public:
-    /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events go to `sink`.
+    /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events, which name `component_id` as their source, go to `sink`.
     /// Errors: those of CronStoreSqlite::open().
-    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
+    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink,
+                                                           std::string component_id = "cron");
 
     void start() override { scheduler_.start(); }
     void stop(std::function<void()> done) override { scheduler_.stop(std::move(done)); }
@@ -23,7 +24,7 @@ public:
     core::ToolHost& host() override { return host_; }
 
 private:
-    HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink);
+    HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink, std::string component_id);
 
     std::unique_ptr<store::sqlite::CronStoreSqlite> store_;
     std::unique_ptr<cron::CronEventSink> sink_;

@@ -32,22 +32,17 @@ std::string message_of(const net::HttpReply& reply) {
 
 }  // namespace
 
-HttpEventSink::HttpEventSink(net::EventLoop& loop, net::HttpAuthority authority) : loop_(loop), client_(loop, std::move(authority), kOptions) {}
-
-HttpEventSink::~HttpEventSink() { client_.close(); }
-
-Result<std::unique_ptr<HttpEventSink>> HttpEventSink::over(net::EventLoop& loop, const std::filesystem::path& socket) {
-    const auto address = net::to_socket_address(net::Endpoint::unix_socket(socket.string()));
-    if (!address) return fail(address.error());
-    net::HttpAuthority authority;
-    authority.server.addresses = {*address};
-    return std::make_unique<HttpEventSink>(loop, std::move(authority));
+HttpEventSink::~HttpEventSink() {
+    if (client_) client_->close();
 }
 
+void HttpEventSink::connect_to(net::HttpAuthority authority) { client_ = std::make_unique<net::HttpClient>(loop_, std::move(authority), kOptions); }
+
 Task<Result<void>> HttpEventSink::publish(std::string envelope) {
+    if (!client_) co_return fail(ErrorCode::kUnavailable, "there is no gateway to publish at");
     const net::HttpCall call{.method = "POST", .target = "/v1/events", .content_type = "application/json", .body = envelope, .headers = {}};
     const Deadline deadline = loop_.clock().steady_now() + kPatience;
-    const auto reply = co_await client_.send(call, deadline);
+    const auto reply = co_await client_->send(call, deadline);
     if (!reply) co_return fail(reply.error().error);
     if (reply->status == 202) co_return Result<void>();
     co_return fail(Error{.code = code_of(reply->status), .message = message_of(*reply), .details = {}, .retryable = {}, .retry_after = reply->retry_after()});

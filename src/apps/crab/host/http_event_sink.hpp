@@ -3,7 +3,6 @@
 #include "hosts/cron/cron_event_sink.hpp"
 #include "net/http_client.hpp"
 
-#include <filesystem>
 #include <memory>
 
 namespace crab::app {
@@ -12,11 +11,11 @@ namespace crab::app {
 /// Source: docs/protocols/rtp.md, section 9, "Publishing".
 class HttpEventSink final : public cron::CronEventSink {
 public:
-    /// `authority`: the gateway's peer listener, with the host's own certificate.
-    HttpEventSink(net::EventLoop& loop, net::HttpAuthority authority);
-    /// The admin socket of a gateway on this machine. Errors: kInvalidArgs for a path that is too long.
-    static Result<std::unique_ptr<HttpEventSink>> over(net::EventLoop& loop, const std::filesystem::path& socket);
+    /// Takes nothing before connect_to().
+    explicit HttpEventSink(net::EventLoop& loop) : loop_(loop) {}
     ~HttpEventSink() override;
+    /// Once, before the first event: the admin socket of a gateway on this machine, or a peer listener with the host's own certificate.
+    void connect_to(net::HttpAuthority authority);
 
     /// Waits at most 10 s. Errors: kConflict, kInvalidArgs, kForbidden, kOversize as the gateway says; kUnauthenticated;
     /// kRateLimited and kUnavailable with the time that it asks for; kTimeout.
@@ -24,7 +23,7 @@ public:
 
 private:
     net::EventLoop& loop_;
-    net::HttpClient client_;
+    std::unique_ptr<net::HttpClient> client_;
 };
 
 }  // namespace crab::app

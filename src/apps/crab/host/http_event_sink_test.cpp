@@ -44,7 +44,15 @@ protected:
     ScriptedGateway gateway;
     std::unique_ptr<net::test::ServerThread> server = std::make_unique<net::test::ServerThread>(clock, gateway, net::HttpServerOptions(), true);
     net::test::LoopThread loop{clock};
-    std::unique_ptr<HttpEventSink> sink = std::move(HttpEventSink::over(loop.loop, server->endpoint().path).value());
+    std::unique_ptr<HttpEventSink> sink = connected();
+
+    std::unique_ptr<HttpEventSink> connected() {
+        net::HttpAuthority authority;
+        authority.server.addresses = {*net::to_socket_address(server->endpoint())};
+        auto made = std::make_unique<HttpEventSink>(loop.loop);
+        made->connect_to(std::move(authority));
+        return made;
+    }
 };
 
 TEST_F(HttpEventSinkTest, AnEventIsPostedAsItIs) {
@@ -64,6 +72,11 @@ TEST_F(HttpEventSinkTest, ARefusalKeepsItsMeaningAndItsWord) {
         EXPECT_EQ(refused.error().message, "what is wrong");
         EXPECT_EQ(refused.error().retry_after, 7s);
     }
+}
+
+TEST_F(HttpEventSinkTest, BeforeItIsToldOfAGatewayItTakesNothing) {
+    loop.run([&] { sink = std::make_unique<HttpEventSink>(loop.loop); });
+    EXPECT_EQ(publish().error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(HttpEventSinkTest, AGatewayThatIsAwayIsUnavailable) {
