@@ -68,8 +68,8 @@ class PairedHost(Host):
     """The same behind mutual TLS, for the gateway with `gateway_key`; it keeps its port when it is started again."""
 
     def __init__(self, folder: Path, kind: str, gateway_key: str, component_id: str, *flags: str) -> None:
-        self.gateway_key, self.component_id, self.flags, self.port = gateway_key, component_id, flags, 0
-        super().__init__(folder, kind)
+        self.gateway_key, self.component_id, self.port = gateway_key, component_id, 0
+        super().__init__(folder, kind, *flags)
 
     def start(self) -> None:
         with open(self.folder / f"{self.kind}.log", "ab") as errors:
