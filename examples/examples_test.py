@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples against a real gateway: examples_test.py CRAB THERMOMETER_DEVICE CALL_FROM_CPP. Exit 77: this crab has no gateway."""
+"""Runs the examples against a real gateway: examples_test.py CRAB THERMOMETER_DEVICE CALL_FROM_CPP WEATHER_HOST. Exit 77: this crab has no gateway."""
 
 import json
 import os
@@ -38,10 +38,11 @@ def stop(process: subprocess.Popen) -> str:
     return errors
 
 
-def main(crab: str, thermometer: str, caller: str) -> int:
+def main(crab: str, thermometer: str, caller: str, weather: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "gateway.yaml"
-        config.write_text(json.dumps({"gateway": {"state_dir": f"{folder}/state", "runtime_dir": f"{folder}/run"}, "listen": {"public": "127.0.0.1:0"}}))
+        config.write_text(json.dumps({"gateway": {"state_dir": f"{folder}/state", "runtime_dir": f"{folder}/run"}, "listen": {"public": "127.0.0.1:0"},
+                                      "hosts": [{"name": "weather", "unix": f"{folder}/weather.sock"}]}))
         gateway = start([crab, "gateway", "run", "--config", str(config)])
         ready = gateway.stdout.readline()
         if not ready.startswith("crab gateway ready"):
@@ -52,6 +53,7 @@ def main(crab: str, thermometer: str, caller: str) -> int:
         processes = [gateway]
         try:
             devices(crab, thermometer, caller, words["public"], words["admin"], Path(folder), processes)
+            host(crab, weather, words["admin"], Path(folder), processes)
         finally:
             for process in processes:
                 if process.poll() is None:
@@ -95,6 +97,29 @@ def devices(crab: str, thermometer: str, caller: str, public: str, admin: str, f
     assert "device Laptop connected" in said, said
     until(lambda: "reflect" not in run(call, mine).stdout, "the laptop's tools left with it")
     assert "read_thermometer" in run(call, mine).stdout
+
+
+def host(crab: str, weather: str, admin: str, folder: Path, processes: list) -> None:
+    """The weather host on the socket that the configuration names, then behind mutual TLS as a host that is paired."""
+    local = start([weather, str(folder / "weather.sock")])
+    processes.append(local)
+    assert local.stdout.readline() == f"crab host ready name=weather unix={folder}/weather.sock\n"
+    call = [crab, "call", "weather.today", "--arg", "city=Bremerhaven", "--socket", admin, "-o", "json"]
+    until(lambda: run(call).returncode == 0, "the weather host is called")
+    assert '"sky":"rain"' in run(call).stdout.replace(" ", ""), run(call).stdout
+    assert "only Bremerhaven" in run([*call[:4], "city=Bonn", "--socket", admin]).stderr
+
+    identity = dict(line.split("=", 1) for line in run([crab, "peers", "identity", "--socket", admin]).stdout.splitlines())
+    paired = start([weather, "127.0.0.1:0", identity["public_key_ed25519"], str(folder / "weather")])
+    processes.append(paired)
+    key = paired.stdout.readline().strip().removeprefix("remote_key=")
+    address = paired.stdout.readline().strip().rpartition("=")[2]
+    done = run([crab, "pair", "tool", f"wss://{address}", "weather", "--remote-key", key, "--socket", admin])
+    assert done.returncode == 0 and "pairing complete" in done.stdout, done
+    for process in (paired, local):
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "crab/tool_answer.hpp"
 #include "crab/tool_error.hpp"
-#include "crab/tool_request.hpp"
+#include "crab/tool_handler.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -16,10 +15,6 @@
 #include <vector>
 
 namespace crab {
-
-/// Answers one call. Runs on a thread of the device's own; several calls, of one tool too, run at the same time. What it
-/// throws reaches the caller as `INTERNAL`.
-using ToolHandler = std::function<ToolAnswer(ToolRequest request)>;
 
 /// What else a tool says about itself. Claims: they can make the gateway more careful, never less.
 struct ToolTraits {

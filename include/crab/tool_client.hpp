@@ -1,5 +1,6 @@
 #pragma once
 
+#include "crab/call_context.hpp"
 #include "crab/tool_error.hpp"
 
 #include <chrono>
@@ -25,18 +26,6 @@ struct ToolInfo {
     std::chrono::milliseconds max_timeout{0};
     bool idempotent = false;
     bool side_effects = true;
-};
-
-/// Who calls, and for what; empty members are left out.
-struct CallContext {
-    std::string agent_id = "sdk";
-    std::string session_id = "sdk";
-    std::string platform{};
-    std::string channel_id{};
-    std::string actor_id{};
-    std::string isolation_key{};
-    std::string trace_id{};
-    std::string request_origin{};  ///< `agent_turn`, `cron`, `operator` or `system`
 };
 
 struct CallOptions {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "crab/call_context.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -46,6 +48,12 @@ public:
     void on_cancel(std::function<void()> callback) const;
     /// Tells a caller that asked how far the call is; the gateway passes on at most ten of these a second.
     void progress(ToolProgress progress) const;
+    /// Adds a line to the `logs` of a host's answer: at most 100 lines of 4 KiB. A device's answers have no place for it.
+    void log(std::string line) const;
+
+    /// Whom the call is for, as a host's callers say it; empty on a device.
+    const std::string& tenant_id() const;
+    const CallContext& context() const;
 
 private:
     std::shared_ptr<sdk::CallState> state_;

@@ -4,10 +4,12 @@
 #include "core/effective_policy.hpp"
 #include "core/tool.hpp"
 
+#include <memory>
 #include <string_view>
 
 namespace crab::core {
 
+class LateCall;
 class Pipeline;
 
 // The stages of a call as types: each can only be made from the one before, by the pipeline; dispatch takes an AdmittedCall.
@@ -66,6 +68,8 @@ public:
     const EffectivePolicy* policy() const { return policy_; }
     /// For hosts: what this attempt used, which the next one has less of.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
+    /// For a host that answers now although the tool goes on: asked right before run() returns. The host finishes it later.
+    std::shared_ptr<LateCall> leave_running() const;
 
 private:
     friend class Pipeline;
@@ -75,6 +79,7 @@ private:
     int attempt_ = 1;
     SteadyTime first_dispatch_{};
     const EffectivePolicy* policy_ = nullptr;
+    std::shared_ptr<LateCall>* late_ = nullptr;   ///< where the pipeline looks for it
 };
 
 }  // namespace crab::core

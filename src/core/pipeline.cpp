@@ -1,5 +1,6 @@
 #include "core/pipeline.hpp"
 
+#include "core/late_call.hpp"
 #include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
 #include "json/element.hpp"
@@ -83,6 +84,7 @@ struct Pipeline::Working {
     bool hooked = false;
     ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
     std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
+    std::shared_ptr<LateCall> late;           ///< the host answered and its tool goes on
     OutcomeRef replay;                        ///< what an earlier life of the gateway recorded
     std::shared_ptr<const EffectivePolicy> policy;            ///< of tools with limits
     std::optional<std::chrono::nanoseconds> first_duration;   ///< as the first answer tells it, and every replay after it
@@ -124,7 +126,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .permit = {}, .journal_number = 0, .replay = {}, .policy = {}, .first_duration = {}};
+                    .permit = {}, .journal_number = 0, .late = {}, .replay = {}, .policy = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
 
@@ -174,7 +176,8 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     }
     const Milliseconds allowed = working.policy ? working.policy->timeout : std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
     const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
-    const AdmittedCall admitted(*validated, deadline);
+    AdmittedCall admitted(*validated, deadline);
+    admitted.late_ = &working.late;
 
     // A call whose id we made ourselves cannot be repeated by anybody, so the ledger in memory need not know it.
     Ledger::Ticket ticket;
@@ -238,6 +241,10 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     const bool wanted = services_.events != nullptr && services_.events->wants(*tool);
     Task<OutcomeRef> sending = wanted ? tell_of_dispatch(admitted, sink, working) : dispatch(admitted, sink, working);
     OutcomeRef outcome = co_await std::move(sending);
+    if (working.late) {
+        leave(*working.late, working, std::move(ticket), call.timeline.started());
+        co_return outcome;
+    }
     working.permit = {};
     if (leaves_no_trace(*outcome, *tool, working.facts.dispatched)) {
         forget();
@@ -250,6 +257,44 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     if (working.journal_number != 0) (void)co_await services_.journal->end(working.journal_number, outcome, *working.first_duration);
     ticket.finish(outcome, *working.first_duration);
     co_return outcome;
+}
+
+std::shared_ptr<LateCall> AdmittedCall::leave_running() const {
+    auto late = std::make_shared<LateCall>();
+    if (late_ != nullptr) *late_ = late;
+    return late;
+}
+
+/// Everything that the call still occupies goes to `late`.
+void Pipeline::leave(LateCall& late, Working& working, Ledger::Ticket ticket, SteadyTime started) {
+    late.pipeline_ = this;
+    late.tool_ = working.facts.tool;
+    late.rules_ = working.rules;
+    late.permit_ = std::move(working.permit);
+    late.ticket_ = std::move(ticket);
+    late.journal_number_ = std::exchange(working.journal_number, 0);
+    late.started_ = started;
+}
+
+Task<void> LateCall::finish(Outcome outcome) {
+    if (pipeline_ != nullptr) co_await pipeline_->finish_late(*this, std::move(outcome));
+}
+
+Task<void> Pipeline::finish_late(LateCall& late, Outcome given) {
+    const Tool& tool = *late.tool_;
+    auto outcome = std::make_shared<const Outcome>(check_result(tool, std::move(given), *late.rules_));
+    late.permit_ = {};
+    if (leaves_no_trace(*outcome, tool, true)) {
+        if (late.journal_number_ != 0) services_.journal->release(late.journal_number_);
+        late.ticket_.finish(nullptr);
+        co_return;
+    }
+    if (!*outcome && is_in_doubt(outcome->error().code)) {
+        outcome = ended(ErrorCode::kOutcomeUnknown, "the first call of this key was given up before its tool ended, and the tool does not say what it did");
+    }
+    const std::chrono::nanoseconds duration = services_.clock.steady_now() - late.started_;
+    if (late.journal_number_ != 0) (void)co_await services_.journal->end(late.journal_number_, outcome, duration);
+    late.ticket_.finish(std::move(outcome), duration);
 }
 
 /// Makes the admission durable, or finds what an earlier life of the gateway, or memory that was since reused, knew of the call:
@@ -467,7 +512,10 @@ Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRule
     if (outcome->content.size() > rules.max_result_bytes) {
         return fail(ErrorCode::kOversize, fmt::format("the result has {} bytes, more than the {} allowed; ask the tool for less", outcome->content.size(), rules.max_result_bytes));
     }
-    if (!tool.output) return outcome;
+    if (!tool.output) {
+        if (rules.operation_ids) add_operation_id(tool, *outcome);
+        return outcome;
+    }
     std::string quoted;
     std::string_view text = outcome->content;
     auto root = result_parser_.parse(text);
@@ -476,11 +524,30 @@ Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRule
         root = result_parser_.parse(quoted);
     }
     if (!root) return fail(ErrorCode::kInternal, "the tool's result is not JSON although it declares an output schema; the call may have taken effect");
-    if (tool.output->is_valid(root->element())) return outcome;
+    if (tool.output->is_valid(root->element())) {
+        if (rules.operation_ids) add_operation_id(tool, *outcome);
+        return outcome;
+    }
     const auto violations = tool.output->validate(root->element());
     return fail(ErrorCode::kInternal, fmt::format("the tool's result breaks its own output schema ({}); the call may have taken effect",
                                                   violations.empty() ? "no detail" : violations.front().message),
                 fmt::format(R"({{"errors":{}}})", json::to_json(violations)));
+}
+
+/// Unless the tool gave one, or its own schema has no room for one.
+void Pipeline::add_operation_id(const Tool& tool, ToolResult& result) {
+    if (!tool.spec.side_effects || result.kind != ContentKind::kJson || !result.content.starts_with('{')) return;
+    const auto given = result_parser_.parse(result.content);
+    if (!given || json::get_string(given->element(), "operation_id")) return;
+    simdjson::dom::object members;
+    if (given->element().get(members) != simdjson::SUCCESS) return;
+    std::string content = fmt::format(R"({{"operation_id":"{}"{})", ids_.uuid_v7().view(), members.size() == 0 ? "" : ",");
+    content.append(result.content, 1);
+    if (tool.output) {
+        const auto changed = result_parser_.parse(content);
+        if (!changed || !tool.output->is_valid(changed->element())) return;
+    }
+    result.content = std::move(content);
 }
 
 Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Working& working, const Outcome& outcome) {

@@ -34,6 +34,7 @@ struct CallRules {
     std::shared_ptr<RateLimits> rates;                   ///< never null
     std::uint32_t max_retries = 2;
     std::size_t max_result_bytes = std::size_t{8} << 20;
+    bool operation_ids = false;                          ///< results of tools with side effects get an `operation_id` (docs/protocols/rtp.md, section 3)
 };
 
 /// What all event loops share. Each member is thread-safe by itself.
@@ -80,6 +81,7 @@ public:
     const CallMetrics& metrics() const { return metrics_; }
 
 private:
+    friend class LateCall;
     using OutcomeRef = std::shared_ptr<const Outcome>;
     struct Working;
 
@@ -95,7 +97,10 @@ private:
     Result<AuthorizedCall> authorize(AuthenticatedCall call, const ToolRef& tool, Working& working);
     Result<ValidatedCall> validate(AuthorizedCall call, Working& working);
     Result<simdjson::dom::element> parse_arguments(Call& call);
+    void leave(LateCall& late, Working& working, Ledger::Ticket ticket, SteadyTime started);
+    Task<void> finish_late(LateCall& late, Outcome outcome);
     Outcome check_result(const Tool& tool, Outcome outcome, const CallRules& rules);
+    void add_operation_id(const Tool& tool, ToolResult& result);
     bool may_repeat(const Tool& tool, const Call& call, const Error& error) const;
     void finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome);
 

@@ -1,5 +1,6 @@
 #include "core/tool_gate.hpp"
 
+#include "base/scope_exit.hpp"
 #include "base/waiter.hpp"
 
 namespace crab::core {
@@ -10,34 +11,61 @@ struct ToolGate::Place : RemoteWaiter {
     bool granted = false;  ///< under the mutex
 };
 
+void ToolGate::Permit::give_back() {
+    if (const auto gate = std::exchange(gate_, nullptr)) gate->leave();
+    if (const auto outer = std::exchange(outer_, nullptr)) outer->leave();
+}
+
 ToolGate::Permit& ToolGate::Permit::operator=(Permit&& other) noexcept {
     if (this != &other) {
-        if (gate_) gate_->leave();
+        give_back();
         gate_ = std::move(other.gate_);
+        outer_ = std::move(other.outer_);
     }
     return *this;
 }
 
-ToolGate::Permit::~Permit() {
-    if (gate_) gate_->leave();
-}
+ToolGate::Permit::~Permit() { give_back(); }
 
 std::optional<ToolGate::Permit> ToolGate::try_enter() {
     const std::scoped_lock lock(mutex_);
     if (running_ >= limit_ || !line_.empty()) return std::nullopt;
+    Permit permit;
+    if (outer_) {
+        auto outer = outer_->try_enter();
+        if (!outer) return std::nullopt;
+        permit = std::move(*outer);
+        permit.outer_ = std::move(permit.gate_);
+    }
     ++running_;
-    return Permit(shared_from_this());
+    permit.gate_ = shared_from_this();
+    return permit;
 }
 
 Task<Result<ToolGate::Permit>> ToolGate::enter(TimerWheel& timers, Deadline deadline) {
     if (auto permit = try_enter()) co_return std::move(*permit);
+    auto permit = co_await stand_in_line(timers, deadline);
+    if (!permit || !outer_) co_return std::move(permit);
+    auto outer = co_await outer_->enter(timers, deadline);
+    if (!outer) co_return fail(std::move(outer.error()));
+    permit->outer_ = std::move(outer->gate_);
+    co_return std::move(permit);
+}
+
+/// Waits for a place at this gate alone.
+Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadline deadline) {
     auto place = std::make_shared<Place>((co_await this_chain()).executor(), timers);
-    bool full = false;
-    {
+    ToolGate& bound = outer_ ? *outer_ : *this;
+    const bool full = bound.all_waiting_.fetch_add(1) >= bound.queue_;
+    const ScopeExit counted([&] { bound.all_waiting_.fetch_sub(1); });
+    bool free = false;
+    if (!full) {
         const std::scoped_lock lock(mutex_);
-        full = line_.size() >= queue_;
-        if (!full) line_.push_back(place);
+        free = running_ < limit_ && line_.empty();
+        if (free) ++running_;
+        if (!free) line_.push_back(place);
     }
+    if (free) co_return Permit(shared_from_this());
     auto refuse = [](std::string message) {
         return fail(Error{.code = ErrorCode::kRateLimited, .message = std::move(message), .details = {}, .retryable = true, .retry_after = Milliseconds(1000)});
     };

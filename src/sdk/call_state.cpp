@@ -1,5 +1,7 @@
 #include "sdk/call_state.hpp"
 
+#include <utility>
+
 namespace crab::sdk {
 
 const json::Value* CallState::find(std::string_view name) {
@@ -28,6 +30,17 @@ void CallState::on_cancel(std::function<void()> callback) {
         }
     }
     callback();
+}
+
+void CallState::log(std::string line) {
+    if (line.size() > kMostLogBytes) line.resize(kMostLogBytes);
+    const std::scoped_lock lock(mutex_);
+    if (logs_.size() < kMostLogs) logs_.push_back(std::move(line));
+}
+
+std::vector<std::string> CallState::take_logs() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(logs_, {});
 }
 
 }  // namespace crab::sdk

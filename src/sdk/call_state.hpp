@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "json/value.hpp"
 
+#include "crab/call_context.hpp"
 #include "crab/tool_request.hpp"
 
 #include <atomic>
@@ -15,19 +16,26 @@
 
 namespace crab::sdk {
 
+/// Whom a call belongs to, as far as its wire says.
+struct CallOrigin {
+    std::string tenant_id{};
+    CallContext context{.agent_id = {}, .session_id = {}};
+};
+
 /// What stands behind a ToolRequest: one call, shared by the link, the handler's thread and whoever the handler gave it to.
 class CallState {
 public:
     /// Takes progress from any thread.
     using OnProgress = std::function<void(const std::string& call_id, ToolProgress progress)>;
 
-    CallState(std::string id, std::string tool, std::string args, Deadline deadline, OnProgress on_progress)
-        : id_(std::move(id)), tool_(std::move(tool)), args_(std::move(args)), deadline_(deadline), on_progress_(std::move(on_progress)) {}
+    CallState(std::string id, std::string tool, std::string args, Deadline deadline, OnProgress on_progress, CallOrigin origin = {})
+        : id_(std::move(id)), tool_(std::move(tool)), args_(std::move(args)), deadline_(deadline), on_progress_(std::move(on_progress)), origin_(std::move(origin)) {}
 
     const std::string& id() const { return id_; }
     const std::string& tool() const { return tool_; }
     const std::string& args() const { return args_; }
     Deadline deadline() const { return deadline_; }
+    const CallOrigin& origin() const { return origin_; }
 
     /// The top-level argument, or nullptr. Parses the arguments the first time.
     const json::Value* find(std::string_view name);
@@ -39,15 +47,23 @@ public:
         if (!cancelled() && on_progress_) on_progress_(id_, std::move(progress));
     }
 
+    /// Beyond kMostLogs lines, and beyond kMostLogBytes of a line, nothing is kept.
+    void log(std::string line);
+    std::vector<std::string> take_logs();
+
 private:
+    static constexpr std::size_t kMostLogs = 100;
+    static constexpr std::size_t kMostLogBytes = 4096;
     const std::string id_, tool_, args_;
     const Deadline deadline_;
     const OnProgress on_progress_;
+    const CallOrigin origin_;
     std::once_flag parse_once_;
     json::Value parsed_;
     std::atomic<bool> cancelled_{false};
     std::mutex mutex_;
     std::vector<std::function<void()>> callbacks_;
+    std::vector<std::string> logs_;
 };
 
 }  // namespace crab::sdk

@@ -119,7 +119,7 @@ SteadyTime DeviceDriver::last_heard() const { return session_ ? session_->last_h
 bool DeviceDriver::run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool) {
     return handlers_.submit([this, call = std::move(call), tool = std::move(tool)] {
         if (call->cancelled()) return;  // while it was queued; nobody waits any more
-        auto handled = run_handler(*tool, call);
+        auto handled = run_handler(tool->handler, call);
         loop_.post([this, id = call->id(), handled = std::move(handled)] {
             if (!handled.complaint.empty()) report({.kind = DeviceEvent::Kind::kNotice, .message = handled.complaint});
             link_.finish(id, handled.answer);

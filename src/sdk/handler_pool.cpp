@@ -5,9 +5,8 @@
 
 namespace crab::sdk {
 
-HandlerPool::HandlerPool(std::size_t threads, std::size_t max_queued) : max_unfinished_(std::max<std::size_t>(threads, 1) + max_queued) {
-    for (std::size_t i = 0; i < std::max<std::size_t>(threads, 1); ++i) threads_.emplace_back([this] { work(); });
-}
+HandlerPool::HandlerPool(std::size_t threads, std::size_t max_queued)
+    : max_threads_(std::max<std::size_t>(threads, 1)), max_unfinished_(max_threads_ + max_queued) {}
 
 HandlerPool::~HandlerPool() {
     {
@@ -24,6 +23,7 @@ bool HandlerPool::submit(std::function<void()> job) {
         if (unfinished_ >= max_unfinished_) return false;
         ++unfinished_;
         queue_.push_back(std::move(job));
+        if (queue_.size() > idle_ && threads_.size() < max_threads_) threads_.emplace_back([this] { work(); });
     }
     changed_.notify_one();
     return true;
@@ -32,7 +32,9 @@ bool HandlerPool::submit(std::function<void()> job) {
 void HandlerPool::work() {
     std::unique_lock lock(mutex_);
     while (true) {
+        ++idle_;
         changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+        --idle_;
         if (queue_.empty()) return;
         auto job = std::move(queue_.front());
         queue_.pop_front();

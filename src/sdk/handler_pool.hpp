@@ -10,7 +10,7 @@
 
 namespace crab::sdk {
 
-/// The threads that run handlers, with a bounded queue before them.
+/// The threads that run handlers, with a bounded queue before them. A thread is made when a job comes and none is idle.
 class HandlerPool {
 public:
     HandlerPool(std::size_t threads, std::size_t max_queued);
@@ -25,11 +25,12 @@ public:
 private:
     void work();
 
-    const std::size_t max_unfinished_;
+    const std::size_t max_threads_, max_unfinished_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::function<void()>> queue_;
     std::size_t unfinished_ = 0;  // queued and running
+    std::size_t idle_ = 0;        // threads that wait
     bool closing_ = false;
     std::vector<std::thread> threads_;
 };

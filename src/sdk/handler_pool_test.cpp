@@ -1,5 +1,6 @@
 #include "sdk/handler_pool.hpp"
 
+#include "sdk/device_tools.hpp"
 #include "sdk/run_handler.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ class RunHandler : public testing::Test {
 protected:
     static Handled run(ToolHandler handler) {
         const auto tool = make_device_tool("t", "A tool", "{}", std::move(handler), {});
-        return run_handler(*tool, std::make_shared<CallState>("c1", "t", "{}", kNoDeadline, nullptr));
+        return run_handler(tool->handler, std::make_shared<CallState>("c1", "t", "{}", kNoDeadline, nullptr));
     }
 };
 

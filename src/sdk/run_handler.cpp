@@ -12,28 +12,29 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 63;  // one less than a frame may have
 
-ToolAnswer internal(const DeviceTool& tool) {
-    return ToolAnswer::error("INTERNAL", fmt::format("the tool `{}` broke; the log of its device says why", tool.name));
+ToolAnswer internal(std::string_view tool) {
+    return ToolAnswer::error("INTERNAL", fmt::format("the tool `{}` broke; the log of the program that offers it says why", tool));
 }
 
-Handled checked(const DeviceTool& tool, ToolAnswer answer) {
+Handled checked(std::string_view tool, ToolAnswer answer) {
     if (answer.kind() != ToolAnswer::Kind::kJson) return {std::move(answer), {}};
     json::Parser parser({.max_bytes = answer.content().size(), .max_depth = kMaxDepth});
     if (const auto parsed = parser.parse(answer.content()); !parsed) {
-        return {internal(tool), fmt::format("{}: the answer is no JSON: {}", tool.name, parsed.error().message)};
+        return {internal(tool), fmt::format("{}: the answer is no JSON: {}", tool, parsed.error().message)};
     }
     return {std::move(answer), {}};
 }
 
 }  // namespace
 
-Handled run_handler(const DeviceTool& tool, std::shared_ptr<CallState> call) {
+Handled run_handler(const ToolHandler& handler, std::shared_ptr<CallState> call) {
+    const std::string tool = call->tool();
     try {
-        return checked(tool, tool.handler(ToolRequest(std::move(call))));
+        return checked(tool, handler(ToolRequest(std::move(call))));
     } catch (const std::exception& error) {
-        return {internal(tool), fmt::format("{}: the handler threw: {}", tool.name, error.what())};
+        return {internal(tool), fmt::format("{}: the handler threw: {}", tool, error.what())};
     } catch (...) {
-        return {internal(tool), fmt::format("{}: the handler threw something that is no std::exception", tool.name)};
+        return {internal(tool), fmt::format("{}: the handler threw something that is no std::exception", tool)};
     }
 }
 

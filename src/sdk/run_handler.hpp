@@ -1,7 +1,8 @@
 #pragma once
 
 #include "sdk/call_state.hpp"
-#include "sdk/device_tools.hpp"
+
+#include "crab/tool_handler.hpp"
 
 #include <memory>
 #include <string>
@@ -10,11 +11,11 @@ namespace crab::sdk {
 
 struct Handled {
     ToolAnswer answer;
-    std::string complaint;  ///< for the device's own log; empty when all went well
+    std::string complaint;  ///< for the log of the device or host; empty when all went well
 };
 
-/// Runs a tool's handler on this thread. What it throws, and JSON that is none, becomes `INTERNAL`: what exactly went wrong
-/// is the device's business, not the caller's.
-Handled run_handler(const DeviceTool& tool, std::shared_ptr<CallState> call);
+/// Runs the handler of the call's tool on this thread. What it throws, and JSON that is none, becomes `INTERNAL`: what exactly went
+/// wrong is the business of the device or host, not the caller's.
+Handled run_handler(const ToolHandler& handler, std::shared_ptr<CallState> call);
 
 }  // namespace crab::sdk

@@ -10,6 +10,9 @@ const std::string& ToolRequest::args() const { return state_->args(); }
 std::chrono::steady_clock::time_point ToolRequest::deadline() const { return state_->deadline(); }
 bool ToolRequest::cancelled() const { return state_->cancelled(); }
 void ToolRequest::on_cancel(std::function<void()> callback) const { state_->on_cancel(std::move(callback)); }
+void ToolRequest::log(std::string line) const { state_->log(std::move(line)); }
+const std::string& ToolRequest::tenant_id() const { return state_->origin().tenant_id; }
+const CallContext& ToolRequest::context() const { return state_->origin().context; }
 void ToolRequest::progress(ToolProgress progress) const { state_->progress(std::move(progress)); }
 
 std::optional<std::string> ToolRequest::text(std::string_view name) const {

@@ -5,14 +5,19 @@ docs/protocols/rtp.md, sections 3 (rows 1 and 2), 5.8 and 6. Numbers are the che
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from support import rtp
@@ -215,6 +220,78 @@ class CallerTest(PairedHostCase):
         self.assertNotIn("crab-replayed", first.headers)
         self.assertEqual(again.headers["crab-replayed"], "true")
         self.assertEqual(again.json(), first.json())
+
+
+class Wire:
+    """Between a gateway and a host: passes everything on until `lost` says that what comes next from this side gets lost."""
+
+    def __init__(self, port: int, lost: Callable[[str], bool]) -> None:
+        self.port, self.lost = port, lost
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.endpoint = f"wss://127.0.0.1:{self.listener.getsockname()[1]}/v1/pair"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(("127.0.0.1", self.port))
+                for side, source, target in (("gateway", near, far), ("host", far, near)):
+                    threading.Thread(target=self._pass_on, args=(side, source, target), daemon=True).start()
+
+    def _pass_on(self, side: str, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while (data := source.recv(65536)) and not self.lost(side):
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+class LostEndTest(PairedHostCase):
+    """kill -9 and broken wires between messages 6 and 8; the host has stored its certificate when message 7 leaves."""
+
+    def installed(self) -> bool:
+        file = self.host.folder / self.KIND / "pairing" / "remote_state.json"
+        return file.exists() and json.loads(file.read_text()).get("installed") is not None
+
+    def pair_and_lose(self, what: str) -> None:
+        wire = Wire(self.host.port, lambda side: side == what and self.installed())
+        self.addCleanup(wire.close)
+        self.gateway.admin_request("POST", "/v1/pairings", {"component_type": "tool_host", "component_id": "memory-east", "endpoint": wire.endpoint}, timeout=25.0)
+        eventually(self.installed, "the certificate is stored")
+        self.host.end(signal.SIGKILL)
+        self.assertTrue(self.installed())
+        self.host.start()
+
+    def test_41_a_lost_complete_is_healed_by_the_gateways_certificate_and_nobody_elses(self) -> None:
+        bootstrap = self.host.shown()
+        self.pair_and_lose("gateway")
+        self.assertNotEqual(self.host.shown(), bootstrap)
+        self.refused(None, 403, "PAIRING_REQUIRED")
+        self.refused(self.certificates.issue(self.authority, "crab://gateway/else"), 403, "PAIRING_REQUIRED")
+        self.assertEqual(self.host.fetch("GET", "/v1/tools", None, self.gateways()).status, 200)
+        self.assertFalse(self.installed())
+        self.host.end(signal.SIGKILL)
+        self.host.start()
+        self.assertEqual(self.host.fetch("GET", "/v1/tools", None, self.gateways()).status, 200)
+        self.refused(None, 401, "UNAUTHORIZED")
+
+    def test_after_a_lost_csr_installed_the_pairing_is_made_again(self) -> None:
+        self.pair_and_lose("host")
+        self.assertIn("pairing complete\n", self.pair())
+        self.assertEqual(self.host.fetch("GET", "/v1/tools", None, self.gateways()).status, 200)
+
+    def test_a_first_pairing_whose_end_was_lost_is_made_again(self) -> None:
+        self.pair_and_lose("gateway")
+        self.assertIn("pairing complete\n", self.pair("--replace"))
+        eventually(lambda: not self.installed(), "the host has stored the end")
+        self.assertEqual(self.host.fetch("GET", "/v1/tools", None, self.gateways()).status, 200)
 
 
 class UsageTest(unittest.TestCase):

@@ -9,6 +9,7 @@
 #include "net/loop_group.hpp"
 #include "net/periodic.hpp"
 #include "sdk/tool_host/host_service.hpp"
+#include "sdk/tool_host/no_audit_store.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/ledger_file.hpp"
 
@@ -29,6 +30,8 @@ constexpr Milliseconds kDrain{10'000};
 std::shared_ptr<const core::CallRules> open_rules() {
     auto rules = std::make_shared<core::CallRules>();
     rules->policy = std::move(core::Policy::make({}).value());
+    rules->operation_ids = true;
+    rules->max_retries = 0;  // who calls this host repeats
     rules->rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>());
     return rules;
 }
@@ -39,9 +42,9 @@ std::shared_ptr<const core::CallRules> open_rules() {
 struct HostEngine::Parts {
     RealClock clock;
     BlockingPool pool{2};
-    std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
+    std::shared_ptr<core::AuditStore> audit_store;
     std::unique_ptr<core::AuditLog> audit;
-    std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;
+    std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;   // it and the journal: null without a folder for state
     BlockingPool ledger_pool{1};
     std::unique_ptr<core::LedgerJournal> journal;
     core::Registry registry;
@@ -79,14 +82,17 @@ struct HostEngine::Parts {
 
 Result<void> HostEngine::Parts::open_stores(const Options& options) {
     const auto file = [&](std::string_view name) { return options.state_dir / (std::string(name) + ".db"); };
-    auto opened_audit = store::sqlite::AuditStoreSqlite::open(file("audit"));
-    if (!opened_audit) return fail(std::move(opened_audit.error()));
-    audit_store = std::move(*opened_audit);
+    audit_store = std::make_shared<NoAuditStore>();
+    if (!options.state_dir.empty()) {
+        auto opened_audit = store::sqlite::AuditStoreSqlite::open(file("audit"));
+        if (!opened_audit) return fail(std::move(opened_audit.error()));
+        audit_store = std::move(*opened_audit);
+        auto opened_ledger = store::sqlite::open_ledger(file("ledger"), *audit_store, clock);
+        if (!opened_ledger) return fail(std::move(opened_ledger.error()));
+        ledger_store = std::move(*opened_ledger);
+        journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
+    }
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
-    auto opened_ledger = store::sqlite::open_ledger(file("ledger"), *audit_store, clock);
-    if (!opened_ledger) return fail(std::move(opened_ledger.error()));
-    ledger_store = std::move(*opened_ledger);
-    journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
     auto opened = options.make_tools(loops.at(0));
     if (!opened) return fail(std::move(opened.error()));
     hosted = std::move(*opened);
@@ -167,7 +173,7 @@ void HostEngine::Parts::start() {
     periodic.push_back(std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kPruneEvery),
                                                   [this] { pool.post([this] { (void)audit_store->prune(clock.system_now() - kAuditKept); }); }));
     periodic.push_back(std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [this] {
-        pool.post([this] { (void)ledger_store->forget(clock.system_now() - core::LedgerJournal::Options{}.keep); });
+        if (ledger_store) pool.post([this] { (void)ledger_store->forget(clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
     loop.post([this] { hosted->start(); });
     loops.start();

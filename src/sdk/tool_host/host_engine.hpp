@@ -28,7 +28,8 @@ public:
         std::string service;                    ///< a name for people
         std::filesystem::path socket;           ///< mode 0600; empty: `paired` is there
         std::optional<Paired> paired;
-        std::filesystem::path state_dir;        ///< exists; `ledger.db`, `audit.db` and the folder `pairing` are there
+        std::filesystem::path state_dir;        ///< made if need be; `ledger.db`, `audit.db` and the folder `pairing` are there; on a Unix socket it
+                                                ///< may be empty: then keys hold as long as the process
         /// Makes the tools for the loop that will call them.
         std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home)> make_tools;
         /// Told of what a paired host has for connections of its own to its gateway, before anything runs; may be empty.

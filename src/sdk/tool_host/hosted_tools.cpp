@@ -3,13 +3,6 @@
 #include <stdexcept>
 
 namespace crab::sdk {
-namespace {
-
-constexpr std::uint32_t kCallsAtOnce = 64;
-constexpr std::size_t kCallsWaiting = 256;
-
-}  // namespace
-
 void register_hosted_tools(core::Registry& registry, HostedTools& hosted) {
     const auto gate = std::make_shared<core::ToolGate>(kCallsAtOnce, kCallsWaiting);
     const std::shared_ptr<core::ToolHost> host(std::shared_ptr<void>(), &hosted.host());   // not owned: the registry may live longer
@@ -18,7 +11,8 @@ void register_hosted_tools(core::Registry& registry, HostedTools& hosted) {
         auto tool = core::make_tool(std::move(spec));
         if (!tool) throw std::logic_error("a built-in tool is not valid: " + tool.error().message);
         (*tool)->host = host;
-        (*tool)->gate = gate;
+        const auto& most = (*tool)->spec.max_concurrency;
+        (*tool)->gate = most ? std::make_shared<core::ToolGate>(*most, kCallsWaiting, gate) : gate;
         registry.reserve((*tool)->spec.name);
         tools.push_back(std::move(*tool));
     }

@@ -28,6 +28,9 @@ public:
     virtual core::ToolHost& host() = 0;
 };
 
+inline constexpr std::uint32_t kCallsAtOnce = 64;    ///< of one host
+inline constexpr std::size_t kCallsWaiting = 256;
+
 /// Registers the tools of `hosted`, which outlives every call; their names are reserved from here on. All of them together run 64 calls at a time, and 256
 /// wait. Source: docs/protocols/rtp.md, section 1, "Limits".
 void register_hosted_tools(core::Registry& registry, HostedTools& hosted);

@@ -53,7 +53,7 @@ Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem:
 
 }  // namespace
 
-Result<std::unique_ptr<sdk::HostEngine>> start_built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to) {
+Result<sdk::HostEngine::Options> built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to) {
     where.service = name_of(kind);
     const std::filesystem::path file = where.state_dir / (where.service + ".db");
     switch (kind) {
@@ -63,7 +63,7 @@ Result<std::unique_ptr<sdk::HostEngine>> start_built_in_host(HostKind kind, sdk:
     if (events_to) {
         if (auto sent = send_events(where, file, *events_to); !sent) return fail(std::move(sent.error()));
     }
-    return sdk::HostEngine::start(where);
+    return where;
 }
 
 }  // namespace crab::app

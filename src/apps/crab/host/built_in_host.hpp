@@ -12,10 +12,9 @@ namespace crab::app {
 enum class HostKind : std::uint8_t { kMemory, kCron };
 std::string_view name_of(HostKind kind);
 
-/// Runs a built-in host in this process, with its store `<kind>.db` beside the engine's. `where` says how it listens and where its state
-/// lies; service and tools are set here. `events_to` is the gateway that takes what cron jobs fire: its admin socket, or for a host
-/// that is paired its peer listener; nothing: events wait. Errors: those of HostEngine::start() and of the store; kInvalidArgs,
-/// kUnavailable for an address that leads nowhere.
-Result<std::unique_ptr<sdk::HostEngine>> start_built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to);
+/// A built-in host for a process of its own: `where` says how it listens and where its state lies; its name and its tools, with the store
+/// `<kind>.db` beside the engine's, are set here. `events_to` is the gateway that takes what cron jobs fire: its admin socket, or for a
+/// host that is paired its peer listener; nothing: events wait. Errors: kInvalidArgs, kUnavailable for an address that leads nowhere.
+Result<sdk::HostEngine::Options> built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to);
 
 }  // namespace crab::app

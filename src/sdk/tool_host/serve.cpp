@@ -1,0 +1,39 @@
+#include "sdk/tool_host/serve.hpp"
+
+#include "base/log.hpp"
+
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace crab::sdk {
+
+int serve_until_signal(const HostEngine::Options& options) {
+    // Signals are taken here; every thread inherits the mask.
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, as a full disk is
+
+    log::configure(log::Level::kInfo, log::Format::kText);
+    const auto host = HostEngine::start(options);
+    if (!host) {
+        fmt::print(stderr, "crab host: {}\n", host.error().message);
+        return 1;
+    }
+    if (options.paired) {
+        fmt::print("remote_key={}\ncrab host ready name={} listen={}\n", (*host)->remote_key(), options.service, (*host)->endpoint().text());
+    } else {
+        fmt::print("crab host ready name={} unix={}\n", options.service, options.socket.string());
+    }
+    std::fflush(stdout);
+    for (int signal = 0; sigwait(&signals, &signal) != 0;) {}
+    log::info("stopping");
+    (*host)->stop();
+    return 0;
+}
+
+}  // namespace crab::sdk
