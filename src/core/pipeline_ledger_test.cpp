@@ -2,6 +2,7 @@
 
 #include "base/test_loop.hpp"
 #include "core/function_host.hpp"
+#include "core/late_call.hpp"
 #include "core/ledger_store_memory.hpp"
 #include "core/test_tools.hpp"
 
@@ -202,6 +203,65 @@ TEST_F(PipelineLedgerTest, RepeatsThatComeMeanwhileJoinTheOneThatIsRecorded) {
     EXPECT_EQ(said(second->get()), "run 1");
     EXPECT_TRUE(second->get().replayed);
     EXPECT_EQ(store.commits(), 2u);
+}
+
+/// Answers every call with a timeout while its tool goes on.
+class DeafHost final : public ToolHost {
+public:
+    Task<Outcome> run(AdmittedCall call, FrameSink&) override {
+        late = call.leave_running();
+        co_return fail(ErrorCode::kTimeout, "too late");
+    }
+    std::shared_ptr<LateCall> late;
+};
+
+struct LateCallTest : PipelineLedgerTest {
+    std::shared_ptr<DeafHost> deaf = std::make_shared<DeafHost>();
+    LateCallTest() { offer(); }
+    void offer() {
+        auto tool = tool_of("act", "", ConnectionId{1}, {}, spec);
+        tool->host = deaf;
+        tool->gate = std::make_shared<ToolGate>(1, 0);
+        registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
+    }
+    void end(Outcome outcome) { loop.run([](std::shared_ptr<LateCall> late, Outcome given) -> Task<bool> {
+        co_await late->finish(std::move(given));
+        co_return true;
+    }(deaf->late, std::move(outcome))); }
+};
+
+TEST_F(LateCallTest, RepeatsJoinWhatGoesOnAndItsResultServesThemAfterACrashToo) {
+    EXPECT_EQ(said(call()), "TIMEOUT");
+    const auto repeat = loop.start(run({}));
+    EXPECT_FALSE(repeat->ended());
+    EXPECT_EQ(said(call({.id = "call-2"})), "RATE_LIMITED") << "its place is taken";
+    end(ToolResult{.content = "at last"});
+    ASSERT_TRUE(loop.run_until([&] { return repeat->ended(); }));
+    EXPECT_EQ(said(repeat->get()), "at last");
+    EXPECT_TRUE(repeat->get().replayed);
+    crash();
+    EXPECT_EQ(said(call()), "at last");
+    EXPECT_EQ(runs, 0);
+}
+
+TEST_F(LateCallTest, OneThatEndsWithoutAWordIsUnknownUnlessItsToolIsIdempotent) {
+    for (const bool idempotent : {false, true}) {
+        spec.idempotent = idempotent;
+        crash();
+        offer();
+        const Asked asked{.id = idempotent ? "b" : "a"};
+        EXPECT_EQ(said(call(asked)), "TIMEOUT");
+        end(fail(ErrorCode::kCancelled, "I was told to stop"));
+        EXPECT_EQ(said(call(asked)), idempotent ? "TIMEOUT" : "OUTCOME_UNKNOWN") << "and it ran again where it may";
+        if (idempotent) end(ToolResult{});
+    }
+}
+
+TEST_F(LateCallTest, OneThatIsNeverFinishedIsUnknownAfterACrash) {
+    EXPECT_EQ(said(call()), "TIMEOUT");
+    deaf->late.reset();
+    crash();
+    EXPECT_EQ(said(call()), "OUTCOME_UNKNOWN");
 }
 
 TEST_F(PipelineLedgerTest, TheAuditRecordIsDurableWithTheAdmissionAndInTheTrailAtOnce) {

@@ -111,6 +111,36 @@ TEST_F(ToolGateTest, MovingAPermitMovesTheRight) {
     EXPECT_EQ(gate->running(), 0u);
 }
 
+TEST_F(ToolGateTest, AGateBeforeAnotherNeedsAPlaceAtBothAndGivesBothBack) {
+    const auto narrow = std::make_shared<ToolGate>(1, 3, gate);
+    const auto enter_narrow = [&] { return loop.start(narrow->enter(loop.timers, kNoDeadline)); };
+    const auto one = enter_narrow(), two = enter_narrow();
+    EXPECT_TRUE(one->get());
+    EXPECT_FALSE(two->ended()) << "there is room at the outer gate only";
+    const auto other = enter();
+    EXPECT_TRUE(other->get());
+    one->result.reset();
+    loop.settle();
+    EXPECT_TRUE(two->get());
+    EXPECT_EQ(gate->running(), 2u);
+    EXPECT_FALSE(enter()->ended()) << "now the outer one is full";
+    two->result.reset();
+    other->result.reset();
+    loop.settle();
+    EXPECT_EQ(gate->running(), 0u);
+    EXPECT_EQ(narrow->running(), 0u);
+}
+
+TEST_F(ToolGateTest, TheOuterGatesQueueBoundsAllLines) {
+    const auto narrow = std::make_shared<ToolGate>(1, 3, gate), other = std::make_shared<ToolGate>(1, 3, gate);
+    std::vector<std::shared_ptr<Started<Result<ToolGate::Permit>>>> waiting;
+    for (const auto& each : {narrow, other, narrow, other, narrow}) waiting.push_back(loop.start(each->enter(loop.timers, kNoDeadline)));
+    EXPECT_FALSE(waiting.back()->ended());
+    const auto refused = loop.start(other->enter(loop.timers, kNoDeadline));
+    ASSERT_TRUE(refused->ended());
+    EXPECT_EQ(refused->get().error().code, ErrorCode::kRateLimited);
+}
+
 TEST(ToolGate, CallsOfManyLoopsNeverExceedTheLimit) {
     constexpr int kThreads = 3, kCalls = 60, kRounds = 20;
     auto gate = std::make_shared<ToolGate>(4, 1000);

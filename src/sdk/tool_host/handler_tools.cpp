@@ -84,7 +84,7 @@ std::vector<core::ToolSpec> HandlerTools::tools() const {
 Task<core::Outcome> HandlerTools::run(core::AdmittedCall call, core::FrameSink&) {
     const auto running = std::make_shared<Running>(home_, state_of(call));
     auto job = [this, running, handler = handlers_.at(call.tool().spec.name)] {
-        const Handled handled = run_handler(running->call->tool(), *handler, running->call);
+        const Handled handled = run_handler(*handler, running->call);
         if (!handled.complaint.empty()) log::error("a handler failed", {{"call_id", running->call->id()}, {"reason", handled.complaint}});
         running->outcome = outcome_of(handled.answer, running->call->take_logs());
         home_.post([this, running] { on_returned(running); });

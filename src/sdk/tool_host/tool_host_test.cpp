@@ -118,7 +118,7 @@ TEST_F(ToolHostTest, ArgumentsAndResultsAreHeldToTheirSchemas) {
     EXPECT_TRUE(client->call("checked", R"({"n":1})").ok());
     const auto wrong = client->call("checked", R"({"n":10})");
     EXPECT_EQ(wrong.error.code, "INVALID_ARGS");
-    EXPECT_NE(wrong.error.details.find(R"("pointer":"/n","rule":"maximum")"), std::string::npos) << wrong.error.details;
+    for (const char* part : {R"("pointer":"/n")", R"("rule":"maximum")"}) EXPECT_NE(wrong.error.details.find(part), std::string::npos) << wrong.error.details;
     EXPECT_EQ(client->call("checked", R"({"n":2})").error.code, "INTERNAL");
     EXPECT_EQ(client->call("unchecked").error.code, "TOOL_NOT_FOUND");
 }
@@ -184,7 +184,7 @@ TEST_F(ToolHostTest, AHandlerThatGoesOnKeepsItsPlace) {
     EXPECT_TRUE(next.get().ok());
 }
 
-TEST_F(ToolHostTest, SixtyFourCallsRunAndTwoHundredAndFiftySixWait) {
+TEST_F(ToolHostTest, SixtyFourCallsRunAtOnceWhateverTheirToolsAllow) {
     Gate go_on;
     std::atomic<int> running = 0;
     std::promise<void> all_running;
