@@ -79,6 +79,12 @@ class ListenerTest(HostCase):
         self.assertEqual(self.host.fetch("GET", "/healthz").status, 200)
 
 
+    def test_a_second_host_on_the_same_state_is_refused(self) -> None:
+        done = subprocess.run([program(), "host", "memory", "--unix", str(self.folder / "other.sock"), "--state", str(self.folder / "memory")],
+                              capture_output=True, text=True, timeout=15)
+        self.assertEqual((done.returncode, done.stderr), (1, "crab host: another host uses this state folder; give each its own\n"))
+
+
 class MemoryTest(HostCase):
     def test_what_is_appended_is_found_in_its_scope_only(self) -> None:
         self.host.result("memory.append", entry("the kettle is red"))

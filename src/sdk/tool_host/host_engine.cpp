@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/pairing_remote.hpp"
 #include "adapters/rtp/tools_api.hpp"
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "core/pipeline.hpp"
 #include "net/http_server.hpp"
@@ -15,6 +16,9 @@
 
 #include <future>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
 
 namespace crab::sdk {
 namespace {
@@ -36,11 +40,20 @@ std::shared_ptr<const core::CallRules> open_rules() {
     return rules;
 }
 
+/// Two hosts on one folder would each take the other's running calls for lost ones.
+Result<Descriptor> lock_state(const std::filesystem::path& folder) {
+    Descriptor lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock.is_open()) return fail(ErrorCode::kUnavailable, "the host's state folder cannot be written; check its owner and mode");
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail(ErrorCode::kUnavailable, "another host uses this state folder; give each its own");
+    return lock;
+}
+
 }  // namespace
 
 /// Everything, in the order of its construction; what is used outlives its users.
 struct HostEngine::Parts {
     RealClock clock;
+    Descriptor state_lock;
     BlockingPool pool{2};
     std::shared_ptr<core::AuditStore> audit_store;
     std::unique_ptr<core::AuditLog> audit;
@@ -87,6 +100,9 @@ Result<void> HostEngine::Parts::open_stores(const Options& options) {
         auto opened_audit = store::sqlite::AuditStoreSqlite::open(file("audit"));
         if (!opened_audit) return fail(std::move(opened_audit.error()));
         audit_store = std::move(*opened_audit);
+        auto locked = lock_state(options.state_dir);
+        if (!locked) return fail(std::move(locked.error()));
+        state_lock = std::move(*locked);
         auto opened_ledger = store::sqlite::open_ledger(file("ledger"), *audit_store, clock);
         if (!opened_ledger) return fail(std::move(opened_ledger.error()));
         ledger_store = std::move(*opened_ledger);
