@@ -108,6 +108,10 @@ class DeafTest(HostLibraryCase):
         self.assertLess(watch.seconds, 1.0)
         self.assertEqual(self.call("write")["status"], "ok")
 
+    def test_a_timeout_is_retryable_where_a_repeat_is_safe(self) -> None:
+        for tool, safe in (("write", False), ("put", True)):
+            self.assertIs(self.call(tool, {"hold": True}, timeout_ms=50)["error"]["retryable"], safe)
+
     def test_67_a_place_that_stays_taken_is_rate_limited(self) -> None:
         self.assertEqual(self.code("narrow", {"hold": True}, timeout_ms=50), "TIMEOUT")
         refused = self.call("narrow", timeout_ms=50)

@@ -214,7 +214,8 @@ void append_error(json::Writer& writer, const Error& error, bool retryable) {
     writer.end_object();
 }
 
-void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome) {
+void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome,
+                          const core::Tool* called) {
     out += R"({"version":"v1","call_id":)";
     json::append_quoted(out, call_id);
     out += R"(,"tool_name":)";
@@ -236,7 +237,9 @@ void append_call_response(std::string& out, std::string_view call_id, std::strin
     } else {
         out += R"(,"error":)";
         json::Writer writer(out);
-        append_error(writer, outcome.error(), core::status_of(outcome) == core::Status::kRetryableError);
+        const core::Status status = core::status_of(outcome);
+        const bool harmless = called != nullptr && (called->spec.idempotent || !called->spec.may_have_effects());
+        append_error(writer, outcome.error(), status == core::Status::kRetryableError || (status == core::Status::kTimeout && harmless));
     }
     out += '}';
 }

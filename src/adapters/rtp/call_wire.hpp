@@ -26,8 +26,10 @@ std::string_view wire_code(ErrorCode code);
 std::string_view wire_status(const core::Outcome& outcome);
 
 /// Appends a response object: `result` exactly when the status is `ok`. Text becomes {"text"}, an object itself, any other
-/// JSON value {"value"}, bytes {"content_type","data_base64"}.
-void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome);
+/// JSON value {"value"}, bytes {"content_type","data_base64"}. `called`, if the name led to a tool, says whether a repeat after a timeout
+/// is safe.
+void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome,
+                          const core::Tool* called = nullptr);
 
 /// The value of `result`, and of `error`.
 void append_result(std::string& out, const core::ToolResult& result);

@@ -115,7 +115,7 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
     static constexpr net::HttpHeader kReplayed{"Crab-Replayed", "true"};
     std::string& out = exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
-    append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome);
+    append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
     exchange.finish_response();
 }
 
@@ -126,7 +126,7 @@ Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange, const core::Pri
     const core::AuthenticatedCall authenticated(call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
     std::string body;
-    append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome);
+    append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
     sink.send("result", body);
     exchange.end_stream();
 }
