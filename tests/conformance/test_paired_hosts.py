@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from support import rtp
@@ -85,7 +85,15 @@ class PairedHostCase(unittest.TestCase):
 
     def pair(self, *flags: str, host: PairedHost | None = None) -> str:
         host = host or self.host
-        return self.gateway.crab("pair", "tool", host.endpoint, host.component_id, *flags)
+        with self.pairing(host):
+            return self.gateway.crab("pair", "tool", host.endpoint, host.component_id, *flags)
+
+    @contextlib.contextmanager
+    def pairing(self, host: PairedHost) -> Iterator[None]:
+        """The gateway is done with a pairing a moment before the host is."""
+        before = host.pairings()
+        yield
+        eventually(lambda: host.pairings() > before, "the host has stored the end of the pairing")
 
     @property
     def authority(self) -> tuple[Path, Path]:
@@ -159,7 +167,8 @@ class PairingTest(PairedHostCase):
         first, mine = self.host.shown(), self.gateways()
         with self.host.connect(mine) as kept:
             self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
-            self.gateway.crab("peers", "renew", "tool_host/memory-east")
+            with self.pairing(self.host):
+                self.gateway.crab("peers", "renew", "tool_host/memory-east")
             second = self.host.shown()
             self.assertNotEqual(first, second)
             self.assertEqual(self.host.ask(kept, "GET", "/v1/tools").status, 200)
@@ -227,6 +236,7 @@ class Wire:
 
     def __init__(self, port: int, lost: Callable[[str], bool]) -> None:
         self.port, self.lost = port, lost
+        self.links: list[socket.socket] = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.endpoint = f"wss://127.0.0.1:{self.listener.getsockname()[1]}/v1/pair"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -234,13 +244,15 @@ class Wire:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        for link in [self.listener, *self.links]:
+            link.close()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self.listener.accept()
                 far = socket.create_connection(("127.0.0.1", self.port))
+                self.links += [near, far]
                 for side, source, target in (("gateway", near, far), ("host", far, near)):
                     threading.Thread(target=self._pass_on, args=(side, source, target), daemon=True).start()
 

@@ -80,6 +80,10 @@ class PairedHost(Host):
         assert key.startswith("remote_key=") and ready.startswith(f"crab host ready name={self.kind} listen=127.0.0.1:"), f"{key!r} {ready!r}\n{self.log()}"
         self.key, self.port = key.strip().partition("=")[2], int(ready.strip().rpartition(":")[2])
 
+    def pairings(self) -> int:
+        """How many it has seen to their end."""
+        return self.log().count("paired with the gateway")
+
     @property
     def endpoint(self) -> str:
         return f"wss://127.0.0.1:{self.port}/v1/pair"
