@@ -84,6 +84,18 @@ Result<std::uint64_t> ChatSessionMemory::message_count(const ChatSessionId& id) 
     return found == entries_.end() ? 0 : found->second.session.message_count;
 }
 
+Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note, SystemTime now) {
+    const std::scoped_lock lock(mutex_);
+    std::uint64_t closed = 0;
+    for (auto& [id, entry] : entries_) {
+        if (entry.messages.empty() || (entry.messages.back().role == "assistant" && entry.messages.back().extra.empty())) continue;
+        entry.messages.push_back({.role = "assistant", .content = std::string(note), .created_at = now, .extra = {}});
+        entry.session.message_count = entry.messages.size();
+        ++closed;
+    }
+    return closed;
+}
+
 Result<void> ChatSessionMemory::truncate(const ChatSessionId& id, std::uint64_t count) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);

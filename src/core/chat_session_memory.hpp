@@ -18,6 +18,7 @@ public:
     Result<void> append(const ChatSessionId& id, const ChatMessage& message) override;
     Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) override;
     Result<std::uint64_t> message_count(const ChatSessionId& id) override;
+    Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
     Result<void> truncate(const ChatSessionId& id, std::uint64_t count) override;
 
 private:

@@ -74,6 +74,9 @@ public:
     /// All messages, oldest first; none for an unknown session.
     virtual Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) = 0;
     virtual Result<std::uint64_t> message_count(const ChatSessionId& id) = 0;
+    /// Adds `note` as the assistant's word to every session whose last message waits for one: the question of a turn that failed or
+    /// never ended, or calls or outcomes that nothing followed. To be called at the start, before turns run. Returns how many.
+    virtual Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) = 0;
     /// Keeps the oldest `count` messages, as `regenerate` needs it.
     virtual Result<void> truncate(const ChatSessionId& id, std::uint64_t count) = 0;
 };

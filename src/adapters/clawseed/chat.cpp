@@ -1,6 +1,7 @@
 #include "adapters/clawseed/chat.hpp"
 
 #include "adapters/clawseed/hub.hpp"
+#include "adapters/clawseed/title.hpp"
 #include "adapters/clawseed/wire.hpp"
 #include "base/waiter.hpp"
 
@@ -14,6 +15,7 @@ namespace crab::clawseed {
 namespace {
 
 constexpr std::string_view kInterrupted = "[interrupted by user]";
+constexpr std::string_view kStopped = "[interrupted: the gateway stopped]";
 
 }  // namespace
 
@@ -219,6 +221,7 @@ void Chat::start_next() {
 void Chat::store(std::string role, std::string content, std::string extra) {
     core::ChatSession session;
     const SystemTime now = loop_.clock().system_now();
+    if (role != "user" && forgotten_) return;  // the session was deleted while its turn ran
     forgotten_ = false;
     {
         const std::scoped_lock lock(mutex_);
@@ -231,6 +234,19 @@ void Chat::store(std::string role, std::string content, std::string extra) {
         const auto opened = store.open(wanted);
         if (opened && opened->session.owner == session.owner) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = extra});
     });
+}
+
+/// Names a chat session that has no name after the question that was answered first.
+void Chat::give_title(Turn& turn) {
+    if (!hub_.options()->give_titles || turn.question.content.empty()) return;
+    const std::string title = title_from(turn.question.content);
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!session_.name.empty() || title.empty()) return;
+        session_.name = title;
+    }
+    hub_.services().store_pool.post([&store = hub_.services().chats, id = ChatSessionId(id()), title] { (void)store.rename(id, title); });
+    turn.write([&](std::string& out) { write_title_updated(out, title); });
 }
 
 Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
@@ -282,7 +298,8 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         if (cancelled) {
             answer = fail(ErrorCode::kCancelled, "the turn was aborted");
             const std::string text = turn->unstored_text();
-            store("assistant", text.empty() ? std::string(kInterrupted) : fmt::format("{}\n{}", text, kInterrupted));
+            const std::string_view why = stopping_ && !turn->aborted ? kStopped : kInterrupted;
+            store("assistant", text.empty() ? std::string(why) : fmt::format("{}\n{}", text, why));
             turn->write([&](std::string& out) { write_plain(out, "aborted"); });
         } else if (answer) {
             if (turn->full_response.empty()) turn->full_response = *answer;
@@ -294,6 +311,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
             turn->write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
         }
         turn->write([&](std::string& out) { write_agent(out, false, runner_.provider(), runner_.model()); });
+        if (answer) give_title(*turn);
     }
     {
         const std::scoped_lock lock(mutex_);
@@ -360,6 +378,7 @@ void Chat::leave(ConnectionId connection, bool goodbye) {
 void Chat::stop(std::function<void()> done) {
     on_loop([this, finished = std::move(done)]() mutable {
         waiting_.clear();
+        stopping_ = true;
         tasks_.stop(std::move(finished));
     });
 }

@@ -111,6 +111,7 @@ private:
     void start_next();
     Task<void> run_turn(std::shared_ptr<Turn> turn);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
+    void give_title(Turn& turn);
     void store(std::string role, std::string content, std::string extra = {});
 
     Hub& hub_;
@@ -124,6 +125,7 @@ private:
     std::atomic<ChatState> state_{ChatState::kIdle};
     std::atomic<std::size_t> seats_{0};
     std::atomic<bool> forgotten_{false};
+    bool stopping_ = false;
     std::vector<std::shared_ptr<FrameTarget>> targets_;
     Deadline empty_until_{};                   ///< the end of the grace time since somebody left
     std::deque<std::unique_ptr<Waiting>> waiting_;

@@ -73,17 +73,27 @@ Result<core::PrincipalRef> Front::authenticate(const net::HttpRequest& request, 
     return authentication.authenticate(token, peer_of(request));
 }
 
-net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
-    const auto options = services_.hub.options();
+std::optional<net::Upgrade> Front::refused_handshake(const net::HttpRequest& request, const net::WebSocketOffer& offer) const {
     if (request.method() != "GET") return refuse(405, "INVALID_ARGS", "a WebSocket is opened with GET", {{"Allow", "GET"}});
     if (!offer) {
         net::OwnedHeaders headers;
         if (offer.error().status == 426) headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
         return refuse(offer.error().status, "INVALID_ARGS", offer.error().reason, std::move(headers));
     }
+    return std::nullopt;
+}
+
+net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+    if (auto refused = refused_handshake(request, offer)) return std::move(*refused);
     if (auto refused = refused_source(request)) return refuse(403, "FORBIDDEN", *refused);
-    const auto principal = authenticate(request, credential_of(request, offer, options->query_token));
+    const auto principal = authenticate(request, credential_of(request, offer, services_.hub.options()->query_token));
     if (!principal) return refuse(401, "UNAUTHENTICATED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+    return upgrade_as(request, offer, *principal);
+}
+
+net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal) {
+    if (auto refused = refused_handshake(request, offer)) return std::move(*refused);
+    const auto options = services_.hub.options();
     const std::string session_id = net::find_query(request.query(), "session_id").value_or("");
     if (!session_id.empty() && !core::is_chat_session_id(session_id)) {
         return refuse(400, "INVALID_ARGS", "session_id is 1 to 128 of A-Z a-z 0-9 . _ -");
@@ -91,20 +101,20 @@ net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocke
     std::string name = net::find_query(request.query(), "name").value_or("");
     constexpr std::size_t kMaxName = 128;
     if (name.size() > kMaxName) name.clear();
-    auto chat = services_.hub.open_chat(*principal, session_id, name, net::find_query(request.query(), "persona").value_or(""));
+    auto chat = services_.hub.open_chat(principal, session_id, name, net::find_query(request.query(), "persona").value_or(""));
     if (!chat) {
         const bool foreign = chat.error().code == ErrorCode::kForbidden;
         return refuse(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", chat.error().message);
     }
-    auto connection = services_.hub.enter(**principal);
+    auto connection = services_.hub.enter(*principal);
     if (!connection) {
         chat->seat.release();
         services_.hub.settle_chat(chat->chat);
         return refuse(429, "RATE_LIMITED", connection.error().message, {{"Retry-After", "5"}});
     }
     net::AcceptUpgrade accepted;
-    accepted.handler = std::make_shared<DeviceSession>(services_.hub, loop_, parser_, *connection, *principal, std::move(*chat),
-                                                       services_.tokens.expires_at(**principal));
+    accepted.handler = std::make_shared<DeviceSession>(services_.hub, loop_, parser_, *connection, principal, std::move(*chat),
+                                                       services_.tokens.expires_at(*principal));
     if (offer->offers(kSubprotocol)) accepted.subprotocol = kSubprotocol;
     accepted.allow_deflate = options->permessage_deflate;
     accepted.options.max_message_bytes = options->max_message_bytes;

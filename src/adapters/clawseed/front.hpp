@@ -66,6 +66,8 @@ public:
     bool owns(std::string_view path) const;
     /// Decides about an upgrade of a path that it owns.
     net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
+    /// The same for a caller whose identity is proven otherwise, as on the admin socket.
+    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal);
     /// Answers a request for a path that it owns.
     Task<void> serve(net::HttpExchange& exchange);
 
@@ -73,6 +75,7 @@ public:
     std::optional<std::string> refused_source(const net::HttpRequest& request) const;
 
 private:
+    std::optional<net::Upgrade> refused_handshake(const net::HttpRequest& request, const net::WebSocketOffer& offer) const;
     std::string_view local_path(std::string_view path) const;
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, std::string_view token) const;
     Task<void> pair(net::HttpExchange& exchange);

@@ -42,6 +42,7 @@ struct Options {
     RegistrationLimits registration;
     std::vector<ToolOverride> overrides;
     std::vector<std::string> personas;
+    bool give_titles = false;   ///< name a chat session after its first question (section 2, `title_updated`)
 };
 
 /// One live connection as others see it.

@@ -453,6 +453,33 @@ TEST_F(Turns, QuestionsThatWaitedForPeopleWhoDidNotReturnAreDropped) {
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s1"), nullptr);
 }
 
+TEST_F(Turns, ItsStepsAreStoredAsTheyHappenAndNoTextTwice) {
+    world.runner.scripts.push_back([](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
+        events.on_chunk("I look. ");
+        events.on_message("assistant", "I look. ", R"({"tool_calls":[]})");
+        events.on_message("tool", "warm", "{}");
+        events.on_chunk("It is warm.");
+        co_return "I look. It is warm.";
+    });
+    world.ask(chat, phone, "?");
+    EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), "I look. It is warm.");
+    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: I look. ", "tool: warm", "assistant: It is warm."));
+}
+
+TEST_F(Turns, AChatWithoutANameIsNamedAfterItsFirstAnsweredQuestion) {
+    Options options;
+    options.give_titles = true;
+    world.hub.set_options(std::make_shared<const Options>(options));
+    will_fail(ErrorCode::kInternal);
+    world.ask(chat, phone, "fails");
+    EXPECT_TRUE(phone->of("title_updated").empty());
+    world.ask(chat, phone, "How warm is it?\nTell me.");
+    EXPECT_EQ(phone->frames.back(), Value::parse(R"({"type":"title_updated","title":"How warm is it?"})").value());
+    world.ask(chat, phone, "And now?");
+    EXPECT_EQ(phone->of("title_updated").size(), 1u);
+    EXPECT_EQ(world.chats.find(ChatSessionId("s1")).value()->name, "How warm is it?");
+}
+
 TEST_F(Turns, Item48_TheDebugPromptIsSentOnceAndOnlyToThoseWhoAsked) {
     for (int i = 0; i < 2; ++i) {
         world.runner.scripts.push_back([](const TurnRequest&, TurnEvents& events) -> Task<Answer> {

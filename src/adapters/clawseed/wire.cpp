@@ -198,6 +198,10 @@ void write_tool_result(std::string& out, std::string_view id, std::string_view n
     Writer(out).begin_object().key("type").string("tool_result").key("id").string_lossy(id).key("name").string_lossy(name).key("output").string_lossy(output).end_object();
 }
 
+void write_title_updated(std::string& out, std::string_view title) {
+    json::Writer(out).begin_object().key("type").string("title_updated").key("title").string_lossy(title).end_object();
+}
+
 void write_done(std::string& out, std::string_view full_response) {
     begin(out, "done");
     out += R"(,"full_response":)";

@@ -68,6 +68,7 @@ void write_debug_prompt(std::string& out, std::string_view messages, std::int64_
 void write_tool_call(std::string& out, std::string_view id, std::string_view name, std::string_view args);
 void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output);
 void write_done(std::string& out, std::string_view full_response);
+void write_title_updated(std::string& out, std::string_view title);
 void write_plain(std::string& out, std::string_view type);                            ///< `aborted`, `chunk_reset`
 void write_abort_ack(std::string& out, bool aborted);
 

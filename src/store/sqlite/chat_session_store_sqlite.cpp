@@ -139,6 +139,22 @@ Result<std::uint64_t> ChatSessionStoreSqlite::message_count(const ChatSessionId&
     return *session ? (*session)->message_count : 0;
 }
 
+Result<std::uint64_t> ChatSessionStoreSqlite::close_unanswered(std::string_view note, SystemTime now) {
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<std::uint64_t> {
+        auto added = database_.run(
+            "INSERT INTO chat_message (session, role, content, created_ms, extra) SELECT id, 'assistant', ?, ?, '' FROM chat_session WHERE"
+            " (SELECT role || extra FROM chat_message WHERE session = id ORDER BY number DESC LIMIT 1) <> 'assistant'",
+            note, now);
+        if (!added) return fail(std::move(added.error()));
+        const auto closed = static_cast<std::uint64_t>(database_.changes());
+        if (closed == 0) return closed;
+        auto counted = database_.run("UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message WHERE session = id)");
+        if (!counted) return fail(std::move(counted.error()));
+        return closed;
+    });
+}
+
 Result<void> ChatSessionStoreSqlite::truncate(const ChatSessionId& id, std::uint64_t count) {
     const auto keep = static_cast<std::int64_t>(count);
     const std::scoped_lock lock(mutex_);

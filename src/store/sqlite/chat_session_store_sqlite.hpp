@@ -24,6 +24,7 @@ public:
     Result<void> append(const ChatSessionId& id, const core::ChatMessage& message) override;
     Result<std::vector<core::ChatMessage>> messages(const ChatSessionId& id) override;
     Result<std::uint64_t> message_count(const ChatSessionId& id) override;
+    Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
     Result<void> truncate(const ChatSessionId& id, std::uint64_t count) override;
 
 private:

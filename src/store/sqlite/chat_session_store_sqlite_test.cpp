@@ -120,6 +120,30 @@ TEST_P(ChatSessionStoreTest, TruncatingKeepsTheOldestMessages) {
     EXPECT_EQ(store->message_count(kitchen).value(), 1u);
 }
 
+TEST_P(ChatSessionStoreTest, WhatWasNeverAnsweredIsClosedWithANote) {
+    const auto add = [&](const ChatSessionId& id, std::string role, std::string extra = {}) {
+        ASSERT_TRUE(store->append(id, {.role = std::move(role), .content = "x", .created_at = now, .extra = std::move(extra)}));
+    };
+    const ChatSessionId answered{"answered"}, calling{"calling"}, told{"told"}, empty{"empty"};
+    for (const ChatSessionId& id : {kitchen, answered, calling, told, empty}) open(id.text());
+    say(kitchen, "hello?");
+    add(answered, "user");
+    add(answered, "assistant");
+    add(calling, "user");
+    add(calling, "assistant", R"({"tool_calls":[]})");
+    add(told, "tool", "{}");
+    EXPECT_EQ(store->close_unanswered("[no answer]", now).value(), 3u);
+    for (const ChatSessionId& id : {kitchen, calling, told}) {
+        const auto messages = store->messages(id).value();
+        EXPECT_EQ(messages.back().role, "assistant") << id.text();
+        EXPECT_EQ(messages.back().content, "[no answer]");
+        EXPECT_EQ(store->message_count(id).value(), messages.size());
+    }
+    EXPECT_EQ(store->messages(answered).value().size(), 2u);
+    EXPECT_TRUE(store->messages(empty).value().empty());
+    EXPECT_EQ(store->close_unanswered("[no answer]", now).value(), 0u);
+}
+
 TEST_P(ChatSessionStoreTest, AnUnknownSessionIsNotFoundOrEmpty) {
     EXPECT_EQ(store->append(kitchen, {}).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(store->rename(kitchen, "x").error().code, ErrorCode::kNotFound);

@@ -43,6 +43,7 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::Gat
     options->registration = {.tools = config.limits.tools_per_connection, .name_bytes = config.limits.tool_name, .description_bytes = config.limits.description_bytes,
                              .parameters_bytes = config.limits.parameters_bytes, .parameters_depth = 32,
                              .default_timeout = config.calls.default_timeout, .max_timeout = config.calls.max_timeout};
+    options->give_titles = true;
     for (const auto& rule : config.tools) {
         clawseed::ToolOverride made{.match = Glob(rule.match), .timeout = rule.timeout, .max_timeout = rule.max_timeout, .max_concurrency = {}, .queue = rule.queue,
                                     .trust_annotations = rule.trust_annotations, .idempotent = rule.idempotent, .side_effects = rule.side_effects};
