@@ -1,4 +1,4 @@
-"""bench/registry, bench/schema, bench/codec: the modules' own Google Benchmark programs, with their goals."""
+"""bench/registry, bench/schema, bench/codec, bench/agent: the modules' own Google Benchmark programs, with their goals."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from . import machine, processes
 
 import subprocess
 
-PROGRAMS = {"registry": "registry_bench", "schema": "schema_bench", "codec": "codec_bench"}
+PROGRAMS = {"registry": "registry_bench", "schema": "schema_bench", "codec": "codec_bench", "agent": "agent_bench"}
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -21,6 +21,8 @@ def run(name, build, options, report, say):
         timings = timings_of(build.executable(program), 0.05 if options.quick else 0.5, report)
     if name == "registry":
         registry_goals(timings, report)
+    if name == "agent":
+        agent_goals(timings, report)
 
 
 def timings_of(program, seconds, report):
@@ -58,3 +60,10 @@ def registry_goals(timings, report):
     report.goal("list a page of 100 000 tools", page / 1e6 if page is not None else None, 1.0, "ms")
     many, few = slowest("regist|add|replace", 100_000), slowest("regist|add|replace", 1_000)
     report.goal("one registration among 100 000 tools over one among 1 000 (it copies no others)", many / few if many and few else None, 4.0, "x")
+
+
+def agent_goals(timings, report):
+    """The names hold rounds and tools: BM_Turn/rounds:10/tools:30; a turn of N rounds asks the model once more for its answer."""
+    for tools in (30, 120):
+        turn = next((time for name, time in timings.items() if f"rounds:10/tools:{tools}/" in name + "/"), None)
+        report.goal(f"the loop's own time per model request, two calls in each, {tools} tools on offer", turn / 11 / 1e6 if turn is not None else None, 1.0, "ms")

@@ -33,6 +33,7 @@ private:
     core::TurnEvents& events_;
 };
 
+Error too_late() { return {.code = ErrorCode::kTimeout, .message = "the turn took too long and was ended", .details = {}, .retryable = {}, .retry_after = {}}; }
 std::unexpected<Error> cancelled() { return fail(ErrorCode::kCancelled, "the turn was cancelled"); }
 
 }  // namespace
@@ -52,6 +53,7 @@ struct Agent::Turn {
     FailureBrake brake{};
     std::vector<Wanted> wanted{};
     ModelUsage usage{};
+    std::size_t rounds = 0;
     std::size_t calls = 0;
 };
 
@@ -126,52 +128,65 @@ Task<bool> Agent::run_tools(Turn& turn) {
     co_return !cancelled;
 }
 
-Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents& events) {
+Task<Result<std::string>> Agent::run_rounds(Turn& turn, const AgentOptions& options) {
     TaskChain& chain = co_await this_chain();
-    const std::shared_ptr<const AgentOptions> options = options_;
-    Turn turn{.request = std::move(request), .events = events, .deadline = services_.loop.clock().steady_now() + options->turn_timeout};
-    auto history = co_await read_history(turn.request);
-    if (!history) co_return fail(std::move(history.error()));
-    turn.conversation = std::move(*history);
-    for (const Message& message : turn.conversation) {
-        for (const ToolRequest& each : message.requests) turn.ids.insert(each.id);
-    }
-    const std::string_view system = options->instructions.empty() ? kInstructions : std::string_view(options->instructions);
+    const std::string_view system = options.instructions.empty() ? kInstructions : std::string_view(options.instructions);
     std::string said;
-    for (std::size_t round = 1; round <= options->max_rounds; ++round) {
+    for (std::size_t round = 1; round <= options.max_rounds; ++round) {
         if (chain.cancelled()) co_return cancelled();
+        if (services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
         const std::vector<OfferedTool> tools = offered_tools(turn.request);
         std::size_t fixed = estimated_tokens(system.size());
         for (const OfferedTool& tool : tools) fixed += estimated_tokens(tool.name.size() + tool.description.size() + tool.schema.size());
-        trim(turn.conversation, options->context_tokens > fixed ? options->context_tokens - fixed : 0);
+        trim(turn.conversation, options.context_tokens > fixed ? options.context_tokens - fixed : 0);
         if (round == 1 && turn.request.debug) {
             std::string prompt;
             append_chat_messages(prompt, system, turn.conversation, ToolNames{});
-            events.on_debug_prompt(prompt, static_cast<std::int64_t>(fixed + estimated_tokens(turn.conversation)));
+            turn.events.on_debug_prompt(prompt, static_cast<std::int64_t>(fixed + estimated_tokens(turn.conversation)));
         }
-        const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = tools, .may_call = round < options->max_rounds};
-        Speech speech(events);
+        const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = tools, .may_call = round < options.max_rounds};
+        Speech speech(turn.events);
+        metrics_.model_requests.add();
         auto answer = co_await model_->ask(ask, speech, turn.deadline);
         if (chain.cancelled()) co_return cancelled();
-        if (!answer && services_.loop.clock().steady_now() >= turn.deadline) co_return fail(ErrorCode::kTimeout, "the turn took too long and was ended");
+        if (!answer && services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
         if (!answer) co_return fail(std::move(answer.error()));
         turn.usage.input += answer->usage.input;
         turn.usage.output += answer->usage.output;
+        turn.rounds = round;
         said += answer->text;
         if (answer->requests.empty()) {
-            log::info("turn answered", {{"session_id", turn.request.session_id}, {"model", model()}, {"rounds", round}, {"tool_calls", turn.calls},
-                                        {"input_tokens", turn.usage.input}, {"output_tokens", turn.usage.output}});
             if (said.empty()) co_return fail(ErrorCode::kUnavailable, "the model gave an empty answer; ask again");
             co_return said;
         }
         take_requests(turn, *answer);
         std::vector<ToolRequest> requests;
         for (const Turn::Wanted& wanted : turn.wanted) requests.push_back(wanted.request);
-        events.on_message("assistant", answer->text, requests_extra(requests));
+        turn.events.on_message("assistant", answer->text, requests_extra(requests));
         turn.conversation.push_back({.speaker = Speaker::kAssistant, .text = std::move(answer->text), .requests = std::move(requests)});
         if (!co_await run_tools(turn)) co_return cancelled();
     }
-    co_return fail(ErrorCode::kInternal, fmt::format("the model asked for tools in each of {} rounds and gave no answer", options->max_rounds));
+    co_return fail(ErrorCode::kInternal, fmt::format("the model asked for tools in each of {} rounds and gave no answer", options.max_rounds));
+}
+
+Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents& events) {
+    const std::shared_ptr<const AgentOptions> options = options_;
+    Turn turn{.request = std::move(request), .events = events, .deadline = services_.loop.clock().steady_now() + options->turn_timeout};
+    metrics_.turns.add();
+    auto history = co_await read_history(turn.request);
+    if (!history) co_return fail(std::move(history.error()));
+    turn.conversation = std::move(*history);
+    for (const Message& message : turn.conversation) {
+        for (const ToolRequest& each : message.requests) turn.ids.insert(each.id);
+    }
+    auto answer = co_await run_rounds(turn, *options);
+    metrics_.tool_calls.add(turn.calls);
+    metrics_.input_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.input)));
+    metrics_.output_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.output)));
+    if (!answer && answer.error().code != ErrorCode::kCancelled) metrics_.failed_turns.add();
+    log::info("turn ended", {{"session_id", turn.request.session_id}, {"model", model()}, {"end", answer ? "answer" : token_of(answer.error().code)}, {"rounds", turn.rounds},
+                             {"tool_calls", turn.calls}, {"input_tokens", turn.usage.input}, {"output_tokens", turn.usage.output}});
+    co_return answer;
 }
 
 }  // namespace crab::agent

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "agent/agent_metrics.hpp"
 #include "agent/failure_brake.hpp"
 #include "agent/model_client.hpp"
 #include "agent/model_schema.hpp"
@@ -44,9 +45,11 @@ public:
     std::string_view provider() const override { return model_->provider(); }
     std::string_view model() const override { return model_->model(); }
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
+    const AgentMetrics& metrics() const { return metrics_; }
 
 private:
     struct Turn;
+    Task<Result<std::string>> run_rounds(Turn& turn, const AgentOptions& options);
     Task<Result<Conversation>> read_history(const core::TurnRequest& request);
     std::vector<OfferedTool> offered_tools(const core::TurnRequest& request);
     void take_requests(Turn& turn, ModelAnswer& answer);
@@ -57,6 +60,7 @@ private:
     std::shared_ptr<const AgentOptions> options_;
     ModelSchemas schemas_;
     json::Parser parser_;
+    AgentMetrics metrics_;
 };
 
 }  // namespace crab::agent

@@ -87,6 +87,9 @@ private:
 
 std::string_view role_of(const Message& message) { return message.speaker == Speaker::kAssistant ? "assistant" : "user"; }
 
+/// The API takes no block of white space.
+bool says_something(std::string_view text) { return text.find_first_not_of(" \t\r\n") != std::string_view::npos; }
+
 void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names) {
     if (message.speaker == Speaker::kTool) {
         writer.begin_object().key("type").string("tool_result").key("tool_use_id").string_lossy(message.request_id);
@@ -95,7 +98,7 @@ void write_blocks(json::Writer& writer, const Message& message, const ToolNames&
         writer.end_object();
         return;
     }
-    if (!message.text.empty()) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
+    if (says_something(message.text)) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
     for (const ToolRequest& request : message.requests) {
         writer.begin_object().key("type").string("tool_use").key("id").string_lossy(request.id).key("name").string(names.to_model(request.tool));
         writer.key("input").raw(request.args.empty() ? "{}" : std::string_view(request.args)).end_object();
@@ -118,7 +121,7 @@ void AnthropicMessages::write(std::string& out, const ModelRequest& request, con
     writer.key("messages").begin_array();
     std::string_view open;  // the role of the message that is being written
     for (const Message& message : request.messages) {
-        if (message.text.empty() && message.requests.empty() && message.speaker != Speaker::kTool) continue;  // the API takes no empty block
+        if (!says_something(message.text) && message.requests.empty() && message.speaker != Speaker::kTool) continue;
         if (role_of(message) != open) {
             if (!open.empty()) writer.end_array().end_object();
             open = role_of(message);

@@ -1,0 +1,127 @@
+#include "agent/test_agent_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crab::agent {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AgentTest : public testing::Test {
+protected:
+    AgentTest() {
+        world.say = [this](const ModelRequest& request, AnswerSink& sink, Deadline) -> Task<Result<ModelAnswer>> {
+            std::vector<std::string> offered;
+            for (const OfferedTool& tool : request.tools) offered.push_back(tool.name);
+            asked.push_back({.messages = request.messages, .tools = std::move(offered), .may_call = request.may_call});
+            if (script.empty()) co_return says("ok");
+            ModelAnswer answer = std::move(script.front());
+            script.pop_front();
+            if (!answer.text.empty()) sink.on_text(answer.text);
+            co_return answer;
+        };
+    }
+    struct Asked {
+        Conversation messages;
+        std::vector<std::string> tools;
+        bool may_call;
+    };
+    std::shared_ptr<World::Running> turn(std::string content = "?") {
+        auto running = world.start(std::move(content));
+        world.settle();
+        return running;
+    }
+    FakeClock clock;
+    World world{clock};
+    std::deque<ModelAnswer> script;
+    std::vector<Asked> asked;
+};
+
+TEST_F(AgentTest, AnswersAndTellsEachStepInOrder) {
+    world.add_tool("add", [](std::string_view args, const core::Principal&) -> core::Outcome { return core::ToolResult{.kind = core::ContentKind::kText, .content = "sum of " + std::string(args)}; });
+    script = {ModelAnswer{.text = "I add. ", .requests = {{.id = "1", .tool = "add", .args = R"({"a":1})"}, {.id = "2", .tool = "add", .args = ""}}}, says("Done.")};
+    const auto running = turn("add it");
+    ASSERT_TRUE(running->answer && *running->answer);
+    EXPECT_EQ(**running->answer, "I add. Done.");
+    EXPECT_THAT(running->told.lines, ElementsAre("chunk I add. ", R"(call add {"a":1})", "call add {}", R"(result add sum of {"a":1})", "result add sum of {}", "chunk Done."));
+    EXPECT_THAT(running->told.kept, ElementsAre("assistant", "tool", "tool"));
+    ASSERT_EQ(asked.size(), 2u);
+    EXPECT_EQ(asked[0].messages.back().text, "add it");
+    EXPECT_EQ(asked[1].messages.size(), 4u);
+    EXPECT_EQ(world.agent.metrics().tool_calls.value(), 2u);
+}
+
+TEST_F(AgentTest, OffersTheToolsThatThereAreAtEachRequest) {
+    world.add_tool("first", [this](std::string_view, const core::Principal&) -> core::Outcome {
+        world.add_tool("second", [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
+        world.drop_tool("first");
+        return core::ToolResult{};
+    });
+    script = {calls({{.id = "1", .tool = "first", .args = "{}"}}), calls({{.id = "2", .tool = "first", .args = "{}"}}), says("ok")};
+    const auto running = turn();
+    EXPECT_THAT(asked[0].tools, ElementsAre("first"));
+    EXPECT_THAT(asked[1].tools, ElementsAre("second"));
+    EXPECT_THAT(running->told.lines[3], HasSubstr("Error: TOOL_NOT_FOUND: "));
+}
+
+TEST_F(AgentTest, ACancelledTurnEndsAsCancelledWhateverTheModelThenSays) {
+    Waiter* waiting = nullptr;
+    world.say = [&](const ModelRequest&, AnswerSink&, Deadline) -> Task<Result<ModelAnswer>> {
+        Waiter waiter(world.loop.timers());
+        waiting = &waiter;
+        (void)co_await waiter.wait(kNoDeadline);
+        waiting = nullptr;
+        co_return says("too late");
+    };
+    const auto running = turn();
+    ASSERT_NE(waiting, nullptr);
+    world.loop.post([&] { running->signal.emit(); });
+    world.settle();
+    ASSERT_TRUE(running->answer);
+    EXPECT_EQ(running->answer->error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(AgentTest, AnAnswerAfterTheDeadlineIsATimeoutIfItIsAnError) {
+    world.options.turn_timeout = 5s;
+    world.say = [&](const ModelRequest&, AnswerSink&, Deadline deadline) -> Task<Result<ModelAnswer>> {
+        EXPECT_EQ(deadline, clock.steady_now() + 5s);
+        clock.advance(6s);
+        co_return fail(ErrorCode::kUnavailable, "gone");
+    };
+    EXPECT_EQ(turn()->answer->error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(world.agent.metrics().failed_turns.value(), 1u);
+}
+
+TEST_F(AgentTest, TheLastRoundIsAskedWithoutCalls) {
+    world.options.max_rounds = 2;
+    script = {calls({{.id = "1", .tool = "x", .args = "{}"}}), calls({{.id = "2", .tool = "x", .args = "{}"}}), says("never")};
+    EXPECT_EQ(turn()->answer->error().code, ErrorCode::kInternal);
+    ASSERT_EQ(asked.size(), 2u);
+    EXPECT_TRUE(asked[0].may_call);
+    EXPECT_FALSE(asked[1].may_call);
+}
+
+TEST_F(AgentTest, AModelThatSaysNothingIsAFailure) {
+    script = {says("")};
+    EXPECT_EQ(turn()->answer->error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(AgentTest, NoMoreToolsAreOfferedThanAllowed) {
+    world.options.max_tools = 3;
+    for (int i = 0; i < 10; ++i) world.add_tool("t" + std::to_string(i), [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
+    turn();
+    EXPECT_THAT(asked.at(0).tools, ElementsAre("t0", "t1", "t2"));
+}
+
+TEST_F(AgentTest, AQuestionThatTheStoreDoesNotHaveIsAskedAllTheSame) {
+    (void)world.chats.remove(ChatSessionId("s1"));
+    const auto running = turn("hello?");
+    EXPECT_TRUE(running->answer && *running->answer);
+    EXPECT_EQ(asked.at(0).messages.back().text, "hello?");
+}
+
+}  // namespace
+}  // namespace crab::agent

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "agent/agent.hpp"
+#include "base/spawn.hpp"
+#include "core/chat_session_memory.hpp"
+#include "core/function_host.hpp"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// For tests and benchmarks: one loop with the real pipeline and the real turn loop, a model that is a function, tools that are functions.
+namespace crab::agent::test {
+
+using namespace std::chrono_literals;
+
+class NoAuditStore final : public core::AuditStore {
+public:
+    Result<void> append(const core::AuditBatch&) override { return {}; }
+    Result<std::vector<std::string>> latest(std::size_t) override { return std::vector<std::string>{}; }
+    Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override { return std::nullopt; }
+    Result<core::AuditCheck> verify_chain() override { return core::AuditCheck{}; }
+    Result<std::uint64_t> prune(SystemTime) override { return std::uint64_t{0}; }
+};
+
+/// A model that says what a function says.
+class FunctionModel final : public ModelClient {
+public:
+    using Say = std::function<Task<Result<ModelAnswer>>(const ModelRequest& request, AnswerSink& sink, Deadline deadline)>;
+    explicit FunctionModel(const Say& say) : say_(say) {}
+    std::string_view provider() const override { return "test"; }
+    std::string_view model() const override { return "parrot"; }
+    Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) override { co_return co_await say_(request, sink, deadline); }
+
+private:
+    const Say& say_;
+};
+
+/// What a turn told.
+struct Told final : core::TurnEvents {
+    void on_debug_prompt(std::string_view messages, std::int64_t) override { lines.push_back("prompt " + std::string(messages)); }
+    void on_chunk(std::string_view text) override { lines.push_back("chunk " + std::string(text)); }
+    void on_thinking(std::string_view text) override { lines.push_back("thinking " + std::string(text)); }
+    void on_tool_call(std::string_view, std::string_view name, std::string_view args) override { lines.push_back("call " + std::string(name) + " " + std::string(args)); }
+    void on_tool_result(std::string_view, std::string_view name, std::string_view output) override { lines.push_back("result " + std::string(name) + " " + std::string(output)); }
+    void on_message(std::string_view role, std::string_view, std::string_view) override { kept.emplace_back(role); }
+    std::vector<std::string> lines, kept;
+};
+
+inline ModelAnswer says(std::string text) { return {.text = std::move(text), .requests = {}, .usage = {}, .cut_short = false}; }
+inline ModelAnswer calls(std::vector<ToolRequest> requests) { return {.text = {}, .requests = std::move(requests), .usage = {}, .cut_short = false}; }
+
+class World {
+public:
+    template <class ClockType>
+    explicit World(const ClockType& time) : clock(time), loop(time) {
+        (void)chats.open({.id = ChatSessionId("s1"), .owner = "device/phone", .name = {}, .persona = {}, .created_at = clock.system_now()});
+        auto principal = std::make_shared<core::Principal>();
+        principal->id = "device/phone";
+        principal->roles = {core::Role::kCaller};
+        owner = std::move(principal);
+    }
+    ~World() { settle(); }
+
+    void add_tool(std::string name, core::FunctionHost::Function function, std::string schema = R"({"type":"object"})") {
+        core::ToolSpec spec;
+        spec.name = std::move(name);
+        spec.description = "A tool";
+        spec.input_schema = std::move(schema);
+        spec.idempotent = true;
+        spec.effects_known = true;
+        auto tool = core::make_tool(std::move(spec)).value();
+        tool->host = std::make_shared<core::FunctionHost>(std::move(function));
+        const std::vector<core::ToolRef> tools{std::move(tool)};
+        registry.change(ConnectionId{}, tools, {});
+    }
+    void drop_tool(const std::string& name) {
+        const std::vector<std::string> names{name};
+        registry.change(ConnectionId{}, {}, names);
+    }
+    /// Runs what is under way on the loop and the pool until nothing is.
+    void settle() {
+        for (int hop = 0; hop < 6; ++hop) {
+            bool done = false;
+            pool.post([&] { loop.post([&] { done = true; }); });
+            while (!done) loop.run_some(1s);
+        }
+    }
+    struct Running {
+        Told told;
+        std::optional<Result<std::string>> answer;
+        CancelSignal signal;
+    };
+    std::shared_ptr<Running> start(std::string content) {
+        auto running = std::make_shared<Running>();
+        (void)chats.append(ChatSessionId("s1"), {.role = "user", .content = content, .created_at = clock.system_now(), .extra = {}});
+        loop.post([this, running, content] {
+            core::TurnRequest request{.principal = owner, .session_id = "s1", .persona = {}, .content = content};
+            spawn(loop.executor(), agent.run(std::move(request), running->told),
+                  [running](const std::exception_ptr&, std::optional<Result<std::string>> answer) { running->answer = std::move(answer); }, &running->signal);
+        });
+        return running;
+    }
+
+    const Clock& clock;
+    net::EventLoop loop;
+    core::ChatSessionMemory chats;
+    BlockingPool pool{1};
+    core::Registry registry;
+    Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
+        core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
+    core::AuditLog audit{std::make_shared<NoAuditStore>(), pool, clock};
+    core::Ledger ledger{clock, {}};
+    core::EarlyCancels early_cancels;
+    core::PrincipalRef owner;
+    FunctionModel::Say say;
+    AgentOptions options;
+    core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit}, loop.executor(), loop.timers(), loop.ids()};
+    Agent agent{{.loop = loop, .pipeline = pipeline, .chats = chats, .store_pool = pool}, std::make_unique<FunctionModel>(say),
+                std::shared_ptr<const AgentOptions>(std::shared_ptr<void>(), &options)};
+};
+
+}  // namespace crab::agent::test
