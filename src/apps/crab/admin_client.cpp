@@ -1,12 +1,10 @@
 #include "apps/crab/admin_client.hpp"
 
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway_place.hpp"
 #include "apps/crab/terminal.hpp"
-#include "config/load.hpp"
-#include "config/paths.hpp"
 #include "net/blocking_client.hpp"
 #include "net/codec/sse.hpp"
-#include "net/codec/url.hpp"
 
 #include <cerrno>
 
@@ -19,43 +17,25 @@ namespace {
 
 constexpr std::size_t kMaxBody = std::size_t{64} << 20;
 
-/// The socket of a service that root started, when root's own has nobody behind it.
-constexpr const char* kServiceSocket = "/run/crab/admin.sock";
-
-std::filesystem::path find_socket(const Target& target) {
-    const config::Paths paths = config::Paths::find(false, ::getuid());
-    // A configuration that does not load (its secrets may be the service's) still leaves the default socket.
-    const config::GatewayConfig config = config::load_first(target.config, paths).value_or(config::GatewayConfig{});
-    const std::filesystem::path socket = config::client_socket(target.socket, config, paths);
-    std::error_code error;
-    const bool by_default = socket == paths.admin_socket_of({});
-    return by_default && !std::filesystem::exists(socket, error) && std::filesystem::exists(kServiceSocket, error) ? kServiceSocket : socket;
-}
-
 }  // namespace
 
 struct AdminClient::State {
-    State(net::Endpoint endpoint, net::BlockingClient::Options options, std::string address)
-        : where(std::move(address)), remote(!endpoint.is_unix()), socket(endpoint.path), http(std::move(endpoint), std::move(options)) {}
+    State(GatewayPlace found, net::BlockingClient::Options options) : place(std::move(found)), http(place.endpoint, std::move(options)) {}
 
-    std::string where;
-    bool remote;
-    std::string socket;
-    std::string prefix;  // of the URL's path
-    Secret<std::string> token;
+    const GatewayPlace place;
     net::BlockingClient http;
 
     Result<net::ClientResponse> send(std::string method, const std::string& path, std::string body, std::string accept, Deadline deadline,
                                      const net::BlockingClient::OnBody& on_body = {}) {
-        net::ClientRequest request{.method = std::move(method), .target = prefix + path, .headers = {{"Accept", std::move(accept)}}, .body = std::move(body)};
+        net::ClientRequest request{.method = std::move(method), .target = place.prefix + path, .headers = {{"Accept", std::move(accept)}}, .body = std::move(body)};
         if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
-        if (!token.reveal().empty()) request.headers.emplace_back("Authorization", "Bearer " + token.reveal());
+        if (!place.token.reveal().empty()) request.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
         Result<net::ClientResponse> response = http.send(request, deadline, on_body);
         if (response || response.error().code != ErrorCode::kUnavailable) return response;
-        if (!remote && ::access(socket.c_str(), R_OK | W_OK) != 0 && errno == EACCES) {
-            return fail(ErrorCode::kForbidden, fmt::format("may not open {}; be the user the gateway runs as", where));
+        if (!place.is_remote() && ::access(place.endpoint.path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) {
+            return fail(ErrorCode::kForbidden, fmt::format("may not open {}; be the user the gateway runs as", place.text));
         }
-        return fail(ErrorCode::kUnavailable, fmt::format("cannot reach the gateway at {}: {}", where, response.error().message));
+        return fail(ErrorCode::kUnavailable, fmt::format("cannot reach the gateway at {}: {}", place.text, response.error().message));
     }
 };
 
@@ -64,36 +44,16 @@ AdminClient::AdminClient(AdminClient&&) noexcept = default;
 AdminClient::~AdminClient() = default;
 
 Result<AdminClient> AdminClient::make(const Target& target) {
+    auto place = find_gateway(target);
+    if (!place) return fail(std::move(place.error()));
     // A call may be silent for as long as it runs; its own deadline ends the wait.
-    net::BlockingClient::Options options{.io_timeout = std::chrono::hours(24), .max_body_bytes = kMaxBody};
-    if (target.url.empty()) {
-        const std::filesystem::path socket = find_socket(target);
-        return AdminClient(std::make_unique<State>(net::Endpoint::unix_socket(socket.string()), std::move(options), socket.string()));
-    }
-    std::string_view rest = target.url;
-    const bool secure = rest.starts_with("https://");
-    if (!secure && !rest.starts_with("http://")) return fail(ErrorCode::kInvalidArgs, "--url has to start with http:// or https://");
-    rest.remove_prefix(secure ? 8 : 7);
-    const std::string_view authority = rest.substr(0, rest.find('/'));
-    std::string_view path = rest.substr(authority.size());
-    while (path.ends_with('/')) path.remove_suffix(1);
-    const auto host = net::parse_host(authority);
-    if (!host) return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
-    options.host_header = authority;
-    if (secure) {
-        auto tls = net::TlsContext::make({.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName});
-        if (!tls) return fail(tls.error());
-        options.tls = std::move(*tls);
-    }
-    const std::uint16_t port = host->port.value_or(secure ? 443 : 80);
-    auto state = std::make_unique<State>(net::Endpoint::tcp(std::string(host->host), port), std::move(options), target.url);
-    state->prefix = path;
-    state->token = target.token;
-    return AdminClient(std::move(state));
+    net::BlockingClient::Options options{.io_timeout = std::chrono::hours(24), .max_body_bytes = kMaxBody, .tls = place->tls};
+    if (place->is_remote()) options.host_header = place->host;
+    return AdminClient(std::make_unique<State>(std::move(*place), std::move(options)));
 }
 
-bool AdminClient::is_remote() const { return state_->remote; }
-std::string AdminClient::where() const { return state_->where; }
+bool AdminClient::is_remote() const { return state_->place.is_remote(); }
+std::string AdminClient::where() const { return state_->place.text; }
 
 namespace {
 

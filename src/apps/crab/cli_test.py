@@ -91,7 +91,7 @@ class Help(CliTest):
                 self.assertIn("Examples:\n  ", text, path)
             self.assertTrue(text.endswith("\n"))
             self.assertNotIn("\0", text)
-        for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "calls list", "calls show", "calls cancel", "events tail", "explain",
+        for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "chat", "calls list", "calls show", "calls cancel", "events tail", "explain",
                      "devices list", "devices pair", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
                      "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "policy test", "device", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)

@@ -32,6 +32,7 @@ public:
         host();
         tools();
         call();
+        chat();
         calls();
         events();
         explain();
@@ -177,6 +178,16 @@ private:
         show->add_option("tool", show_options->tool, "Name of the tool")->type_name("TOOL")->required();
         remote(show, show_options->target);
         choose_output(show, show_options->output);
+    }
+
+    void chat() {
+        auto [command, options] = leaf<Chat>(app_, "chat", "Chat with the gateway's model, which may use your tools; Ctrl-C cancels an answer",
+                                             "  crab chat\n  crab chat --session kitchen-7\n  crab chat --once 'Which devices are connected?'\n"
+                                             "  git diff | crab chat --once - > review.txt");
+        command->add_option("--once", options->once, "Ask this, print the answer and end; - reads the question from standard input")->type_name("TEXT");
+        command->add_option("--session", options->session, "Chat session to go on with or to begin (default: a new one)")->type_name("ID");
+        remote(command, options->target);
+        choose_output(command, options->output);
     }
 
     void call() {

@@ -68,6 +68,12 @@ struct CallTool {
     std::string session = "cli";
     Output output = Output::kText;
 };
+struct Chat {
+    Target target;
+    std::string session;            ///< empty: a new one
+    std::string once;               ///< one question, `-` reads it from standard input; empty: a conversation
+    Output output = Output::kText;
+};
 struct CallsList {
     Target target;
     int limit = 20;
@@ -212,7 +218,7 @@ struct Device {
     std::vector<std::string> exec;   ///< --exec, each `NAME=COMMAND`
 };
 
-using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
+using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
                              LeasesList, LeasesRevoke, PolicyTest, WorktreeBind, WorktreeStatus, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
@@ -222,6 +228,7 @@ int run(const RunHost& options);
 int run(const ToolsList& options);
 int run(const ToolsShow& options);
 int run(const CallTool& options);
+int run(const Chat& options);
 int run(const CallsList& options);
 int run(const CallsShow& options);
 int run(const CallsCancel& options);

@@ -148,6 +148,8 @@ Result<void> Gateway::Parts::open_stores() {
     auto opened_chats = store::sqlite::ChatSessionStoreSqlite::open(places.state_dir / "sessions.db");
     if (!opened_chats) return fail(std::move(opened_chats.error()));
     chats = std::move(*opened_chats);
+    constexpr std::string_view kUnanswered = "[no answer: the turn failed, or the gateway stopped before its end]";
+    if (auto closed = chats->close_unanswered(kUnanswered, clock.system_now()); !closed) return fail(std::move(closed.error()));
     auto opened_audit = store::sqlite::AuditStoreSqlite::open(places.state_dir / "audit.db");
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
@@ -369,7 +371,7 @@ Result<void> Gateway::Parts::listen() {
         rtp::PairingDialer::Services{.loop = first.loop, .pool = pool, .keys = *keys, .store = *peers, .random = random, .rules = {}});
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
     worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, *admin_events, access->leases_api(), access->policy_api(), *worktrees_api);
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, *admin_events, access->leases_api(), access->policy_api(), *worktrees_api, *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     return admin_server->listen(*admin_listener);
 }
@@ -391,6 +393,9 @@ void Gateway::Parts::add_metrics() {
         events->append_metrics(out);
         append_host_metrics(out, hosts->status());
         access->append_metrics(out);
+        std::vector<const core::TurnRunner*> runners;
+        for (const auto& side : sides) runners.push_back(side->runner.get());
+        append_turn_metrics(out, runners);
         append_allocation_metric(out);
     });
 }

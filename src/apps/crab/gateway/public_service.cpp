@@ -97,6 +97,7 @@ const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     if (!rtp::is_own_user(request.peer))
         return net::Refusal{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
+    if (request.path() == "/ws/chat") return chat_.upgrade_as(request, offer, operator_of(request.peer));
     if (auto stream = events_.upgrade(request, offer, operator_of(request.peer))) return stream;
     return peers_.upgrade(request);
 }

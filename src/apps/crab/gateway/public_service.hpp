@@ -47,12 +47,12 @@ private:
     bool stopping_ = false;
 };
 
-/// What the local admin socket serves: the operator's API, pairing and peers, events, and the callers' front, as the user behind the socket.
+/// What the local admin socket serves: the operator's API, pairing and peers, events, chat, and the callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
     AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::EventsApi& events, rtp::LeasesApi& leases, admin::PolicyApi& policy,
-                 WorktreesApi& worktrees)
-        : admin_(admin), tools_(tools), peers_(peers), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees) {}
+                 WorktreesApi& worktrees, clawseed::Front& chat)
+        : admin_(admin), tools_(tools), peers_(peers), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), chat_(chat) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
@@ -69,6 +69,7 @@ private:
     rtp::LeasesApi& leases_;
     admin::PolicyApi& policy_;
     WorktreesApi& worktrees_;
+    clawseed::Front& chat_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;
 };

@@ -94,4 +94,21 @@ std::unique_ptr<core::TurnRunner> make_turn_runner(const TurnSetup& setup, agent
     return std::make_unique<agent::Agent>(services, std::move(client), setup.options);
 }
 
+void append_turn_metrics(std::string& out, std::span<const core::TurnRunner* const> runners) {
+    using Of = core::Counter agent::AgentMetrics::*;
+    const auto append = [&](std::string_view name, Of counter, std::string_view help) {
+        std::uint64_t sum = 0;
+        for (const core::TurnRunner* runner : runners) {
+            if (const auto* counting = dynamic_cast<const agent::Agent*>(runner)) sum += (counting->metrics().*counter).value();
+        }
+        core::append_metric(out, name, "counter", help, static_cast<double>(sum));
+    };
+    append("crab_turns_total", &agent::AgentMetrics::turns, "Turns of the agent that began.");
+    append("crab_turns_failed_total", &agent::AgentMetrics::failed_turns, "Turns that ended with an error.");
+    append("crab_model_requests_total", &agent::AgentMetrics::model_requests, "Requests to the model; repeats are not counted.");
+    append("crab_turn_tool_calls_total", &agent::AgentMetrics::tool_calls, "Tool calls that turns made.");
+    append("crab_model_input_tokens_total", &agent::AgentMetrics::input_tokens, "Tokens that the model read, as it counts them.");
+    append("crab_model_output_tokens_total", &agent::AgentMetrics::output_tokens, "Tokens that the model wrote, as it counts them.");
+}
+
 }  // namespace crab::app

@@ -7,6 +7,8 @@
 #include "core/turn.hpp"
 
 #include <memory>
+#include <span>
+#include <string>
 
 namespace crab::app {
 
@@ -22,5 +24,8 @@ Result<TurnSetup> make_turn_setup(const config::GatewayConfig& config);
 
 /// The runner of one event loop: the agent, or without a model the one that says so.
 std::unique_ptr<core::TurnRunner> make_turn_runner(const TurnSetup& setup, agent::Agent::Services services, BlockingPool& pool);
+
+/// Metrics of those runners that have any, added up.
+void append_turn_metrics(std::string& out, std::span<const core::TurnRunner* const> runners);
 
 }  // namespace crab::app
