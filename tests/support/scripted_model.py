@@ -11,6 +11,7 @@ Each request takes the next step of the script; without one it is answered with 
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import ssl
 import struct
@@ -316,3 +317,18 @@ class ScriptedModel:
         with self._lock:
             self._ids += 1
             return f"call_{self._ids}"
+
+
+def main() -> None:
+    """Plays the model of the demonstration (./run): prints its address, answers until it is stopped."""
+    remembered = {"entries": [{"text": "This machine was shown in the demonstration."}]}
+    with ScriptedModel() as model:
+        model.script(Answer("I ask the machine and make a note. ", thinking="Two tools at once. ", calls=[call("device_info"), Call("memory_append", remembered)]),
+                     Answer("It is the machine above; I have noted that it was shown. (These words are scripted.)"))
+        print(model.url, flush=True)
+        signal.sigwait({signal.SIGTERM, signal.SIGINT})
+
+
+if __name__ == "__main__":
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    main()
