@@ -168,6 +168,7 @@ class _Messages:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a piece goes out when it is said
     server: _Server
 
     def log_message(self, *_: object) -> None:

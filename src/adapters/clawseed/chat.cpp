@@ -15,6 +15,7 @@ namespace crab::clawseed {
 namespace {
 
 constexpr std::string_view kInterrupted = "[interrupted by user]";
+constexpr std::string_view kBrokeOff = "[the answer broke off]";
 constexpr std::string_view kStopped = "[interrupted: the gateway stopped]";
 
 }  // namespace
@@ -308,6 +309,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
             turn->write([&](std::string& out) { write_done(out, turn->full_response); });
         } else {
             failed = true;
+            if (const std::string text = turn->unstored_text(); !text.empty()) store("assistant", fmt::format("{}\n{}", text, kBrokeOff));
             turn->write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
         }
         turn->write([&](std::string& out) { write_agent(out, false, runner_.provider(), runner_.model()); });

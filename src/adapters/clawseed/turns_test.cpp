@@ -466,6 +466,15 @@ TEST_F(Turns, ItsStepsAreStoredAsTheyHappenAndNoTextTwice) {
     EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: I look. ", "tool: warm", "assistant: It is warm."));
 }
 
+TEST_F(Turns, WhatWasSaidBeforeAFailureIsKept) {
+    world.runner.scripts.push_back([](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
+        events.on_chunk("It is w");
+        co_return fail(ErrorCode::kUnavailable, "gone");
+    });
+    world.ask(chat, phone, "?");
+    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: It is w\n[the answer broke off]"));
+}
+
 TEST_F(Turns, AChatWithoutANameIsNamedAfterItsFirstAnsweredQuestion) {
     Options options;
     options.give_titles = true;
