@@ -63,8 +63,9 @@ class CommandCase(GatewayCase):
         (cls.folder / "secret").write_text("nobody reads this\n")
         cls.CONFIG = {"worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
                       "providers": [{"id": "workshop", "kind": "command", "worktree": "garden/main", "tools": cls.TOOLS},
+                                    {"id": "files", "kind": "command", "worktree": "garden/main", "preset": "worktree", "run": True},
                                     {"id": "nowhere", "kind": "command",
-                                     "tools": [shell("homeless", needs_worktree=True)]}]}
+                                     "tools": [shell("homeless", needs_worktree=True, defaults={"privilege": "DEFAULT"})]}]}
         super().setUpClass()
 
     def text(self, tool: str, script: str, **members: Any) -> str:
@@ -82,7 +83,7 @@ class CallTest(CommandCase):
          "input_schema": {"type": "object", "properties": {"n": {"type": "integer"}}}},
         {"name": "one_argument", "argv": ["cat"], "stdin": "body", "side_effects": [],
          "input_schema": {"type": "object", "properties": {"body": TEXT}}},
-        shell("run", defaults={"privilege": "DEFAULT", "timeout": "10s"}, env={"GREETING": "hello"}, idempotent=True),
+        shell("do", defaults={"privilege": "DEFAULT", "timeout": "10s"}, env={"GREETING": "hello"}, idempotent=True),
         shell("short", defaults={"privilege": "DEFAULT", "timeout": "700ms"}),
         shell("walled", defaults={"privilege": "DEFAULT", "timeout": "10s", "wall": "600ms"}),
         shell("metered", defaults={"privilege": "DEFAULT", "timeout": "20s", "cpu": "500ms"}),
@@ -102,7 +103,7 @@ class CallTest(CommandCase):
         self.assertEqual(self.gateway.call("one_argument", {"body": "a\nb"}).result, {"text": "a\nb"})
 
     def test_a_failing_command_tells_its_exit_status_and_the_end_of_its_errors(self) -> None:
-        error = self.fails("run", "echo out; echo broken >&2; exit 3")
+        error = self.fails("do", "echo out; echo broken >&2; exit 3")
         self.assertEqual(error["code"], "TOOL_FAILED")
         self.assertIn("exit status 3", error["message"])
         self.assertIn("broken", error["message"])
@@ -139,12 +140,12 @@ class CallTest(CommandCase):
 
     def test_a_daemon_that_a_command_leaves_behind_ends_with_it(self) -> None:
         marker = self.unique("daemon")
-        self.assertEqual(self.text("run", f"(setsid sh -c ': {marker}; sleep 100' >/dev/null 2>&1 &) ; echo done"), "done\n")
+        self.assertEqual(self.text("do", f"(setsid sh -c ': {marker}; sleep 100' >/dev/null 2>&1 &) ; echo done"), "done\n")
         self.assertEqual(processes_of(marker), [])
 
     def test_cancelling_ends_the_command(self) -> None:
         marker, name = self.unique("cancelled"), self.unique("call")
-        call = self.gateway.start_call("run", {"script": f": {marker}; sleep 100"}, call_id=name)
+        call = self.gateway.start_call("do", {"script": f": {marker}; sleep 100"}, call_id=name)
         eventually(lambda: processes_of(marker), "the command runs")
         self.gateway.cancel(name)
         self.assertEqual(call.result(10).code, "CANCELLED")
@@ -158,15 +159,67 @@ class CallTest(CommandCase):
         self.assertIn("cannot be enforced", self.fails("outside", "echo")["message"])
 
     def test_the_environment_is_that_of_the_sandbox(self) -> None:
-        lines = dict(line.split("=", 1) for line in self.text("run", "env", call_id="environment-1").splitlines())
+        lines = dict(line.split("=", 1) for line in self.text("do", "env", call_id="environment-1").splitlines())
         self.assertEqual(set(lines) - {"_", "PWD", "SHLVL", "OLDPWD"}, {"PATH", "HOME", "TMPDIR", "LANG", "CRAB_CALL_ID", "GREETING"})
         self.assertEqual((lines["GREETING"], lines["CRAB_CALL_ID"]), ("hello", "environment-1"))
 
     def test_nothing_but_the_three_descriptors_is_open(self) -> None:
-        self.assertEqual(self.text("run", "exec ls /proc/self/fd").split(), ["0", "1", "2", "3"])  # 3 is the folder that ls reads
+        self.assertEqual(self.text("do", "exec ls /proc/self/fd").split(), ["0", "1", "2", "3"])  # 3 is the folder that ls reads
 
     def test_binary_output_keeps_every_byte(self) -> None:
-        self.assertEqual(self.gateway.call("run", {"script": r"printf '\000\001\377'"}).result["data_base64"], "AAH/")
+        self.assertEqual(self.gateway.call("do", {"script": r"printf '\000\001\377'"}).result["data_base64"], "AAH/")
+
+
+class WorktreeTest(CommandCase):
+    """The tools of every worktree, and which worktree a caller has."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        (cls.tree / "docs").mkdir()
+        (cls.tree / "docs" / "a b.md").write_text("alpha\nbeta\ngamma\n")
+
+    def content(self, tool: str, **args: Any) -> str:
+        return self.gateway.call(tool, args).result["text"]
+
+    def test_files_are_read_listed_found_and_searched(self) -> None:
+        self.assertEqual(self.content("read_file", path="docs/a b.md"), "alpha\nbeta\ngamma\n")
+        self.assertEqual(self.content("read_file", path="docs/a b.md", first_line=2, last_line=2), "beta\n")
+        self.assertEqual(self.content("list_dir", path="docs"), "f\t17\ta b.md\n")
+        self.assertEqual(self.content("find_files", pattern="*.md").splitlines(), ["./docs/a b.md", "./notes.md"])
+        self.assertEqual(self.content("search_text", pattern="^be"), "docs/a b.md:2:beta\n")
+        self.assertEqual(self.content("search_text", pattern="nothing like it"), "")
+        self.assertEqual(self.gateway.call("read_file", {"path": "no/such"}).code, "TOOL_FAILED")
+        self.assertEqual(self.gateway.call("read_file", {"path": "../secret"}).code, "INVALID_ARGS")
+
+    @unittest.skipUnless(shutil.which("git", path="/usr/bin:/bin"), "git is not installed where the sandbox looks")
+    def test_git_tells_status_changes_and_history(self) -> None:
+        def git(*words: str) -> None:
+            subprocess.run(["git", "-C", str(self.tree), "-c", "user.name=T", "-c", "user.email=t@example.org", *words], check=True, capture_output=True)
+        git("init", "-b", "main")
+        self.addCleanup(shutil.rmtree, self.tree / ".git")
+        git("add", "notes.md")
+        git("commit", "-m", "begin")
+        (self.tree / "notes.md").write_text("one two three four\n")
+        self.addCleanup((self.tree / "notes.md").write_text, "one two three\n")
+        self.assertIn("# branch.head main", self.content("git_status"))
+        self.assertIn("+one two three four", self.content("git_diff"))
+        self.assertTrue(self.content("git_log", count=3).rstrip().endswith("\tT\tbegin"))
+
+    def test_run_takes_a_shell_line_and_writes(self) -> None:
+        self.assertEqual(self.content("run", command="echo hi > new && cat new | wc -c").strip(), "3")
+
+    def test_a_binding_counts_and_survives_a_restart(self) -> None:
+        call = lambda: self.gateway.call("homeless", {"script": "echo $(pwd)"}, caller="bound")  # noqa: E731
+        who = "caller/bound"
+        self.assertIn("worktree", call().error["message"])
+        self.assertIn(who, self.gateway.crab("worktree", "bind", who, "garden/main"))
+        self.gateway.stop()
+        self.gateway.start()
+        self.assertNotIn("worktree", call().body.get("error", {}).get("message", ""))
+        self.assertIn(who, self.gateway.crab("worktree", "status"))
+        self.gateway.crab("worktree", "unbind", who)
+        self.assertIn("worktree", call().error["message"])
 
 
 class EscapeTest(CommandCase):

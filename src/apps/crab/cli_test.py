@@ -93,7 +93,7 @@ class Help(CliTest):
             self.assertNotIn("\0", text)
         for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "chat", "calls list", "calls show", "calls cancel", "events tail", "explain",
                      "devices list", "devices pair", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
-                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "policy test", "device", "doctor", "completion", "schema check", "schema suite", "help"):
+                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "policy test", "worktree bind", "worktree unbind", "worktree status", "device", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
     def test_version_and_exit_codes_are_printed(self):
@@ -369,6 +369,16 @@ class Leases(CliTest):
         self.assertEqual(json.loads(self.crab("leases", "list", "-o", "json").stdout)["leases"], [self.LEASE])
         self.gateway.answer("DELETE", "/v1/leases/l1", self.LEASE)
         self.assertEqual(self.crab("leases", "revoke", "l1").stdout, "revoked l1 of subscriber/log\n")
+
+    def test_worktrees_are_bound_listed_and_unbound(self):
+        self.gateway.answer("POST", "/v1/admin/worktrees/bind?who=caller%2Fci&worktree=garden%2Fmain", {"who": "caller/ci", "worktree": "garden/main"})
+        self.assertIn("caller/ci works in garden/main", self.crab("worktree", "bind", "caller/ci", "garden/main").stdout)
+        self.gateway.answer("GET", "/v1/admin/worktrees", {"worktrees": [{"id": "garden/main", "path": "/srv/garden", "read_only": True}],
+                                                            "bindings": [{"who": "caller/ci", "worktree": "garden/main"}]})
+        done = self.crab("worktree", "status")
+        self.assertRegex(done.stdout, r"garden/main +/srv/garden +caller/ci")
+        self.gateway.answer("POST", "/v1/admin/worktrees/unbind?who=caller%2Fci", {"who": "caller/ci", "worktree": ""})
+        self.assertIn("bound no longer", self.crab("worktree", "unbind", "caller/ci").stdout)
 
     def test_policy_test_under_a_lease_asks_the_gateway(self):
         self.gateway.answer("GET", "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered&tenant=other&lease=l1", {"verdict": "deny", "rule": "lease l1: it is for tenant harbour"})

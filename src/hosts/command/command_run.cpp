@@ -248,7 +248,7 @@ private:
         const ssize_t got = ::read(status_.read_end.get(), &record, sizeof record);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got != sizeof record) return status_.read_end.close();
-        record_ = record;
+        if (!record_) record_ = record;   // why it did not start comes before the end of what was forked for it
     }
 
     void reap() {
