@@ -186,7 +186,7 @@ class WorktreeTest(CommandCase):
         self.assertEqual(self.content("read_file", path="docs/a b.md"), "alpha\nbeta\ngamma\n")
         self.assertEqual(self.content("read_file", path="docs/a b.md", first_line=2, last_line=2), "beta\n")
         self.assertEqual(self.content("list_dir", path="docs"), "f\t17\ta b.md\n")
-        self.assertEqual(self.content("find_files", pattern="*.md").splitlines(), ["./docs/a b.md", "./notes.md"])
+        self.assertEqual(sorted(self.content("find_files", pattern="*.md").splitlines()), ["./docs/a b.md", "./notes.md"])
         self.assertEqual(self.content("search_text", pattern="^be"), "docs/a b.md:2:beta\n")
         self.assertEqual(self.content("search_text", pattern="nothing like it"), "")
         self.assertEqual(self.gateway.call("read_file", {"path": "no/such"}).code, "TOOL_FAILED")
@@ -307,6 +307,30 @@ class EscapeTest(CommandCase):
 
     def test_no_core_file_is_written(self) -> None:
         self.assertEqual(self.text("default", "ulimit -c"), "0\n")
+
+
+class CrashTest(CommandCase):
+    TOOLS = [shell("stay", defaults={"privilege": "DEFAULT", "timeout": "60s"})]
+
+    def run_one(self) -> tuple[str, Any]:
+        marker = self.unique("stays")
+        call = self.gateway.start_call("stay", {"script": f"trap '' TERM; (setsid sh -c ': {marker}; while :; do sleep 1; done' &) ; while :; do sleep 1; done"}, timeout=60)
+        eventually(lambda: len(processes_of(marker)) >= 4, "bubblewrap, its first process, the command and its daemon run")
+        return marker, call
+
+    def test_a_gateway_that_is_killed_takes_its_commands_along(self) -> None:
+        marker, _ = self.run_one()
+        self.gateway.kill()
+        eventually(lambda: not processes_of(marker), "nothing of the command is left")
+        self.gateway.start()
+
+    def test_an_operator_ends_a_command_by_the_id_of_its_call(self) -> None:
+        marker, name = self.unique("stream"), self.unique("call")
+        call = self.gateway.start_call("stay", {"script": f": {marker}; sleep 50"}, call_id=name, timeout=60)
+        eventually(lambda: len(processes_of(marker)) >= 3, "the command runs")
+        self.gateway.crab("calls", "cancel", name)
+        self.assertEqual(call.result(15).code, "CANCELLED")
+        self.assertEqual(processes_of(marker), [])
 
 
 @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
