@@ -24,6 +24,9 @@ void check_listen(const ListenOptions& listen, const YamlDocument& document, Rul
     const json::Value* address = document.value.resolve("/listen/public");
     const bool off = address && address->as_string() && *address->as_string() == "off";
     rules.expect(off || listen.public_address, "/listen/public", "has to be host:port with a port up to 65535, or off");
+    const json::Value* peers = document.value.resolve("/listen/peers");
+    const bool peers_off = peers == nullptr || (peers->as_string() != nullptr && *peers->as_string() == "off");
+    rules.expect(peers_off || listen.peers, "/listen/peers", "has to be host:port with a port up to 65535, or off");
     if (listen.public_address) {
         rules.expect(listen.tls || listen.public_address->is_loopback(), "/listen/public",
                      "without listen.tls it has to be a loopback address such as 127.0.0.1:42617; set listen.tls");
@@ -109,10 +112,14 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
         rules.expect(!tool.timeout || *tool.timeout <= tool.max_timeout.value_or(config.calls.max_timeout),
                      fmt::format("/tools/{}/timeout_ms", i), "may not be more than max_timeout_ms");
     }
+    const PairingOptions& pairing = config.pairing;
+    rules.expect(pairing.ca.empty() == pairing.cert.empty() && pairing.ca.empty() == pairing.key.empty(), "/pairing", "ca, cert and key belong together");
     for (std::size_t i = 0; i < config.hosts.size(); ++i) {
         const std::string at = fmt::format("/hosts/{}", i);
         constexpr std::size_t kLongestSocket = 107;  // sun_path, unix(7)
-        rules.expect(config.hosts[i].unix_socket.is_absolute(), at + "/unix", "has to be the absolute path of a socket");
+        const bool is_peer = !config.hosts[i].peer.empty();
+        rules.expect(is_peer != !config.hosts[i].unix_socket.empty(), at, "needs one of the keys unix and peer");
+        rules.expect(is_peer || config.hosts[i].unix_socket.empty() || config.hosts[i].unix_socket.is_absolute(), at + "/unix", "has to be the absolute path of a socket");
         rules.expect(config.hosts[i].unix_socket.native().size() <= kLongestSocket, at + "/unix", "has more than 107 bytes, which no socket's path can have");
         for (std::size_t k = 0; k < i; ++k) rules.expect(config.hosts[k].name != config.hosts[i].name, at + "/name", "another host has this name");
     }

@@ -61,6 +61,7 @@ struct ListenOptions {
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_principal = 32;
     std::filesystem::path admin_socket;  ///< empty: Paths decides
+    std::optional<HostPort> peers;       ///< `listen.peers`: paired peers over mTLS; nothing: off
     friend bool operator==(const ListenOptions&, const ListenOptions&) = default;
 };
 
@@ -192,10 +193,11 @@ struct HookRule {
     friend bool operator==(const HookRule&, const HookRule&) = default;
 };
 
-/// A tool host that is called over its Unix socket; its tools are `<name>__<tool>`.
+/// A tool host: one behind a Unix socket, whose tools are `<name>__<tool>`, or a paired peer.
 struct ToolHostOptions {
     std::string name;
-    std::filesystem::path unix_socket;  ///< absolute
+    std::filesystem::path unix_socket;  ///< absolute; empty for a peer
+    std::string peer;                   ///< `tool_host/<component_id>`; empty for a socket
     friend bool operator==(const ToolHostOptions&, const ToolHostOptions&) = default;
 };
 
@@ -258,6 +260,13 @@ struct AgentOptions {
     friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
 };
 
+/// How the gateway pairs.
+struct PairingOptions {
+    std::filesystem::path ca, cert, key;  ///< an operator-made CA, and the gateway's certificate and key from it; all or none
+    bool allow_insecure_loopback = true;
+    friend bool operator==(const PairingOptions&, const PairingOptions&) = default;
+};
+
 struct AuditOptions {
     std::chrono::days retention{90};
     friend bool operator==(const AuditOptions&, const AuditOptions&) = default;
@@ -285,6 +294,7 @@ struct GatewayConfig {
     std::vector<ToolHostOptions> hosts;
     std::vector<WorktreeOptions> worktrees;
     std::vector<ProviderOptions> providers;
+    PairingOptions pairing;
     BuiltInHostOptions built_in_hosts;
     EventOptions events;
     std::vector<ModelOptions> models;  ///< the first one is asked

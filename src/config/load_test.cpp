@@ -53,6 +53,7 @@ gateway:
   busy_poll: true
 listen:
   public: "[::]:8443"
+  peers: "0.0.0.0:42618"
   path_prefix: /crab
   tls: {cert: /c.pem, key: /k.pem}
   allowed_origins: ["https://app.example"]
@@ -100,6 +101,8 @@ hooks:
   - {name: mend, type: replace, args: {limit: 10}}
 hosts:
   - {name: memory, unix: /run/crab/memory.sock}
+  - {name: east, peer: tool_host/memory-east}
+pairing: {ca: /ca.pem, cert: /op.pem, key: /op.key, allow_insecure_loopback: false}
 built_in_hosts: {memory: true, cron: true}
 events: {retention: 12h, max_bytes: 2000000, calls: wanted}
 models:
@@ -113,6 +116,7 @@ metrics: {enabled: false}
     expected.source = "gateway.yaml";
     expected.gateway = {"harbour", 3, "/srv/state", "/srv/run", {log::Level::kDebug, log::Format::kJson}, true};
     expected.listen.public_address = HostPort{"::", 8443};
+    expected.listen.peers = HostPort{"0.0.0.0", 42618};
     expected.listen.path_prefix = "/crab";
     expected.listen.tls = TlsOptions{"/c.pem", "/k.pem"};
     expected.listen.allowed_origins = {"https://app.example"};
@@ -139,7 +143,8 @@ metrics: {enabled: false}
     expected.hooks = {{.name = "ask", .type = HookType::kCommand, .tools = {"a"}, .run = {"/bin/ask", "-q"}, .timeout = 9ms},
                       {.name = "stop", .type = HookType::kDeny, .reason = "closed"},
                       {.name = "mend", .type = HookType::kReplace, .args_json = R"({"limit":10})"}};
-    expected.hosts = {{"memory", "/run/crab/memory.sock"}};
+    expected.hosts = {{.name = "memory", .unix_socket = "/run/crab/memory.sock"}, {.name = "east", .unix_socket = {}, .peer = "tool_host/memory-east"}};
+    expected.pairing = {.ca = "/ca.pem", .cert = "/op.pem", .key = "/op.key", .allow_insecure_loopback = false};
     expected.built_in_hosts = {.memory = true, .cron = true};
     expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted};
     expected.models = {{.model = "parrot", .api = ModelApiKind::kAnthropic, .url = "https://a/b", .provider = "zoo", .key_env = "KEY", .key_file = "/k", .ca = "/ca",
@@ -247,6 +252,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"hooks: [{name: a, type: deny}]", "hooks[0]: a deny hook needs the key reason"},
         BadCase{"hooks: [{name: a, type: replace}]", "hooks[0]: a replace hook needs the key args"},
         BadCase{"hooks: [{name: a, type: deny, reason: r}, {name: a, type: deny, reason: r}]", "hooks[1].name: another hook has this name"},
+        BadCase{"hosts: [{name: a}]", "hosts[0]: needs one of the keys unix and peer"},
+        BadCase{"hosts: [{name: a, unix: /a, peer: tool_host/a}]", "hosts[0]: needs one of the keys unix and peer"},
+        BadCase{"hosts: [{name: a, peer: subscriber/a}]", "hosts[0].peer: has to match"}, BadCase{"pairing: {ca: /ca.pem}", "pairing: ca, cert and key belong together"},
+        BadCase{"listen: {peers: '127.0.0.1:99999'}", "listen.peers: has to be host:port"},
         BadCase{"hosts: [{name: a, unix: run/a.sock}]", "hosts[0].unix: has to be the absolute path of a socket"},
         BadCase{"hosts: [{name: a, unix: /a}, {name: a, unix: /b}]", "hosts[1].name: another host has this name"},
         BadCase{"hosts: [{name: a_b/c, unix: /a}]", "hosts[0].name"},

@@ -121,6 +121,9 @@ void read_listen(const Members& listen, ListenOptions& out) {
     listen("open_loopback", out.open_loopback)("max_connections", out.max_connections);
     listen("max_connections_per_principal", out.max_connections_per_principal);
     listen.in("admin")("socket", out.admin_socket);
+    std::string peers = "off";
+    listen("peers", peers);
+    out.peers = HostPort::parse(peers);
     out.public_address = HostPort::parse(address);
     if (const Members tls = listen.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
 }
@@ -206,7 +209,7 @@ GatewayConfig read_config(const json::Value& document) {
     root.in("leases")("max_per_peer", config.leases.max_per_peer);
     root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
-    root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket); });
+    root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket)("peer", out.peer); });
     root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
         worktree("id", out.id)("path", out.path)("read_only", out.read_only);
     });
@@ -216,6 +219,8 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("models", config.models, read_model);
     root.in("agent")("instructions", config.agent.instructions)("max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
     root.in("agent")("context_tokens", config.agent.context_tokens)("output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);
+    root.in("pairing")("ca", config.pairing.ca)("cert", config.pairing.cert)("key", config.pairing.key);
+    root.in("pairing")("allow_insecure_loopback", config.pairing.allow_insecure_loopback);
     root.in("audit")("retention_days", config.audit.retention);
     root.in("metrics")("enabled", config.metrics.enabled);
     return config;

@@ -249,6 +249,42 @@ TEST_F(HttpClientTest, AConnectionThatTheServerClosedMeanwhileIsNotUsedAgain) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(get("/").value().body, "ok");
 }
 
+TEST_F(HttpClientTest, ARetiredConnectionCarriesNoOtherRequest) {
+    talk_to(server->endpoint());
+    EXPECT_EQ(get("/a").value().body, "/a");
+    loop.run([&] {
+        EXPECT_EQ(client->connections(), 1u);
+        client->retire();
+        EXPECT_EQ(client->connections(), 0u);
+    });
+    EXPECT_EQ(get("/b").value().body, "/b");
+}
+
+TEST_F(HttpClientTest, AbortEndsARequestThatIsUnderWayAsIfTheLinkWereLost) {
+    talk_to(server->endpoint());
+    auto waiting = begin("/wait");
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
+    while (service.served == 0 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    loop.run([&] { client->abort(); });
+    const HttpResult lost = waiting.get();
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().error.code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(lost.error().written);
+    EXPECT_EQ(get("/b").value().body, "/b");
+}
+
+TEST_F(HttpClientTest, WhereToDialIsAskedBeforeEveryConnectionAndNoIsTheAnswer) {
+    HttpAuthority authority;
+    int asked = 0;
+    authority.find_server = [&](Deadline) -> Task<Result<DialTarget>> {
+        ++asked;
+        co_return fail(ErrorCode::kPairingRequired, "not paired");
+    };
+    client = std::make_unique<HttpClient>(loop.loop, std::move(authority));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(get("/").error().error.code, ErrorCode::kPairingRequired);
+    EXPECT_EQ(asked, 2);
+}
+
 TEST_F(HttpClientTest, ACertificateIsJudgedBeforeAByteOfTheRequestIsWritten) {
     const auto key = crypto::PrivateKey::generate_p256();
     const auto certificate = crypto::make_self_signed(key, {.common_name = "host", .names = {}}, clock.system_now(), 1h);

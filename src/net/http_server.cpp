@@ -95,19 +95,23 @@ void HttpServer::exchange_ended() {
     if (serving_ == 0 && on_drained_) end_drain();
 }
 
-void HttpServer::stop(std::function<void()> done) {
-    stopping_ = true;
-    on_stopped_ = std::move(done);
-    close_acceptors();
+void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code, std::string_view reason) {
     for (Connection* const connection : std::vector(open_.begin(), open_.end())) {
-        if (!open_.contains(connection)) continue;
+        if (!open_.contains(connection) || !chosen(*connection)) continue;
         const auto handler = connection->handler();
         if (auto* const websocket = dynamic_cast<WebSocketSession*>(handler.get())) {
-            websocket->close(close_code::kGoingAway, "the server is stopping");
+            websocket->close(code, reason);
         } else if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) {
             session->stop();
         }
     }
+}
+
+void HttpServer::stop(std::function<void()> done) {
+    stopping_ = true;
+    on_stopped_ = std::move(done);
+    close_acceptors();
+    end_connections([](const Connection&) { return true; }, close_code::kGoingAway, "the server is stopping");
     for (HttpSession* const session : std::vector(callerless_.begin(), callerless_.end())) {
         if (callerless_.contains(session)) session->stop();
     }

@@ -51,6 +51,8 @@ public:
     std::size_t running() const { return serving_; }
     /// stop_accepting(), and `done` in a later turn, once nothing is being served or `limit` has passed. Once only.
     void drain(Milliseconds limit, std::function<void()> done);
+    /// Ends the connections that `chosen` picks, and what is being served on them; WebSockets with this code and reason.
+    void end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code, std::string_view reason);
     /// Accepts nothing more, cancels what is being served, closes every connection (WebSockets with 1001) and calls `done`
     /// when the last one is gone and the last coroutine has ended.
     void stop(std::function<void()> done);

@@ -108,7 +108,9 @@ class Pairing(PeersCase):
         remote.received.clear()
         self.refused(self.pair(remote), 502, "IDENTITY_MISMATCH")  # it shows its bootstrap certificate again
         self.assertEqual(remote.received, {})
-        self.assertEqual(self.peer(remote).json(), before.json()["peer"])  # 30
+        unchanged = self.peer(remote).json()
+        unchanged.pop("problem", None)  # the gateway has looked for its tools there, too
+        self.assertEqual(unchanged, before.json()["peer"])  # 30
         self.assertEqual(self.pair(remote, replace=True).status, 200)
 
     def test_kill_9_right_after_pair_complete_keeps_the_peer(self):  # 31

@@ -23,6 +23,7 @@ public:
     const std::shared_ptr<RtpHost> host;
     const ConnectionId owner;
     std::string list;             ///< the last one, as it came
+    bool gone = false;            ///< removed: it has no tools any more
     SteadyTime asked{}, heard{};  ///< the last time
 
     void set_status(bool answers, std::optional<std::size_t> tools, std::string problem) {
@@ -46,14 +47,15 @@ private:
 
 HostDirectory::HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times)
     : services_(std::move(services)), times_(times), tasks_(services_.home.executor()) {
-    for (RtpHost::Options& options : hosts) {
-        const ConnectionId owner{kFirstOwner + hosts_.size()};
-        const auto watched = std::make_shared<Watched>(std::move(options), services_, owner);
-        watched->host->on_unknown_tool([weak = std::weak_ptr<Watched>(watched)] {
-            if (const auto host = weak.lock()) host->wake();
-        });
-        hosts_.push_back(watched);
-    }
+    for (RtpHost::Options& options : hosts) hosts_.push_back(make(std::move(options)));
+}
+
+std::shared_ptr<HostDirectory::Watched> HostDirectory::make(RtpHost::Options options) {
+    const auto watched = std::make_shared<Watched>(std::move(options), services_, ConnectionId{kFirstOwner + owners_++});
+    watched->host->on_unknown_tool([weak = std::weak_ptr<Watched>(watched)] {
+        if (const auto host = weak.lock()) host->wake();
+    });
+    return watched;
 }
 
 HostDirectory::~HostDirectory() {
@@ -62,13 +64,74 @@ HostDirectory::~HostDirectory() {
 
 void HostDirectory::start() {
     services_.home.post([this] {
-        for (const auto& host : hosts_) tasks_.spawn("tools of host " + host->host->name(), watch(host));
+        started_ = true;
+        for (const auto& host : std::vector(hosts_)) begin_to_watch(host);
     });
+}
+
+void HostDirectory::begin_to_watch(std::shared_ptr<Watched> host) { tasks_.spawn("tools of host " + host->host->name(), watch(host)); }
+
+std::shared_ptr<HostDirectory::Watched> HostDirectory::find(std::string_view name) const {
+    const auto found = std::ranges::find(hosts_, name, [](const auto& host) -> std::string_view { return host->host->name(); });
+    return found == hosts_.end() ? nullptr : *found;
+}
+
+void HostDirectory::add(RtpHost::Options host) {
+    services_.home.post([this, host = std::move(host)]() mutable {
+        if (stopping_) return;
+        if (find(host.name)) return log::warn("a tool host is left out: another has its name", {{"host", host.name}});
+        const auto watched = make(std::move(host));
+        {
+            const std::scoped_lock lock(mutex_);
+            hosts_.push_back(watched);
+        }
+        if (started_) begin_to_watch(watched);
+    });
+}
+
+void HostDirectory::remove(std::string name) {
+    services_.home.post([this, name = std::move(name)] {
+        const auto host = find(name);
+        if (stopping_ || !host) return;
+        {
+            const std::scoped_lock lock(mutex_);
+            std::erase(hosts_, host);
+        }
+        host->gone = true;
+        services_.registry.remove_owner(host->owner);
+        tasks_.spawn("end of host " + name, leave(host));
+        host->wake();
+    });
+}
+
+void HostDirectory::reconnect(std::string name) {
+    services_.home.post([this, name = std::move(name)] {
+        const auto host = find(name);
+        if (!host) return;
+        for (net::EventLoop* loop : services_.loops) loop->post([host, loop] { host->host->retire(*loop); });
+        host->wake();
+    });
+}
+
+/// Calls on all loops end before the host does; nothing cuts this short.
+Task<void> HostDirectory::leave(std::shared_ptr<Watched> host) {
+    for (net::EventLoop* loop : services_.loops) {
+        const auto end_there = [&](std::coroutine_handle<> asking, TaskChain& chain) {
+            loop->post([host, loop, asking, home = chain.executor()] {
+                host->host->abort(*loop);
+                host->host->stop(*loop, [asking, home] { asio::post(home, [asking] { asking.resume(); }); });
+            });
+        };
+        co_await suspend(end_there);
+    }
 }
 
 void HostDirectory::stop() {
     std::promise<void> watching_ended;
-    services_.home.post([&] { tasks_.stop([&] { watching_ended.set_value(); }); });
+    services_.home.post([&] {
+        stopping_ = true;
+        tasks_.stop([&] { watching_ended.set_value(); });
+    });
     watching_ended.get_future().wait();
     for (const auto& host : hosts_) {
         for (net::EventLoop* loop : services_.loops) {
@@ -80,6 +143,7 @@ void HostDirectory::stop() {
 }
 
 std::vector<HostDirectory::Status> HostDirectory::status() const {
+    const std::scoped_lock lock(mutex_);
     std::vector<Status> all;
     for (const auto& host : hosts_) all.push_back(host->status());
     return all;
@@ -93,7 +157,7 @@ Task<void> HostDirectory::watch(std::shared_ptr<Watched> host) {
     for (;;) {
         host->asked = clock.steady_now();
         const Result<void> refreshed = co_await refresh(*host);
-        if ((co_await this_chain()).cancelled()) co_return;
+        if ((co_await this_chain()).cancelled() || host->gone) co_return;
         const SteadyTime now = clock.steady_now();
         Deadline next = now + times_.every;
         if (refreshed) {
@@ -118,9 +182,9 @@ Task<void> HostDirectory::watch(std::shared_ptr<Watched> host) {
         if (co_await host->wait(next) == WaitEnd::kWoken) {
             // A tool was unknown there; many calls may say so at once.
             Waiter moment(services_.home.timers());
-            co_await moment.wait(host->asked + kAtMostEvery);
+            if (!host->gone) co_await moment.wait(host->asked + kAtMostEvery);
         }
-        if ((co_await this_chain()).cancelled()) co_return;
+        if ((co_await this_chain()).cancelled() || host->gone) co_return;
     }
 }
 
@@ -138,6 +202,7 @@ Task<Result<void>> HostDirectory::refresh(Watched& host) {
     };
     auto found = co_await services_.pool.run(std::move(read));
     if (!found) co_return fail(std::move(found.error()));
+    if (host.gone) co_return Result<void>();
     take(host, std::move(*found));
     host.list = *text;
     co_return Result<void>();

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,12 @@ public:
 
     /// Begins to ask; from any thread.
     void start();
+    /// A host more, asked from now on, or from start() on; from any thread. One whose name is taken is left out, and the log says so.
+    void add(RtpHost::Options host);
+    /// Takes the host and its tools away at once, if there is one of this name: its calls fail, its connections end. From any thread.
+    void remove(std::string name);
+    /// Lets no request use a connection that is there now, and asks the host for its list again; from any thread.
+    void reconnect(std::string name);
     /// Ends all that is under way and waits for it; called by a thread that is none of the loops'. Then no host is called any more.
     void stop();
     /// From any thread.
@@ -52,13 +59,20 @@ public:
 
 private:
     class Watched;
+    std::shared_ptr<Watched> make(RtpHost::Options options);
+    std::shared_ptr<Watched> find(std::string_view name) const;
+    void begin_to_watch(std::shared_ptr<Watched> host);
+    Task<void> leave(std::shared_ptr<Watched> host);
     Task<void> watch(std::shared_ptr<Watched> host);
     Task<Result<void>> refresh(Watched& host);
     void take(Watched& host, Discovery found);
 
     Services services_;
     const Times times_;
-    std::vector<std::shared_ptr<Watched>> hosts_;
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<Watched>> hosts_;  // changed on the home loop only, under mutex_
+    std::uint64_t owners_ = 0;                     // that were given out
+    bool started_ = false, stopping_ = false;      // on the home loop
     TaskGroup tasks_;
 };
 

@@ -51,19 +51,22 @@ private:
 class HostDirectoryTest : public testing::Test {
 protected:
     ~HostDirectoryTest() override { directory->stop(); }
-    void start() {
+    RtpHost::Options far() {
         RtpHost::Options options;
         options.name = "far";
         options.authority.server.addresses = {*net::to_socket_address(server.endpoint())};
+        return options;
+    }
+    void start() {
         std::vector<RtpHost::Options> hosts;
-        hosts.push_back(std::move(options));
+        hosts.push_back(far());
         directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .pool = pool, .home = home.loop, .loops = {&home.loop}},
                                                     std::move(hosts));
         directory->start();
     }
-    std::vector<std::string> names() {
+    std::vector<std::string> names(std::uint64_t host = 0) {
         std::vector<std::string> all;
-        for (const auto& tool : registry.owned_by(ConnectionId{std::uint64_t{1} << 63})) all.push_back(tool->unique_name);
+        for (const auto& tool : registry.owned_by(ConnectionId{(std::uint64_t{1} << 63) + host})) all.push_back(tool->unique_name);
         return all;
     }
     /// Lets time pass in steps until `done()`, and tells how much did.
@@ -136,6 +139,43 @@ TEST_F(HostDirectoryTest, AHostThatWasNotThereAtFirstAppears) {
     service.offer({"late"});
     pass_until([&] { return !names().empty(); }, 100ms);
     EXPECT_EQ(names(), (std::vector<std::string>{"far__late"}));
+}
+
+TEST_F(HostDirectoryTest, AHostThatIsRemovedLosesItsToolsAtOnceAndMayComeBack) {
+    service.offer({"a"});
+    start();
+    pass_until([&] { return !names().empty(); }, 0s);
+    directory->remove("far");
+    home.run([] {});
+    EXPECT_TRUE(names().empty());
+    EXPECT_TRUE(directory->status().empty());
+    directory->remove("far");  // there is none any more
+    directory->add(far());
+    pass_until([&] { return !names(1).empty(); }, 0s);
+    EXPECT_EQ(names(1), (std::vector<std::string>{"far__a"}));
+}
+
+TEST_F(HostDirectoryTest, AHostThatWasAddedBeforeTheStartIsAskedOnceAndANameThatIsTakenStaysTaken) {
+    service.offer({"a"});
+    directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .pool = pool, .home = home.loop, .loops = {&home.loop}},
+                                                std::vector<RtpHost::Options>());
+    directory->add(far());
+    directory->add(far());
+    home.run([] {});
+    EXPECT_EQ(service.asked(), 0);
+    directory->start();
+    pass_until([&] { return !names().empty(); }, 0s);
+    EXPECT_EQ(service.asked(), 1);
+    EXPECT_EQ(directory->status().size(), 1u);
+}
+
+TEST_F(HostDirectoryTest, AHostWhoseConnectionsProveNothingAnyMoreIsAskedAnew) {
+    service.offer({"a"});
+    start();
+    pass_until([&] { return !names().empty(); }, 0s);
+    service.offer({"b"});
+    directory->reconnect("far");
+    pass_until([&] { return names() == std::vector<std::string>{"far__b"}; }, 100ms);
 }
 
 }  // namespace

@@ -92,7 +92,10 @@ protected:
     bool is_tls = false;
     BlockingPool pool{2};
     net::LoopGroup loops{1, clock};
-    PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .keys = keys, .store = peers, .random = random, .rules = {}}};
+    GatewayTls gateway_tls{keys, clock};
+    std::vector<PairingNews> news;
+    PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .keys = keys, .store = peers, .random = random, .tls = gateway_tls, .rules = {},
+                          .told = [this](const PairingNews& one) { news.push_back(one); }}};
     PairingRemote remote{loops.at(0), pool, {.path = "/v1/pair", .identity = [this] { return identity(); }}};
     Service service{remote};
     std::unique_ptr<net::HttpServer> server;
@@ -135,6 +138,29 @@ TEST_F(PairingConnectionTest, AStoreThatFailsIsPersistFailedOnBothSides) {
     peers.fail_from_write = 2;  // the certificate is stored, the commit is not
     EXPECT_EQ(pair().error().code, PairingCode::kPersistFailed);
     EXPECT_NE(peers.find_peer(name).value()->status, trust::PeerStatus::kActive);
+}
+
+TEST_F(PairingConnectionTest, WhatIsDialledIsToldFromItsBeginningToItsEnd) {
+    listen();
+    const auto paired = pair();
+    ASSERT_TRUE(paired);
+    ASSERT_EQ(news.size(), 2u);
+    EXPECT_EQ(event_type_of(news[0].kind), "pairing.started");
+    EXPECT_EQ(event_type_of(news[1].kind), "pairing.completed");
+    EXPECT_EQ(news[0].pairing_id, paired->pairing_id);
+    EXPECT_EQ(news[0].remote_uri, endpoint());
+    EXPECT_EQ(news[1].peer, paired->peer);
+    expected_gateway = remote_key.public_key();
+    EXPECT_FALSE(pair());
+    ASSERT_EQ(news.size(), 4u);
+    EXPECT_EQ(news[3].error->code, PairingCode::kGatewayKeyMismatch);
+    std::string payload;
+    json::Writer writer(payload);
+    append_pairing_payload(writer, news[3]);
+    EXPECT_EQ(payload.find(R"({"pairing_id":")" + news[2].pairing_id + R"(","remote_uri":")" + endpoint() + R"(","initiated_via":"admin_socket","error_code":"GATEWAY_KEY_MISMATCH",)"), 0u)
+        << payload;
+    EXPECT_FALSE(pair({.name = name, .endpoint = "ws://192.0.2.1/"}));  // not dialled, not told
+    EXPECT_EQ(news.size(), 4u);
 }
 
 TEST_F(PairingConnectionTest, OnlyKnownPeersAreRenewed) {

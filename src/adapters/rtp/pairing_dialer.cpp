@@ -1,5 +1,6 @@
 #include "adapters/rtp/pairing_dialer.hpp"
 
+#include "adapters/rtp/find_addresses.hpp"
 #include "base/log.hpp"
 
 #include <utility>
@@ -13,12 +14,6 @@ using trust::PairingCode;
 using trust::PairingEndpoint;
 using trust::PairingRequest;
 using trust::refuse;
-
-/// A lookup that blocks on a pool thread for as long as it likes, while its asker waits for as long as it may.
-struct Lookup : RemoteWaiter {
-    using RemoteWaiter::RemoteWaiter;
-    Result<std::vector<net::SocketAddress>> found = fail(ErrorCode::kTimeout, "the name was not resolved in time");
-};
 
 std::unexpected<trust::PairingError> unreachable(const PairingEndpoint& endpoint, const Error& error) {
     if (error.code == ErrorCode::kTimeout) return refuse(PairingCode::kTimeout, fmt::format("{} did not answer in time: {}", endpoint.text(), error.message));
@@ -46,7 +41,7 @@ struct PairingDialer::Line {
     std::optional<crypto::Certificate> leaf;  // what the remote showed on wss
 };
 
-Task<trust::PairingResult<Paired>> PairingDialer::pair(PairingRequest request) {
+Task<trust::PairingResult<Paired>> PairingDialer::pair(PairingRequest request, PairingInitiator initiator) {
     const std::string peer = request.name.text();
     auto find_endpoint = [&store = services_.store, request] { return endpoint_of(store, request); };
     const auto endpoint = co_await services_.pool.run(std::move(find_endpoint));
@@ -57,7 +52,7 @@ Task<trust::PairingResult<Paired>> PairingDialer::pair(PairingRequest request) {
     auto plan = co_await services_.pool.run(std::move(decide));
     if (!plan) co_return std::unexpected(plan.error());
 
-    auto paired = co_await pair_planned(std::move(*plan));
+    auto paired = co_await pair_planned(std::move(*plan), initiator);
     if (paired) {
         log::info("paired", {{"peer_id", peer}, {"pairing_id", paired->pairing_id}, {"endpoint", *endpoint}});
     } else {
@@ -66,31 +61,50 @@ Task<trust::PairingResult<Paired>> PairingDialer::pair(PairingRequest request) {
     co_return paired;
 }
 
-Task<trust::PairingResult<Paired>> PairingDialer::pair_planned(trust::PairingPlan plan) {
+Task<trust::PairingResult<Paired>> PairingDialer::pair_planned(trust::PairingPlan plan, PairingInitiator initiator) {
     const Clock& clock = services_.loop.clock();
     const Deadline deadline = clock.steady_now() + trust::kPairingTimeout;
-    const PairingEndpoint endpoint = plan.endpoint;
+    PairingNews news{.pairing_id = {}, .remote_uri = plan.endpoint.text(), .initiator = initiator, .remote = plan.request.name, .peer = {}, .error = {}};
+    const auto tell = [&](PairingNews::Kind kind) {
+        news.kind = kind;
+        if (services_.told) services_.told(news);
+    };
     trust::GatewayPairing::Gateway gateway{.id = services_.keys.identity.gateway_id, .key = services_.keys.identity.key, .authority = services_.keys.authority,
                                            .store = services_.store, .clock = clock, .random = services_.random};
     const auto machine = std::make_shared<trust::GatewayPairing>(std::move(gateway), std::move(plan), deadline);
 
-    auto line = co_await dial(endpoint, deadline);
+    news.pairing_id = machine->pairing_id();
+    tell(PairingNews::Kind::kStarted);
+    auto peer = co_await shake_hands(machine, deadline);
+    if (!peer) {
+        news.error = peer.error();
+        tell(PairingNews::Kind::kFailed);
+        co_return std::unexpected(std::move(peer.error()));
+    }
+    news.peer = *peer;
+    tell(PairingNews::Kind::kCompleted);
+    co_return Paired{machine->pairing_id(), std::move(*peer)};
+}
+
+Task<trust::PairingResult<trust::PeerRecord>> PairingDialer::shake_hands(Machine machine, Deadline deadline) {
+    auto line = co_await dial(machine->plan(), deadline);
     if (!line) co_return std::unexpected(line.error());
     auto begin = [machine, leaf = std::move(line->leaf)] { return machine->start(leaf); };
     auto first = co_await services_.pool.run(std::move(begin));
     const auto end = co_await drive_pairing(line->link, services_.pool, machine, std::move(first), deadline);
     if (end.error) co_return std::unexpected(*end.error);
-    co_return Paired{machine->pairing_id(), *machine->peer()};
+    co_return *machine->peer();
 }
 
-Task<trust::PairingResult<PairingDialer::Line>> PairingDialer::dial(const PairingEndpoint& endpoint, Deadline deadline) {
+Task<trust::PairingResult<PairingDialer::Line>> PairingDialer::dial(const trust::PairingPlan& plan, Deadline deadline) {
+    const PairingEndpoint& endpoint = plan.endpoint;
     net::WebSocketTarget target;
-    auto addresses = co_await find_addresses(net::Endpoint::tcp(endpoint.host, endpoint.port), deadline);
+    auto addresses = co_await find_addresses(services_.loop, services_.pool, net::Endpoint::tcp(endpoint.host, endpoint.port), deadline);
     if (!addresses) co_return unreachable(endpoint, addresses.error());
     target.server.addresses = std::move(*addresses);
     target.server.server_name = endpoint.host;
     if (endpoint.tls) {
-        auto tls = co_await own_tls();
+        auto tls = tls_for(plan);
         if (!tls) co_return refuse(PairingCode::kInternal, fmt::format("the gateway's own certificate: {}", tls.error().message));
         target.server.tls = std::move(*tls);
     }
@@ -120,41 +134,11 @@ Task<trust::PairingResult<PairingDialer::Line>> PairingDialer::dial(const Pairin
     co_return line;
 }
 
-Task<Result<std::vector<net::SocketAddress>>> PairingDialer::find_addresses(net::Endpoint endpoint, Deadline deadline) {
-    if (const auto plain = net::to_socket_address(endpoint)) co_return std::vector{*plain};
-    const auto lookup = std::make_shared<Lookup>(services_.loop.executor(), services_.loop.timers());
-    services_.pool.post([lookup, endpoint] {
-        lookup->found = net::resolve(endpoint);
-        lookup->wake();
-    });
-    switch (co_await lookup->wait(deadline)) {
-        case WaitEnd::kWoken: co_return std::move(lookup->found);
-        case WaitEnd::kExpired: co_return fail(ErrorCode::kTimeout, "the name was not resolved in time");
-        case WaitEnd::kCancelled: break;
-    }
-    co_return fail(ErrorCode::kCancelled, "the gateway is stopping");
-}
-
-/// Made when it is first needed and again when less than 30 days remain. Whatever certificate the remote shows is accepted here and
-/// judged by GatewayPairing::start(), before a byte is sent.
-Task<Result<std::shared_ptr<net::TlsContext>>> PairingDialer::own_tls() {
-    constexpr auto kRemade = std::chrono::days(30);
-    const SystemTime now = services_.loop.clock().system_now();
-    if (tls_ && tls_not_after_ - now >= kRemade) co_return tls_;
-    auto issue = [&keys = services_.keys, now] { return keys.issue_own({}, now); };
-    const auto own = co_await services_.pool.run(std::move(issue));
-    if (!own) co_return fail(own.error());
-    net::TlsContext::Options options;
-    options.role = net::TlsContext::Role::kClient;
-    options.versions = net::TlsContext::Versions::k13Only;
-    options.peer_check = net::TlsContext::PeerCheck::kAcceptAny;
-    options.certificate.text = own->certificate.to_pem();
-    options.key.text = own->key.to_pem().reveal();
-    auto made = net::TlsContext::make(std::move(options));
-    if (!made) co_return fail(std::move(made.error()));
-    tls_ = std::move(*made);
-    tls_not_after_ = own->certificate.not_after();
-    co_return tls_;
+/// Whatever certificate the remote shows to the gateway's own is accepted here and judged by GatewayPairing::start(), before a byte is
+/// sent.
+Result<std::shared_ptr<net::TlsContext>> PairingDialer::tls_for(const trust::PairingPlan& plan) {
+    if (plan.tls_trust() == trust::TlsTrust::kOperatorCa) return services_.operator_tls;
+    return services_.tls.client();
 }
 
 }  // namespace crab::rtp

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "adapters/rtp/gateway_tls.hpp"
 #include "adapters/rtp/pairing_link.hpp"
+#include "adapters/rtp/pairing_news.hpp"
 #include "net/dialer.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
 #include "trust/pairing/pairing_keys.hpp"
@@ -29,28 +31,30 @@ public:
         const trust::GatewayKeys& keys;
         trust::PeerStore& store;
         crypto::RandomSource& random;
+        GatewayTls& tls;
         trust::PairingRules rules;
+        /// Shows the operator's certificate and demands a chain to the operator's CA and the host's name; null: there is no such CA.
+        std::shared_ptr<net::TlsContext> operator_tls = nullptr;
+        PairingWitness told = nullptr;  ///< hears of every pairing that is dialled
     };
 
-    explicit PairingDialer(Services services) : services_(services) {}
+    explicit PairingDialer(Services services) : services_(std::move(services)) {}
 
     /// From the request to the committed record; at most 15 s from the dial. A caller that hangs up stops nothing: only cancelling the
     /// coroutine does. Errors: all of PairingCode.
-    Task<trust::PairingResult<Paired>> pair(trust::PairingRequest request);
+    Task<trust::PairingResult<Paired>> pair(trust::PairingRequest request, PairingInitiator initiator = PairingInitiator::kAdminSocket);
 
 private:
     using Machine = std::shared_ptr<trust::GatewayPairing>;
     struct Line;  // an open connection
 
-    Task<trust::PairingResult<Paired>> pair_planned(trust::PairingPlan plan);
-    Task<trust::PairingResult<Line>> dial(const trust::PairingEndpoint& endpoint, Deadline deadline);
-    Task<Result<std::vector<net::SocketAddress>>> find_addresses(net::Endpoint endpoint, Deadline deadline);
-    Task<Result<std::shared_ptr<net::TlsContext>>> own_tls();
+    Task<trust::PairingResult<Paired>> pair_planned(trust::PairingPlan plan, PairingInitiator initiator);
+    Task<trust::PairingResult<trust::PeerRecord>> shake_hands(Machine machine, Deadline deadline);
+    Task<trust::PairingResult<Line>> dial(const trust::PairingPlan& plan, Deadline deadline);
+    Result<std::shared_ptr<net::TlsContext>> tls_for(const trust::PairingPlan& plan);
 
     Services services_;
     trust::PairingSlots slots_;
-    std::shared_ptr<net::TlsContext> tls_;  // shows the gateway's own certificate
-    SystemTime tls_not_after_{};
 };
 
 }  // namespace crab::rtp

@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "crypto/key_text.hpp"
+#include "net/codec/url.hpp"
 
 #include <algorithm>
 #include <array>
@@ -142,7 +143,25 @@ PairingResult<void> parse_nothing(std::string_view body) {
     return {};
 }
 
-void append_peer(json::Writer& writer, const trust::PeerRecord& peer) {
+std::optional<PeerPath> parse_peer_path(std::string_view path) {
+    constexpr std::string_view kPeers = "/v1/peers/";
+    if (!path.starts_with(kPeers)) return std::nullopt;
+    const std::string_view rest = path.substr(kPeers.size());
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos) return std::nullopt;
+    const std::size_t second = rest.find('/', slash + 1);
+    const auto type = trust::find_component_type(rest.substr(0, slash));
+    const auto id = net::percent_decode(rest.substr(slash + 1, second - slash - 1));
+    if (!type || !id || !trust::is_component_id(*id)) return std::nullopt;
+    PeerPath found{.name = {*type, *id}};
+    const std::string_view verb = second == std::string_view::npos ? std::string_view() : rest.substr(second);
+    if (verb.empty()) return found;
+    if (verb != "/renew" && verb != "/revoke") return std::nullopt;
+    found.verb = verb == "/renew" ? PeerPath::Verb::kRenew : PeerPath::Verb::kRevoke;
+    return found;
+}
+
+void append_peer(json::Writer& writer, const trust::PeerRecord& peer, std::string_view problem) {
     writer.begin_object().key("component_type").string(to_text(peer.name.type)).key("component_id").string(peer.name.id);
     writer.key("endpoint").string(peer.endpoint);
     writer.key("public_key_ed25519").string(to_base64(peer.public_key_ed25519)).key("public_key_x25519").string(to_base64(peer.public_key_x25519));
@@ -150,7 +169,9 @@ void append_peer(json::Writer& writer, const trust::PeerRecord& peer) {
     if (peer.last_seen_at) writer.key("last_seen_at").string(to_rfc3339(*peer.last_seen_at));
     writer.key("status").string(to_text(peer.status)).key("role").string(role_of(peer.name.type));
     if (!peer.tool_url.empty()) writer.key("tool_url").string(peer.tool_url);
-    writer.key("serial_number").string(peer.serial_number).key("not_after").string(to_rfc3339(peer.not_after)).end_object();
+    writer.key("serial_number").string(peer.serial_number).key("not_after").string(to_rfc3339(peer.not_after));
+    if (!problem.empty()) writer.key("problem").string_lossy(problem);
+    writer.end_object();
 }
 
 void append_paired(json::Writer& writer, const Paired& paired) {
@@ -196,5 +217,21 @@ int http_status(PairingCode code) {
     }
     return 502;
 }
+
+bool allows(net::HttpExchange& exchange, std::string_view method) {
+    if (exchange.request().method() == method) return true;
+    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
+    return false;
+}
+
+void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
+
+void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer, std::string_view problem) {
+    json::Writer writer(exchange.begin_response(200, "application/json"));
+    append_peer(writer, peer, problem);
+    exchange.finish_response();
+}
+
+void respond_unknown_peer(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such peer; crab peers list shows them all"); }
 
 }  // namespace crab::rtp

@@ -3,6 +3,7 @@
 #include "adapters/rtp/pairing_dialer.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
+#include "net/http_exchange.hpp"
 #include "trust/pairing/pairing_plan.hpp"
 
 #include <optional>
@@ -30,7 +31,17 @@ trust::PairingResult<std::string> parse_revocation(std::string_view body);
 /// No body, or an object without members. Errors: kInvalidArgs.
 trust::PairingResult<void> parse_nothing(std::string_view body);
 
-void append_peer(json::Writer& writer, const trust::PeerRecord& peer);
+/// A path below `/v1/peers/`: `{type}/{id}`, `{type}/{id}/renew`, `{type}/{id}/revoke`.
+struct PeerPath {
+    enum class Verb : std::uint8_t { kRecord, kRenew, kRevoke };
+    trust::PeerName name;
+    Verb verb = Verb::kRecord;
+};
+/// Nothing for any other path.
+std::optional<PeerPath> parse_peer_path(std::string_view path);
+
+/// `problem`: why its last connection was not accepted; empty when it was.
+void append_peer(json::Writer& writer, const trust::PeerRecord& peer, std::string_view problem = {});
 /// `{"pairing_id","endpoint","peer"}`.
 void append_paired(json::Writer& writer, const Paired& paired);
 /// `{"action":"pair.result","ok",...}`.
@@ -38,5 +49,13 @@ std::string pair_result(const trust::PairingResult<Paired>& outcome);
 
 /// 400 for what was asked wrongly, 409 for what is in the way, 504 for what took too long, else 502: the other side's fault.
 int http_status(trust::PairingCode code);
+
+// Answers that several of these routes give.
+
+/// Whether the request has this method; has answered with 405 otherwise.
+bool allows(net::HttpExchange& exchange, std::string_view method);
+void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error);
+void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer, std::string_view problem = {});
+void respond_unknown_peer(net::HttpExchange& exchange);
 
 }  // namespace crab::rtp

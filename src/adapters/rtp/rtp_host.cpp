@@ -26,7 +26,8 @@ struct RtpHost::Lane {
     TaskGroup tasks;   ///< cancels on their way
 };
 
-RtpHost::RtpHost(Options options, const std::vector<net::EventLoop*>& loops) : options_(std::move(options)) {
+RtpHost::RtpHost(Options options, const std::vector<net::EventLoop*>& loops)
+    : options_(std::move(options)), call_target_(options_.path + "/v1/tools/call"), cancel_target_(options_.path + "/v1/tools/cancel"), list_target_(options_.path + "/v1/tools") {
     const std::size_t count = std::max<std::size_t>(1, loops.size());
     net::HttpClientOptions for_calls;
     for_calls.max_connections = std::max<std::size_t>(1, options_.max_calls / count);
@@ -58,7 +59,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     append_call_request(body, call, timeout_for_host(call.deadline() - now));
     const net::HttpHeader trace{"traceparent", call.call().traceparent};
     const net::HttpCall request{
-        .method = "POST", .target = "/v1/tools/call", .content_type = kJson, .body = body, .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
+        .method = "POST", .target = call_target_, .content_type = kJson, .body = body, .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
     net::HttpResult answer = co_await here.calls.send(request, call.deadline());
     if (!answer) co_return on_failure(here, call, std::move(answer.error()));
     breaker_.on_success();
@@ -79,7 +80,7 @@ core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call, ne
     if (failure.written && code == ErrorCode::kCancelled) send_cancel(here, call.call(), CancelReason::kCancelled);
     const std::string& why = failure.error.message;
     if (code == ErrorCode::kCancelled) return fail(ErrorCode::kCancelled, fmt::format("the call was cancelled; {} has been told", name()));
-    if (code == ErrorCode::kForbidden || code == ErrorCode::kRateLimited) return fail(std::move(failure.error));
+    if (code == ErrorCode::kForbidden || code == ErrorCode::kPairingRequired || code == ErrorCode::kRateLimited) return fail(std::move(failure.error));
     if (code == ErrorCode::kInvalidArgs || code == ErrorCode::kOversize || (failure.written && code == ErrorCode::kInternal)) {
         return fail(Error{.code = ErrorCode::kInternal,
                           .message = fmt::format("the host {} gave no usable answer: {}; the call may have taken effect", name(), why),
@@ -96,17 +97,17 @@ void RtpHost::send_cancel(Lane& here, const core::Call& call, CancelReason reaso
     if (here.tasks.size() >= kMostCancels) return;  // the host ends the call at its own deadline
     std::string body;
     append_cancel_request(body, tenant_on_wire(call), call.id, reason);
-    here.tasks.spawn("cancel at a tool host", post_cancel(here, std::move(body)));
+    here.tasks.spawn("cancel at a tool host", post_cancel(here, cancel_target_, std::move(body)));
 }
 
-Task<void> RtpHost::post_cancel(Lane& here, std::string body) {
-    const net::HttpCall request{.method = "POST", .target = "/v1/tools/cancel", .content_type = kJson, .body = body, .headers = {}};
+Task<void> RtpHost::post_cancel(Lane& here, std::string target, std::string body) {
+    const net::HttpCall request{.method = "POST", .target = target, .content_type = kJson, .body = body, .headers = {}};
     co_await here.control.send(request, here.loop.clock().steady_now() + kCancelWithin);
 }
 
 Task<Result<std::string>> RtpHost::fetch_tools(Deadline deadline) {
     Lane& here = lane();
-    const net::HttpCall request{.method = "GET", .target = "/v1/tools", .content_type = {}, .body = {}, .headers = {}};
+    const net::HttpCall request{.method = "GET", .target = list_target_, .content_type = {}, .body = {}, .headers = {}};
     net::HttpResult answer = co_await here.control.send(request, deadline);
     if (!answer) {
         if (answer.error().error.code != ErrorCode::kCancelled) breaker_.on_failure(here.loop.clock().steady_now());
@@ -115,6 +116,22 @@ Task<Result<std::string>> RtpHost::fetch_tools(Deadline deadline) {
     if (answer->status != 200) co_return fail(ErrorCode::kUnavailable, fmt::format("the list of tools was answered with HTTP {}", answer->status));
     breaker_.on_success();
     co_return std::move(answer->body);
+}
+
+void RtpHost::retire(net::EventLoop& loop) {
+    for (const auto& lane : lanes_) {
+        if (&lane->loop != &loop) continue;
+        lane->calls.retire();
+        lane->control.retire();
+    }
+}
+
+void RtpHost::abort(net::EventLoop& loop) {
+    for (const auto& lane : lanes_) {
+        if (&lane->loop != &loop) continue;
+        lane->calls.abort();
+        lane->control.abort();
+    }
 }
 
 void RtpHost::stop(net::EventLoop& loop, std::function<void()> done) {

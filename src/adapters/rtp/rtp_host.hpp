@@ -20,6 +20,7 @@ public:
     struct Options {
         std::string name;                          ///< as in the configuration; for messages and logs
         net::HttpAuthority authority;
+        std::string path;                          ///< before each route, without a `/` at the end
         std::size_t max_calls = 64;                ///< out at once, over all loops
         std::size_t max_waiting = 256;
         std::size_t max_reply_bytes = std::size_t{8} << 20;
@@ -28,7 +29,7 @@ public:
     RtpHost(Options options, const std::vector<net::EventLoop*>& loops);
     ~RtpHost() override;
 
-    /// Errors: kUnavailable, not started; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled; kInternal for an answer
+    /// Errors: kUnavailable, not started; kPairingRequired, not contacted; kForbidden, not the host; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled; kInternal for an answer
     /// that breaks a rule; else the host's own word.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
     /// `GET /v1/tools` from this thread's loop; the body as it came. It counts for the breaker, and is not held back by it.
@@ -40,6 +41,10 @@ public:
     const std::string& name() const { return options_.name; }
     const HostBreaker& breaker() const { return breaker_; }
 
+    /// On `loop`, on whose thread it is called: no connection that is there now is used for another request.
+    void retire(net::EventLoop& loop);
+    /// The same, and calls that run fail as if the link had been lost.
+    void abort(net::EventLoop& loop);
     /// Ends what is under way on `loop`, on whose thread it is called, and calls `done` there when nothing is left.
     void stop(net::EventLoop& loop, std::function<void()> done);
 
@@ -48,9 +53,10 @@ private:
     Lane& lane() const;
     core::Outcome on_failure(Lane& lane, const core::AdmittedCall& call, net::HttpFailure failure);
     void send_cancel(Lane& lane, const core::Call& call, CancelReason reason);
-    static Task<void> post_cancel(Lane& lane, std::string body);
+    static Task<void> post_cancel(Lane& lane, std::string target, std::string body);
 
     const Options options_;
+    const std::string call_target_, cancel_target_, list_target_;
     HostBreaker breaker_;
     std::vector<std::unique_ptr<Lane>> lanes_;   ///< one for each loop
     std::function<void()> told_of_unknown_tool_;

@@ -51,9 +51,9 @@ int run(const PeersList& options) {
     const auto reply = ask(options.target, Method::kGet, "/v1/peers");
     if (!reply) return reply.error();
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"PEER", "STATUS", "ENDPOINT", "CERTIFICATE UNTIL", "LAST SEEN"});
+    Table table({"PEER", "STATUS", "ENDPOINT", "CERTIFICATE UNTIL", "LAST SEEN", "PROBLEM"});
     for (const json::Value& peer : items_of(*reply, "peers")) {
-        table.add({name_of(peer), text_of(peer, "status"), text_of(peer, "endpoint"), text_of(peer, "not_after").substr(0, 10), text_of(peer, "last_seen_at")});
+        table.add({name_of(peer), text_of(peer, "status"), text_of(peer, "endpoint"), text_of(peer, "not_after").substr(0, 10), text_of(peer, "last_seen_at"), text_of(peer, "problem")});
     }
     if (table.empty()) print_line("No peers yet: crab pair tool ENDPOINT NAME");
     else print(table.to_text(Terminal::out()));

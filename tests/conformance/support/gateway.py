@@ -23,7 +23,7 @@ from . import rtp
 from .http import Response, fetch
 from .wait import PATIENCE, Stopwatch, eventually
 
-_READY = re.compile(r"crab gateway ready public=(\S+):(\d+) admin=(\S+)(?: grpc=(\S+))?")
+_READY = re.compile(r"crab gateway ready public=(\S+):(\d+) admin=(\S+?)(?: grpc=(\S+?))?(?: peers=(\S+):(\d+))?")
 _START_SECONDS, _STOP_SECONDS = 15.0, 20.0
 _CALLS_AT_ONCE = 128
 
@@ -140,6 +140,7 @@ class Gateway:
         self.public = (found[1].strip("[]"), int(found[2]))
         self.admin = Path(found[3])
         self.grpc = found[4]  # host:port, or None
+        self.peers = (found[5].strip("[]"), int(found[6])) if found[5] else None
         self._pool = ThreadPoolExecutor(_CALLS_AT_ONCE, "caller")
 
     def _read_lines(self, pipe: Any) -> None:

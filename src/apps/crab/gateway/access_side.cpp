@@ -60,6 +60,14 @@ std::function<void(const std::string& session_id)> AccessSide::on_session_delete
     };
 }
 
+std::function<void(const trust::PeerChange&)> AccessSide::on_peer_changed() {
+    return [this](const trust::PeerChange& change) {
+        if (change.is_active()) return;
+        const auto ended = leases_->revoke_owner(change.peer->name.text(), fmt::format("the peer is {}", to_text(change.peer->status)));
+        if (!ended) log::warn("the ends of leases were not stored", {{"reason", ended.error().message}});
+    };
+}
+
 void AccessSide::append_metrics(std::string& out) const {
     core::append_metric(out, "crab_leases", "gauge", "Leases that live.", static_cast<double>(leases_->list({}).size()));
 }

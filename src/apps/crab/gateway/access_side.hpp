@@ -6,6 +6,7 @@
 #include "net/periodic.hpp"
 #include "store/sqlite/lease_store_sqlite.hpp"
 #include "trust/peer_access.hpp"
+#include "trust/peers.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -32,6 +33,8 @@ public:
     void set_options(const config::LeaseOptions& options);
     /// Ends the leases of a session; may block.
     std::function<void(const std::string& session_id)> on_session_deleted();
+    /// Ends the leases of a peer that is not trusted any more; may block.
+    std::function<void(const trust::PeerChange&)> on_peer_changed();
     void append_metrics(std::string& out) const;
 
     trust::PeerAccess& access() { return access_; }

@@ -1,5 +1,6 @@
 #include "apps/crab/gateway/event_side.hpp"
 
+#include "adapters/rtp/pairing_event.hpp"
 #include "base/log.hpp"
 #include "json/writer.hpp"
 
@@ -39,6 +40,12 @@ Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& 
 }
 
 EventSide::~EventSide() = default;
+
+rtp::PairingWitness EventSide::pairing_witness(std::string gateway_id) {
+    return [this, gateway_id = std::move(gateway_id), ids = std::make_shared<IdSource>(clock_)](const rtp::PairingNews& news) {
+        outbox_->post_owed(rtp::pairing_event(news, ids->uuid_v7().view(), gateway_id, clock_.system_now()));
+    };
+}
 
 void EventSide::forget_old() {
     housekeeping_.post([this] { (void)outbox_->forget_old(); });

@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/call_event_log.hpp"
 #include "adapters/rtp/events_api.hpp"
+#include "adapters/rtp/pairing_news.hpp"
 #include "config/gateway_config.hpp"
 #include "core/metrics.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
@@ -28,6 +29,8 @@ public:
     ~EventSide();
 
     core::CallEvents& calls() { return *calls_; }
+    /// Publishes what happens to pairings. For one event loop.
+    rtp::PairingWitness pairing_witness(std::string gateway_id);
     core::EventOutbox& outbox() { return *outbox_; }
     /// For every listener's EventsApi.
     rtp::EventServices services(trust::Access& access) { return {clock_, *outbox_, *subscriptions_, access, streams_}; }

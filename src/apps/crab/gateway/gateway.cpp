@@ -2,7 +2,6 @@
 
 #include "adapters/clawseed/front.hpp"
 #include "adapters/rtp/host_directory.hpp"
-#include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "apps/crab/gateway/access_side.hpp"
@@ -11,6 +10,7 @@
 #include "apps/crab/gateway/command_providers.hpp"
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/grpc_side.hpp"
+#include "apps/crab/gateway/peer_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
 #include "apps/crab/gateway/turn_runners.hpp"
@@ -27,7 +27,6 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 #include "store/sqlite/ledger_file.hpp"
-#include "store/sqlite/peer_store_sqlite.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 
 #include <future>
@@ -85,8 +84,6 @@ struct Gateway::Parts {
     std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
     std::unique_ptr<trust::Tokens> tokens;
     crypto::SystemRandom random;
-    std::unique_ptr<store::sqlite::PeerStoreSqlite> peers;
-    std::optional<trust::GatewayKeys> keys;
     std::unique_ptr<trust::PairingCodes> codes;
     std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats;
     std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
@@ -110,11 +107,11 @@ struct Gateway::Parts {
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
+    std::unique_ptr<PeerSide> peers;
     std::unique_ptr<net::Listener> public_listener, admin_listener;
     std::unique_ptr<GrpcSide> grpc;   ///< null: off
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
-    std::unique_ptr<rtp::PeersApi> peers_api;
     std::unique_ptr<rtp::EventsApi> admin_events;
     std::unique_ptr<WorktreesApi> worktrees_api;
     std::unique_ptr<AdminService> admin_service;
@@ -161,19 +158,15 @@ Result<void> Gateway::Parts::open_stores() {
     return {};
 }
 
-/// Peers are kept beside the tokens, whose store has checked the file; the keys of pairing lie in the same folder.
+/// Peers are kept beside the tokens, whose store has checked the file.
 Result<void> Gateway::Parts::open_peers() {
-    auto opened = store::sqlite::PeerStoreSqlite::open(places.state_dir / "trust.db", {.check = store::sqlite::StartCheck::kNone});
+    auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .random = random, .audit = *audit});
     if (!opened) return fail(std::move(opened.error()));
     peers = std::move(*opened);
-    const auto folder = crypto::KeyFolder::open(places.state_dir);
-    if (!folder) return fail(folder.error());
-    auto loaded = trust::GatewayKeys::load_or_make(*folder, config.gateway.name, clock.system_now(), random);
-    if (!loaded) return fail(std::move(loaded.error()));
-    keys.emplace(std::move(*loaded));
-    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, keys->identity.gateway_id, {.pool = pool, .clock = clock});
+    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id, {.pool = pool, .clock = clock});
     if (!opened_events) return fail(std::move(opened_events.error()));
     events = std::move(*opened_events);
+    peers->on_pairing(events->pairing_witness(peers->keys().identity.gateway_id));
     return {};
 }
 
@@ -294,6 +287,8 @@ Result<void> Gateway::Parts::build() {
     for (const auto& side : sides) all_loops.push_back(&side->loop);
     hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .pool = pool, .home = *all_loops.front(), .loops = all_loops},
                                                  std::move(*host_options));
+    peers->peers().on_change(access->on_peer_changed());
+    peers->begin(sides.front()->loop, *hosts);
     auto connections = std::make_shared<std::atomic<std::size_t>>(0);
     std::shared_ptr<net::TlsContext> tls;
     if (config.listen.tls) {
@@ -367,13 +362,13 @@ Result<void> Gateway::Parts::listen() {
     admin_api = std::make_unique<admin::AdminApi>(admin::AdminApi::Services{.pipeline = first.pipeline, .audit = *audit, .metrics = metrics, .tokens = *tokens,
                                                                             .codes = *codes, .pool = pool},
                                                   admin_view());
-    peers_api = std::make_unique<rtp::PeersApi>(
-        rtp::PairingDialer::Services{.loop = first.loop, .pool = pool, .keys = *keys, .store = *peers, .random = random, .rules = {}});
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
     worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, *peers_api, *admin_events, access->leases_api(), access->policy_api(), *worktrees_api, *first.front);
+    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events, access->leases_api(),
+                                                   access->policy_api(), *worktrees_api, *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
-    return admin_server->listen(*admin_listener);
+    if (auto listening = admin_server->listen(*admin_listener); !listening) return listening;
+    return peers->listen(events->services(access->access()), access->access(), access->leases_api());
 }
 
 void Gateway::Parts::add_metrics() {
@@ -410,12 +405,12 @@ Result<void> Gateway::Parts::reload() {
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
-                       read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->built_in_hosts == config.built_in_hosts &&
-                       read->events == config.events && read->models == config.models && read->agent == config.agent &&
-                       read->worktrees == config.worktrees && read->providers == config.providers;
+                       read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
+                       read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->models == config.models &&
+                       read->agent == config.agent && read->worktrees == config.worktrees && read->providers == config.providers;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, built_in_hosts, events, models, agent, worktrees, providers, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, worktrees, providers, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -431,6 +426,7 @@ void Gateway::Parts::stop() {
     sides.front()->loop.post([this] {
         admin_service->stop();
         admin_server->stop_accepting();
+        peers->stop_accepting();
     });
     if (grpc) grpc->drain();
     // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
@@ -440,9 +436,9 @@ void Gateway::Parts::stop() {
     std::promise<void> chats_ended;
     hub->stop_chats([&] { chats_ended.set_value(); });
     chats_ended.get_future().wait_for(std::chrono::seconds(5));
-    std::promise<void> pairings_ended;
-    sides.front()->loop.post([&] { peers_api->stop([&] { pairings_ended.set_value(); }); });
-    pairings_ended.get_future().wait();  // they end as soon as they are cancelled, but for a commit that runs
+    std::promise<void> peers_ended;
+    sides.front()->loop.post([&] { peers->stop([&] { peers_ended.set_value(); }); });
+    peers_ended.get_future().wait();  // pairings end as soon as they are cancelled, but for a commit that runs
     std::promise<void> streams_ended;
     sides.front()->loop.post([&] { admin_events->stop([&] { streams_ended.set_value(); }); });
     streams_ended.get_future().wait();
@@ -468,6 +464,7 @@ void Gateway::Parts::stop() {
     journal.reset();  // what waits is written while the loops that asked for it still exist
     events.reset();
     if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+    peers->flush();
     if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
     public_listener.reset();
@@ -508,6 +505,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->periodic.push_back(parts->access->keep(first));
     first.post([raw] {
         for (const auto& each : raw->hosted) each->start();
+        raw->peers->start();
     });
     parts->loops->start();
     parts->hosts->start();
@@ -517,6 +515,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
 
 std::string Gateway::public_endpoint() const { return parts_->public_listener ? parts_->public_listener->endpoint().text() : std::string(); }
 std::string Gateway::grpc_endpoint() const { return parts_->grpc ? parts_->grpc->endpoint() : std::string(); }
+std::string Gateway::peer_endpoint() const { return parts_->peers->endpoint(); }
 std::string Gateway::admin_socket() const { return parts_->places.admin_socket; }
 Result<void> Gateway::reload() { return parts_->reload(); }
 void Gateway::stop() { parts_->stop(); }

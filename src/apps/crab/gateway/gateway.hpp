@@ -29,6 +29,8 @@ public:
     std::string public_endpoint() const;
     /// The same of the gRPC listener.
     std::string grpc_endpoint() const;
+    /// The same of the peer listener.
+    std::string peer_endpoint() const;
     std::string admin_socket() const;
     /// Takes over what may change while it runs: policy, rates, hooks, limits of tools, log level, devices. Connections stay.
     /// Errors: kInvalidArgs, and then nothing has changed.

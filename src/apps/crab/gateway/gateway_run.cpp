@@ -51,7 +51,8 @@ int run_gateway(const GatewayRunOptions& options) {
         return 1;
     }
     fmt::print("crab gateway ready public={} admin={}", (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(), (*gateway)->admin_socket());
-    fmt::print("{}{}\n", (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
+    fmt::print("{}{}", (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
+    fmt::print("{}{}\n", (*gateway)->peer_endpoint().empty() ? "" : " peers=", (*gateway)->peer_endpoint());
     std::fflush(stdout);
     for (;;) {
         int signal = 0;

@@ -99,7 +99,7 @@ std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& reques
         return net::Refusal{.status = 403, .body = R"({"error":"the admin socket is for the user who runs the gateway","code":"FORBIDDEN"})"};
     if (request.path() == "/ws/chat") return chat_.upgrade_as(request, offer, operator_of(request.peer));
     if (auto stream = events_.upgrade(request, offer, operator_of(request.peer))) return stream;
-    return peers_.upgrade(request);
+    return pairings_.upgrade(request);
 }
 
 Task<void> AdminService::serve(net::HttpExchange& exchange) {
@@ -127,7 +127,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         rtp::serve_health(exchange, exchange.request().method(), stopping_);
         co_return;
     }
-    if (co_await peers_.serve(exchange)) co_return;
+    if (co_await peers_.serve(exchange) || co_await pairings_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;
     if (co_await worktrees_.serve(exchange)) co_return;

@@ -3,6 +3,7 @@
 #include "adapters/clawseed/front.hpp"
 #include "adapters/rtp/events_api.hpp"
 #include "adapters/rtp/leases_api.hpp"
+#include "adapters/rtp/pairings_api.hpp"
 #include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
@@ -50,9 +51,9 @@ private:
 /// What the local admin socket serves: the operator's API, pairing and peers, events, chat, and the callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::EventsApi& events, rtp::LeasesApi& leases, admin::PolicyApi& policy,
-                 WorktreesApi& worktrees, clawseed::Front& chat)
-        : admin_(admin), tools_(tools), peers_(peers), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), chat_(chat) {}
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
+                 admin::PolicyApi& policy, WorktreesApi& worktrees, clawseed::Front& chat)
+        : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), chat_(chat) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
@@ -65,6 +66,7 @@ private:
     admin::AdminApi& admin_;
     rtp::ToolsApi& tools_;
     rtp::PeersApi& peers_;
+    rtp::PairingsApi& pairings_;
     rtp::EventsApi& events_;
     rtp::LeasesApi& leases_;
     admin::PolicyApi& policy_;

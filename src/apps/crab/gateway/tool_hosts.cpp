@@ -11,6 +11,7 @@ namespace crab::app {
 Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(const config::GatewayConfig& config) {
     std::vector<rtp::RtpHost::Options> hosts;
     for (const config::ToolHostOptions& host : config.hosts) {
+        if (!host.peer.empty()) continue;  // those come and go with their pairing: peer_side.cpp
         auto address = net::to_socket_address(net::Endpoint::unix_socket(host.unix_socket));
         if (!address) return fail(ErrorCode::kInvalidArgs, fmt::format("hosts: {}: {}", host.name, address.error().message));
         rtp::RtpHost::Options options;
