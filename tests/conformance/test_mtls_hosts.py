@@ -228,8 +228,69 @@ class News(PairedHostCase):
         refuses = self.host(component_id=self.gateway.unique("refuses"))
         refuses.on["pair.init"] = lambda _: [json.dumps({"type": "pair.error", "version": "v1", "code": "STALE_INIT", "message": "no"})]
         self.gateway.admin_request("POST", "/v1/pairings", {"component_type": "tool", "component_id": refuses.component_id, "endpoint": refuses.endpoint}, timeout=25)
-        for event, of in (("pairing.started", host), ("pairing.completed", host), ("peer.paired", host), ("pairing.failed", refuses)):
+        self.gateway.admin_request("POST", self.path(host) + "/renew", timeout=25)
+        self.gateway.admin_request("POST", self.path(host) + "/revoke", {"reason": "lost"})
+        for event, of in (("pairing.started", host), ("pairing.completed", host), ("peer.paired", host), ("peer.renewed", host), ("peer.revoked", host), ("pairing.failed", refuses)):
             eventually(lambda event=event, of=of: self.audited(event, of), event)
+
+    def test_pairings_are_events(self):
+        host = self.paired(host_tool(self.unique("read")))
+        pairing = host.received["pair.complete"]["pairing_id"]
+        eventually(lambda: self.audited("pairing.completed", host), "it is in the audit trail")
+        lines = self.gateway.crab("events", "tail", "--types", "pairing.*", "--from", "earliest", "--count", str(self.pairing_events()), "--json").splitlines()
+        told = [event for event in (json.loads(line)["event"] for line in lines) if event["routing"]["session_id"] == pairing]
+        self.assertEqual([event["event_type"] for event in told], ["pairing.started", "pairing.completed"])
+        started, completed = (event["payload"] for event in told)
+        self.assertEqual(started, {"pairing_id": pairing, "remote_uri": host.endpoint, "initiated_via": "admin_socket", "remote_component_type": "tool_host"})
+        peer = self.peer(host)
+        self.assertEqual(completed, {"pairing_id": pairing, "remote_component_id": host.component_id, "remote_component_type": "tool_host",
+                                     "remote_public_key_ed25519": host.key, "remote_public_key_x25519": peer["public_key_x25519"],
+                                     "mtls_cert_fingerprint": peer["mtls_cert_fingerprint"]})
+        self.assertEqual({(event["tenant_id"], event["routing"]["agent_id"], event["source"]["transport"]) for event in told}, {("system", "gateway", "unix_socket")})
+
+    def pairing_events(self):
+        """How many there are by now, two of each pairing."""
+        with sqlite3.connect(self.gateway.folder / "state" / "audit.db") as database:
+            return sum(row[0].count('"event":"pairing.') for row in database.execute("SELECT records FROM audit"))
+
+
+class OperatorMadeCa(unittest.TestCase):
+    """Section 5.1: with files `ca`, `cert` and `key`."""
+
+    def setUp(self):
+        self.forger = Forger()
+        self.addCleanup(self.forger.close)
+        certificate, key = self.forger.make("crab://gateway/test")
+        self.gateway = self.enterContext(Gateway({"pairing": {"ca": str(self.forger.ca), "cert": str(certificate), "key": str(key)}}))
+        self.host = MtlsToolHost(self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"], "east", host_tool("far"))
+        self.addCleanup(self.host.__exit__)
+        self.host.__enter__()
+
+    def shown(self, names, forger=None):
+        certificate, key = (forger or self.forger).make(names)
+        self.host.show(certificate, key)
+
+    def pair(self):
+        body = {"component_type": "tool_host", "component_id": "east", "endpoint": self.host.endpoint}
+        return self.gateway.admin_request("POST", "/v1/pairings", body, timeout=25)
+
+    def test_a_remote_of_that_ca_and_the_url_s_name_is_paired_and_called(self):
+        certificate, key = self.forger.make("IP:127.0.0.1")
+        (self.host.folder / "shown.key").write_text(key.read_text())
+        self.host.shown.write_text(certificate.read_text())
+        answer = self.pair()
+        self.assertEqual(answer.status, 200, answer.body)
+        self.gateway.wait_listed("far")
+        self.assertEqual(self.gateway.call("far", {"n": 1}).result, {"n": 1})
+
+    def test_any_other_remote_is_not(self):
+        other = Forger()
+        self.addCleanup(other.close)
+        self.assertEqual(self.pair().json()["code"], "UNREACHABLE")  # self-signed
+        for names, forger in (("IP:127.0.0.2", self.forger), ("IP:127.0.0.1", other)):
+            self.shown(names, forger)
+            self.assertEqual(self.pair().json()["code"], "UNREACHABLE", names)
+        self.assertEqual(self.host.received, {})
 
 
 if __name__ == "__main__":

@@ -139,11 +139,12 @@ class Forger:
     def close(self):
         self._folder.cleanup()
 
-    def make(self, uri, start="20260101000000Z", end="20451231000000Z", self_signed=False):
-        """(certificate file, key file) with this URI as its name."""
+    def make(self, name, start="20260101000000Z", end="20451231000000Z", self_signed=False):
+        """(certificate file, key file) with this name, a URI or such as `IP:127.0.0.1`; empty: somebody's host name."""
         self._count += 1
         here = self.folder / str(self._count)
         here.mkdir()
+        alternative = "URI:" + name if name.startswith("crab:") else name or "DNS:nobody.example"
         key, request, certificate = here / "leaf.key", here / "leaf.csr", here / "leaf.pem"
         openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(key), "-out", str(request), "-subj", "/CN=forged")
         (here / "index.txt").write_text("")
@@ -151,7 +152,7 @@ class Forger:
         (here / "ca.cnf").write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={here}/index.txt\nserial={here}/serial\nnew_certs_dir={here}\ndefault_md=sha256\n"
                                      f"policy=any\nx509_extensions=leaf\n[any]\ncommonName=supplied\n"
                                      f"[leaf]\nbasicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=clientAuth,serverAuth\n"
-                                     f"subjectAltName={'URI:' + uri if uri else 'DNS:nobody.example'}\n")
+                                     f"subjectAltName={alternative}\n")
         signer = ["-selfsign", "-keyfile", str(key)] if self_signed else ["-cert", str(self.ca), "-keyfile", str(self.ca_key)]
         openssl("ca", "-batch", "-notext", "-config", str(here / "ca.cnf"), "-in", str(request), "-out", str(certificate), "-startdate", start, "-enddate", end, *signer)
         return certificate, key

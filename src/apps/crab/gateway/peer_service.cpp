@@ -81,7 +81,7 @@ Task<void> PeerService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (exchange.request().path() == "/healthz") {
-        serve_health(exchange, exchange.request().method(), stopping_);
+        rtp::serve_health(exchange, exchange.request().method(), stopping_);
         co_return;
     }
     if (const std::string_view action = rtp::PeersApi::action_of(exchange.request()); !action.empty()) {
@@ -89,7 +89,7 @@ Task<void> PeerService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (co_await services_.events.serve(exchange, *principal)) co_return;
-    if (!co_await services_.leases.serve(exchange, *principal)) respond_unknown_path(exchange);
+    if (!co_await services_.leases.serve(exchange, *principal)) rtp::respond_unknown_path(exchange);
 }
 
 Task<void> PeerService::serve_records(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action) {
