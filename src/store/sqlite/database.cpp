@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view kInMemory = ":memory:";
 
 /// Makes the folder and the file, so that SQLite finds them with our modes and gives its journal files the same.
-/// Content that others could read is closed to them.
+/// Content that others could read is closed to them. A file that is there is not opened: closing it would drop the locks that SQLite's
+/// other connections of this process hold on it (POSIX), and the next reader from outside would delete their journal.
 Result<void> prepare_file(const std::filesystem::path& path, const std::string& name) {
     std::error_code problem;
     const std::filesystem::path folder = path.parent_path();
@@ -27,14 +28,16 @@ Result<void> prepare_file(const std::filesystem::path& path, const std::string& 
         std::filesystem::create_directories(folder.parent_path(), problem);
         if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(error_of(SQLITE_CANTOPEN, nullptr, name));
     }
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0) return fail(error_of(errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, nullptr, name));
-    const ScopeExit close([&] { ::close(file); });
+    if (const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); made >= 0) {
+        ::close(made);
+    } else if (errno != EEXIST) {
+        return fail(error_of(errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, nullptr, name));
+    }
     struct stat status {};
-    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return fail(error_of(SQLITE_CANTOPEN, nullptr, name));
+    if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return fail(error_of(SQLITE_CANTOPEN, nullptr, name));
     if ((status.st_mode & 0077) != 0) {
         log::warn("store was readable by others; closing it to them", {{"store", name}});
-        if (::fchmod(file, 0600) != 0) return fail(error_of(SQLITE_PERM, nullptr, name));
+        if (::chmod(path.c_str(), 0600) != 0) return fail(error_of(SQLITE_PERM, nullptr, name));
     }
     return {};
 }
