@@ -1,7 +1,6 @@
 #include "store/sqlite/database.hpp"
 
 #include "base/log.hpp"
-#include "base/scope_exit.hpp"
 #include "store/sqlite/sqlite_error.hpp"
 
 #include <fmt/format.h>
