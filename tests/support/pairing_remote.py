@@ -153,11 +153,12 @@ class PairingRemote:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 context.maximum_version = self.newest_tls
                 context.load_cert_chain(self.shown, self.folder / "shown.key")
-                if self.client_certificate_required:
+                demands = self.client_certificate_required  # which may change while this connection is made
+                if demands:
                     context.verify_mode = ssl.CERT_REQUIRED
                     context.load_verify_locations(cadata=self.chain_pem)
                 connection = context.wrap_socket(connection, server_side=True)
-                self.client_names = connection.getpeercert().get("subjectAltName") if self.client_certificate_required else None
+                self.client_names = connection.getpeercert().get("subjectAltName") if demands else None
             web = _WebSocket(connection, self.paths, self.refuse_path)
             self.asked_paths.append(web.path)
             self.headers = web.headers
