@@ -14,7 +14,7 @@ namespace crab::rtp {
 /// has been found out before. Source: docs/protocols/rtp.md, section 9.
 class EventsApi {
 public:
-    /// Of the body of one event; a listener that serves this asks body_limit().
+    /// Of the body of one event; a listener that serves this asks body_limits().
     static constexpr std::size_t kMaxBodyBytes = std::size_t{2} << 20;
     /// For HttpService::limits_for(); nothing for paths of others.
     static std::optional<net::RequestBodyLimits> body_limits(const net::HttpRequest& request);
