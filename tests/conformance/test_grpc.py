@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import ssl
 import struct
+import subprocess
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import grpc
 from support.case import GatewayCase
 from support.device import Device, tool
+from support.gateway import Gateway
 from support.tool_service import ToolServiceClient, connector_pb, summary_of, tool_call, tool_pb, trailers_of
+from support.wait import eventually
 
 _UUID_V7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _MOST = 4 * 1024 * 1024
@@ -186,6 +193,35 @@ class WhoTest(GrpcCase):
             _, call = client.unary("/sw4rm.tool.ToolService/Call", tool_call(name), tool_pb().ToolFrame, metadata=metadata)
             made = trailers_of(call)["correlation-id"]
             self.assertEqual(made, given) if given else self.assertRegex(made, _UUID_V7)
+
+    def test_sw4rm_58_the_audit_record_has_the_correlation_id(self) -> None:
+        name, call_id = self.echo(), self.unique("id")
+        self.client().call(tool_call(name, call_id=call_id), metadata={"x-correlation-id": "find-me"})
+        self.assertIn("find-me", eventually(lambda: self.gateway.crab("explain", call_id, "-o", "json"), "the record is there"))
+
+    def test_on_open_loopback_nobody_needs_a_token_but_a_bad_one_counts(self) -> None:
+        with Gateway({"grpc": {"listen": "127.0.0.1:0", "open_loopback": True}}) as gateway:
+            client = ToolServiceClient(gateway.grpc)
+            self.addCleanup(client.close)
+            self.assertTrue(client.call(tool_call("list_devices")).final)
+            bad = {"authorization": "Bearer " + "0" * 64}
+            self.refused(Status.UNAUTHENTICATED, "UNAUTHENTICATED", lambda: client.call(tool_call("list_devices"), metadata=bad))
+
+    def test_tls_speaks_h2_by_alpn(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        cert, key = folder / "cert.pem", folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True, timeout=60)
+        with Gateway({"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
+            trusted = grpc.ssl_channel_credentials(cert.read_bytes())
+            client = ToolServiceClient(gateway.grpc, gateway.caller_token(), credentials=trusted)
+            self.addCleanup(client.close)
+            self.assertTrue(client.call(tool_call("list_devices")).final)
+            plain = ssl.create_default_context(cafile=str(cert))
+            plain.set_alpn_protocols(["http/1.1"])
+            host, port = gateway.grpc.split(":")
+            with socket.create_connection((host, int(port)), timeout=10) as raw, self.assertRaises(ssl.SSLError):
+                plain.wrap_socket(raw, server_hostname="127.0.0.1")
 
     def test_sw4rm_60_descriptions_are_exactly_what_the_caller_may_call(self) -> None:
         client, name = self.client(), self.echo()

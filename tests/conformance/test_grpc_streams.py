@@ -13,6 +13,7 @@ from support.wait import eventually
 from test_grpc import GrpcCase, Status
 
 _SERVING, _NOT_SERVING = 1, 2
+_QUEUE = 256  # calls that wait for one tool
 
 
 def health(client: ToolServiceClient, service: str = "") -> int:
@@ -53,6 +54,16 @@ class StreamTest(GrpcCase):
         client, name = self.client(), self.echo()
         self.assertTrue(client.call(tool_call(name, stream=True)).final)
         self.assertTrue(list(client.call_stream(tool_call(name, stream=False)))[-1].final)
+
+    def test_sw4rm_17_a_caller_that_leaves_cancels_its_call(self) -> None:
+        client, name = self.client(), self.unique("slow")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        for leave in ("cancel", "close"):
+            stream = client.call_stream(tool_call(name))
+            request = device.next_call(name)
+            stream.cancel() if leave == "cancel" else client.close()
+            self.assertEqual(device.expect("tool_call_cancel")["id"], request["id"])
 
     def test_sw4rm_18_a_reader_that_does_not_read_costs_bounded_memory(self) -> None:
         name = self.unique("big")
@@ -151,6 +162,45 @@ class RepeatTest(GrpcCase):
         for number, caller in enumerate(("one", "two")):
             frame = self.client(caller).call(tool_call(name, {"n": number}, call_id=call_id))
             self.assertEqual(json.loads(frame.data), {"n": number})
+
+
+class LimitTest(GrpcCase):
+    CONFIG = {**GrpcCase.CONFIG, "tools": [{"match": "narrow*", "max_concurrency": 1}, {"match": "effect*", "side_effects": True}]}
+
+    def test_sw4rm_62_what_neither_runs_nor_waits_is_overloaded(self) -> None:
+        client, name = self.client(), self.unique("narrow")
+        device = self.device_with(name)
+        running = client.start(tool_call(name))
+        request = device.next_call(name)
+        more = [client.start(tool_call(name), timeout=20) for _ in range(_QUEUE + 8)]
+        refused = eventually(lambda: [call for call in more if call.done()], "the queue is full")
+        error = refused[0].exception()
+        self.assertEqual((error.code(), error.details().split(":")[0]), (Status.RESOURCE_EXHAUSTED, "OVERLOADED"))
+        trailers = trailers_of(error)
+        self.assertEqual(trailers["retry-able"], "true")
+        self.assertGreater(int(trailers["retry-after-ms"]), 0)
+        device.answer(request, "done")
+        self.assertEqual(running.result(10).data, b"done")
+        device.next_call(name)  # the first that waited
+        for call in more:
+            call.cancel()
+
+    def test_sw4rm_50_an_outcome_with_side_effects_survives_a_restart(self) -> None:
+        name, token = self.unique("effect"), self.new_token()
+        device = self.open(token)
+        device.register(tool(name))
+        request = tool_call(name, {"n": 1}, call_id=self.unique("id"))
+        client = self.client()
+        call = client.start(request)
+        device.answer(device.next_call(name), "stored")
+        self.assertEqual(call.result(10).data, b"stored")
+        self.gateway.stop()
+        self.gateway.start()
+        device = self.open(token)
+        device.register(tool(name))
+        again = self.client().call(request)
+        self.assertEqual((again.data, summary_of(again)["replayed"]), (b"stored", True))
+        self.assert_alive(device)
 
 
 class LifeTest(GrpcCase):

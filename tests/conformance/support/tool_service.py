@@ -59,8 +59,10 @@ def trailers_of(error: grpc.RpcError) -> dict[str, str]:
 class ToolServiceClient:
     """One channel; every RPC has a deadline unless `timeout` says otherwise."""
 
-    def __init__(self, address: str, token: str | None = None, *, options: tuple[tuple[str, Any], ...] = ()) -> None:
-        self.channel = grpc.insecure_channel(address, options=[("grpc.enable_retries", 0), *options])
+    def __init__(self, address: str, token: str | None = None, *, options: tuple[tuple[str, Any], ...] = (),
+                 credentials: grpc.ChannelCredentials | None = None) -> None:
+        every = [("grpc.enable_retries", 0), *options]
+        self.channel = grpc.secure_channel(address, credentials, every) if credentials else grpc.insecure_channel(address, every)
         self.token = token
 
     def close(self) -> None:

@@ -1,0 +1,85 @@
+"""docs/protocols/sw4rm.md over gRPC with commands as tools: output while it runs, slow readers, clocks."""
+
+from __future__ import annotations
+
+import time
+import unittest
+from typing import Any
+
+from support.tool_service import tool_call, tool_pb
+from support.wait import eventually
+from test_commands import can_sandbox, processes_of, shell
+from test_grpc import GrpcCase, Status
+
+_STREAM = {"output": {"content_type": "application/octet-stream", "streams": "bytes", "max_bytes": "1GiB"}}
+
+
+@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+class CommandCase(GrpcCase):
+    CONFIG = {**GrpcCase.CONFIG,
+              "providers": [{"id": "workshop", "kind": "command",
+                             "tools": [shell("run_shell", defaults={"privilege": "DEFAULT"}, ceilings={"privilege": "DEFAULT", "timeout": "60s"}),
+                                       shell("stream_shell", ceilings={"privilege": "DEFAULT", "timeout": "600s"}, defaults={"privilege": "DEFAULT", "timeout": "300s"}, **_STREAM)]}]}
+
+    def policy(self, seconds: float = 0, **members: Any) -> Any:
+        policy = tool_pb().ExecutionPolicy(**members)
+        if seconds:
+            policy.timeout.seconds, policy.timeout.nanos = int(seconds), int(seconds % 1 * 1e9)
+        return policy
+
+
+class OutputTest(CommandCase):
+
+    def test_sw4rm_07_bytes_that_are_no_text_pass_as_they_are(self) -> None:
+        script = r"printf '\000\001\377\376'"
+        frames = list(self.client().call_stream(tool_call("stream_shell", {"script": script})))
+        self.assertEqual(b"".join(frame.data for frame in frames), b"\x00\x01\xff\xfe")
+        self.assertEqual(self.client().call(tool_call("stream_shell", {"script": script})).data, b"\x00\x01\xff\xfe")
+
+    def test_sw4rm_12_an_exit_status_is_a_failed_tool_with_the_end_of_stderr(self) -> None:
+        error = self.refused(Status.UNKNOWN, "TOOL_FAILED", lambda: self.client().call(tool_call("run_shell", {"script": "echo oh no >&2; exit 3"})))
+        self.assertIn("3", error.details())
+        self.assertIn("oh no", error.details())
+
+    def test_sw4rm_15_output_is_seen_while_the_tool_runs(self) -> None:
+        script = "echo one; sleep 1; echo two; sleep 1; echo three"
+        seen = []
+        for frame in self.client().call_stream(tool_call("stream_shell", {"script": script})):
+            seen.append((time.monotonic(), frame))
+        self.assertEqual(b"".join(frame.data for _, frame in seen), b"one\ntwo\nthree\n")
+        self.assertEqual([frame.frame_no for _, frame in seen], list(range(1, len(seen) + 1)))
+        first = next(at for at, frame in seen if b"one" in frame.data)
+        last = next(at for at, frame in seen if b"three" in frame.data)
+        self.assertGreater(last - first, 1.5)
+
+    def test_sw4rm_17_a_reader_that_leaves_leaves_no_process(self) -> None:
+        marker = self.unique("marker")
+        stream = self.client().call_stream(tool_call("stream_shell", {"script": f"echo go; : {marker}; sleep 300; :"}))
+        next(stream)
+        self.assertTrue(processes_of(marker))
+        stream.cancel()
+        eventually(lambda: not processes_of(marker), "its processes are gone")
+
+    def test_sw4rm_18_a_reader_that_does_not_read_blocks_the_tool(self) -> None:
+        client = self.client(options=(("grpc.http2.lookahead_bytes", 65_536), ("grpc.http2.bdp_probe", 0)))
+        before = self.gateway.forget_peak()
+        stream = client.call_stream(tool_call("stream_shell", {"script": "head -c 100000000 /dev/zero"}))
+        total = len(next(stream).data)
+        self.assertTrue(self.client().call(tool_call("run_shell", {"script": ":"})).final)  # others run meanwhile
+        for frame in stream:
+            total += len(frame.data)
+        self.assertEqual(total, 100_000_000)
+        self.assertLess(self.gateway.growth_since(before), 48 << 20)
+
+
+
+class ClockTest(CommandCase):
+    def test_sw4rm_19_and_20_the_earliest_clock_names_the_code(self) -> None:
+        client = self.client()
+        slow = {"script": "sleep 60"}
+        self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(1))))
+        self.refused(Status.DEADLINE_EXCEEDED, "WALL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(30, budget_wall_ms=500))))
+
+    def test_sw4rm_21_a_cpu_budget_ends_what_spins(self) -> None:
+        spin = {"script": "while :; do :; done"}
+        self.refused(Status.RESOURCE_EXHAUSTED, "CPU_BUDGET_EXCEEDED", lambda: self.client().call(tool_call("run_shell", spin, policy=self.policy(30, budget_cpu_ms=500))))
