@@ -259,6 +259,57 @@ TEST_F(PipelineTest, ACallWhoseTimeEndsWhileItIsToldIsNotSentAndEnds) {
     EXPECT_EQ(heard.lines, (std::vector<std::string>{"+c1", "-c1 timeout"}));
 }
 
+/// A tool whose execution policy is enforced where it runs.
+struct PipelineLimitsTest : PipelineTest {
+    PipelineLimitsTest() {
+        auto limits = std::make_shared<PolicyLimits>();
+        limits->defaults.timeout = Milliseconds(1'000);
+        limits->ceilings.timeout = Milliseconds(2'000);
+        limits->ceilings.max_retries = 4;
+        spec.idempotent = true;
+        use_rules();
+        auto tool = tool_of("echo", "phone", ConnectionId{1}, {}, spec);
+        tool->host = host;
+        tool->limits = limits;
+        registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
+        make_pipeline();
+    }
+};
+
+TEST_F(PipelineLimitsTest, TheEffectivePolicyBindsTheCallAndIsTold) {
+    auto call = front();
+    call->call.timeout = Milliseconds(9'000);
+    call->call.policy.network_policy = "restricted";
+    call = start(std::move(call));
+    EXPECT_EQ(call->content(), "done");
+    EXPECT_EQ(host->deadlines.at(0), loop.in(2s)) << "the ceiling, not the wish";
+    const auto policy = call->running->get().policy;
+    ASSERT_NE(policy, nullptr);
+    EXPECT_EQ(policy->network, Network::kDenyAll);
+    EXPECT_EQ(policy->clamped, (std::vector<std::string_view>{"timeout", "network_policy"}));
+}
+
+TEST_F(PipelineLimitsTest, AnUnknownLabelIsAnInvalidArgumentAndNothingRuns) {
+    auto call = front();
+    call->call.policy.privilege_level = "root";
+    EXPECT_EQ(start(std::move(call))->code(), ErrorCode::kInvalidArgs);
+    EXPECT_EQ(host->runs, 0);
+}
+
+TEST_F(PipelineLimitsTest, RetriesAreThoseOfThePolicyAndNoBackoffMeansNone) {
+    host->answers = {error_of(ErrorCode::kUnavailable)};
+    auto call = front();
+    call->call.policy.max_retries = 9;
+    call->call.policy.backoff = "constant";
+    call = finish(std::move(call));
+    EXPECT_EQ(host->runs, 1 + 4);
+    auto once = front();
+    once->call.policy.max_retries = 3;
+    once->call.policy.backoff = "none";
+    finish(std::move(once));
+    EXPECT_EQ(host->runs, 1 + 4 + 1);
+}
+
 TEST_F(PipelineTest, NoArgumentsStandForAnEmptyObject) {
     ready();
     for (const char* args : {"", "null", "{}", " null "}) {

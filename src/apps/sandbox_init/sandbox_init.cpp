@@ -1,6 +1,7 @@
 #include "apps/sandbox_init/sandbox_init.hpp"
 
 #include "apps/sandbox_init/landlock.hpp"
+#include "hosts/command/tool_record.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -13,12 +14,10 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,11 +26,13 @@
 namespace crab::sandbox {
 namespace {
 
+using command::ToolRecord;
+
 constexpr int kUsage = 125;
 constexpr rlim_t kDescriptors = 1024;
 
 struct Orders {
-    int status = -1, control = -1, filter = -1, proxy = -1;
+    int status = -1, control = -1, filter = -1;
     rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY, file_size = RLIM_INFINITY;
     bool landlock = false, no_network = false;
     std::vector<const char*> writable;
@@ -60,7 +61,6 @@ bool read_orders(int argc, char** argv, Orders& orders) {
         else if (word == "--status") orders.status = std::atoi(value);
         else if (word == "--control") orders.control = std::atoi(value);
         else if (word == "--filter") orders.filter = std::atoi(value);
-        else if (word == "--proxy") orders.proxy = std::atoi(value);
         else if (word == "--memory") orders.memory = std::strtoull(value, nullptr, 10);
         else if (word == "--processes") orders.processes = std::strtoull(value, nullptr, 10);
         else if (word == "--cpu") orders.cpu = std::strtoull(value, nullptr, 10);
@@ -70,8 +70,8 @@ bool read_orders(int argc, char** argv, Orders& orders) {
     return false;
 }
 
-void tell(int fd, const ToolEnd& end) {
-    while (::write(fd, &end, sizeof end) < 0 && errno == EINTR) {}
+void tell(int fd, const ToolRecord& record) {
+    while (::write(fd, &record, sizeof record) < 0 && errno == EINTR) {}
 }
 
 bool limit(int resource, rlim_t most) {
@@ -98,44 +98,10 @@ bool set_filter(int fd) {
     return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
 
-/// Opens a listening socket on the namespace's loopback, hands it out over `channel` and names it to the tool.
-bool open_proxy(int channel) {
-    if (channel < 0) return true;
-    const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (listening < 0 || ::bind(listening, reinterpret_cast<const sockaddr*>(&address), size) != 0 || ::listen(listening, 64) != 0 ||
-        ::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-        return false;
-    }
-    char url[64];
-    std::snprintf(url, sizeof url, "http://127.0.0.1:%u", static_cast<unsigned>(ntohs(address.sin_port)));
-    for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}) ::setenv(name, url, 1);
-    char byte = 'p';
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(head), &listening, sizeof(int));
-    const bool sent = ::sendmsg(channel, &message, MSG_NOSIGNAL) == 1;
-    ::close(listening);
-    ::close(channel);
-    return sent;
-}
-
 /// The tool's side of the fork; never returns.
 [[noreturn]] void become_tool(const Orders& orders, const sigset_t& signals_before) {
     const auto give_up = [&] {
-        tell(orders.status, {.kind = ToolEnd::Kind::kNotStarted, .status = errno});
+        tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
         ::_exit(127);
     };
     ::setpgid(0, 0);
@@ -179,14 +145,10 @@ int run_sandbox_init(int argc, char** argv) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &signals, &before);
-    if (!open_proxy(orders.proxy)) {
-        tell(orders.status, {.kind = ToolEnd::Kind::kNotStarted, .status = errno});
-        return kUsage;
-    }
     const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
     const pid_t tool = ::fork();
     if (children < 0 || tool < 0) {
-        tell(orders.status, {.kind = ToolEnd::Kind::kNotStarted, .status = errno});
+        tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
         return kUsage;
     }
     if (tool == 0) become_tool(orders, before);
@@ -211,7 +173,7 @@ int run_sandbox_init(int argc, char** argv) {
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
     const auto microseconds = [](const timeval& time) { return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; };
-    tell(orders.status, {.kind = ToolEnd::Kind::kExited, .status = status, .cpu_us = microseconds(used.ru_utime) + microseconds(used.ru_stime), .peak_memory_kib = used.ru_maxrss});
+    tell(orders.status, {.kind = ToolRecord::Kind::kExited, .status = status, .cpu_us = microseconds(used.ru_utime) + microseconds(used.ru_stime), .peak_memory_kib = used.ru_maxrss});
     return status;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/descriptor.hpp"
 
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -91,17 +90,13 @@ CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership
         }
         const fs::path group = root / controllers / path;
         if (has_word(controllers, "pids") && is_writable(group)) places.pids = group;
-        if (has_word(controllers, "cpuacct") && is_writable(group)) places.cpuacct = group;
     }
-    if (!places.unified.empty()) {
-        places.pids.clear();
-        places.cpuacct.clear();
-    }
+    if (!places.unified.empty()) places.pids.clear();
     return places;
 }
 
 CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name, Limits limits)
-    : unified_(make_group(places.unified, name)), pids_(make_group(places.pids, name)), cpuacct_(make_group(places.cpuacct, name)) {
+    : unified_(make_group(places.unified, name)), pids_(make_group(places.pids, name)) {
     if (!unified_.empty()) {
         (void)write_file(unified_ / "memory.max", std::to_string(limits.memory_bytes));
         (void)write_file(unified_ / "memory.swap.max", "0");
@@ -111,29 +106,23 @@ CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name
 }
 
 CommandCgroup::~CommandCgroup() {
-    for (const fs::path& group : {unified_, pids_, cpuacct_}) {
+    for (const fs::path& group : {unified_, pids_}) {
         if (!group.empty()) (void)::rmdir(group.c_str());
     }
 }
 
 bool CommandCgroup::add(pid_t process) const {
     bool all = true;
-    for (const fs::path& group : {unified_, pids_, cpuacct_}) {
+    for (const fs::path& group : {unified_, pids_}) {
         if (!group.empty()) all = write_file(group / "cgroup.procs", std::to_string(process)) && all;
     }
     return all;
 }
 
 std::optional<Milliseconds> CommandCgroup::cpu() const {
-    if (!unified_.empty()) {
-        const auto microseconds = number_of(read_file(unified_ / "cpu.stat"), "usage_usec");
-        return microseconds ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000))) : std::nullopt;
-    }
-    if (cpuacct_.empty()) return std::nullopt;
-    const std::string text = read_file(cpuacct_ / "cpuacct.usage");
-    std::int64_t nanoseconds = 0;
-    std::from_chars(text.data(), text.data() + text.size(), nanoseconds);
-    return Milliseconds(nanoseconds / 1'000'000);
+    if (unified_.empty()) return std::nullopt;
+    const auto microseconds = number_of(read_file(unified_ / "cpu.stat"), "usage_usec");
+    return microseconds ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000))) : std::nullopt;
 }
 
 bool CommandCgroup::ran_out_of_memory() const { return !unified_.empty() && number_of(read_file(unified_ / "memory.events"), "oom_kill").value_or(0) > 0; }

@@ -14,9 +14,9 @@ namespace crab::command {
 /// Where control groups for commands can be made; empty paths where they cannot.
 struct CgroupPlaces {
     std::filesystem::path unified;   ///< v2, with the controllers memory and pids handed down
-    std::filesystem::path pids, cpuacct;   ///< v1, where those controllers are there
+    std::filesystem::path pids;      ///< v1; its other controllers are not worth the milliseconds that joining each takes
 
-    bool any() const { return !unified.empty() || !pids.empty() || !cpuacct.empty(); }
+    bool any() const { return !unified.empty() || !pids.empty(); }
     /// Looks at this process's own groups. On v2 it moves this process into a subgroup, because a group that hands
     /// controllers down may hold no process, and back when that is refused (somebody else is in the group too).
     static CgroupPlaces find(const std::filesystem::path& root = "/sys/fs/cgroup", const std::filesystem::path& membership = "/proc/self/cgroup");
@@ -46,7 +46,7 @@ public:
     void kill() const;
 
 private:
-    std::filesystem::path unified_, pids_, cpuacct_;
+    std::filesystem::path unified_, pids_;
 };
 
 }  // namespace crab::command

@@ -54,19 +54,17 @@ TEST_F(CommandCgroupTest, AUnifiedTreeWithoutControllersAndTheRootGroupAreLeftAl
     EXPECT_FALSE(find("0::/user.slice\n").any());
 }
 
-TEST_F(CommandCgroupTest, TheControllersOfTheOldTreesAreFoundBesideEachOther) {
+TEST_F(CommandCgroupTest, TheOldTreeOfProcessNumbersIsFoundToo) {
     fs::create_directories(root / "pids/a");
-    fs::create_directories(root / "cpu,cpuacct/b");
-    const CgroupPlaces places = find("8:pids:/a\n3:cpu,cpuacct:/b\n4:memory:/c\n0::/\n");
+    const CgroupPlaces places = find("8:pids:/a\n3:cpu,cpuacct:/b\n0::/\n");
     EXPECT_EQ(places.pids, root / "pids/a");
-    EXPECT_EQ(places.cpuacct, root / "cpu,cpuacct/b");
 }
 
 TEST_F(CommandCgroupTest, LimitsAreWrittenAndMetersRead) {
     for (const char* file : {"memory.max", "memory.swap.max", "pids.max", "cgroup.procs", "cgroup.kill"}) put(fs::path("one") / file, "");
     put("one/cpu.stat", "usage_usec 1234567\nuser_usec 1000000\n");
     put("one/memory.events", "low 0\noom 1\noom_kill 1\n");
-    const CommandCgroup group({.unified = root, .pids = {}, .cpuacct = {}}, "one", {.memory_bytes = 4096, .processes = 7});
+    const CommandCgroup group({.unified = root, .pids = {}}, "one", {.memory_bytes = 4096, .processes = 7});
     EXPECT_TRUE(group.add(42));
     EXPECT_EQ(get("one/memory.max"), "4096");
     EXPECT_EQ(get("one/memory.swap.max"), "0");

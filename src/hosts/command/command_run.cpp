@@ -4,6 +4,7 @@
 #include "base/scope_exit.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/process_tree.hpp"
+#include "hosts/command/tool_record.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,13 +32,6 @@ constexpr std::chrono::seconds kGrace{2};           ///< between SIGTERM and SIG
 constexpr std::chrono::milliseconds kLastOutput{200};   ///< for what is in the pipes when everything is dead
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
-
-/// The record that crab-sandbox-init writes (apps/sandbox_init/sandbox_init.hpp).
-struct ToolRecord {
-    std::uint32_t kind = 0;             ///< 1: exited, 2: not started
-    std::int32_t status = 0;
-    std::int64_t cpu_us = 0, peak_memory_kib = 0;
-};
 
 struct Pipe {
     Descriptor read_end, write_end;
@@ -183,7 +177,7 @@ private:
         if (watched[3].revents != 0) read_info();
         if (watched[4].revents != 0) read_status();
         if (watched[6].revents != 0) talk_.clear_wakeup();
-        if (watched[5].revents != 0) reap();
+        if (watched[5].revents != 0 || !sandbox_.is_open()) reap();
     }
 
     SteadyTime wake_at() const {
@@ -321,7 +315,7 @@ private:
             end_.reason = EndReason::kMemory;
             return std::move(end_);
         }
-        if (record_ && record_->kind == 2) {
+        if (record_ && record_->kind == ToolRecord::Kind::kNotStarted) {
             end_.reason = EndReason::kNotStarted;
             end_.failure = fmt::format("the program could not be started: {}", std::strerror(record_->status));
         } else if (!record_) {
