@@ -29,6 +29,15 @@ struct ToolTraits {
     std::string output_schema{};               ///< JSON Schema of JSON answers; empty: none
 };
 
+/// One tool of a list; see Device::tool().
+struct ToolDefinition {
+    std::string name{};
+    std::string description{};
+    std::string schema{};
+    ToolHandler handler{};
+    ToolTraits traits{};
+};
+
 /// What a device tells its owner while it runs.
 struct DeviceEvent {
     enum class Kind : std::uint8_t {
@@ -96,6 +105,9 @@ public:
     void tool(std::string name, std::string description, std::string schema, ToolHandler handler, ToolTraits traits = {});
     /// Takes a tool away; false when there is none. Calls that are running finish.
     bool remove_tool(std::string_view name);
+    /// Makes these the tools of the device, all at once: what is not among them goes. A live link is told within 100 ms, in one
+    /// message. Throws as tool() does, and then changes nothing. Of two with one name the last counts.
+    void set_tools(std::vector<ToolDefinition> tools);
     std::size_t tool_count() const;
 
     /// start() and wait().

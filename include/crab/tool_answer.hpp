@@ -25,6 +25,10 @@ public:
         return {Kind::kError, std::string(code).append(": ").append(message)};
     }
 
+    /// A failure whose text is in the words of another protocol. It is passed on whole; the code that it begins with, as
+    /// `CODE: ` or `[CODE] `, counts as in error().
+    static ToolAnswer failure(std::string text) { return {Kind::kError, std::move(text)}; }
+
     Kind kind() const { return kind_; }
     /// The text, the JSON, or `CODE: message`.
     const std::string& content() const { return content_; }

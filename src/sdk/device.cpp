@@ -93,6 +93,15 @@ void Device::tool(std::string name, std::string description, std::string schema,
     impl_->tools_changed();
 }
 
+void Device::set_tools(std::vector<ToolDefinition> tools) {
+    std::vector<std::shared_ptr<const sdk::DeviceTool>> made;
+    for (ToolDefinition& tool : tools) {
+        made.push_back(sdk::make_device_tool(std::move(tool.name), std::move(tool.description), std::move(tool.schema), std::move(tool.handler), tool.traits));
+    }
+    impl_->tools().replace(made);
+    impl_->tools_changed();
+}
+
 bool Device::remove_tool(std::string_view name) {
     if (!impl_->tools().remove(name)) return false;
     impl_->tools_changed();

@@ -191,6 +191,25 @@ TEST(Device, TellsChangesOfItsToolsInOneList) {
     EXPECT_EQ(device.tool_count(), 2u);
 }
 
+TEST(Device, ReplacesItsWholeListInOneMessage) {
+    FakeGateway gateway;
+    Events events;
+    Device device({.gateway = gateway.url("ws"), .on_event = events.recorder()});
+    device.tool("old", "A tool", kObject, [](const ToolRequest&) { return "x"; });
+    device.start();
+    gateway.wait_for("register_tools");
+    events.wait_for(DeviceEvent::Kind::kConnected);
+    const auto refuse = [](const ToolRequest&) { return ToolAnswer::failure("[AUTH_REQUIRED] no consent"); };
+    device.set_tools({{"a", "A tool", kObject, refuse}, {"b", "A tool", kObject, refuse}});
+    const json::Value list = gateway.wait_for("register_tools");
+    EXPECT_EQ(*list.find("replace"), json::Value(true));
+    EXPECT_EQ(list.find("tools")->as_array()->size(), 2u);
+    EXPECT_THROW(device.set_tools({{"c", "A tool", kObject, refuse}, {"d", "", kObject, refuse}}), std::invalid_argument);
+    EXPECT_EQ(device.tool_count(), 2u);
+    gateway.request("c1", "a");
+    EXPECT_EQ(text(gateway.wait_for("tool_error"), "error"), "[AUTH_REQUIRED] no consent");
+}
+
 TEST(Device, PairsWithACodeAndKeepsTheTokenToItself) {
     std::string folder = (std::filesystem::temp_directory_path() / "crab-sdk-XXXXXX").string();
     ASSERT_NE(::mkdtemp(folder.data()), nullptr);

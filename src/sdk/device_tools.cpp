@@ -73,6 +73,13 @@ bool DeviceTools::remove(std::string_view name) {
     return true;
 }
 
+void DeviceTools::replace(const std::vector<std::shared_ptr<const DeviceTool>>& tools) {
+    decltype(tools_) next;
+    for (const auto& tool : tools) next.insert_or_assign(tool->name, tool);
+    const std::scoped_lock lock(mutex_);
+    tools_.swap(next);
+}
+
 std::shared_ptr<const DeviceTool> DeviceTools::find(std::string_view name) const {
     const std::scoped_lock lock(mutex_);
     const auto found = tools_.find(name);

@@ -27,6 +27,7 @@ class DeviceTools {
 public:
     void set(std::shared_ptr<const DeviceTool> tool);
     bool remove(std::string_view name);
+    void replace(const std::vector<std::shared_ptr<const DeviceTool>>& tools);
     /// nullptr when there is none.
     std::shared_ptr<const DeviceTool> find(std::string_view name) const;
     std::vector<std::shared_ptr<const DeviceTool>> list() const;
