@@ -4,6 +4,7 @@
 #include "json/element.hpp"
 #include "json/parser.hpp"
 #include "json/schema.hpp"
+#include "json/value.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -30,6 +31,7 @@ Result<std::string> parameters_of(json::Element element) {
     std::string text = json::to_text(*member);
     if (text == "{}") return R"({"type":"object"})";
     if (text.size() > kMaxParameters) return fail(ErrorCode::kOversize, fmt::format("its parameters have more than {} bytes", kMaxParameters));
+    if (const auto strict = json::Value::parse(text); !strict) return fail(ErrorCode::kInvalidArgs, "its parameters: " + strict.error().message);
     if (const auto schema = json::Schema::compile(text); !schema) return fail(ErrorCode::kInvalidArgs, "its parameters are no schema: " + schema.error().message);
     return text;
 }

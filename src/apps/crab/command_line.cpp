@@ -43,6 +43,7 @@ public:
         worktree();
         policy();
         device();
+        bridge();
         doctor();
         completion();
         schema();
@@ -384,6 +385,33 @@ private:
         command->add_option("--state", device.state_file, "File that keeps the token after pairing")->type_name("PATH");
         command->add_option("--session-id", device.session_id, "Session to resume")->type_name("ID");
         command->add_flag("--once", device.once, "End with the first connection instead of reconnecting");
+    }
+
+    void bridge() {
+        CLI::App& parent = group("bridge", "Offer the apps of this machine to a gateway (CETP)");
+        auto [run, run_options] = leaf<BridgeRun>(parent, "run", "Find apps with tools and register them as one device, until Ctrl-C",
+                                                  "  crab bridge run --pair 1234-5678-9012\n  crab bridge run --token-file token --name laptop");
+        run->add_option("--gateway", run_options->gateway, "Address of the gateway")->type_name("URL")->capture_default_str();
+        secret(run, "--token", run_options->token, "Bearer token (better: --token-file or CRAB_TOKEN)");
+        run->add_option("--token-file", run_options->token_file, "File that holds the token, and keeps the one that pairing gives")->type_name("PATH");
+        run->add_option("--pair", run_options->pair_code, "Pair with this code first")->type_name("CODE");
+        run->add_option("--name", run_options->name, "Name for people (default: the host's name)")->type_name("NAME");
+        auto [list, list_options] = leaf<BridgeList>(parent, "list", "List the providers that this machine declares; starts none", "  crab bridge list");
+        choose_output(list, list_options->output);
+        auto [status, status_options] = leaf<BridgeStatusShow>(parent, "status", "Show the running bridge, its providers, and who wants you to act", "  crab bridge status");
+        choose_output(status, status_options->output);
+        for (const bool yes : {true, false}) {
+            auto [command, options] = leaf<BridgeEnable>(parent, yes ? "enable" : "disable", yes ? "Allow a provider, with what it wishes for" : "Keep a provider's tools to itself",
+                                                         yes ? "  crab bridge enable org.example.Ledger" : "  crab bridge disable org.example.Ledger");
+            options->yes = yes;
+            command->add_option("provider", options->provider, "Id of the provider")->type_name("PROVIDER")->required();
+        }
+        auto [call, call_options] = leaf<BridgeCall>(parent, "call", "Call a tool of a provider directly, without bridge and gateway",
+                                                     "  crab bridge call org.example.Ledger\n  crab bridge call org.example.Ledger balance '{\"account\":\"cash\"}'");
+        call->add_option("provider", call_options->provider, "Id of the provider")->type_name("PROVIDER")->required();
+        call->add_option("tool", call_options->tool, "Its tool; without one its list of tools is printed")->type_name("NAME");
+        call->add_option("args", call_options->args, "Arguments, a JSON object")->type_name("JSON");
+        duration(call, "--timeout", call_options->timeout, "How long to wait (default: 30s)");
     }
 
     void doctor() {

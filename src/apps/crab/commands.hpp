@@ -218,9 +218,33 @@ struct Device {
     std::vector<std::string> exec;   ///< --exec, each `NAME=COMMAND`
 };
 
+struct BridgeRun {
+    std::string gateway = "ws://127.0.0.1:42617";
+    Secret<std::string> token;
+    std::filesystem::path token_file;
+    std::string pair_code;
+    std::string name;
+};
+struct BridgeList {
+    Output output = Output::kText;
+};
+struct BridgeStatusShow {
+    Output output = Output::kText;
+};
+struct BridgeEnable {
+    std::string provider;
+    bool yes = true;  ///< false: disable
+};
+struct BridgeCall {
+    std::string provider;
+    std::string tool;  ///< empty: ask for its list of tools
+    std::string args = "{}";
+    std::optional<Milliseconds> timeout;
+};
+
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             LeasesList, LeasesRevoke, PolicyTest, WorktreeBind, WorktreeStatus, Device, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             LeasesList, LeasesRevoke, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -251,6 +275,11 @@ int run(const LeasesList& options);
 int run(const LeasesRevoke& options);
 int run(const PolicyTest& options);
 int run(const Device& options);
+int run(const BridgeRun& options);
+int run(const BridgeList& options);
+int run(const BridgeStatusShow& options);
+int run(const BridgeEnable& options);
+int run(const BridgeCall& options);
 int run(const Doctor& options);
 int run(const Completion& options);
 int run(const SchemaCheck& options);

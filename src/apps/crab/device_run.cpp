@@ -97,6 +97,13 @@ private:
     bool connected_before_ = false;
 };
 
+int refuse(const Error& error) {
+    complain(error.message);
+    return exit_code_of(error.code);
+}
+
+}  // namespace
+
 int exit_code_for(DeviceEnd::Reason reason) {
     switch (reason) {
         case DeviceEnd::Reason::kStopped: return kExitOk;
@@ -107,13 +114,6 @@ int exit_code_for(DeviceEnd::Reason reason) {
     }
     return kExitFailed;
 }
-
-int refuse(const Error& error) {
-    complain(error.message);
-    return exit_code_of(error.code);
-}
-
-}  // namespace
 
 int run_device(const DeviceOptions& options) {
     const std::filesystem::path file = state_file_of(options);

@@ -2,6 +2,8 @@
 
 #include "base/secret.hpp"
 
+#include "crab/device.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -28,5 +30,7 @@ struct DeviceOptions {
 
 /// Serves the tools until SIGINT or SIGTERM. Returns a process exit code (exit_codes.hpp).
 int run_device(const DeviceOptions& options);
+/// How such an end of a device ends the process.
+int exit_code_for(DeviceEnd::Reason reason);
 
 }  // namespace crab::app

@@ -1,0 +1,172 @@
+#include "apps/crab/bridge/bridge.hpp"
+
+#include "apps/crab/bridge/record_folders.hpp"
+#include "apps/crab/bridge/transports.hpp"
+#include "base/log.hpp"
+#include "sdk/private_file.hpp"
+
+#include <algorithm>
+
+namespace crab::app {
+
+/// One call, between a thread of the device that waits for it and the loop that makes it.
+struct Bridge::RunningCall {
+    std::promise<cetp::Envelope> answer;
+    CancelSignal signal;
+};
+
+Bridge::Bridge(BridgePaths paths, crab::DeviceOptions device)
+    : paths_(std::move(paths)), loop_(clock_), caller_(loop_, make_transports(loop_, blocking_)), device_(with_events(std::move(device))),
+      tasks_(std::make_unique<TaskGroup>(loop_.executor())) {
+    const ProviderDirectory::Services services{.loop = loop_, .blocking = blocking_, .caller = caller_, .paths = paths_};
+    directory_ = std::make_unique<ProviderDirectory>(
+        services, [this](const std::shared_ptr<const cetp::ToolSet>& set) { on_set(set); }, [this] { write_status(); });
+}
+
+Bridge::~Bridge() = default;
+
+crab::DeviceOptions Bridge::with_events(crab::DeviceOptions options) {
+    options.parallel_handlers = kCallsAtOnce;
+    options.on_event = [this](const DeviceEvent& event) { loop_.post([this, event] { on_event(event); }); };
+    return options;
+}
+
+DeviceEnd Bridge::run() {
+    thread_ = std::thread([this] { loop_.run(); });
+    loop_.post([this] { start(); });
+    first_set_.get_future().wait();  // so that the first list is a whole one
+    DeviceEnd end{DeviceEnd::Reason::kStopped, "stopped"};
+    if (!stopping_) {
+        device_.start();
+        if (stopping_) device_.stop();
+        end = device_.wait();
+    }
+    loop_.post([this] {
+        directory_->stop([this] {
+            tasks_->stop([this] {
+                folders_.reset();
+                loop_.stop();
+            });
+        });
+    });
+    thread_.join();
+    std::error_code ignored;
+    std::filesystem::remove(paths_.status, ignored);
+    return end;
+}
+
+void Bridge::start() {
+    std::vector<FolderWatch::Folder> folders;
+    for (const RecordFolder& folder : record_folders(paths_)) {
+        folders.push_back({folder.path, std::string(folder.ending()), [this] { directory_->on_change(); }});
+    }
+    folders.push_back({paths_.choices.parent_path(), paths_.choices.filename(), [this] { directory_->on_choices_change(); }});
+    folders_ = std::make_unique<FolderWatch>(loop_, std::move(folders));
+    tasks_->spawn("folders of records", folders_->run());
+    directory_->start();
+}
+
+void Bridge::stop() {
+    stopping_ = true;
+    device_.stop();
+    loop_.post([this] {
+        if (!std::exchange(has_set_, true)) first_set_.set_value();
+    });
+}
+
+void Bridge::on_set(const std::shared_ptr<const cetp::ToolSet>& set) {
+    std::vector<ToolDefinition> tools;
+    for (const auto& [name, route] : set->routes()) {
+        auto handler = [this, route](const ToolRequest& request) { return answer(route, request); };
+        tools.push_back({route.name, route.description, route.parameters, std::move(handler), {.read_only = true, .idempotent = true}});
+    }
+    device_.set_tools(std::move(tools));
+    log::info("tools registered", {{"tools", set->routes().size()}});
+    if (!std::exchange(has_set_, true)) first_set_.set_value();
+}
+
+void Bridge::on_event(const DeviceEvent& event) {
+    switch (event.kind) {
+        case DeviceEvent::Kind::kConnected:
+            status_.link = {.connected = true, .device = event.device, .tools = event.tools};
+            log::info("connected to the gateway", {{"device", event.device}, {"tools", event.tools}});
+            break;
+        case DeviceEvent::Kind::kLost:
+            status_.link = {.connected = false, .message = event.message};
+            log::warn("not connected to the gateway", {{"why", event.message}, {"retry_in_ms", event.retry_in.count()}});
+            break;
+        case DeviceEvent::Kind::kRejected: log::warn("the gateway refused a tool", {{"why", event.message}}); break;
+        case DeviceEvent::Kind::kNotice: log::warn("notice", {{"message", event.message}}); break;
+    }
+    write_status();
+}
+
+// --- Calls -----------------------------------------------------------------------------------------------------------
+
+Task<cetp::Envelope> Bridge::call(cetp::Route route, cetp::MethodCall call, Deadline deadline) {
+    const auto found = directory_->providers().find(route.provider_id);
+    if (found == directory_->providers().end()) co_return cetp::Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + route.name);
+    auto provider = found->second.record;
+    co_return co_await caller_.call(std::move(provider), std::move(call), cetp::Ladder::Purpose::kExecution, deadline);
+}
+
+ToolAnswer Bridge::answer(const cetp::Route& route, const ToolRequest& request) {
+    const SteadyTime began = clock_.steady_now();
+    const Milliseconds left = std::chrono::duration_cast<Milliseconds>(request.deadline() - began);
+    const Deadline deadline = request.deadline() - std::min(kMargin, left / 2);
+    const auto running = std::make_shared<RunningCall>();
+    auto answer = running->answer.get_future();
+    loop_.post([this, running, route, deadline, method = cetp::MethodCall::execute_tool(route.tool, request.args(), request.call_id())] {
+        auto task = call(route, method, deadline);
+        const auto on_end = [running](const std::exception_ptr& failure, std::optional<cetp::Envelope> envelope) {
+            if (failure) return running->answer.set_exception(failure);
+            running->answer.set_value(*std::move(envelope));
+        };
+        spawn(loop_.executor(), std::move(task), on_end, &running->signal);
+    });
+    request.on_cancel([this, running] { loop_.post([running] { running->signal.emit(); }); });
+    cetp::Envelope envelope = answer.get();
+    log::info("call", {{"call_id", request.call_id()},
+                       {"tool", route.name},
+                       {"provider", route.provider_id},
+                       {"outcome", envelope.success ? std::string("success") : envelope.code},
+                       {"ms", std::chrono::duration_cast<Milliseconds>(clock_.steady_now() - began).count()}});
+    if (envelope.success) {
+        loop_.post([this, route] { on_answer(route, cetp::Envelope::ok("")); });
+        return ToolAnswer::text(std::move(envelope.data));
+    }
+    loop_.post([this, route, envelope] { on_answer(route, envelope); });
+    return ToolAnswer::failure(envelope.agent_text());
+}
+
+void Bridge::on_answer(const cetp::Route& route, const cetp::Envelope& envelope) {
+    if (envelope.success) {
+        if (status_.wishes.erase(route.provider_id) > 0) write_status();
+    } else if (envelope.needs_person()) {
+        status_.wishes[route.provider_id] = {route.name, envelope.message, envelope.hint, envelope.intent, clock_.system_now()};
+        log::warn("a provider wants the person to act", {{"provider", route.provider_id}, {"tool", route.name}, {"hint", envelope.hint}});
+        write_status();
+    } else if (envelope.code == cetp::code::kToolNotFound) {
+        directory_->on_provider_change(route.provider_id);
+    }
+}
+
+// --- Status ----------------------------------------------------------------------------------------------------------
+
+void Bridge::write_status() {
+    status_changed_ = true;
+    if (!std::exchange(status_writing_, true)) tasks_->spawn("status file", write_status_file());
+}
+
+Task<void> Bridge::write_status_file() {
+    TaskChain& chain = co_await this_chain();
+    co_await pass_turn();  // what else changes in this turn
+    while (std::exchange(status_changed_, false) && !chain.cancelled()) {
+        auto write = [file = paths_.status, text = status_.to_json(*directory_).dump() + "\n"] { return sdk::write_private_file(file, text); };
+        const auto written = co_await blocking_.run(std::move(write));
+        if (!written) log::warn("the status file is not written", {{"why", written.error().message}});
+    }
+    status_writing_ = false;
+}
+
+}  // namespace crab::app

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "apps/crab/bridge/bridge_paths.hpp"
+#include "apps/crab/bridge/bridge_status.hpp"
+#include "apps/crab/bridge/folder_watch.hpp"
+#include "apps/crab/bridge/provider_directory.hpp"
+#include "base/blocking_pool.hpp"
+#include "net/event_loop.hpp"
+
+#include "crab/device.hpp"
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+
+namespace crab::app {
+
+/// The bridge of one user: the providers of this machine on one side, a gateway on the other, to which it is one device. A loop
+/// of its own finds and calls providers; the device's threads wait for their answers.
+/// Source: docs/protocols/cetp.md, section 6.
+class Bridge {
+public:
+    /// A call ends this long before the gateway's deadline, so that its answer is the bridge's.
+    static constexpr Milliseconds kMargin{500};
+    static constexpr std::size_t kCallsAtOnce = 64;
+
+    /// `device`: where to dial and as whom; its events, and how many handlers it has, are the bridge's affair.
+    Bridge(BridgePaths paths, crab::DeviceOptions device);
+    Bridge(const Bridge&) = delete;
+    Bridge& operator=(const Bridge&) = delete;
+    ~Bridge();
+
+    /// Scans, connects, and serves until stop() or until the gateway wants no more.
+    DeviceEnd run();
+    /// From any thread.
+    void stop();
+
+private:
+    struct RunningCall;
+    crab::DeviceOptions with_events(crab::DeviceOptions options);
+    void start();
+    void on_set(const std::shared_ptr<const cetp::ToolSet>& set);
+    void on_event(const DeviceEvent& event);
+    ToolAnswer answer(const cetp::Route& route, const ToolRequest& request);
+    Task<cetp::Envelope> call(cetp::Route route, cetp::MethodCall call, Deadline deadline);
+    void on_answer(const cetp::Route& route, const cetp::Envelope& envelope);
+    void write_status();
+    Task<void> write_status_file();
+
+    const BridgePaths paths_;
+    RealClock clock_;
+    BlockingPool blocking_{4};
+    net::EventLoop loop_;
+    ProviderCaller caller_;
+    BridgeStatus status_;
+    bool status_changed_ = false, status_writing_ = false;
+    std::promise<void> first_set_;
+    bool has_set_ = false;
+    std::unique_ptr<ProviderDirectory> directory_;
+    std::unique_ptr<FolderWatch> folders_;
+    crab::Device device_;
+    std::atomic<bool> stopping_ = false;
+    std::unique_ptr<TaskGroup> tasks_;
+    std::thread thread_;
+};
+
+}  // namespace crab::app

@@ -1,0 +1,299 @@
+"""`crab bridge` between a gateway and providers behind Unix sockets: docs/protocols/cetp.md. Numbers are those of its rules."""
+
+from __future__ import annotations
+
+import json
+import signal
+import unittest
+from typing import Any
+
+from support.bridge import BridgeHome, error, success, tool
+from support.case import GatewayCase
+from support.wait import Stopwatch, eventually
+
+
+class BridgeCase(GatewayCase):
+    """A user's home with a bridge to the gateway once `connect()` was called."""
+
+    def setUp(self) -> None:
+        self.home = BridgeHome()
+        self.addCleanup(self.home.close)
+
+    def connect(self) -> None:
+        self.home.start(self.gateway, self.new_token("desk"))
+
+    def tools(self) -> set[str]:
+        """What bridges have registered, as a caller sees it: plain names where one device has them."""
+        return {name for name in self.gateway.tools() if "__" in name}
+
+    def call(self, name: str, args: Any = None, **members: Any) -> Any:
+        return self.gateway.call(f"{self.slug}__{name}", args if args is not None else {}, **members)
+
+    def wait_tools(self, *names: str, limit: float = 5.0) -> None:
+        eventually(lambda: self.tools() == set(names), f"the tools are {names}", limit)
+
+
+class Calls(BridgeCase):
+    def test_cetp_33_a_tool_is_registered_under_its_label_and_the_provider_gets_its_bare_name(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"), Label="Money")
+        self.connect()
+        self.wait_tools("money__balance")
+        self.assertEqual(json.loads(self.call("money__balance", {"account": "cash"}).result["text"]), {"account": "cash"})
+        [extras] = ledger.named("execute_tool")
+        self.assertEqual((extras["tool_name"], json.loads(extras["args"])), ("balance", {"account": "cash"}))
+
+    def test_cetp_48_64_the_request_id_is_the_gateways_and_stands_in_the_bridges_log(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.connect()
+        self.call("ledger__balance")
+        [extras] = ledger.named("execute_tool")
+        self.assertRegex(extras["request_id"], "^[0-9a-f-]{36}$")
+        eventually(lambda: extras["request_id"] in self.home.log(), "the id is in the log")
+
+    def test_cetp_65_the_data_arrives_byte_for_byte(self) -> None:
+        text = '{ "größe" : "' + "ü€𝄞 " * 20_000 + '"}'
+        self.home.provider("org.example.Ledger", tool("balance")).on_execute = lambda _: success(text)
+        self.connect()
+        self.assertTrue(self.call("ledger__balance").result == {"text": text})  # no comparison of that size by lines
+
+    def test_cetp_26_an_error_reaches_the_caller_with_code_message_and_hint(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = lambda _: error("INVALID_ARGS", "no such account", resolution_hint="ask for `cash`")
+        self.connect()
+        reply = self.call("ledger__balance")
+        self.assertEqual(reply.error["message"], "[INVALID_ARGS] no such account — ask for `cash`")
+        self.assertEqual(len(ledger.named("execute_tool")), 1, "an envelope is never repeated")
+
+    def test_cetp_27_56_auth_required_is_shown_until_a_call_succeeds(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = lambda _: error("AUTH_REQUIRED", "no consent", resolution_hint="Open Ledger and allow it")
+        self.connect()
+        self.assertEqual(self.call("ledger__balance").error["message"], "[AUTH_REQUIRED] no consent — Open Ledger and allow it")
+        wish = eventually(lambda: self.home.provider_status("org.example.Ledger").get("auth_required"), "the wish is shown")
+        self.assertEqual((wish["tool"], wish["hint"]), ("ledger__balance", "Open Ledger and allow it"))
+        self.assertIn("Open Ledger and allow it", self.home.crab("status").stdout)
+        ledger.on_execute = lambda _: success("12")
+        self.assertEqual(self.call("ledger__balance").status, "ok")
+        eventually(lambda: "auth_required" not in self.home.provider_status("org.example.Ledger"), "the wish is gone")
+
+    def test_cetp_15_an_unknown_tool_has_that_providers_list_read_again_and_no_others(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        other = self.home.provider("org.example.Other", tool("x"))
+        self.connect()
+        self.wait_tools("ledger__balance", "other__x")
+        ledger.on_list = lambda _: success({"tools": [tool("saldo")]})
+        ledger.on_execute = lambda _: error("TOOL_NOT_FOUND")
+        self.assertIn("[TOOL_NOT_FOUND]", self.call("ledger__balance").error["message"])
+        self.wait_tools("ledger__saldo", "other__x")
+        self.assertEqual(len(other.named("list_tools")), 1)
+
+    def test_cetp_54_odd_names_get_legal_ones_and_are_callable(self) -> None:
+        names = ["a b", "a_b", "t" * 300, "größe"]
+        ledger = self.home.provider("org.example.Ledger", *[tool(name) for name in names])
+        self.connect()
+        registered = eventually(self.tools, "they are listed")
+        self.assertEqual(len(registered), 4)
+        for name in registered:
+            self.assertRegex(name, "^[A-Za-z0-9_-]{1,64}$")
+            self.assertEqual(self.call(name).status, "ok")
+        self.assertEqual({extras["tool_name"] for extras in ledger.named("execute_tool")}, set(names))
+
+    def test_cetp_62_a_cancelled_call_ends_at_once(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"), tool("rates"))
+        ledger.on_execute = lambda extras: ledger.hang(extras) if extras["tool_name"] == "balance" else success("1")
+        self.connect()
+        call_id = "1b4e28ba-2fa1-7d2b-883f-0016d3cca427"
+        running = self.gateway.start_call(f"{self.slug}__ledger__balance", {}, call_id=call_id)
+        eventually(lambda: ledger.named("execute_tool"), "the call is out")
+        self.gateway.cancel(call_id)
+        self.assertNotEqual(running.result(5).status, "ok")
+        self.assertEqual(self.call("ledger__rates").status, "ok")
+
+
+class Failures(BridgeCase):
+    def test_cetp_67_a_provider_that_goes_away_is_called_once_more_with_the_same_id(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        answers = iter([None, success("back")])
+        ledger.on_execute = lambda _: next(answers)
+        self.connect()
+        watch = Stopwatch()
+        self.assertEqual(self.call("ledger__balance").result, {"text": "back"})
+        self.assertGreaterEqual(watch.seconds, 0.3)
+        self.assertEqual(len({extras["request_id"] for extras in ledger.named("execute_tool")}), 1)
+
+    def test_cetp_43_a_provider_that_never_answers_is_told_as_such_after_two_sends(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = lambda _: None
+        self.connect()
+        self.assertIn("[INTERNAL_ERROR] provider did not answer", self.call("ledger__balance").error["message"])
+        self.assertEqual(len(ledger.named("execute_tool")), 2)
+
+    def test_cetp_68_a_hanging_call_is_sent_once_fails_before_the_deadline_and_delays_nobody(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.home.provider("org.example.Other", tool("x"))
+        ledger.on_execute = ledger.hang
+        self.connect()
+        hanging = [self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=3000) for _ in range(8)]
+        eventually(lambda: len(ledger.named("execute_tool")) == 8, "all are out")
+        watch = Stopwatch()
+        self.assertEqual(self.call("other__x").status, "ok")
+        self.assertLess(watch.seconds, 1.0)
+        self.assertIn("[RATE_LIMITED]", self.call("ledger__balance").error["message"])
+        for call in hanging:
+            self.assertRegex(call.result(10).error["message"], r"\[INTERNAL_ERROR\] no answer within 2\d{3} ms")
+        self.assertEqual(len(ledger.named("execute_tool")), 8)
+
+    def test_cetp_69_a_hanging_list_is_left_out_after_5_s_and_the_others_do_not_wait(self) -> None:
+        stuck = self.home.provider("org.example.Stuck", tool("never"))
+        stuck.on_list = stuck.hang
+        for i in range(12):
+            self.home.provider(f"org.example.P{i}", tool("x"))
+        watch = Stopwatch()
+        self.connect()
+        self.wait_tools(*[f"p{i}__x" for i in range(12)])
+        self.assertLess(watch.seconds, 4.0)
+        self.home.wait_state("org.example.Stuck", "left out", 10)
+        self.assertIn("no answer within 5000 ms", self.home.provider_status("org.example.Stuck")["problem"])
+        self.assertEqual(len(stuck.named("list_tools")), 1)
+
+    def test_cetp_73_tools_of_a_removed_manifest_leave_and_a_call_in_flight_finishes(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = lambda _: success("late") if ledger.released.wait(3) is False else None
+        self.connect()
+        self.wait_tools("ledger__balance")
+        running = self.gateway.start_call(f"{self.slug}__ledger__balance", {})
+        eventually(lambda: ledger.named("execute_tool"), "the call is out")
+        self.home.undeclare("org.example.Ledger")
+        self.wait_tools(limit=2.0)
+        self.assertEqual(running.result(10).result, {"text": "late"})
+
+    def test_cetp_74_versions_that_are_not_spoken_are_skipped_and_never_called(self) -> None:
+        two = self.home.provider("org.example.Two", tool("x"), ProtocolVersion="2")
+        word = self.home.provider("org.example.Word", tool("x"), ProtocolVersion="two")
+        self.home.provider("org.example.One", tool("x"))
+        self.connect()
+        self.wait_tools("one__x")
+        self.assertEqual((two.calls, word.calls), ([], []))
+        self.assertEqual(len(self.home.status()["diagnostics"]), 2)
+
+    def test_cetp_75_a_reply_over_a_mebibyte_is_too_large_and_not_repeated(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = lambda _: success("x" * ((1 << 20) + 1))
+        self.connect()
+        self.assertIn("result too large", self.call("ledger__balance").error["message"])
+        self.assertEqual(len(ledger.named("execute_tool")), 1)
+
+    def test_a_reply_that_is_no_envelope_counts_as_none(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = lambda _: b"oops"
+        self.connect()
+        self.assertIn("provider did not answer", self.call("ledger__balance").error["message"])
+
+    def test_cetp_10_11_what_is_wrong_with_an_element_does_not_end_the_scan(self) -> None:
+        elements = [tool("good"), tool("good", description="twice"), tool("bad", parameters={"type": 7}), tool("worse", parameters="x"),
+                    tool("double", parameters={"type": "object"}), {"description": "nameless"}]
+        self.home.provider("org.example.Ledger", *elements)
+        self.connect()
+        self.wait_tools("ledger__good", "ledger__double")
+        self.assertEqual(len(self.home.provider_status("org.example.Ledger")["diagnostics"]), 4)
+
+    def test_a_second_bridge_of_a_user_is_refused(self) -> None:
+        self.connect()
+        second = self.home.crab("run", "--token", "x")
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn("runs already", second.stderr)
+
+    def test_cetp_2_two_bridges_of_two_users_share_a_provider(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.connect()
+        first = self.slug
+        other = BridgeHome()
+        self.addCleanup(other.close)
+        other.declare("org.example.Ledger", Transport="unix", Socket=str(ledger.path))
+        other.start(self.gateway, self.new_token("desk"))
+        self.wait_tools(*[f"{slug}__ledger__balance" for slug in (first, self.slug)])
+        for slug in (first, self.slug):
+            self.assertEqual(self.gateway.call(f"{slug}__ledger__balance", {}).status, "ok")
+
+
+class Records(BridgeCase):
+    def test_cetp_50_the_users_folder_comes_first_hidden_masks_and_so_does_a_broken_file(self) -> None:
+        for name in ("org.example.A", "org.example.B", "org.example.C"):
+            self.home.declare(name, self.home.system_manifests, Transport="unix", Socket="/nowhere")
+        mine = self.home.provider("org.example.A", tool("x"))
+        self.home.declare("org.example.B", Hidden="true")
+        broken = self.home.write(self.home.manifests / "org.example.C.ini", "no group\n")
+        self.connect()
+        self.wait_tools("a__x")
+        self.assertEqual([entry["id"] for entry in self.home.status()["providers"]], ["org.example.A"])
+        [diagnostic] = self.home.status()["diagnostics"]
+        self.assertIn(str(broken), diagnostic)
+        self.assertTrue(mine.calls)
+
+    def test_cetp_51_manifests_are_seen_when_they_come_and_when_they_change(self) -> None:
+        self.connect()
+        self.assertFalse(self.home.manifests.exists())
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.wait_tools("ledger__balance", limit=3)
+        (self.home.manifests / ".x.ini.swp").write_text("[CETP Provider]\n")
+        (self.home.manifests / "org.example.Ledger.ini").write_text(f"[CETP Provider]\nTransport=unix\nSocket={ledger.path}\nHidden=true\n")
+        self.wait_tools(limit=3)
+
+    def test_cetp_52_ten_changes_in_a_burst_give_one_scan(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.connect()
+        self.wait_tools("ledger__balance")
+        for i in range(10):
+            self.home.provider(f"org.example.P{i}", tool("x"))
+        self.wait_tools("ledger__balance", *[f"p{i}__x" for i in range(10)])
+        self.assertEqual(len(ledger.named("list_tools")), 2)
+        self.assertEqual(self.home.log().count("tools registered"), 2)
+
+    def test_cetp_53_labels_stay_over_removals_and_restarts(self) -> None:
+        a = self.home.provider("a.finance", tool("x"))
+        self.home.provider("b.finance", tool("x"))
+        self.connect()
+        self.wait_tools("finance__x", "finance_2__x")
+        self.home.undeclare("a.finance")
+        self.wait_tools("finance_2__x")
+        eventually(self.home.choices.exists, "labels are kept")
+        self.assertEqual(self.home.end(), 0)
+        self.home.declare("a.finance", Transport="unix", Socket=str(a.path))
+        self.connect()
+        self.wait_tools("finance__x", "finance_2__x")
+        self.call("finance__x")
+        self.assertEqual(len(a.named("execute_tool")), 1)
+
+    def test_what_is_off_by_default_waits_for_the_user_and_can_be_switched_off_again(self) -> None:
+        shy = self.home.provider("org.example.Shy", tool("x"), DefaultDisabled="true")
+        self.connect()
+        self.assertEqual((self.home.provider_status("org.example.Shy")["state"], shy.calls), ("off", []))
+        self.assertIn("off", self.home.crab("list").stdout)
+        self.assertEqual(self.home.crab("enable", "org.example.Shy").returncode, 0)
+        self.wait_tools("shy__x")
+        self.assertEqual(self.home.choices.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(self.home.crab("disable", "org.example.Shy").returncode, 0)
+        self.wait_tools()
+
+
+class Link(BridgeCase):
+    def test_cetp_66_tools_leave_with_the_bridge(self) -> None:
+        self.home.provider("org.example.Ledger", tool("balance"))
+        self.connect()
+        self.wait_tools("ledger__balance")
+        self.assertEqual(self.home.end(signal.SIGTERM), 0)
+        self.wait_tools()
+        self.assertFalse((self.home.folder / "run" / "crab" / "bridge.json").exists())
+
+    def test_without_a_bridge_status_says_so_and_providers_can_be_called_directly(self) -> None:
+        self.home.provider("org.example.Ledger", tool("balance"))
+        self.assertEqual(self.home.crab("status").returncode, 3)
+        listed = self.home.crab("call", "org.example.Ledger")
+        self.assertEqual(json.loads(listed.stdout)["tools"][0]["name"], "balance")
+        called = self.home.crab("call", "org.example.Ledger", "balance", '{"a":1}')
+        self.assertEqual((called.returncode, called.stdout), (0, '{"a":1}\n'))
+        self.assertEqual(self.home.crab("call", "org.example.Nobody", "x").returncode, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
