@@ -38,6 +38,7 @@ LAYERS = {
     "config": VALUES,
     "sdk": WIRES,               # less than STYLE.md grants: the client halves of adapters it has need no more
     "sdk/machine": {"sdk"} | WIRES,
+    "sdk/provider": {"adapters/*"} | VALUES,  # the half of CETP that has no I/O
     "sdk/tool_host": {"sdk", "adapters/rtp", "store/sqlite", "trust", "core"} | WIRES,  # the engine of tool hosts: one adapter, one store
     "apps": {"*"},
 }
@@ -51,6 +52,7 @@ LIBRARIES = {
     "CLI": ({"apps"}, False),
     "spdlog": ({"base"}, False),
     "yaml-cpp": ({"config"}, False),
+    "systemd": ({"sdk/provider", "apps"}, False),
     "zlib.h": ({"net/codec"}, False),
     "pcre2.h": ({"json"}, False),
     "seccomp.h": ({"hosts/*"}, False),

@@ -1,0 +1,77 @@
+#include "sdk/provider/provider_tools.hpp"
+
+#include "json/parser.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace crab::sdk {
+
+using cetp::Envelope;
+
+void ProviderTools::add(std::string name, std::string description, std::string schema, CetpHandler handler) {
+    if (name.empty() || std::ranges::any_of(tools_, [&](const Tool& tool) { return tool.name == name; })) {
+        throw std::invalid_argument("tool `" + name + "`: give each tool a name of its own");
+    }
+    auto compiled = json::Schema::compile(schema);
+    if (!compiled) throw std::invalid_argument("tool " + name + ": its schema: " + compiled.error().message);
+    tools_.push_back({std::move(name), std::move(description), std::move(schema), *std::move(compiled), std::move(handler)});
+}
+
+Envelope ProviderTools::answer(const cetp::MethodCall& call, const CetpCaller& caller, std::size_t most) {
+    if (call.method == cetp::kListTools) return Envelope::ok(list());
+    if (call.method == cetp::kProviderInfo) return Envelope::ok(info());
+    if (call.method != cetp::kExecuteTool) return Envelope::error(cetp::code::kToolNotFound, "Unknown method: " + cetp::clean_text(call.method));
+    Envelope envelope = execute(call, caller);
+    return envelope.data.size() > most ? Envelope::too_large(envelope.data.size(), most) : envelope;
+}
+
+Envelope ProviderTools::execute(const cetp::MethodCall& call, const CetpCaller& caller) {
+    const std::string name = call.extra("tool_name");
+    if (name.empty()) return Envelope::error(cetp::code::kInvalidArgs, "tool_name is missing");
+    const auto tool = std::ranges::find(tools_, name, &Tool::name);
+    if (tool == tools_.end()) return Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + cetp::clean_text(name));
+    std::string args = call.extra("args");
+    if (args.empty()) args = "{}";
+    json::Parser parser;
+    const auto parsed = parser.parse(args);
+    if (!parsed || !parsed->element().is_object()) return Envelope::error(cetp::code::kInvalidArgs, "/: the arguments are no JSON object");
+    if (const auto wrong = tool->compiled->validate(parsed->element(), 1); !wrong.empty()) {
+        return Envelope::error(cetp::code::kInvalidArgs, wrong[0].message);
+    }
+    const std::scoped_lock lock(one_at_a_time_);
+    try {
+        const CetpCall made(name, std::move(args), call.extra("request_id"), caller);
+        const CetpAnswer answer = tool->handler(made);
+        if (answer.success()) return Envelope::ok(answer.data());
+        return {.code = answer.code(), .message = answer.message(), .hint = answer.hint(), .intent = answer.intent(), .retry_after = answer.retry_after()};
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}: {}\n", name, error.what());  // for the log of this machine, not for the caller
+        return Envelope::error(cetp::code::kInternalError, "the tool broke");
+    } catch (...) {
+        return Envelope::error(cetp::code::kInternalError, "the tool broke");
+    }
+}
+
+std::string ProviderTools::list() const {
+    std::string text;
+    json::Writer writer(text);
+    writer.begin_object().key("tools").begin_array();
+    for (const Tool& tool : tools_) {
+        writer.begin_object().key("name").string_lossy(tool.name).key("description").string_lossy(tool.description).key("parameters").raw(tool.schema).end_object();
+    }
+    writer.end_array().end_object();
+    return text;
+}
+
+std::string ProviderTools::info() const {
+    std::string text;
+    json::Writer(text).begin_object().key("provider_name").string_lossy(name_).key("description").string_lossy(description_).key("scopes").begin_array().end_array().end_object();
+    return text;
+}
+
+}  // namespace crab::sdk

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "adapters/cetp/envelope.hpp"
+#include "adapters/cetp/method_call.hpp"
+#include "json/schema.hpp"
+
+#include "crab/cetp_provider.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace crab::sdk {
+
+/// What a provider offers, and its answer to every call. Thread-safe once all tools are there; one handler runs at a time.
+/// Source: docs/protocols/cetp.md, rules 9, 14, 15, 17, 18 and 24.
+class ProviderTools {
+public:
+    ProviderTools(std::string id, std::string name, std::string description)
+        : id_(std::move(id)), name_(std::move(name)), description_(std::move(description)) {}
+
+    /// Throws std::invalid_argument, see CetpProvider::tool().
+    void add(std::string name, std::string description, std::string schema, CetpHandler handler);
+    const std::string& id() const { return id_; }
+
+    /// Never throws. `most` is how much data the transport carries, in bytes.
+    cetp::Envelope answer(const cetp::MethodCall& call, const CetpCaller& caller, std::size_t most = cetp::kMaxData);
+
+private:
+    struct Tool {
+        std::string name, description, schema;
+        std::shared_ptr<const json::Schema> compiled;
+        CetpHandler handler;
+    };
+    std::string list() const;
+    std::string info() const;
+    cetp::Envelope execute(const cetp::MethodCall& call, const CetpCaller& caller);
+
+    const std::string id_, name_, description_;
+    std::vector<Tool> tools_;
+    std::mutex one_at_a_time_;
+};
+
+}  // namespace crab::sdk
