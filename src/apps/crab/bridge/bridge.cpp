@@ -1,7 +1,6 @@
 #include "apps/crab/bridge/bridge.hpp"
 
 #include "apps/crab/bridge/record_folders.hpp"
-#include "apps/crab/bridge/transports.hpp"
 #include "base/log.hpp"
 #include "sdk/private_file.hpp"
 
@@ -16,11 +15,12 @@ struct Bridge::RunningCall {
 };
 
 Bridge::Bridge(BridgePaths paths, crab::DeviceOptions device)
-    : paths_(std::move(paths)), loop_(clock_), caller_(loop_, make_transports(loop_, blocking_)), device_(with_events(std::move(device))),
+    : paths_(std::move(paths)), loop_(clock_), transports_(make_transports(loop_, bus_events())), caller_(loop_, std::move(transports_.all)), device_(with_events(std::move(device))),
       tasks_(std::make_unique<TaskGroup>(loop_.executor())) {
     const ProviderDirectory::Services services{.loop = loop_, .blocking = blocking_, .caller = caller_, .paths = paths_};
     directory_ = std::make_unique<ProviderDirectory>(
-        services, [this](const std::shared_ptr<const cetp::ToolSet>& set) { on_set(set); }, [this] { write_status(); });
+        services, [this](const std::shared_ptr<const cetp::ToolSet>& set) { on_set(set); }, [this] { write_status(); },
+        [this] { return bus_names(); });
 }
 
 Bridge::~Bridge() = default;
@@ -45,7 +45,7 @@ DeviceEnd Bridge::run() {
         directory_->stop([this] {
             tasks_->stop([this] {
                 folders_.reset();
-                loop_.stop();
+                transports_.bus->stop([this] { loop_.stop(); });
             });
         });
     });
@@ -63,8 +63,45 @@ void Bridge::start() {
     folders.push_back({paths_.choices.parent_path(), paths_.choices.filename(), [this] { directory_->on_choices_change(); }});
     folders_ = std::make_unique<FolderWatch>(loop_, std::move(folders));
     tasks_->spawn("folders of records", folders_->run());
+    transports_.bus->start();
     directory_->start();
+    started_ = true;
 }
+
+// --- The bus ---------------------------------------------------------------------------------------------------------
+
+BusLink::Events Bridge::bus_events() {
+    const auto rescan = [this] {
+        if (started_) directory_->on_change();
+    };
+    return {.on_connection = rescan,
+            .on_services = rescan,
+            .on_tools_changed = [this](const std::string& owner) { directory_->on_provider_change(transports_.bus->provider_of(owner)); },
+            .on_owner = [this](const std::string& name, const std::string& owner) { on_owner(name, !owner.empty()); }};
+}
+
+void Bridge::on_owner(const std::string& name, bool owned) {
+    for (const auto& [id, provider] : directory_->providers()) {
+        const cetp::ProviderRecord& record = *provider.record;
+        if (record.transport != cetp::Transport::kDbus || record.bus != cetp::Bus::kSession || record.bus_name != name) continue;
+        // One that a call has just started says nothing new, and one that the bus can start again has not gone.
+        if (owned ? !caller_.is_calling(id) : !activatable_.contains(name)) directory_->on_provider_change(id);
+        return;
+    }
+}
+
+Task<std::vector<cetp::Candidate>> Bridge::bus_names() {
+    std::vector<cetp::Candidate> candidates;
+    const std::vector<std::string> names = co_await transports_.bus->session().activatable_names(clock_.steady_now() + ProviderDirectory::kListTimeout);
+    activatable_ = {names.begin(), names.end()};
+    for (const std::string& name : names) {
+        auto reading = cetp::read_activatable_name(name);
+        if (reading && *reading) candidates.push_back({(**reading)->id, name, *std::move(reading)});
+    }
+    co_return candidates;
+}
+
+// --- The device ------------------------------------------------------------------------------------------------------
 
 void Bridge::stop() {
     stopping_ = true;
@@ -145,6 +182,10 @@ void Bridge::on_answer(const cetp::Route& route, const cetp::Envelope& envelope)
     } else if (envelope.needs_person()) {
         status_.wishes[route.provider_id] = {route.name, envelope.message, envelope.hint, envelope.intent, clock_.system_now()};
         log::warn("a provider wants the person to act", {{"provider", route.provider_id}, {"tool", route.name}, {"hint", envelope.hint}});
+        if (const auto told = notified_.find(route.provider_id); told == notified_.end() || clock_.steady_now() - told->second >= kNotifyEvery) {
+            notified_[route.provider_id] = clock_.steady_now();
+            transports_.bus->session().notify(route.provider_id + " wants you to act", envelope.hint.empty() ? envelope.message : envelope.hint);
+        }
         write_status();
     } else if (envelope.code == cetp::code::kToolNotFound) {
         directory_->on_provider_change(route.provider_id);

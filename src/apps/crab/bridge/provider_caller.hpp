@@ -21,7 +21,11 @@ public:
 
     ProviderCaller(net::EventLoop& loop, Transports transports) : loop_(loop), transports_(std::move(transports)) {}
 
-    bool reaches(cetp::Transport transport) const { return transports_.contains(transport); }
+    /// Whether a call to that provider is under way.
+    bool is_calling(const std::string& provider_id) const {
+        const auto found = running_.find(provider_id);
+        return found != running_.end() && found->second > 0;
+    }
     /// The provider's answer; whatever goes wrong is an envelope too. `provider` and `call` are kept until the end.
     Task<cetp::Envelope> call(std::shared_ptr<const cetp::ProviderRecord> provider, cetp::MethodCall call, cetp::Ladder::Purpose purpose,
                               Deadline deadline);
