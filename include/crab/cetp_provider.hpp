@@ -96,9 +96,11 @@ public:
     CetpProvider& operator=(const CetpProvider&) = delete;
     ~CetpProvider();
 
-    /// Adds a tool. `schema` is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or used name and for a
+    /// Adds a tool; at any time and from handlers too, bridges are told (`ToolsChanged`). `schema` is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or used name and for a
     /// schema that does not compile.
     void tool(std::string name, std::string description, std::string schema, CetpHandler handler);
+    /// Takes a tool away; false when there is none.
+    bool remove_tool(std::string_view name);
 
     /// Serves until there is nothing more to do, and returns an exit status.
     /// - The last word is a method (`Transport=exec`): answers one call, arguments on standard input, envelope on standard output.

@@ -56,6 +56,8 @@ void CetpProvider::tool(std::string name, std::string description, std::string s
     impl_->tools.add(std::move(name), std::move(description), std::move(schema), std::move(handler));
 }
 
+bool CetpProvider::remove_tool(std::string_view name) { return impl_->tools.remove(name); }
+
 int CetpProvider::run(int argc, char** argv) {
     constexpr std::chrono::seconds kIdle{60};
     const std::string_view last = argc > 1 ? argv[argc - 1] : "";

@@ -14,12 +14,40 @@ namespace crab::sdk {
 using cetp::Envelope;
 
 void ProviderTools::add(std::string name, std::string description, std::string schema, CetpHandler handler) {
-    if (name.empty() || std::ranges::any_of(tools_, [&](const Tool& tool) { return tool.name == name; })) {
-        throw std::invalid_argument("tool `" + name + "`: give each tool a name of its own");
-    }
     auto compiled = json::Schema::compile(schema);
     if (!compiled) throw std::invalid_argument("tool " + name + ": its schema: " + compiled.error().message);
-    tools_.push_back({std::move(name), std::move(description), std::move(schema), *std::move(compiled), std::move(handler)});
+    if (name.empty() || find(name) != nullptr) throw std::invalid_argument("tool `" + name + "`: give each tool a name of its own");
+    auto tool = std::make_shared<Tool>(Tool{std::move(name), std::move(description), std::move(schema), *std::move(compiled), std::move(handler)});
+    {
+        const std::scoped_lock lock(mutex_);
+        tools_.push_back(std::move(tool));
+    }
+    changed();
+}
+
+bool ProviderTools::remove(std::string_view name) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (std::erase_if(tools_, [&](const auto& tool) { return tool->name == name; }) == 0) return false;
+    }
+    changed();
+    return true;
+}
+
+void ProviderTools::on_change(std::function<void()> hook) {
+    const std::scoped_lock lock(mutex_);
+    on_change_ = std::move(hook);
+}
+
+void ProviderTools::changed() const {
+    const std::scoped_lock lock(mutex_);
+    if (on_change_) on_change_();
+}
+
+std::shared_ptr<const ProviderTools::Tool> ProviderTools::find(std::string_view name) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find_if(tools_, [&](const auto& tool) { return tool->name == name; });
+    return found != tools_.end() ? *found : nullptr;
 }
 
 Envelope ProviderTools::answer(const cetp::MethodCall& call, const CetpCaller& caller, std::size_t most) {
@@ -33,8 +61,8 @@ Envelope ProviderTools::answer(const cetp::MethodCall& call, const CetpCaller& c
 Envelope ProviderTools::execute(const cetp::MethodCall& call, const CetpCaller& caller) {
     const std::string name = call.extra("tool_name");
     if (name.empty()) return Envelope::error(cetp::code::kInvalidArgs, "tool_name is missing");
-    const auto tool = std::ranges::find(tools_, name, &Tool::name);
-    if (tool == tools_.end()) return Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + cetp::clean_text(name));
+    const auto tool = find(name);
+    if (tool == nullptr) return Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + cetp::clean_text(name));
     std::string args = call.extra("args");
     if (args.empty()) args = "{}";
     json::Parser parser;
@@ -61,8 +89,9 @@ std::string ProviderTools::list() const {
     std::string text;
     json::Writer writer(text);
     writer.begin_object().key("tools").begin_array();
-    for (const Tool& tool : tools_) {
-        writer.begin_object().key("name").string_lossy(tool.name).key("description").string_lossy(tool.description).key("parameters").raw(tool.schema).end_object();
+    const std::scoped_lock lock(mutex_);
+    for (const auto& tool : tools_) {
+        writer.begin_object().key("name").string_lossy(tool->name).key("description").string_lossy(tool->description).key("parameters").raw(tool->schema).end_object();
     }
     writer.end_array().end_object();
     return text;

@@ -64,6 +64,17 @@ TEST_F(ProviderToolsTest, MoreDataThanTheTransportCarriesIsTooLarge) {
     EXPECT_TRUE(tools.answer(call, {}, 100).success);
 }
 
+TEST_F(ProviderToolsTest, EachChangeOfItsToolsIsTold) {
+    int changes = 0;
+    tools.on_change([&] { ++changes; });
+    tools.add("more", "", "{}", [](const CetpCall&) { return CetpAnswer("here"); });
+    EXPECT_EQ(execute("more", "{}"), Envelope::ok("here"));
+    EXPECT_TRUE(tools.remove("more"));
+    EXPECT_FALSE(tools.remove("more"));
+    EXPECT_EQ(execute("more", "{}").code, "TOOL_NOT_FOUND");
+    EXPECT_EQ(changes, 2);
+}
+
 TEST_F(ProviderToolsTest, NamesAreUniqueAndSchemasCompile) {
     const auto handler = [](const CetpCall&) { return CetpAnswer(""); };
     EXPECT_THROW(tools.add("balance", "", "{}", handler), std::invalid_argument);

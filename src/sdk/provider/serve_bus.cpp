@@ -2,11 +2,15 @@
 
 #include "adapters/cetp/manifest.hpp"
 #include "base/descriptor.hpp"
+#include "base/scope_exit.hpp"
 
+#include <array>
 #include <cstring>
 #include <memory>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -95,6 +99,16 @@ const sd_bus_vtable kProviderTable[] = {SD_BUS_VTABLE_START(0), SD_BUS_METHOD("C
                                         SD_BUS_SIGNAL("ToolsChanged", "", 0), SD_BUS_PROPERTY("Version", "u", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
                                         SD_BUS_VTABLE_END};
 
+enum class Woken { kBus, kChange, kIdle };
+
+/// Waits for the bus, for a change of tools, or until nothing has come for `idle`.
+Woken wait_for(sd_bus* bus, int changes, std::chrono::seconds idle) {
+    std::array<pollfd, 2> watched{pollfd{sd_bus_get_fd(bus), static_cast<short>(sd_bus_get_events(bus)), 0}, pollfd{changes, POLLIN, 0}};
+    const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(std::chrono::milliseconds(idle).count()));
+    if (ready == 0) return Woken::kIdle;
+    return watched[1].revents != 0 ? Woken::kChange : Woken::kBus;
+}
+
 }  // namespace
 
 int serve_bus(ProviderTools& tools, std::chrono::seconds idle) {
@@ -105,13 +119,21 @@ int serve_bus(ProviderTools& tools, std::chrono::seconds idle) {
     if (done >= 0) done = sd_bus_set_exit_on_disconnect(bus, 1);
     if (done >= 0) done = sd_bus_add_object_vtable(bus, nullptr, path.c_str(), kInterface, kProviderTable, &tools);
     if (done >= 0) done = sd_bus_request_name(bus, tools.id().c_str(), 0);
+    const Descriptor changes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    tools.on_change([&changes] { (void)::eventfd_write(changes.get(), 1); });
+    const ScopeExit forget([&tools] { tools.on_change({}); });
     while (done >= 0) {
         done = sd_bus_process(bus, nullptr);
         if (done != 0) continue;
-        done = sd_bus_wait(bus, static_cast<std::uint64_t>(std::chrono::microseconds(idle).count()));
-        if (done == 0) {  // nothing came: activation brings it back
-            sd_bus_release_name(bus, tools.id().c_str());
-            return 0;
+        switch (wait_for(bus, changes.get(), idle)) {
+            case Woken::kBus: break;
+            case Woken::kChange: {
+                eventfd_t count = 0;
+                (void)::eventfd_read(changes.get(), &count);
+                done = sd_bus_emit_signal(bus, path.c_str(), kInterface, "ToolsChanged", "");
+                break;
+            }
+            case Woken::kIdle: sd_bus_release_name(bus, tools.id().c_str()); return 0;  // activation brings it back
         }
     }
     fmt::print(stderr, "{}: {}\n", tools.id(), std::strerror(-done));

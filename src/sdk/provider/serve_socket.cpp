@@ -9,6 +9,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <list>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include <poll.h>
@@ -25,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMaxCall = std::size_t{1} << 20;
 constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};  // for a caller to write and to read
-constexpr int kMaxConnections = 64;
+constexpr std::size_t kMaxConnections = 64;
 
 /// An address; nothing when the path is too long for one.
 std::optional<sockaddr_un> address_of(const std::string& path) {
@@ -82,6 +85,17 @@ void answer_one(ProviderTools& tools, const Descriptor& socket) {
     }
 }
 
+/// One call and the thread that answers it.
+struct Connection {
+    std::shared_ptr<std::atomic<bool>> done = std::make_shared<std::atomic<bool>>(false);
+    std::jthread thread;
+    Connection(ProviderTools& tools, Descriptor socket)
+        : thread([&tools, socket = std::move(socket), ended = done] {
+              answer_one(tools, socket);
+              *ended = true;
+          }) {}
+};
+
 }  // namespace
 
 int serve_socket(ProviderTools& tools, const std::string& path) {
@@ -96,7 +110,7 @@ int serve_socket(ProviderTools& tools, const std::string& path) {
         return 1;
     }
     const ScopeExit remove([&path] { ::unlink(path.c_str()); });
-    std::atomic<int> connections = 0;
+    std::list<Connection> connections;  // each joins its thread as it goes
     while (true) {
         std::array<pollfd, 2> ready{pollfd{listener.get(), POLLIN, 0}, pollfd{end.get(), POLLIN, 0}};
         if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) break;
@@ -104,15 +118,9 @@ int serve_socket(ProviderTools& tools, const std::string& path) {
         if (ready[0].revents == 0) continue;
         Descriptor accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!accepted.is_open()) continue;
-        connections.wait(kMaxConnections);
-        ++connections;
-        std::thread([&tools, &connections, socket = std::move(accepted)] {
-            answer_one(tools, socket);
-            --connections;
-            connections.notify_all();
-        }).detach();  // joined by the count below
+        connections.remove_if([](const Connection& connection) { return connection.done->load(); });
+        if (connections.size() < kMaxConnections) connections.emplace_back(tools, std::move(accepted));  // else it is closed: no envelope
     }
-    for (int left = connections; left > 0; left = connections) connections.wait(left);
     return 0;
 }
 
