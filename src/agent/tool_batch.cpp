@@ -5,11 +5,21 @@
 
 namespace crab::agent {
 
+namespace {
+
+// Whose memories and jobs a turn works with: those of this agent, in the tenant that other fronts mean when none is named.
+constexpr std::string_view kAgent = "crab";
+constexpr std::string_view kTenant = "default";
+
+}  // namespace
+
 Task<void> ToolBatch::call(One& one) {
     core::Call call;
     call.tool = one.request->tool;
     call.args = one.request->args;
+    call.context.agent_id = kAgent;
     call.context.session_id = turn_.session_id;
+    call.tenant = turn_.principal->tenant.empty() ? kTenant : std::string_view(turn_.principal->tenant.text());
     call.caller_deadline = deadline_;
     call.prefer_source = turn_.prefer_source;
     call.prefer_connection = turn_.prefer_connection;
