@@ -300,7 +300,7 @@ TEST_F(PipelineLimitsTest, RetriesAreThoseOfThePolicyAndNoBackoffMeansNone) {
     host->answers = {error_of(ErrorCode::kUnavailable)};
     auto call = front();
     call->call.policy.max_retries = 9;
-    call->call.policy.backoff = "constant";
+    call->call.policy.backoff = "exponential";   // at most 750 ms in all, of the second that it has
     call = finish(std::move(call));
     EXPECT_EQ(host->runs, 1 + 4);
     auto once = front();
