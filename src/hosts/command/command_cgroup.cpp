@@ -49,6 +49,15 @@ std::optional<std::uint64_t> number_of(const std::string& text, std::string_view
 
 bool is_writable(const fs::path& folder) { return ::access(folder.c_str(), W_OK | X_OK) == 0; }
 
+/// Removes the groups of commands that a gateway before this one was killed with; those in use stay, for they are not empty.
+void sweep(const fs::path& parent) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(parent, error)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("crab-") && name != kOwnGroup) (void)::rmdir(entry.path().c_str());
+    }
+}
+
 /// Makes `group` hand memory and pids down, this process being the only one in it.
 bool hand_down(const fs::path& group) {
     const fs::path own = group / kOwnGroup;
@@ -92,6 +101,9 @@ CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership
         if (has_word(controllers, "pids") && is_writable(group)) places.pids = group;
     }
     if (!places.unified.empty()) places.pids.clear();
+    for (const fs::path& parent : {places.unified, places.pids}) {
+        if (!parent.empty()) sweep(parent);
+    }
     return places;
 }
 

@@ -18,7 +18,8 @@ struct CgroupPlaces {
 
     bool any() const { return !unified.empty() || !pids.empty(); }
     /// Looks at this process's own groups. On v2 it moves this process into a subgroup, because a group that hands
-    /// controllers down may hold no process, and back when that is refused (somebody else is in the group too).
+    /// controllers down may hold no process, and back when that is refused (somebody else is in the group too). Empty groups
+    /// of commands whose gateway was killed are removed.
     static CgroupPlaces find(const std::filesystem::path& root = "/sys/fs/cgroup", const std::filesystem::path& membership = "/proc/self/cgroup");
 };
 

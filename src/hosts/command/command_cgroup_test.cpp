@@ -60,6 +60,14 @@ TEST_F(CommandCgroupTest, TheOldTreeOfProcessNumbersIsFoundToo) {
     EXPECT_EQ(places.pids, root / "pids/a");
 }
 
+TEST_F(CommandCgroupTest, GroupsThatAKilledGatewayLeftAreRemovedUnlessTheyAreInUse) {
+    for (const char* folder : {"pids/a/crab-7-1", "pids/a/crab-gateway", "pids/a/other"}) fs::create_directories(root / folder);
+    put("pids/a/crab-8-1/cgroup.procs", "42\n");
+    (void)find("8:pids:/a\n");
+    EXPECT_FALSE(fs::exists(root / "pids/a/crab-7-1"));
+    for (const char* folder : {"pids/a/crab-8-1", "pids/a/crab-gateway", "pids/a/other"}) EXPECT_TRUE(fs::exists(root / folder)) << folder;
+}
+
 TEST_F(CommandCgroupTest, LimitsAreWrittenAndMetersRead) {
     for (const char* file : {"memory.max", "memory.swap.max", "pids.max", "cgroup.procs", "cgroup.kill"}) put(fs::path("one") / file, "");
     put("one/cpu.stat", "usage_usec 1234567\nuser_usec 1000000\n");
