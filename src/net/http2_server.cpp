@@ -31,7 +31,9 @@ Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOpti
 
 Http2Server::~Http2Server() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    while (!open_.empty()) (*open_.begin())->connection()->close_now(CloseReason::kShutdown);
+    while (!open_.empty()) {
+        if (const auto connection = open_.begin()->second.lock()) connection->close_now(CloseReason::kShutdown);
+    }
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
@@ -49,18 +51,16 @@ void Http2Server::serve(int fd) {
     }
     Http2Session::Events events;
     events.on_stream = [this](const std::shared_ptr<Http2Stream>& stream) { begin(stream); };
-    events.on_open = [this](Http2Session& session) {
-        options_.count->fetch_add(1, std::memory_order_relaxed);
-        open_.insert(&session);
-        if (!accepting_) session.finish();
-    };
     events.on_closed = [this](Http2Session& session) {
-        if (open_.erase(&session) == 0) return;  // its TLS handshake failed
+        open_.erase(&session);
         options_.count->fetch_sub(1, std::memory_order_relaxed);
         check_stopped();
     };
     auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer, options_.limits, std::move(events));
-    Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session));
+    options_.count->fetch_add(1, std::memory_order_relaxed);
+    open_.emplace(session.get(), std::weak_ptr<Connection>());
+    const auto connection = Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, session);
+    if (const auto entry = open_.find(session.get()); entry != open_.end()) entry->second = connection;
 }
 
 void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
@@ -74,14 +74,26 @@ void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
     spawn(loop_.executor(), service_.serve(stream), std::move(ended), &stream->canceller());
 }
 
+std::vector<Http2Session*> Http2Server::sessions() const {
+    std::vector<Http2Session*> all;
+    for (const auto& [session, connection] : open_) all.push_back(session);
+    return all;
+}
+
 void Http2Server::stop_accepting() {
     accepting_ = false;
     for (const auto& acceptor : std::exchange(acceptors_, {})) {
         acceptor->close();
         loop_.bury(acceptor);
     }
-    for (Http2Session* const session : std::vector(open_.begin(), open_.end())) {
+    for (Http2Session* const session : sessions()) {
         if (open_.contains(session)) session->finish();
+    }
+}
+
+void Http2Server::cancel() {
+    for (Http2Session* const session : sessions()) {
+        if (open_.contains(session)) session->cancel_streams();
     }
 }
 
@@ -89,8 +101,15 @@ void Http2Server::stop(std::function<void()> done) {
     stopping_ = true;
     on_stopped_ = std::move(done);
     stop_accepting();
-    for (Http2Session* const session : std::vector(open_.begin(), open_.end())) {
-        if (open_.contains(session)) session->stop();
+    for (Http2Session* const session : sessions()) {
+        const auto entry = open_.find(session);
+        if (entry == open_.end()) continue;
+        const auto connection = entry->second.lock();
+        if (session->is_open()) {
+            session->stop();
+        } else if (connection) {  // in its TLS handshake
+            connection->close_now(CloseReason::kShutdown);
+        }
     }
     check_stopped();
 }

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 namespace crab::net {
@@ -39,6 +39,8 @@ public:
     void serve(int fd);
     /// Accepts no connection and no stream more (GOAWAY); a connection ends with its last stream.
     void stop_accepting();
+    /// Cancels what is being served; it may still be answered.
+    void cancel();
     /// stop_accepting(), cancels what is being served, and calls `done` when the last connection is gone and the last
     /// coroutine has ended.
     void stop(std::function<void()> done);
@@ -50,13 +52,14 @@ public:
 
 private:
     void begin(const std::shared_ptr<Http2Stream>& stream);
+    std::vector<Http2Session*> sessions() const;
     void check_stopped();
 
     EventLoop& loop_;
     Http2Service& service_;
     Http2ServerOptions options_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    std::unordered_set<Http2Session*> open_;
+    std::unordered_map<Http2Session*, std::weak_ptr<Connection>> open_;  // those in their TLS handshake too
     std::size_t running_ = 0;
     std::function<void()> on_stopped_;
     bool accepting_ = true;

@@ -344,6 +344,14 @@ void Http2Session::finish() {
     want_write();
 }
 
+void Http2Session::cancel_streams() {
+    std::vector<std::shared_ptr<Http2Stream>> served;
+    for (const auto& [id, stream] : streams_) {
+        if (!stream->out_ended_) served.push_back(stream);
+    }
+    for (const auto& stream : served) stream->cancel_.emit();
+}
+
 void Http2Session::stop() {
     if (connection_ == nullptr) return;
     finish();

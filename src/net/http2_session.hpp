@@ -21,7 +21,7 @@ struct Http2Limits {
     std::uint32_t stream_window = 256 * 1024;    ///< bytes of a body that nobody has taken yet
     std::uint32_t connection_window = 1024 * 1024;
     std::size_t queued_bytes = 256 * 1024;       ///< handed to the connection and not taken by the kernel
-    std::uint32_t control_burst = 1'000;         ///< PING, SETTINGS, PRIORITY, empty DATA at once; beyond: ENHANCE_YOUR_CALM
+    std::uint32_t control_burst = 500;           ///< PING, SETTINGS, PRIORITY, empty DATA at once; beyond: ENHANCE_YOUR_CALM (nghttp2 itself drops the link at 1 000)
     std::uint32_t control_per_second = 100;
     Milliseconds first_request{10'000};          ///< of a new connection that asks nothing
     Milliseconds idle{300'000};                  ///< without a stream
@@ -47,6 +47,8 @@ public:
     std::shared_ptr<Http2Stream> open(std::span<const HttpHeader> fields, Http2Stream::Last last);
     /// Takes no more streams: GOAWAY; the connection ends with the last stream there is.
     void finish();
+    /// Cancels whoever serves a stream that has no end yet; they may still answer.
+    void cancel_streams();
     /// Ends now: GOAWAY, what streams still have to say is dropped, and those who serve them are cancelled.
     void stop();
     bool is_open() const { return connection_ != nullptr; }
