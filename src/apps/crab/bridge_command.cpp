@@ -1,4 +1,5 @@
 #include "apps/crab/admin_client.hpp"
+#include "apps/crab/bridge/bridge_lock.hpp"
 #include "apps/crab/bridge/one_call.hpp"
 #include "apps/crab/bridge/record_folders.hpp"
 #include "apps/crab/bridge/user_choices.hpp"
@@ -8,14 +9,10 @@
 #include "apps/crab/files.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/table.hpp"
-#include "base/descriptor.hpp"
 #include "json/parser.hpp"
 #include "sdk/private_file.hpp"
 
 #include <algorithm>
-
-#include <fcntl.h>
-#include <sys/file.h>
 
 #include <fmt/format.h>
 
@@ -46,12 +43,6 @@ const std::string& address_of(const cetp::ProviderRecord& record) {
 std::string wishes_of(const cetp::ProviderRecord& record) {
     if (record.network && record.read_home) return "network, home";
     return record.network ? "network" : record.read_home ? "home" : "";
-}
-
-/// Whether a bridge of this user runs: it holds a lock.
-bool bridge_runs(const BridgePaths& paths) {
-    const Descriptor lock(::open(paths.lock.c_str(), O_RDWR | O_CLOEXEC));
-    return lock.is_open() && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
 }  // namespace
@@ -91,7 +82,7 @@ int run(const BridgeList& options) {
 
 int run(const BridgeStatusShow& options) {
     const BridgePaths paths = BridgePaths::find();
-    if (!bridge_runs(paths)) {
+    if (!is_bridge_locked(paths.lock)) {
         complain("no bridge runs; start it with `crab bridge run`");
         return kExitUnreachable;
     }
