@@ -123,7 +123,7 @@ std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, s
     names_.for_each_after(after, [&](std::string_view name) {
         if (ToolRef own = visible_own(view, name)) {
             // A qualified name is listed only where the plain one does not do.
-            if (own->source.name.empty() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
+            if (!own->has_plain_name() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
         } else if (!is_ambiguous(view, name)) {
             for_each_candidate(view, name, *entries_.find(name)->entry, [&](ToolRef tool) {
                 page.push_back({std::string(name), std::move(tool)});
@@ -170,7 +170,7 @@ void RegistrySnapshot::add(const ToolRef& tool) {
     ++tools_;
     const std::string& unique = tool->unique_name;
     change(unique, [&](Entry& entry) { entry.own.push_back(tool); });
-    if (unique != tool->spec.name) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
+    if (tool->has_plain_name()) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
 }
 
 void RegistrySnapshot::remove(const ToolRef& tool) {
@@ -181,7 +181,7 @@ void RegistrySnapshot::remove(const ToolRef& tool) {
         std::erase(entry.own, tool);
         last = std::ranges::none_of(entry.own, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
     });
-    if (unique == tool->spec.name) return;
+    if (!tool->has_plain_name()) return;
     change(tool->spec.name, [&](Entry& entry) {
         if (last) entry.plain_of = entry.plain_of.erase(unique);
     });

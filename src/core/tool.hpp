@@ -73,11 +73,13 @@ struct Tool {
 
     std::string source_text;                 ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
     std::string unique_name;                 ///< `<source>__<name>`; of built-ins, whose plain names are reserved, the name
+    bool unique_name_only = false;           ///< its plain name is reserved for another and does not lead here
 
     /// Sets the source and the unique name that follows from it; before the tool is registered.
     void set_source(ToolSource from);
     /// Whether it has a name beside the plain one.
     bool is_qualified() const { return !source.name.empty(); }
+    bool has_plain_name() const { return is_qualified() && !unique_name_only; }
 };
 using ToolRef = std::shared_ptr<const Tool>;
 

@@ -177,7 +177,7 @@ class InsideTest(unittest.TestCase):
             self.assertEqual([job["name"] for job in jobs], ["nightly"])
             self.assertTrue(gateway.call("cron.remove", {"job_id": jobs[0]["job_id"]}).result["deleted"])
 
-    def test_a_host_of_the_same_tools_is_reached_by_none_of_their_names(self) -> None:
+    def test_a_host_of_the_same_tools_is_reached_by_their_full_names_only(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="crab-host-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         host = Host(folder, "memory")
@@ -185,4 +185,6 @@ class InsideTest(unittest.TestCase):
         with Gateway({"built_in_hosts": {"memory": True}, "hosts": [{"name": "far", "unix": str(host.socket)}]}) as gateway:
             gateway.call("memory.append", entry("near"))
             self.assertEqual(host.texts("near"), [])
-            self.assertNotIn("far__memory.append", gateway.tools())
+            gateway.wait_listed("far__memory.append")
+            gateway.call("far__memory.append", entry("far"))
+            self.assertEqual(len(host.texts("far")), 1)

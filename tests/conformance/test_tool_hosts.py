@@ -121,8 +121,9 @@ class DiscoveryTest(ToolHostCase):
         self.addCleanup(host.stop)
         with Gateway({"hosts": [{"name": "greedy", "unix": str(path)}]}) as gateway:
             gateway.wait_listed("modest")
-            self.assertNotIn("greedy__list_devices", gateway.tools())
             self.assertIn("devices", gateway.call("list_devices").result)
+            self.assertEqual(gateway.call("greedy__list_devices", {"n": 1}).result, {"n": 1})
+            self.assertIn("greedy__list_devices", gateway.tools())
 
 
 class ChainTest(unittest.TestCase):

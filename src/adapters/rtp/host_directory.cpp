@@ -212,10 +212,7 @@ void HostDirectory::take(Watched& host, Discovery found) {
     std::vector<core::ToolRef> tools;
     const std::string& name = host.host->name();
     for (const auto& tool : found.tools) {
-        if (services_.registry.is_reserved(tool->spec.name)) {
-            found.dropped.push_back({.name = tool->spec.name, .reason = "the name is reserved for a tool of the gateway"});
-            continue;
-        }
+        tool->unique_name_only = services_.registry.is_reserved(tool->spec.name);
         tool->set_source({.kind = core::SourceKind::kPeer, .name = name, .owner = "tool_host/" + name, .connection = host.owner});
         tool->host = host.host;
         tools.push_back(tool);

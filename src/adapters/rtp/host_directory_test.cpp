@@ -1,5 +1,6 @@
 #include "adapters/rtp/host_directory.hpp"
 
+#include "core/test_tools.hpp"
 #include "net/test_support.hpp"
 
 #include <mutex>
@@ -108,12 +109,23 @@ TEST_F(HostDirectoryTest, AListReplacesTheHostsToolsInOneStep) {
     EXPECT_EQ(directory->status().at(0).tools, 3u);
 }
 
-TEST_F(HostDirectoryTest, ReservedNamesAreLeftOut) {
+TEST_F(HostDirectoryTest, AToolWithAReservedNameHasItsQualifiedNameOnly) {
     registry.reserve("a");
     service.offer({"a", "b"});
     start();
     pass_until([&] { return !names().empty(); }, 0s);
-    EXPECT_EQ(names(), (std::vector<std::string>{"far__b"}));
+    EXPECT_EQ(names(), (std::vector<std::string>{"far__a", "far__b"}));
+    const auto policy = core::policy_of();
+    const auto principal = core::principal_of("caller/ci");
+    const core::View view{.principal = principal.get(), .policy = policy.get(), .tenant = {}, .prefer_source = {}, .prefer = {}};
+    std::vector<std::string> listed;
+    for (const auto& one : registry.snapshot()->list(view)) listed.push_back(one.name);
+    EXPECT_EQ(listed, (std::vector<std::string>{"b", "far__a"}));
+    EXPECT_TRUE(registry.snapshot()->resolve(view, "far__a"));
+    EXPECT_FALSE(registry.snapshot()->resolve(view, "a"));
+    service.offer({"b"});
+    pass_until([&] { return names().size() == 1; }, 1s);
+    EXPECT_EQ(registry.snapshot()->size(), 1u);
 }
 
 TEST_F(HostDirectoryTest, ASilentHostIsAskedAgainAndLosesItsToolsAfterFiveMinutesOnly) {
