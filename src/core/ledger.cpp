@@ -27,6 +27,7 @@ public:
 
     struct Running {
         std::vector<std::shared_ptr<Joiner>> joiners;
+        WhileRunning repeats = WhileRunning::kJoin;
     };
     struct Place {
         Key key{};
@@ -44,7 +45,7 @@ public:
         }
     }
 
-    void insert_running(const Key& key, std::uint64_t content) {
+    void insert_running(const Key& key, std::uint64_t content, WhileRunning repeats) {
         if ((used_ + 1) * 2 > index_.size()) grow();
         std::uint64_t slot = 0;
         if (free_.empty()) {
@@ -54,6 +55,7 @@ public:
             slot = free_.back();
             free_.pop_back();
         }
+        running_[slot].repeats = repeats;
         put({.key = key, .content = content, .where = kRunningBit | slot});
         ++used_;
     }
@@ -163,7 +165,7 @@ bool Ledger::has_finished(const LedgerKey& wanted) const {
     return place != nullptr && (place->where & Stripe::kRunningBit) == 0;
 }
 
-Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const Executor& home, TimerWheel& timers) {
+Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const Executor& home, TimerWheel& timers, WhileRunning repeats) {
     const Key key = key_of(wanted);
     Answer answer;
     Stripe& stripe = stripe_of(key);
@@ -174,7 +176,7 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
     stripe.prefetch_next_to_drop();
     Stripe::Place* place = stripe.find(key);
     if (place == nullptr) {
-        stripe.insert_running(key, content);
+        stripe.insert_running(key, content, repeats);
         answer.ticket.ledger_ = this;
         answer.ticket.high_ = key.high;
         answer.ticket.low_ = key.low;
@@ -185,6 +187,8 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
         auto kept = stripe.ring().get(place->where);
         answer.outcome = std::move(kept.outcome);
         answer.duration = kept.duration;
+    } else if (stripe.running(place->where).repeats == WhileRunning::kBusy) {
+        answer.admission = Admission::kBusy;
     } else {
         answer.admission = Admission::kJoin;
         answer.joiner = std::make_shared<Joiner>(home, timers);

@@ -14,7 +14,9 @@
 namespace crab::core {
 
 /// What the ledger says of a call that wants in.
-enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict };
+enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy };
+/// What a repeat of a call that still runs gets: its outcome, or kBusy.
+enum class WhileRunning : std::uint8_t { kJoin, kBusy };
 
 /// Remembers calls so that a repeat joins or replays the first instead of running twice: in memory, 10 minutes, at most
 /// 64 MiB. Calls with side effects or a key are in the LedgerJournal as well. Thread-safe; each lock is held inside one function.
@@ -57,8 +59,9 @@ public:
     Ledger(const Clock& clock, Options options);
     ~Ledger();
 
-    /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin.
-    Answer admit(const LedgerKey& key, std::uint64_t content, const Executor& home, TimerWheel& timers);
+    /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin. `repeats` is what
+    /// others get while this call runs.
+    Answer admit(const LedgerKey& key, std::uint64_t content, const Executor& home, TimerWheel& timers, WhileRunning repeats = WhileRunning::kJoin);
     /// Whether a call under this key has finished and is kept.
     bool has_finished(const LedgerKey& key) const;
     std::size_t entries() const;

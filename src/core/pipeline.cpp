@@ -80,6 +80,7 @@ struct Pipeline::Working {
     std::shared_ptr<const CallRules> rules;   ///< one set of rules from beginning to end
     CallFacts facts;
     RunningCalls::Entry* entry = nullptr;
+    WhileRunning repeats = WhileRunning::kJoin;
     std::optional<simdjson::dom::element> args;   ///< until the next suspension
     bool hooked = false;
     ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
@@ -116,7 +117,7 @@ Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view t
     return registry_.get()->resolve(view, name);
 }
 
-Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
+Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, WhileRunning repeats) {
     Call& call = authenticated.call();
     const PrincipalRef principal = authenticated.principal();
     if (call.id.empty()) {
@@ -129,13 +130,15 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink) {
                     .permit = {}, .journal_number = 0, .late = {}, .replay = {}, .policy = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
+    working.repeats = repeats;
 
     OutcomeRef outcome = co_await process(authenticated, sink, working);
     (co_await this_chain()).forget_cancellation();
     if (working.hooked) co_await tell_hooks(call, *principal, working, *outcome);
     finish(call, *principal, working, *outcome);
     CallEnd end{.outcome = std::move(outcome), .duration = working.first_duration.value_or(std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished))),
-                .replayed = working.facts.replayed, .tool = std::move(working.facts.tool), .policy = std::move(working.policy)};
+                .replayed = working.facts.replayed, .tool = std::move(working.facts.tool), .policy = std::move(working.policy),
+                .attempts = static_cast<std::uint32_t>(working.facts.attempts.size() + (working.facts.dispatched ? 1 : 0)), .cancelled_by = entry.cancelled_by()};
     co_return end;
 }
 
@@ -186,8 +189,11 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     const std::uint64_t content = can_be_repeated || durable ? content_of(call, *tool, *working.args) : 0;
     const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id, .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
     while (can_be_repeated) {
-        auto answer = services_.ledger.admit(key, content, home_, timers_);
+        auto answer = services_.ledger.admit(key, content, home_, timers_, working.repeats);
         if (answer.admission == Admission::kConflict) co_return ended(conflict());
+        if (answer.admission == Admission::kBusy) {
+            co_return ended(ErrorCode::kAlreadyInProgress, "a stream of this call id is running; wait for it to end, then ask again");
+        }
         if (answer.admission == Admission::kReplay) {
             working.facts.replayed = true;
             working.first_duration = answer.duration;
@@ -253,9 +259,13 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     }
     // A replay tells the same duration as the first answer did.
     working.first_duration = services_.clock.steady_now() - call.timeline.started();
+    // Nobody asked for the end of a call whose caller left: a repeat has to hear that it may have run.
+    const bool caller_left = (co_await this_chain()).cancelled() && !working.entry->cancelled_by_id();
+    const bool left = caller_left && !*outcome && outcome->error().code == ErrorCode::kCancelled;
+    const OutcomeRef kept = left ? ended(ErrorCode::kOutcomeUnknown, "the caller left while this call ran; it may or may not have taken effect") : outcome;
     // An end that cannot be stored leaves the entry open: in a later life the outcome is unknown, and in this one memory knows it.
-    if (working.journal_number != 0) (void)co_await services_.journal->end(working.journal_number, outcome, *working.first_duration);
-    ticket.finish(outcome, *working.first_duration);
+    if (working.journal_number != 0) (void)co_await services_.journal->end(working.journal_number, kept, *working.first_duration);
+    ticket.finish(kept, *working.first_duration);
     co_return outcome;
 }
 

@@ -56,6 +56,8 @@ struct CallEnd {
     bool replayed = false;
     ToolRef tool;                                        ///< null when the name led nowhere
     std::shared_ptr<const EffectivePolicy> policy;       ///< what bound the run; null when the tool has no PolicyLimits
+    std::uint32_t attempts = 0;                          ///< that were dispatched
+    std::string cancelled_by;                            ///< the principal who cancelled it by its id; empty: nobody did
 };
 
 /// The one path that every call takes: resolve, authorize, hooks, validate, admit, limit, dispatch, check, audit, event.
@@ -66,8 +68,9 @@ public:
 
     /// Runs one call to its end; `call` and what it views must live until then. Sets `call.id` if it was empty. Cancelling the
     /// coroutine (the caller went away, somebody cancelled the id) cancels the call; the cancellation is used up here, so that
-    /// the front can go on. Never throws for reasons that lie in the call.
-    Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink);
+    /// the front can go on. Never throws for reasons that lie in the call. `repeats` is what a repeat of it gets while it runs:
+    /// its outcome, or kAlreadyInProgress.
+    Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink, WhileRunning repeats = WhileRunning::kJoin);
 
     /// The tools that `principal` may call, as it would name them.
     std::vector<RegistrySnapshot::Listed> list(const Principal& principal, std::string_view tenant = {}, std::string_view after = {},

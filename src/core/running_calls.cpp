@@ -39,7 +39,8 @@ std::size_t RunningCalls::size() const {
     return size_;
 }
 
-std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed) {
+std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed,
+                                 std::string_view by) {
     std::size_t found = 0;
     {
         const std::scoped_lock lock(mutex_);
@@ -49,7 +50,7 @@ std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<b
     }
     if (found == 0) return 0;
     // The entry may end before the post runs, so it is looked up again there.
-    asio::post(home_, [this, id = std::string(call_id), allowed] {
+    asio::post(home_, [this, id = std::string(call_id), allowed, by = std::string(by)] {
         for (;;) {
             Entry* target = nullptr;
             {
@@ -60,6 +61,7 @@ std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<b
             }
             if (target == nullptr) return;
             target->cancelled_ = true;
+            target->cancelled_by_ = by;
             if (auto* canceller = target->call_.canceller) canceller->emit();  // may destroy the entry
         }
     });

@@ -36,6 +36,8 @@ public:
         Entry& operator=(const Entry&) = delete;
         /// An operator or the owner asked for the end, by id.
         bool cancelled_by_id() const { return cancelled_; }
+        /// The principal who asked; empty when nobody did, or it was not said.
+        const std::string& cancelled_by() const { return cancelled_by_; }
         void reach(Stage stage) { stage_ = stage; }
 
     private:
@@ -45,14 +47,15 @@ public:
         const Principal& principal_;
         std::atomic<Stage> stage_{Stage::kReceived};
         bool cancelled_ = false;
+        std::string cancelled_by_;
         Entry* next_ = nullptr;
         Entry* previous_ = nullptr;
     };
 
     std::vector<RunningCallInfo> list() const;
     std::size_t size() const;
-    /// Asks the calls with this id to end; `allowed` says whether the asker may. Returns how many there were.
-    std::size_t cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed);
+    /// Asks the calls with this id to end; `allowed` says whether the asker, the principal `by`, may. Returns how many there were.
+    std::size_t cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed, std::string_view by = {});
 
 private:
     Executor home_;

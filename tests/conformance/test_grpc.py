@@ -162,12 +162,28 @@ class CallTest(GrpcCase):
         zero.timeout.seconds = 0
         self.assertTrue(client.call(tool_call(name, policy=zero)).final)
 
-    def test_a_timeout_of_the_policy_is_a_tool_timeout(self) -> None:
+    def test_a_timeout_of_the_policy_is_a_tool_timeout_with_limit_and_elapsed_time(self) -> None:
         client, name = self.client(), self.unique("slow")
         self.device_with(name)
         policy = tool_pb().ExecutionPolicy()
         policy.timeout.nanos = 200_000_000
-        self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call(name, policy=policy)))
+        error = self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call(name, policy=policy)))
+        self.assertEqual(trailers_of(error)["configured-timeout-ms"], "200")
+        self.assertGreaterEqual(int(trailers_of(error)["elapsed-ms"]), 200)
+
+    def test_sw4rm_27_an_unknown_label_is_refused(self) -> None:
+        client, name = self.client(), self.echo()
+        for member in ("backoff", "network_policy", "privilege_level"):
+            policy = tool_pb().ExecutionPolicy(**{member: "sideways"})
+            error = self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda p=policy: client.call(tool_call(name, policy=p)))
+            self.assertIn(member, error.details())
+
+    def test_sw4rm_28_no_label_can_be_kept_on_a_device(self) -> None:
+        client, name = self.client(), self.echo()
+        for policy in (tool_pb().ExecutionPolicy(network_policy="none"), tool_pb().ExecutionPolicy(privilege_level="Minimal")):
+            self.refused(Status.FAILED_PRECONDITION, "POLICY_UNENFORCEABLE", lambda p=policy: client.call(tool_call(name, policy=p)))
+            self.refused(Status.FAILED_PRECONDITION, "POLICY_UNENFORCEABLE", lambda p=policy: client.call(tool_call(name, policy=p, provider_id=self.slug)))
+        self.assertTrue(client.call(tool_call(name, policy=tool_pb().ExecutionPolicy(backoff="linear", max_retries=1))).final)
 
     def test_many_calls_on_one_channel_are_in_flight_together(self) -> None:
         client, name = self.client(), self.unique("tool")

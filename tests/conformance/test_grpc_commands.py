@@ -1,4 +1,4 @@
-"""docs/protocols/sw4rm.md over gRPC with commands as tools: output while it runs, slow readers, clocks."""
+"""docs/protocols/sw4rm.md over gRPC with commands as tools: output while it runs, slow readers, clocks, policies in summaries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 import unittest
 from typing import Any
 
-from support.tool_service import tool_call, tool_pb
+from support.tool_service import summary_of, tool_call, tool_pb, trailers_of
 from support.wait import eventually
 from test_commands import can_sandbox, processes_of, shell
 from test_grpc import GrpcCase, Status
@@ -29,6 +29,14 @@ class CommandCase(GrpcCase):
 
 
 class OutputTest(CommandCase):
+    def test_sw4rm_05_rusts_default_policy_is_accepted_and_capped(self) -> None:
+        policy = self.policy(30, max_retries=3, backoff="exponential", network_policy="restricted", privilege_level="default", budget_cpu_ms=30_000,
+                             budget_wall_ms=30_000)
+        frame = self.client().call(tool_call("run_shell", {"script": "echo hello"}, policy=policy))
+        self.assertEqual(frame.data, b"hello\n")
+        effective = summary_of(frame)["policy"]
+        self.assertEqual((effective["timeout_ms"], effective["privilege_level"], effective["network_policy"]), (30_000, "DEFAULT", "DENY_ALL"))
+        self.assertIn("network_policy", effective["clamped"])
 
     def test_sw4rm_07_bytes_that_are_no_text_pass_as_they_are(self) -> None:
         script = r"printf '\000\001\377\376'"
@@ -51,6 +59,7 @@ class OutputTest(CommandCase):
         first = next(at for at, frame in seen if b"one" in frame.data)
         last = next(at for at, frame in seen if b"three" in frame.data)
         self.assertGreater(last - first, 1.5)
+        self.assertEqual(summary_of(seen[-1][1])["exit_status"], 0)
 
     def test_sw4rm_17_a_reader_that_leaves_leaves_no_process(self) -> None:
         marker = self.unique("marker")
@@ -71,15 +80,31 @@ class OutputTest(CommandCase):
         self.assertEqual(total, 100_000_000)
         self.assertLess(self.gateway.growth_since(before), 48 << 20)
 
+    def test_sw4rm_51_a_cancelled_command_gives_its_part_and_is_gone(self) -> None:
+        client, marker, call_id = self.client(), self.unique("marker"), self.unique("id")
+        stream = client.call_stream(tool_call("stream_shell", {"script": f"echo part; : {marker}; sleep 300; :"}, call_id=call_id))
+        self.assertEqual(next(stream).data, b"part\n")
+        self.assertEqual(client.cancel(call_id).error_code, "CANCELLED")
+        final = list(stream)[-1]
+        self.assertTrue(summary_of(final)["partial_result"])
+        self.assertFalse(processes_of(marker))
 
 
 class ClockTest(CommandCase):
     def test_sw4rm_19_and_20_the_earliest_clock_names_the_code(self) -> None:
         client = self.client()
         slow = {"script": "sleep 60"}
-        self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(1))))
+        error = self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(1))))
+        self.assertEqual(trailers_of(error)["configured-timeout-ms"], "1000")
         self.refused(Status.DEADLINE_EXCEEDED, "WALL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(30, budget_wall_ms=500))))
 
     def test_sw4rm_21_a_cpu_budget_ends_what_spins(self) -> None:
         spin = {"script": "while :; do :; done"}
         self.refused(Status.RESOURCE_EXHAUSTED, "CPU_BUDGET_EXCEEDED", lambda: self.client().call(tool_call("run_shell", spin, policy=self.policy(30, budget_cpu_ms=500))))
+
+    def test_sw4rm_26_what_was_capped_is_listed_and_what_is_lower_holds(self) -> None:
+        frame = self.client().call(tool_call("run_shell", {"script": ":"}, policy=self.policy(10_000)))
+        effective = summary_of(frame)["policy"]
+        self.assertEqual((effective["timeout_ms"], "timeout" in effective["clamped"]), (60_000, True))
+        frame = self.client().call(tool_call("run_shell", {"script": ":"}, policy=self.policy(5)))
+        self.assertEqual((summary_of(frame)["policy"]["timeout_ms"], summary_of(frame)["policy"]["clamped"]), (5_000, []))

@@ -77,6 +77,25 @@ class StreamTest(GrpcCase):
 
 
 class CancelTest(GrpcCase):
+    def test_sw4rm_51_a_cancelled_stream_ends_with_a_partial_result_and_ok(self) -> None:
+        client, name, call_id = self.client(), self.unique("slow"), self.unique("id")
+        device = self.device_with(name)
+        stream = client.call_stream(tool_call(name, call_id=call_id))
+        device.next_call(name)
+        answer = client.cancel(call_id)
+        self.assertEqual((answer.call_id, answer.error_code), (call_id, "CANCELLED"))
+        frames = list(stream)  # no error: the status is OK
+        summary = summary_of(frames[-1])
+        self.assertEqual((frames[-1].final, summary["status"], summary["partial_result"]), (True, "cancelled", True))
+
+    def test_sw4rm_55_an_operators_cancel_ends_a_stream_with_cancelled(self) -> None:
+        client, name, call_id = self.client(), self.unique("slow"), self.unique("id")
+        device = self.device_with(name)
+        stream = client.call_stream(tool_call(name, call_id=call_id))
+        device.next_call(name)
+        self.gateway.crab("calls", "cancel", call_id)
+        self.assertEqual(summary_of(next(stream))["partial_result"], True)
+        self.refused(Status.CANCELLED, "CANCELLED", lambda: next(stream))
 
     def test_sw4rm_52_unknown_and_finished_ids_are_told_apart(self) -> None:
         client, name = self.client(), self.echo()
@@ -138,6 +157,17 @@ class RepeatTest(GrpcCase):
         self.assertEqual([call.result(10).data for call in calls], [b"once", b"once"])
         self.assert_alive(device)
 
+    def test_sw4rm_45_a_running_stream_cannot_be_joined(self) -> None:
+        client, name = self.client(), self.unique("tool")
+        device = self.device_with(name)
+        request = tool_call(name, call_id=self.unique("id"))
+        stream = client.call_stream(request)
+        running = device.next_call(name)
+        error = self.refused(Status.ABORTED, "ALREADY_IN_PROGRESS", lambda: client.call(request))
+        self.assertEqual(trailers_of(error)["retry-able"], "true")
+        device.answer(running, "done")
+        self.assertEqual(b"".join(frame.data for frame in stream), b"done")
+
     def test_sw4rm_48_three_attempts_after_a_timeout_run_the_tool_once(self) -> None:
         client, name = self.client(), self.unique("slow")
         device = self.device_with(name)
@@ -147,6 +177,17 @@ class RepeatTest(GrpcCase):
             self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(request))
         device.next_call(name)
         self.assertEqual([each for each in device.fence() if each["type"] == "tool_call_request"], [])
+
+    def test_sw4rm_49_a_repeat_of_a_call_that_its_caller_left_is_of_unknown_outcome(self) -> None:
+        client, name = self.client(), self.unique("tool")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        request = tool_call(name, call_id=self.unique("id"))
+        call = client.start(request)
+        device.next_call(name)
+        call.cancel()
+        device.expect("tool_call_cancel")
+        self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: client.call(request))
 
     def test_sw4rm_46_other_content_under_an_id_is_a_duplicate_other_order_is_a_repeat(self) -> None:
         client, name = self.client(), self.echo()

@@ -1,6 +1,7 @@
 #include "adapters/sw4rm/call_request.hpp"
 
 #include "adapters/sw4rm/struct_json.hpp"
+#include "core/effective_policy.hpp"
 #include "core/tool.hpp"
 #include "json/writer.hpp"
 
@@ -44,6 +45,12 @@ Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {
     call.policy.privilege_level = wire.privilege_level;
     call.policy.budget_cpu_ms = wire.budget_cpu_ms;
     call.policy.budget_wall_ms = wire.budget_wall_ms;
+    const auto unknown = [](std::string_view field, std::string_view word) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("policy.{} has no value {}", field, shown(word)));
+    };
+    if (!wire.backoff.empty() && !core::find_backoff(wire.backoff)) return unknown("backoff", wire.backoff);
+    if (!wire.network_policy.empty() && !core::find_network(wire.network_policy)) return unknown("network_policy", wire.network_policy);
+    if (!wire.privilege_level.empty() && !core::find_privilege(wire.privilege_level)) return unknown("privilege_level", wire.privilege_level);
     return {};
 }
 

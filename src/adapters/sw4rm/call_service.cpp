@@ -4,6 +4,9 @@
 #include "adapters/sw4rm/call_summary.hpp"
 #include "base/log.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 namespace crab::sw4rm {
@@ -19,6 +22,12 @@ std::string_view content_type_of(const core::ToolResult& result) {
         case core::ContentKind::kBytes: break;
     }
     return result.content_type.empty() ? "application/octet-stream" : std::string_view(result.content_type);
+}
+
+/// Whether a stored outcome has all of its output: a long stream is not kept.
+bool is_whole(const core::CallEnd& end) {
+    const core::ToolResult& result = **end.outcome;
+    return !end.replayed || result.content.size() >= result.usage.output_bytes;
 }
 
 struct CancelWord {
@@ -68,14 +77,23 @@ bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Princi
     call.traceparent = rpc.metadata("traceparent").value_or("");
     call.context.trace_id = rpc.correlation_id();
     call.context.agent_id = rpc.metadata("x-agent-id").value_or("");
-    if (call.provider_id == kBuiltIn) {
+    const bool built_in = call.provider_id == kBuiltIn;
+    const bool labelled = !call.policy.network_policy.empty() || !call.policy.privilege_level.empty();
+    if (built_in || labelled) {
+        const std::string name = request.provider_stated && !built_in ? fmt::format("{}__{}", call.provider_id, call.tool) : std::string(call.tool);
+        const auto tool = pipeline_.resolve(principal, call.tenant, name);
         // Built-in names are reserved, so the plain name is theirs or leads elsewhere.
-        const auto tool = pipeline_.resolve(principal, call.tenant, call.tool);
-        if (!tool || (*tool)->source.kind != core::SourceKind::kBuiltIn) {
+        if (built_in && (!tool || (*tool)->source.kind != core::SourceKind::kBuiltIn)) {
             fail(rpc, request, crab::fail(ErrorCode::kToolNotFound, fmt::format("no built-in tool {}", call.tool)).error());
             return false;
         }
-        call.provider_id = {};
+        // What runs on a device or a peer lies outside the sandbox: no label can be kept there (section 4).
+        if (labelled && tool && !(*tool)->limits && (*tool)->source.kind != core::SourceKind::kBuiltIn) {
+            const std::string text = fmt::format("{} runs where no network policy or privilege level can be kept; leave both empty", call.tool);
+            rpc.fail(form_of(ErrorCode::kPolicyUnenforceable), text, {.type = "tool", .id = call.tool});
+            return false;
+        }
+        if (built_in) call.provider_id = {};
     }
     return true;
 }
@@ -90,6 +108,27 @@ void CallService::fail(Rpc& rpc, const Request& request, const Error& error) {
     }
 }
 
+void CallService::fail(Rpc& rpc, const Request& request, const core::CallEnd& end) const {
+    if (*end.outcome) {
+        return rpc.fail(form_of(ErrorCode::kConflict), "the call has ended well, but its output was too large to be kept; use a new call_id",
+                        {.type = "call", .id = request.call.id});
+    }
+    const Error& error = end.outcome->error();
+    if (form_of(error).status == net::GrpcStatus::kDeadlineExceeded) {
+        const Milliseconds limit = end.policy ? end.policy->timeout : request.call.timeout.value_or(end.tool ? end.tool->spec.default_timeout : Milliseconds(0));
+        const std::string configured = std::to_string(limit.count());
+        const std::string elapsed = std::to_string(std::chrono::duration_cast<Milliseconds>(end.duration).count());
+        const std::array<net::HttpHeader, 2> times{{{"configured-timeout-ms", configured}, {"elapsed-ms", elapsed}}};
+        return rpc.fail(error, {.type = "call", .id = request.call.id}, times);
+    }
+    if (!draining_ || error.code != ErrorCode::kCancelled || !end.cancelled_by.empty()) return fail(rpc, request, error);
+    const bool harmless = end.tool && end.tool->spec.idempotent;
+    rpc.fail(harmless ? kShuttingDown : form_of(ErrorCode::kOutcomeUnknown),
+             harmless ? "the gateway stopped before the call had ended; call again when it is back"
+                      : "the gateway stopped before the call had ended; it may or may not have taken effect",
+             {.type = "call", .id = request.call.id});
+}
+
 Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
     const Deadline request_due = rpc.grpc().loop().now() + kRequestTime;
     const auto message = co_await rpc.grpc().read_only(request_due);
@@ -102,8 +141,8 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(request.call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
-    if (!*end.outcome) {
-        fail(rpc, request, end.outcome->error());
+    if (!*end.outcome || !is_whole(end)) {
+        fail(rpc, request, end);
         co_return;
     }
     const core::ToolResult& result = **end.outcome;
@@ -131,7 +170,21 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
     request.call.wants_stream = true;
     FrameWriter frames(rpc.grpc(), request.call.id);
     const core::AuthenticatedCall authenticated(request.call, principal);
-    const core::CallEnd end = co_await pipeline_.run(authenticated, frames);
+    const core::CallEnd end = co_await pipeline_.run(authenticated, frames, core::WhileRunning::kBusy);
+    if (frames.reader_was_slow()) {
+        rpc.fail(form_of(ErrorCode::kCancelled), "slow reader", {.type = "call", .id = request.call.id});
+        co_return;
+    }
+    if (!*end.outcome && end.outcome->error().code == ErrorCode::kCancelled && !end.cancelled_by.empty()) {
+        // Whoever did not cancel it must not take a part for the whole (section 6).
+        frames.write_final({}, call_summary({.end = end, .status = "cancelled", .frames = frames.frames() + 1, .bytes = frames.bytes(), .partial_result = true}));
+        if (end.cancelled_by == principal->id) {
+            rpc.finish_ok();
+        } else {
+            fail(rpc, request, end.outcome->error());
+        }
+        co_return;
+    }
     if (!*end.outcome) {
         fail(rpc, request, end.outcome->error());
         co_return;

@@ -22,14 +22,18 @@ public:
     Task<void> call(Rpc rpc, core::PrincipalRef principal);
     Task<void> call_stream(Rpc rpc, core::PrincipalRef principal);
     Task<void> cancel(Rpc rpc, core::PrincipalRef principal);
+    /// From here on a call that is cancelled is one that the end of the gateway has ended.
+    void drain() { draining_ = true; }
 
 private:
     struct Request;
     bool prepare(Rpc& rpc, std::string_view message, const core::Principal& principal, Request& request);
     static void fail(Rpc& rpc, const Request& request, const Error& error);
+    void fail(Rpc& rpc, const Request& request, const core::CallEnd& end) const;
 
     core::Pipeline& pipeline_;
     Cancel cancel_;
+    bool draining_ = false;
 };
 
 }  // namespace crab::sw4rm

@@ -20,6 +20,7 @@ Front::Front(Services services) : services_(std::move(services)), calls_(service
 
 void Front::drain() {
     draining_ = true;
+    calls_.drain();
     health_.drain();
 }
 

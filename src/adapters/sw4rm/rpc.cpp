@@ -41,8 +41,8 @@ void Rpc::finish_ok() {
     call_.finish(net::GrpcStatus::kOk, {}, trailers);
 }
 
-void Rpc::fail(const Error& error, Resource about) {
-    std::vector<net::HttpHeader> more;
+void Rpc::fail(const Error& error, Resource about, std::span<const net::HttpHeader> beside) {
+    std::vector<net::HttpHeader> more(beside.begin(), beside.end());
     std::string retry_after;
     if (error.retry_after) {
         retry_after = std::to_string(error.retry_after->count());

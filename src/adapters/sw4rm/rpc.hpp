@@ -31,7 +31,7 @@ public:
     std::optional<std::string_view> metadata(std::string_view name) const { return call_.metadata(name); }
 
     void finish_ok();
-    void fail(const Error& error, Resource about = {});
+    void fail(const Error& error, Resource about = {}, std::span<const net::HttpHeader> more = {});
     void fail(const ErrorForm& form, std::string_view text, Resource about = {}, std::span<const net::HttpHeader> more = {});
     /// What gRPC itself has against the request.
     void fail(const net::GrpcFailure& failure);

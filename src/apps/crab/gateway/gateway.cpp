@@ -45,6 +45,9 @@ constexpr std::chrono::hours kPruneEvery{24};
 constexpr std::chrono::seconds kForgetEvery{1};
 constexpr std::size_t kPoolThreads = 4;
 constexpr std::chrono::seconds kDrain{10};
+constexpr std::chrono::seconds kGrpcDrain{30};  // docs/protocols/sw4rm.md, section 2
+constexpr std::chrono::seconds kAnswers{2};     // for calls that the end has cancelled to be answered
+constexpr std::string_view kGrpcFront = "grpc";
 
 std::size_t threads_of(const config::GatewayConfig& config) {
     return config.gateway.threads != 0 ? config.gateway.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -219,7 +222,7 @@ std::size_t Gateway::Parts::cancel(const core::Principal& asker, std::string_vie
         return is_operator || (owner.id == id && (wanted.empty() || of_tenant == wanted));
     };
     std::size_t found = 0;
-    for (const auto& side : sides) found += side->pipeline.running().cancel(call_id, allowed);
+    for (const auto& side : sides) found += side->pipeline.running().cancel(call_id, allowed, asker.id);
     return found;
 }
 
@@ -430,8 +433,19 @@ void Gateway::Parts::stop() {
     });
     if (grpc) grpc->drain();
     // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
-    const auto patience = std::chrono::steady_clock::now() + kDrain;
-    while (!running().empty() && std::chrono::steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto began = std::chrono::steady_clock::now();
+    const auto wait_for_calls = [&](auto limit, std::string_view front) {
+        const auto counts = [&](const core::RunningCallInfo& call) { return front.empty() || call.front == front; };
+        while (std::ranges::any_of(running(), counts) && std::chrono::steady_clock::now() < began + limit) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    };
+    wait_for_calls(kDrain, {});
+    if (grpc) {
+        wait_for_calls(kGrpcDrain, kGrpcFront);
+        grpc->cancel();
+        wait_for_calls(kGrpcDrain + kAnswers, kGrpcFront);
+    }
     // Turns and calls end first, then their connections, then the loops that carried them.
     std::promise<void> chats_ended;
     hub->stop_chats([&] { chats_ended.set_value(); });

@@ -58,6 +58,10 @@ void GrpcSide::drain() {
     for (const auto& side : sides_) side->loop.post([raw = side.get()] { raw->front.drain(); });
 }
 
+void GrpcSide::cancel() {
+    for (const auto& side : sides_) side->loop.post([raw = side.get()] { raw->server.cancel(); });
+}
+
 void GrpcSide::stop(Milliseconds limit) {
     std::vector<std::promise<void>> ended(sides_.size());
     for (std::size_t i = 0; i < sides_.size(); ++i) {

@@ -35,6 +35,8 @@ public:
     std::string endpoint() const { return listener_->endpoint().text(); }
     /// Health says NOT_SERVING, and new calls are refused; connections stay.
     void drain();
+    /// Cancels the calls that still run, which are answered as the end of a gateway demands.
+    void cancel();
     /// Cancels what runs and closes every connection; waits until it is done, at most `limit`. The loops must run.
     void stop(Milliseconds limit);
 
