@@ -1,17 +1,19 @@
 """bench/run profile: makes cmake/crab.profdata, after which release builds lay out their code.
 
-An instrumented gateway answers the calls of bench/relay for a few seconds; what it ran how often is merged into the file.
+Instrumented gateways answer the calls of bench/relay and bench/rtp for a few seconds; what they ran how often is merged into the file.
 """
 
 import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from . import load, machine
 from .build import Build
-from .servers import Gateway
+from .rtp import GatewayWithHost, GatewayWithPeer
+from .servers import Gateway, ToolHost
 
 FOLDER = "build/profile"
 OUTPUT = machine.ROOT / "cmake" / "crab.profdata"
@@ -25,18 +27,43 @@ def run(build, options, report, say):
     say("building an instrumented gateway")
     instrumented = Build(FOLDER, "-DCRAB_MAKE_PROFILE=ON")
     client = build.executable("bench_load")
+    seconds = 1 if options.quick else 3
     with tempfile.TemporaryDirectory() as folder:
         os.environ["LLVM_PROFILE_FILE"] = f"{folder}/%p.profraw"
-        with Gateway(instrumented) as gateway:
-            for in_flight in IN_FLIGHT:
-                for transport in gateway.transports:
-                    say(f"{in_flight} in flight, {transport}")
-                    words, _ = gateway.load_options(transport, -(-in_flight // 64))
-                    load.run(client, None, "calls", *words, "--in-flight", in_flight, "--warm-up", 0.2,
-                             "--seconds", 1 if options.quick else 3, "--server-pid", gateway.pid)
-            served = gateway.pid
-            gateway.process.terminate()
-            gateway.process.wait(30)  # it writes its profile as it ends, and calls to the load's devices keep it up to ten seconds
-        raw = Path(folder) / f"{served}.profraw"
-        subprocess.run([merge, "merge", "-sparse", "-o", OUTPUT, raw], check=True)
+        served = [relay(instrumented, client, seconds, say), *tool_hosts(instrumented, client, seconds, say)]
+        raw = [Path(folder) / f"{pid}.profraw" for pid in served]
+        subprocess.run([merge, "merge", "-sparse", "-o", OUTPUT, *raw], check=True)
     report.row(profile=str(OUTPUT.relative_to(machine.ROOT)), kilobytes=OUTPUT.stat().st_size / 1000)
+
+
+def relay(instrumented, client, seconds, say):
+    """Calls of devices; the process that served them."""
+    with Gateway(instrumented) as gateway:
+        for in_flight in IN_FLIGHT:
+            for transport in gateway.transports:
+                say(f"{in_flight} in flight, {transport}")
+                words, _ = gateway.load_options(transport, -(-in_flight // 64))
+                load.run(client, None, "calls", *words, "--in-flight", in_flight, "--warm-up", 0.2, "--seconds", seconds, "--server-pid", gateway.pid)
+        return ended(gateway)
+
+
+def tool_hosts(instrumented, client, seconds, say):
+    """Calls of a host on a Unix socket, with side effects too, and of a paired one; the processes that served them."""
+    with ExitStack() as stack:
+        host = stack.enter_context(ToolHost(client))
+        for make, tools in ((lambda: GatewayWithHost(instrumented, None, host), ("echo", "set")),
+                            (lambda: GatewayWithPeer(instrumented, None, host, stack), ("echo",))):
+            gateway = stack.enter_context(make())
+            gateway.wait_for_tool()
+            for tool in tools:
+                say(f"tool host, {tool}")
+                load.run(client, None, "calls", "--target", "http", "--connect", f"unix:{gateway.callers}", "--tool", tool, "--in-flight", max(IN_FLIGHT),
+                         "--warm-up", 0.2, "--seconds", seconds, "--server-pid", gateway.pid)
+            yield ended(gateway)
+
+
+def ended(gateway):
+    """Ends it in good order and returns its pid: it writes its profile then, and calls to the load's devices keep it up to ten seconds."""
+    gateway.process.terminate()
+    gateway.process.wait(30)
+    return gateway.pid
