@@ -315,5 +315,54 @@ class UsageTest(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
 
 
+class OperatorMadeCaTest(PairedHostCase):
+    """Sections 5.1 and 6: with an operator-made CA on both sides, which the original gateway needs on wss."""
+
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="crab-paired-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.certificates = Certificates(self.folder)
+        self.ca = self.certificates.authority()
+        own, self.hosts = self.certificates.issue(self.ca), self.certificates.issue(self.ca, "crab://host/east,IP:127.0.0.1")
+        self.gateway = self.enterContext(Gateway({"pairing": {"ca": str(self.ca[0]), "cert": str(own[0]), "key": str(own[1])}}))
+        self.gateway_key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        folder = self.folder / "east"
+        folder.mkdir()
+        self.host = PairedHost(folder, self.KIND, self.gateway_key, "east", "--tls-ca", str(self.ca[0]), "--tls-cert", str(self.hosts[0]), "--tls-key", str(self.hosts[1]))
+        self.addCleanup(self.end, self.host)
+
+    def upgraded(self, certificate: tuple[Path, Path] | None) -> bytes:
+        """The status line that an upgrade on the pairing path gets."""
+        with self.host.connect(certificate) as connection:
+            connection.sendall(b"GET /v1/pair HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                               b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+            return connection.recv(4096).partition(b"\r\n")[0]
+
+    def test_it_shows_that_cas_certificate_pairs_with_its_gateway_and_is_renewed(self) -> None:
+        self.assertEqual(self.host.shown(), ssl.PEM_cert_to_DER_cert(self.hosts[0].read_text()))
+        self.assertIn("pairing complete\n", self.pair())
+        paired = self.host.shown()
+        self.assertNotEqual(paired, ssl.PEM_cert_to_DER_cert(self.hosts[0].read_text()))
+        self.gateway.wait_listed("memory.query")
+        with self.pairing(self.host):
+            self.gateway.crab("peers", "renew", "tool_host/east")
+        self.assertNotEqual(self.host.shown(), paired)
+
+    def test_only_who_has_a_certificate_of_that_ca_may_try_to_pair(self) -> None:
+        stranger = self.certificates.issue(self.certificates.authority())
+        for certificate in (None, stranger):
+            self.assertTrue(self.upgraded(certificate).startswith(b"HTTP/1.1 401 "), certificate)
+        self.assertTrue(self.upgraded(self.certificates.issue(self.ca)).startswith(b"HTTP/1.1 101 "))
+
+    def test_files_that_do_not_fit_stop_the_start(self) -> None:
+        stranger = self.certificates.issue(self.certificates.authority())
+        for ca, pair in ((self.ca[0], stranger), (self.folder / "nowhere", self.hosts)):
+            words = ["memory", "--listen", "127.0.0.1:0", "--gateway-key", self.gateway_key, "--state", str(self.folder / "s"),
+                     "--tls-ca", str(ca), "--tls-cert", str(pair[0]), "--tls-key", str(pair[1])]
+            done = subprocess.run([program(), "host", *words], capture_output=True, text=True, timeout=20)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(str(pair[0] if ca == self.ca[0] else ca), done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -159,6 +159,10 @@ private:
                 ->type_name("B64")
                 ->needs(remote);
             command->add_option("--pair-path", options->pair_path, "Where it is paired, beside / (default: /v1/pair)")->type_name("PATH")->needs(remote);
+            CLI::Option* const ca = command->add_option("--tls-ca", options->tls_ca, "Operator-made CA: only who has a certificate of it may pair");
+            CLI::Option* const cert = command->add_option("--tls-cert", options->tls_cert, "Certificate of that CA, which the host shows until it is paired");
+            CLI::Option* const key = command->add_option("--tls-key", options->tls_key, "Key of that certificate");
+            for (CLI::Option* const one : {ca, cert, key}) one->type_name("FILE")->needs(remote)->needs(ca)->needs(cert)->needs(key);
             if (kind == HostKind::kCron) {
                 command->add_option("--events-to", options->events_to, "Gateway that takes what jobs fire: unix:/PATH of its admin socket, or https://HOST:PORT of its peer listener (default: events wait)")
                     ->type_name("URL");

@@ -42,6 +42,7 @@ struct RunHost {
     std::string component_id;         ///< empty: the kind's name
     std::string gateway_key;          ///< base64
     std::string pair_path;
+    std::filesystem::path tls_ca, tls_cert, tls_key;   ///< of an operator-made CA: all or none
     std::string events_to;            ///< of cron: `unix:/path` or `https://host:port`; empty: events wait
     std::filesystem::path state_dir;  ///< empty: below the usual place
 };

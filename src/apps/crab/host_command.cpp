@@ -23,6 +23,7 @@ Result<sdk::HostEngine::Paired> paired_of(const RunHost& options) {
     if (!key) return fail(ErrorCode::kInvalidArgs, "--gateway-key: give the base64 text that crab peers identity prints at the gateway");
     paired.gateway_key = *key;
     if (!options.pair_path.empty()) paired.pair_path = options.pair_path;
+    if (!options.tls_ca.empty()) paired.operator_made = sdk::OperatorFiles{.ca = options.tls_ca, .cert = options.tls_cert, .key = options.tls_key};
     if (!paired.pair_path.starts_with('/')) return fail(ErrorCode::kInvalidArgs, "--pair-path: begin it with /");
     return paired;
 }

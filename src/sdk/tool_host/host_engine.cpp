@@ -151,7 +151,8 @@ Result<void> HostEngine::Parts::admit_callers(const Options& options) {
     auto opened = RemoteTrust::open({.folder = options.state_dir / "pairing",
                                      .component_id = options.paired->component_id,
                                      .gateway_key = options.paired->gateway_key,
-                                     .endpoint = options.paired->endpoint},
+                                     .endpoint = options.paired->endpoint,
+                                     .operator_made = options.paired->operator_made},
                                     clock);
     if (!opened) return fail(std::move(opened.error()));
     trust = std::move(*opened);

@@ -23,6 +23,7 @@ public:
         std::string component_id;
         crypto::Ed25519PublicKey gateway_key;
         std::string pair_path = "/v1/pair";
+        std::optional<OperatorFiles> operator_made = {};
     };
     struct Options {
         std::string service;                    ///< a name for people

@@ -56,6 +56,13 @@ std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& req
     return std::nullopt;
 }
 
+std::optional<net::Upgrade> PairedCallers::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+    if (pairing_.owns(request.path())) {
+        if (const auto may = trust_.may_pair(request.certificate_der()); !may) return net::Refusal{.status = 401, .content_type = {}, .body = may.error().message, .headers = {}};
+    }
+    return pairing_.upgrade(request, offer);
+}
+
 std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     return callers_.upgrade(request, offer);
 }

@@ -37,7 +37,7 @@ public:
     PairedCallers(RemoteTrust& trust, rtp::PairingRemote& pairing, BlockingPool& pool) : trust_(trust), pairing_(pairing), pool_(pool) {}
     Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override { return trust_.caller_of(request.certificate_der()); }
     Task<void> let_in(const net::HttpRequest& request) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override { return pairing_.upgrade(request, offer); }
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     bool is_websocket_path(std::string_view path) const override { return pairing_.owns(path); }
 
 private:

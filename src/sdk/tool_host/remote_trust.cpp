@@ -3,7 +3,11 @@
 #include "base/encoding.hpp"
 #include "base/log.hpp"
 
+#include <fstream>
+#include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace crab::sdk {
 namespace {
@@ -41,6 +45,36 @@ crypto::AltNames names_of(const net::Endpoint& endpoint) {
     return names;
 }
 
+Result<std::string> text_of(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(stream), {});
+    if (!stream) return fail(ErrorCode::kInvalidArgs, fmt::format("{} cannot be read", file.string()));
+    return text;
+}
+
+struct OperatorMade {
+    trust::KeyedCertificate own;
+    crypto::Certificate ca;
+};
+
+Result<OperatorMade> read(const OperatorFiles& files, SystemTime now) {
+    auto ca_text = text_of(files.ca), cert_text = text_of(files.cert), key_text = text_of(files.key);
+    for (const auto* text : {&ca_text, &cert_text, &key_text}) {
+        if (!*text) return fail(text->error());
+    }
+    const auto unusable = [](const std::filesystem::path& file, const Error& why) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", file.string(), why.message));
+    };
+    auto ca = crypto::Certificate::from_pem(*ca_text);
+    if (!ca) return unusable(files.ca, ca.error());
+    auto certificate = crypto::Certificate::from_pem(*cert_text);
+    if (!certificate) return unusable(files.cert, certificate.error());
+    auto key = crypto::PrivateKey::from_pem(Secret<std::string>(std::move(*key_text)));
+    if (!key) return unusable(files.key, key.error());
+    if (const auto chained = crypto::check_chain(*certificate, *ca, now); !chained) return unusable(files.cert, chained.error());
+    return OperatorMade{.own = {.key = std::move(*key), .certificate = std::move(*certificate)}, .ca = std::move(*ca)};
+}
+
 }  // namespace
 
 /// The file, with somebody who hears of every change of the certificates. Used on the blocking pool.
@@ -64,10 +98,11 @@ private:
 };
 
 RemoteTrust::RemoteTrust(const Options& options, const Clock& clock, trust::RemoteKeys keys, std::unique_ptr<trust::RemoteStoreFile> store,
-                         trust::RemoteCertificates certificates)
+                         trust::RemoteCertificates certificates, std::optional<crypto::Certificate> operator_ca)
     : options_(options),
       clock_(clock),
       keys_(std::move(keys)),
+      operator_ca_(std::move(operator_ca)),
       file_(std::move(store)),
       store_(std::make_unique<WatchedStore>(*this)),
       certificates_(std::make_shared<const trust::RemoteCertificates>(std::move(certificates))) {}
@@ -80,11 +115,18 @@ Result<std::unique_ptr<RemoteTrust>> RemoteTrust::open(const Options& options, c
     crypto::SystemRandom random;
     auto keys = trust::RemoteKeys::load_or_make(*folder, options.component_id, clock.system_now(), random);
     if (!keys) return fail(std::move(keys.error()));
+    std::optional<crypto::Certificate> operator_ca;
+    if (options.operator_made) {
+        auto made = read(*options.operator_made, clock.system_now());
+        if (!made) return fail(std::move(made.error()));
+        keys->bootstrap = std::move(made->own);
+        operator_ca = std::move(made->ca);
+    }
     auto store = trust::RemoteStoreFile::open(std::move(*folder));
     if (!store) return fail(std::move(store.error()));
     auto certificates = (*store)->load();
     if (!certificates) return fail(std::move(certificates.error()));
-    std::unique_ptr<RemoteTrust> made(new RemoteTrust(options, clock, std::move(*keys), std::move(*store), *certificates));
+    std::unique_ptr<RemoteTrust> made(new RemoteTrust(options, clock, std::move(*keys), std::move(*store), *certificates, std::move(operator_ca)));
     for (const auto& [context, role] : {std::pair(&made->tls_, net::TlsContext::Role::kServer), std::pair(&made->client_tls_, net::TlsContext::Role::kClient)}) {
         auto tls = net::TlsContext::make(tls_options(role, made->keys_.bootstrap));
         if (!tls) return fail(std::move(tls.error()));
@@ -156,6 +198,15 @@ Result<RemoteTrust::GoodCaller> RemoteTrust::judge(const trust::RemoteCertificat
     if (!certificate) return fail(ErrorCode::kUnauthenticated, certificate.error().message);
     if (auto fits = trust::check_gateway_certificate(*known.paired, *certificate, now); !fits) return fail(std::move(fits.error()));
     return good(*known.paired, false);
+}
+
+Result<void> RemoteTrust::may_pair(const std::string& certificate_der) {
+    if (!operator_ca_ || caller_of(certificate_der)) return {};
+    const auto no = [] { return fail(ErrorCode::kUnauthenticated, "to pair with this host, show a certificate of its operator's authority"); };
+    if (certificate_der.empty()) return no();
+    const auto certificate = crypto::Certificate::from_der(certificate_der);
+    if (!certificate || !crypto::check_chain(*certificate, *operator_ca_, clock_.system_now())) return no();
+    return {};
 }
 
 bool RemoteTrust::proves_lost_end(const std::string& certificate_der) const {

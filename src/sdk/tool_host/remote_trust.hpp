@@ -11,11 +11,17 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 namespace crab::sdk {
+
+/// The files of an operator-made CA for pairing, and a certificate with its key that it gave the host. PEM.
+struct OperatorFiles {
+    std::filesystem::path ca, cert, key;
+};
 
 /// Who a host behind mutual TLS is, what it shows, and whom it lets call: before any pairing it shows a certificate of its own making and
 /// lets nobody; then it shows the one that its gateway issued and lets that gateway alone. A pairing changes both at once, for new
@@ -28,8 +34,10 @@ public:
         std::string component_id;
         crypto::Ed25519PublicKey gateway_key;   ///< the one gateway that may pair
         net::Endpoint endpoint;                 ///< where it listens: a name or address for its certificate
+        std::optional<OperatorFiles> operator_made = {};   ///< shown before any pairing; then pairing too takes a client certificate of that CA
     };
-    /// Reads what is there, or makes the keys of a new host. Errors: those of KeyFolder, RemoteKeys and RemoteStoreFile.
+    /// Reads what is there, or makes the keys of a new host. Errors: those of KeyFolder, RemoteKeys and RemoteStoreFile; kInvalidArgs
+    /// for files of an operator-made CA that cannot be used.
     static Result<std::unique_ptr<RemoteTrust>> open(const Options& options, const Clock& clock);
     ~RemoteTrust();
 
@@ -46,6 +54,9 @@ public:
     /// good before. Errors: kPairingRequired while there is no pairing; kUnauthenticated for no certificate and for one that is
     /// expired or of another authority; kForbidden for another name than that of the gateway that paired this host.
     Result<core::PrincipalRef> caller_of(const std::string& certificate_der);
+    /// Whether somebody who showed this certificate may try to pair: anybody (a signed, fresh pair.init is asked for then), but with an
+    /// operator-made CA only who has a certificate of it, or is the gateway that paired this host. Errors: kUnauthenticated.
+    Result<void> may_pair(const std::string& certificate_der);
     /// Whether a caller that caller_of() let in with this certificate proves a pairing whose `pair.complete` got lost.
     bool proves_lost_end(const std::string& certificate_der) const;
     /// Makes that pairing the paired one; blocks on the disk, from any thread. A failure is logged, and tried again by the next request.
@@ -59,13 +70,14 @@ private:
         bool of_installed = false;   ///< good for the pairing whose end was not seen
     };
     RemoteTrust(const Options& options, const Clock& clock, trust::RemoteKeys keys, std::unique_ptr<trust::RemoteStoreFile> store,
-                trust::RemoteCertificates certificates);
+                trust::RemoteCertificates certificates, std::optional<crypto::Certificate> operator_ca);
     Result<void> show(const trust::RemoteCertificates& certificates);
     Result<GoodCaller> judge(const trust::RemoteCertificates& known, std::string_view certificate_der, SystemTime now) const;
 
     const Options options_;
     const Clock& clock_;
-    const trust::RemoteKeys keys_;
+    const trust::RemoteKeys keys_;                          ///< with an operator-made CA its certificate is the bootstrap
+    const std::optional<crypto::Certificate> operator_ca_;
     std::unique_ptr<trust::RemoteStoreFile> file_;
     std::unique_ptr<WatchedStore> store_;
     Published<trust::RemoteCertificates> certificates_;
