@@ -89,6 +89,13 @@ class OutputTest(CommandCase):
         self.assertTrue(summary_of(final)["partial_result"])
         self.assertFalse(processes_of(marker))
 
+    def test_sw4rm_44_a_repeated_stream_whose_output_was_not_kept_says_so(self) -> None:
+        client, call_id = self.client(), self.unique("id")
+        call = tool_call("stream_shell", {"script": "head -c 3000000 /dev/zero"}, call_id=call_id)
+        self.assertEqual(sum(len(frame.data) for frame in client.call_stream(call)), 3_000_000)
+        self.refused(Status.ALREADY_EXISTS, "DUPLICATE_DETECTED", lambda: list(client.call_stream(call)))
+        self.refused(Status.ALREADY_EXISTS, "DUPLICATE_DETECTED", lambda: client.call(call))
+
 
 class ClockTest(CommandCase):
     def test_sw4rm_19_and_20_the_earliest_clock_names_the_code(self) -> None:

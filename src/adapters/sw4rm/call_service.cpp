@@ -185,8 +185,8 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
         }
         co_return;
     }
-    if (!*end.outcome) {
-        fail(rpc, request, end.outcome->error());
+    if (!*end.outcome || !is_whole(end)) {
+        fail(rpc, request, end);
         co_return;
     }
     // A tool that streams gives its whole output as its result as well, or nothing: what was not sent yet comes now.
