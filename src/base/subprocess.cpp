@@ -1,5 +1,6 @@
 #include "base/subprocess.hpp"
 
+#include "base/pipe.hpp"
 #include "base/scope_exit.hpp"
 
 #include <array>
@@ -21,26 +22,6 @@ namespace {
 constexpr std::size_t kErrorTail = 4096;
 constexpr int kLookAroundMs = 50;
 
-/// Both ends of a pipe, closed on every way out.
-struct Pipe {
-    int read_end = -1, write_end = -1;
-    bool open() {
-        int ends[2];
-        if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-        read_end = ends[0];
-        write_end = ends[1];
-        return true;
-    }
-    static void close_end(int& fd) {
-        if (fd >= 0) ::close(fd);
-        fd = -1;
-    }
-    ~Pipe() {
-        close_end(read_end);
-        close_end(write_end);
-    }
-};
-
 std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& extra) {
     std::vector<std::string> merged;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -51,13 +32,6 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
     }
     for (const auto& [name, value] : extra) merged.push_back(fmt::format("{}={}", name, value));
     return merged;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> made;
-    for (std::string& text : texts) made.push_back(text.data());
-    made.push_back(nullptr);
-    return made;
 }
 
 /// Starts the program with these three descriptors; its process group is its own. Errno on failure.
@@ -82,7 +56,7 @@ int start(const SubprocessOptions& options, int input, int output, int errors, p
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     std::vector<std::string> arguments = options.argv;
     std::vector<std::string> environment = merged_environment(options.environment);
-    return posix_spawnp(&pid, options.argv.front().c_str(), &actions, &attributes, pointers(arguments).data(), pointers(environment).data());
+    return posix_spawnp(&pid, options.argv.front().c_str(), &actions, &attributes, pointers_to(arguments).data(), pointers_to(environment).data());
 }
 
 /// Reads what is there; false at the end of the stream.
@@ -91,24 +65,6 @@ bool read_some(int fd, std::string& into) {
     const ssize_t got = ::read(fd, chunk.data(), chunk.size());
     if (got > 0) into.append(chunk.data(), static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
-/// Writes without the signal that would end this process when the program has closed its input.
-ssize_t write_quietly(int fd, std::string_view bytes) {
-    sigset_t pipe, before, pending;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    sigpending(&pending);
-    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    const int reason = errno;
-    if (put < 0 && reason == EPIPE && sigismember(&pending, SIGPIPE) == 0) {
-        const timespec at_once{};
-        ::sigtimedwait(&pipe, nullptr, &at_once);
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = reason;
-    return put;
 }
 
 /// Whether the program has ended; it stays a zombie, so that its process group cannot be anybody else's yet.
@@ -124,13 +80,13 @@ Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
     Pipe input, output, errors;
     if (!input.open() || !output.open() || !errors.open()) return fail(ErrorCode::kUnavailable, fmt::format("no pipe for a program: {}", std::strerror(errno)));
     pid_t pid = 0;
-    if (const int failed = start(options, input.read_end, output.write_end, errors.write_end, pid); failed != 0) {
+    if (const int failed = start(options, input.read_end.get(), output.write_end.get(), errors.write_end.get(), pid); failed != 0) {
         return fail(ErrorCode::kUnavailable, fmt::format("{} could not be started: {}", options.argv.front(), std::strerror(failed)));
     }
-    Pipe::close_end(input.read_end);
-    Pipe::close_end(output.write_end);
-    Pipe::close_end(errors.write_end);
-    for (const int fd : {input.write_end, output.read_end, errors.read_end}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    input.read_end.close();
+    output.write_end.close();
+    errors.write_end.close();
+    for (const int fd : {input.write_end.get(), output.read_end.get(), errors.read_end.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
 
     SubprocessEnd end;
     std::optional<Error> stopped;
@@ -140,20 +96,20 @@ Result<SubprocessEnd> run_subprocess(const SubprocessOptions& options) {
         if (!stopped) stopped = fail(code, std::move(message)).error();
         if (!std::exchange(killed, true)) ::kill(-pid, SIGKILL);
     };
-    if (options.input.empty()) Pipe::close_end(input.write_end);
+    if (options.input.empty()) input.write_end.close();
     int status = 0;
     bool exited = false;
-    while (!exited || output.read_end >= 0 || errors.read_end >= 0) {
-        std::array<pollfd, 3> watched{pollfd{input.write_end, POLLOUT, 0}, pollfd{output.read_end, POLLIN, 0}, pollfd{errors.read_end, POLLIN, 0}};
+    while (!exited || output.read_end.is_open() || errors.read_end.is_open()) {
+        std::array<pollfd, 3> watched{pollfd{input.write_end.get(), POLLOUT, 0}, pollfd{output.read_end.get(), POLLIN, 0}, pollfd{errors.read_end.get(), POLLIN, 0}};
         const bool was_over = exited;
         ::poll(watched.data(), watched.size(), was_over ? 0 : kLookAroundMs);
         if (watched[0].revents != 0) {
-            const ssize_t put = write_quietly(input.write_end, std::string_view(options.input).substr(written));
+            const ssize_t put = write_quietly(input.write_end.get(), std::string_view(options.input).substr(written));
             if (put > 0) written += static_cast<std::size_t>(put);
-            if ((put < 0 && errno != EAGAIN && errno != EINTR) || written == options.input.size()) Pipe::close_end(input.write_end);
+            if ((put < 0 && errno != EAGAIN && errno != EINTR) || written == options.input.size()) input.write_end.close();
         }
-        if (watched[1].revents != 0 && !read_some(output.read_end, end.output)) Pipe::close_end(output.read_end);
-        if (watched[2].revents != 0 && !read_some(errors.read_end, end.error_tail)) Pipe::close_end(errors.read_end);
+        if (watched[1].revents != 0 && !read_some(output.read_end.get(), end.output)) output.read_end.close();
+        if (watched[2].revents != 0 && !read_some(errors.read_end.get(), end.error_tail)) errors.read_end.close();
         if (end.error_tail.size() > 2 * kErrorTail) end.error_tail.erase(0, end.error_tail.size() - kErrorTail);
         if (end.output.size() > options.max_output_bytes) stop(ErrorCode::kOversize, fmt::format("the program wrote more than {} bytes", options.max_output_bytes));
         if (std::chrono::steady_clock::now() >= options.deadline) stop(ErrorCode::kTimeout, "the program did not end before its deadline");

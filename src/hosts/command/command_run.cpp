@@ -1,6 +1,7 @@
 #include "hosts/command/command_run.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/pipe.hpp"
 #include "base/scope_exit.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/process_tree.hpp"
@@ -33,17 +34,6 @@ constexpr std::chrono::milliseconds kLastOutput{200};   ///< for what is in the 
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 
-struct Pipe {
-    Descriptor read_end, write_end;
-    bool open() {
-        int ends[2];
-        if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-        read_end = Descriptor(ends[0]);
-        write_end = Descriptor(ends[1]);
-        return true;
-    }
-};
-
 /// A file in memory that holds these words, each ended by NUL, as bubblewrap reads its options.
 Descriptor file_of(const std::vector<std::string>& words) {
     Descriptor file(::memfd_create("crab-sandbox", MFD_CLOEXEC));
@@ -52,30 +42,6 @@ Descriptor file_of(const std::vector<std::string>& words) {
     if (!file.is_open() || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return Descriptor();
     ::lseek(file.get(), 0, SEEK_SET);
     return file;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> made;
-    for (std::string& text : texts) made.push_back(text.data());
-    made.push_back(nullptr);
-    return made;
-}
-
-/// Writes without the signal for a reader that is gone.
-ssize_t write_quietly(int fd, std::string_view bytes) {
-    sigset_t pipe, before;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    const int reason = errno;
-    if (put < 0 && reason == EPIPE) {
-        const timespec at_once{};
-        ::sigtimedwait(&pipe, nullptr, &at_once);
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = reason;
-    return put;
 }
 
 std::string next_group_name() {
@@ -149,7 +115,7 @@ private:
         std::vector<std::string> command = sandbox_command(order_.request, inside);
         words.insert(words.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
         char* no_environment[] = {nullptr};
-        return ::posix_spawn(&pid_, abilities_.bubblewrap.c_str(), &actions, &attributes, pointers(words).data(), no_environment);
+        return ::posix_spawn(&pid_, abilities_.bubblewrap.c_str(), &actions, &attributes, pointers_to(words).data(), no_environment);
     }
 
     /// Everything is dead and everything is read.

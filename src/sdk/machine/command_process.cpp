@@ -1,6 +1,7 @@
 #include "sdk/machine/command_process.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/pipe.hpp"
 #include "base/scope_exit.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -32,14 +32,6 @@ constexpr Milliseconds kMercy{500};               // between SIGTERM and SIGKILL
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-struct Pipe {
-    Descriptor reader, writer;
-};
-std::optional<Pipe> make_pipe() {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
-    return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
-}
 void set_nonblocking(const Descriptor& descriptor) {
     ::fcntl(descriptor.get(), F_SETFL, ::fcntl(descriptor.get(), F_GETFL) | O_NONBLOCK);
 }
@@ -56,22 +48,13 @@ std::vector<std::string> environment_of(const CommandRun& run) {
     return variables;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (std::string& text : texts) all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-}
-
 /// A child process and the three pipes to it.
 class Child {
 public:
     /// Returns an errno.
     int start(const CommandRun& run) {
-        auto in = make_pipe();
-        auto out = make_pipe();
-        auto err = make_pipe();
-        if (!in || !out || !err) return errno;
+        Pipe in, out, err;
+        if (!in.open() || !out.open() || !err.open()) return errno;
         posix_spawn_file_actions_t actions;
         posix_spawnattr_t attributes;
         ::posix_spawn_file_actions_init(&actions);
@@ -80,9 +63,9 @@ public:
             ::posix_spawn_file_actions_destroy(&actions);
             ::posix_spawnattr_destroy(&attributes);
         });
-        ::posix_spawn_file_actions_adddup2(&actions, in->reader.get(), STDIN_FILENO);
-        ::posix_spawn_file_actions_adddup2(&actions, out->writer.get(), STDOUT_FILENO);
-        ::posix_spawn_file_actions_adddup2(&actions, err->writer.get(), STDERR_FILENO);
+        ::posix_spawn_file_actions_adddup2(&actions, in.read_end.get(), STDIN_FILENO);
+        ::posix_spawn_file_actions_adddup2(&actions, out.write_end.get(), STDOUT_FILENO);
+        ::posix_spawn_file_actions_adddup2(&actions, err.write_end.get(), STDERR_FILENO);
         sigset_t none, all;
         ::sigemptyset(&none);
         ::sigfillset(&all);
@@ -92,15 +75,15 @@ public:
         ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         auto words = run.words;
         auto variables = environment_of(run);
-        const int error = ::posix_spawnp(&pid_, words.front().c_str(), &actions, &attributes, pointers(words).data(), pointers(variables).data());
+        const int error = ::posix_spawnp(&pid_, words.front().c_str(), &actions, &attributes, pointers_to(words).data(), pointers_to(variables).data());
         if (error != 0) {
             pid_ = -1;
             return error;
         }
         ended = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-        input = std::move(in->writer);
-        output = std::move(out->reader);
-        errors = std::move(err->reader);
+        input = std::move(in.write_end);
+        output = std::move(out.read_end);
+        errors = std::move(err.read_end);
         for (const Descriptor* end : {&input, &output, &errors}) set_nonblocking(*end);
         return 0;
     }
