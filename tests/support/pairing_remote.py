@@ -9,6 +9,7 @@
 (signed here), texts (sent as they are), or STALL.
 """
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -148,28 +149,42 @@ class PairingRemote:
 
     def _serve(self, connection):
         connection.settimeout(20)
+        with contextlib.ExitStack() as closing:
+            closing.callback(connection.close)
+            try:
+                web, names = self._open(connection, closing)
+            except OSError:
+                return  # not a pairing: the gateway also dials an active tool host for its tools, and hangs up when it is not the right one
+            try:
+                self.client_names = names
+                self._talk(web)
+            except Exception as error:  # noqa: BLE001: a test looks at it
+                self.failures.append(error)
+            finally:
+                self.ended.release()
+
+    def _open(self, connection, closing):
+        """The WebSocket a client asked for and the names in the client's certificate; OSError for whoever does not get that far."""
+        names = None
+        if self.tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.maximum_version = self.newest_tls
+            context.load_cert_chain(self.shown, self.folder / "shown.key")
+            demands = self.client_certificate_required  # which may change while this connection is made
+            if demands:
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.load_verify_locations(cadata=self.chain_pem)
+            connection = context.wrap_socket(connection, server_side=True)
+            closing.callback(connection.close)
+            names = connection.getpeercert().get("subjectAltName") if demands else None
         try:
-            if self.tls:
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                context.maximum_version = self.newest_tls
-                context.load_cert_chain(self.shown, self.folder / "shown.key")
-                demands = self.client_certificate_required  # which may change while this connection is made
-                if demands:
-                    context.verify_mode = ssl.CERT_REQUIRED
-                    context.load_verify_locations(cadata=self.chain_pem)
-                connection = context.wrap_socket(connection, server_side=True)
-                self.client_names = connection.getpeercert().get("subjectAltName") if demands else None
             web = _WebSocket(connection, self.paths, self.refuse_path)
-            self.asked_paths.append(web.path)
-            self.headers = web.headers
-            self._talk(web)
         except FileNotFoundError as missing:
             self.asked_paths.append(str(missing))
-        except Exception as error:  # noqa: BLE001: a test looks at it
-            self.failures.append(error)
-        finally:
-            self.ended.release()
-            connection.close()
+            raise
+        self.asked_paths.append(web.path)
+        self.headers = web.headers
+        return web, names
 
     def _talk(self, web):
         while True:
