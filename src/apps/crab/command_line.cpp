@@ -144,9 +144,9 @@ private:
         CLI::App& parent = group("host", "Run a built-in tool host as a process of its own");
         const auto add = [&](HostKind kind, const std::string& what) {
             const std::string name(name_of(kind));
+            const std::string start = "  crab host " + name + (kind == HostKind::kExec ? " --config commands.yaml" : "");
             auto [command, options] = leaf<RunHost>(parent, name, what,
-                                                    "  crab host " + name + " --unix /run/crab/" + name + ".sock\n  crab host " + name +
-                                                        " --listen 0.0.0.0:7443 --id " + name + "-east --gateway-key \"$KEY\"");
+                                                    start + " --unix /run/crab/" + name + ".sock\n" + start + " --listen 0.0.0.0:7443 --id " + name + "-east --gateway-key \"$KEY\"");
             options->kind = kind;
             CLI::Option* const local = command->add_option("--unix", options->socket,
                                                            "Socket to listen on, for the same user; name it under hosts: in the gateway's configuration");
@@ -167,11 +167,15 @@ private:
                 command->add_option("--events-to", options->events_to, "Gateway that takes what jobs fire: unix:/PATH of its admin socket, or https://HOST:PORT of its peer listener (default: events wait)")
                     ->type_name("URL");
             }
+            if (kind == HostKind::kExec) {
+                command->add_option("--config", options->config, "Configuration in the gateway's form, of which worktrees and providers count")->type_name("FILE")->required();
+            }
             command->add_option("--state", options->state_dir, "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
                 ->type_name("DIR");
         };
         add(HostKind::kMemory, "Remember and search: memory.append, memory.query, memory.delete");
         add(HostKind::kCron, "Keep and fire scheduled jobs: cron.create, cron.list, cron.remove; their events wait in its store");
+        add(HostKind::kExec, "Run configured commands, each call in a sandbox: the providers of kind command of a configuration");
     }
 
     void tools() {

@@ -34,7 +34,7 @@ struct GatewayCheck {
     bool schema = false;
     Output output = Output::kText;
 };
-/// `crab host memory|cron`.
+/// `crab host memory|cron|exec`.
 struct RunHost {
     HostKind kind = HostKind::kMemory;
     std::filesystem::path socket;     ///< --unix; or
@@ -44,6 +44,7 @@ struct RunHost {
     std::string pair_path;
     std::filesystem::path tls_ca, tls_cert, tls_key;   ///< of an operator-made CA: all or none
     std::string events_to;            ///< of cron: `unix:/path` or `https://host:port`; empty: events wait
+    std::filesystem::path config;     ///< of exec: its `worktrees` and `providers` count
     std::filesystem::path state_dir;  ///< empty: below the usual place
 };
 struct ToolsList {

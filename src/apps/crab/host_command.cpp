@@ -1,12 +1,16 @@
 #include "apps/crab/commands.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/host_run.hpp"
 #include "apps/crab/terminal.hpp"
+#include "config/load.hpp"
 #include "config/paths.hpp"
 #include "crypto/key_text.hpp"
 #include "trust/pairing/peer_name.hpp"
 
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace crab::app {
 namespace {
@@ -61,13 +65,19 @@ int run(const RunHost& options) {
         if (!paired) return wrong_usage(paired.error().message);
         where.paired = std::move(*paired);
     }
-    std::optional<net::Endpoint> events_to;
+    BuiltInHost what{.kind = options.kind, .events_to = {}, .commands = {}};
     if (!options.events_to.empty()) {
         auto gateway = gateway_of(options.events_to, where.paired.has_value());
         if (!gateway) return wrong_usage(gateway.error().message);
-        events_to = std::move(*gateway);
+        what.events_to = std::move(*gateway);
     }
-    return run_host(options.kind, where, events_to);
+    if (options.kind == HostKind::kExec) {
+        auto config = config::load_file(options.config);
+        if (!config) return wrong_usage(config.error().message);
+        if (!has_commands(*config)) return wrong_usage(fmt::format("{}: no provider of kind command is there; add one under providers:", options.config.string()));
+        what.commands = std::move(*config);
+    }
+    return run_host(what, where);
 }
 
 }  // namespace crab::app

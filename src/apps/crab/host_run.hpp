@@ -5,6 +5,6 @@
 namespace crab::app {
 
 /// Runs a built-in tool host until SIGINT or SIGTERM; makes the folder for its state. Returns a process exit code (exit_codes.hpp).
-int run_host(HostKind kind, const sdk::HostEngine::Options& where, const std::optional<net::Endpoint>& events_to);
+int run_host(const BuiltInHost& what, const sdk::HostEngine::Options& where);
 
 }  // namespace crab::app

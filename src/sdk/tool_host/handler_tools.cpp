@@ -75,10 +75,11 @@ HandlerTools::HandlerTools(std::vector<HandledTool> tools, net::EventLoop& home)
 
 HandlerTools::~HandlerTools() = default;
 
-std::vector<core::ToolSpec> HandlerTools::tools() const {
+Result<void> HandlerTools::register_in(core::Registry& registry) {
     std::vector<core::ToolSpec> specs;
     for (const HandledTool& tool : tools_) specs.push_back(tool.spec);
-    return specs;
+    register_tools(registry, std::move(specs), *this);
+    return {};
 }
 
 Task<core::Outcome> HandlerTools::run(core::AdmittedCall call, core::FrameSink&) {

@@ -29,8 +29,7 @@ public:
     HandlerTools(std::vector<HandledTool> tools, net::EventLoop& home);
     ~HandlerTools() override;
 
-    std::vector<core::ToolSpec> tools() const override;
-    core::ToolHost& host() override { return *this; }
+    Result<void> register_in(core::Registry& registry) override;
     /// Cancels what runs, and is done when the last handler has returned.
     void stop(std::function<void()> done) override;
 

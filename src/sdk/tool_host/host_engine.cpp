@@ -112,8 +112,7 @@ Result<void> HostEngine::Parts::open_stores(const Options& options) {
     auto opened = options.make_tools(loops.at(0));
     if (!opened) return fail(std::move(opened.error()));
     hosted = std::move(*opened);
-    register_hosted_tools(registry, *hosted);
-    return {};
+    return hosted->register_in(registry);
 }
 
 /// Whoever calls reaches only calls of its own.

@@ -3,11 +3,11 @@
 #include <stdexcept>
 
 namespace crab::sdk {
-void register_hosted_tools(core::Registry& registry, HostedTools& hosted) {
+void register_tools(core::Registry& registry, std::vector<core::ToolSpec> specs, core::ToolHost& runs) {
     const auto gate = std::make_shared<core::ToolGate>(kCallsAtOnce, kCallsWaiting);
-    const std::shared_ptr<core::ToolHost> host(std::shared_ptr<void>(), &hosted.host());   // not owned: the registry may live longer
+    const std::shared_ptr<core::ToolHost> host(std::shared_ptr<void>(), &runs);   // not owned: the registry may live longer
     std::vector<core::ToolRef> tools;
-    for (core::ToolSpec& spec : hosted.tools()) {
+    for (core::ToolSpec& spec : specs) {
         auto tool = core::make_tool(std::move(spec));
         if (!tool) throw std::logic_error("a built-in tool is not valid: " + tool.error().message);
         (*tool)->host = host;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/result.hpp"
 #include "core/registry.hpp"
 #include "core/tool_gate.hpp"
 #include "net/event_loop.hpp"
@@ -23,16 +24,16 @@ public:
     virtual void start() {}
     /// Calls `done` when nothing of start() runs any more; on the same thread. Calls must have ended before.
     virtual void stop(std::function<void()> done) { done(); }
-    virtual std::vector<core::ToolSpec> tools() const = 0;
-    /// Runs the tools, on any event loop.
-    virtual core::ToolHost& host() = 0;
+    /// Registers the tools, which run on any event loop; their names are reserved from here on.
+    /// Errors: kInvalidArgs that names a configured tool and what is wrong with it.
+    virtual Result<void> register_in(core::Registry& registry) = 0;
 };
 
 inline constexpr std::uint32_t kCallsAtOnce = 64;    ///< of one host
 inline constexpr std::size_t kCallsWaiting = 256;
 
-/// Registers the tools of `hosted`, which outlives every call; their names are reserved from here on. All of them together run 64 calls at a time, and 256
-/// wait. Source: docs/protocols/rtp.md, section 1, "Limits".
-void register_hosted_tools(core::Registry& registry, HostedTools& hosted);
+/// Registers `tools`, which `host` runs and which are valid; it outlives every call. Their names are reserved from here on. All of them
+/// together run 64 calls at a time, and 256 wait. Source: docs/protocols/rtp.md, section 1, "Limits".
+void register_tools(core::Registry& registry, std::vector<core::ToolSpec> tools, core::ToolHost& host);
 
 }  // namespace crab::sdk

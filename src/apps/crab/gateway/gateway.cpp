@@ -7,7 +7,6 @@
 #include "apps/crab/gateway/access_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
-#include "apps/crab/gateway/command_providers.hpp"
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/grpc_side.hpp"
 #include "apps/crab/gateway/peer_side.hpp"
@@ -15,6 +14,7 @@
 #include "apps/crab/gateway/tool_hosts.hpp"
 #include "apps/crab/gateway/turn_runners.hpp"
 #include "apps/crab/host/cron_sinks.hpp"
+#include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
 #include "base/log.hpp"
@@ -106,7 +106,6 @@ struct Gateway::Parts {
     std::unique_ptr<net::LoopGroup> loops;
     std::vector<std::unique_ptr<sdk::HostedTools>> hosted;
     std::shared_ptr<command::Worktrees> worktrees;
-    std::unique_ptr<BlockingPool> command_threads;
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
@@ -185,7 +184,10 @@ Result<void> Gateway::Parts::open_hosted() {
         if (!opened) return fail(std::move(opened.error()));
         hosted.push_back(std::move(*opened));
     }
-    for (const auto& each : hosted) sdk::register_hosted_tools(registry, *each);
+    if (auto opened = open_commands(); !opened) return opened;
+    for (const auto& each : hosted) {
+        if (auto registered = each->register_in(registry); !registered) return registered;
+    }
     return {};
 }
 
@@ -197,13 +199,11 @@ Result<void> Gateway::Parts::open_commands() {
     auto bindings = command::load_bindings(places.state_dir / "worktrees.json");
     if (!bindings) return fail(std::move(bindings.error()));
     worktrees->set_bindings(std::move(*bindings));
-    if (config.providers.empty()) return {};
-    command_threads = std::make_unique<BlockingPool>(app::command_threads(config));
-    command::SandboxAbilities abilities = command::SandboxAbilities::detect();
-    abilities.cgroups = command::CgroupPlaces::find();
-    auto command_hosts = make_command_hosts(config, {.clock = clock, .threads = *command_threads, .abilities = std::move(abilities), .worktrees = worktrees});
-    if (!command_hosts) return fail(std::move(command_hosts.error()));
-    return register_command_tools(registry, *command_hosts);
+    if (!has_commands(config)) return {};
+    auto opened = HostedCommands::open(config, worktrees, loops->at(0));
+    if (!opened) return fail(std::move(opened.error()));
+    hosted.push_back(std::move(*opened));
+    return {};
 }
 
 std::vector<core::RunningCallInfo> Gateway::Parts::running() const {
@@ -258,7 +258,6 @@ Result<void> Gateway::Parts::build() {
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
-    if (auto opened = open_commands(); !opened) return fail(std::move(opened.error()));
     const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     auto turns = make_turn_setup(config);

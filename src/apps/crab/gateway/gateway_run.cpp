@@ -2,8 +2,8 @@
 
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
-#include "apps/crab/gateway/command_providers.hpp"
 #include "apps/crab/gateway/gateway.hpp"
+#include "apps/crab/host/hosted_commands.hpp"
 #include "base/log.hpp"
 #include "config/load.hpp"
 
@@ -19,13 +19,7 @@ namespace crab::app {
 Result<void> check_rules(const config::GatewayConfig& config) {
     BlockingPool pool(1);
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
-    const auto worktrees = make_worktrees(config);
-    if (!worktrees) return fail(worktrees.error());
-    const RealClock clock;
-    const auto hosts = make_command_hosts(config, {.clock = clock, .threads = pool, .abilities = {}, .worktrees = *worktrees});
-    if (!hosts) return fail(hosts.error());
-    core::Registry registry;
-    return register_command_tools(registry, *hosts);
+    return check_commands(config);
 }
 
 int run_gateway(const GatewayRunOptions& options) {

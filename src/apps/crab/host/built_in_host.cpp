@@ -1,6 +1,7 @@
 #include "apps/crab/host/built_in_host.hpp"
 
 #include "apps/crab/host/cron_sinks.hpp"
+#include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
 #include "apps/crab/host/http_event_sink.hpp"
@@ -14,11 +15,19 @@ std::string_view name_of(HostKind kind) {
     switch (kind) {
         case HostKind::kMemory: return "memory";
         case HostKind::kCron: return "cron";
+        case HostKind::kExec: return "exec";
     }
     return "";
 }
 
 namespace {
+
+/// Worktrees are those of the providers: bindings are a gateway's affair.
+Result<std::unique_ptr<sdk::HostedTools>> open_commands(const config::GatewayConfig& config, net::EventLoop& home) {
+    auto worktrees = make_worktrees(config);
+    if (!worktrees) return fail(std::move(worktrees.error()));
+    return HostedCommands::open(config, std::move(*worktrees), home);
+}
 
 Task<Result<void>> check_gateway(sdk::RemoteTrust& trust, std::string certificate_der) {
     const auto gateway = trust.caller_of(certificate_der);
@@ -53,15 +62,16 @@ Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem:
 
 }  // namespace
 
-Result<sdk::HostEngine::Options> built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to) {
-    where.service = name_of(kind);
+Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host, sdk::HostEngine::Options where) {
+    where.service = name_of(host.kind);
     const std::filesystem::path file = where.state_dir / (where.service + ".db");
-    switch (kind) {
+    switch (host.kind) {
         case HostKind::kMemory: where.make_tools = [file](net::EventLoop& home) { return HostedMemory::open(file, home.clock()); }; break;
         case HostKind::kCron: where.make_tools = [file](net::EventLoop& home) { return HostedCron::open(file, home, std::make_unique<NoEventSink>()); }; break;
+        case HostKind::kExec: where.make_tools = [config = host.commands](net::EventLoop& home) { return open_commands(config, home); }; break;
     }
-    if (events_to) {
-        if (auto sent = send_events(where, file, *events_to); !sent) return fail(std::move(sent.error()));
+    if (host.events_to) {
+        if (auto sent = send_events(where, file, *host.events_to); !sent) return fail(std::move(sent.error()));
     }
     return where;
 }

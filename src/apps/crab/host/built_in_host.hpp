@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/gateway_config.hpp"
 #include "sdk/tool_host/host_engine.hpp"
 
 #include <cstdint>
@@ -9,12 +10,19 @@
 namespace crab::app {
 
 /// The tool hosts that come with crab.
-enum class HostKind : std::uint8_t { kMemory, kCron };
+enum class HostKind : std::uint8_t { kMemory, kCron, kExec };
 std::string_view name_of(HostKind kind);
 
+/// What a kind needs beside a place.
+struct BuiltInHost {
+    HostKind kind = HostKind::kMemory;
+    std::optional<net::Endpoint> events_to;   ///< of cron: the gateway that takes what jobs fire, its admin socket, or for a host that is paired its peer
+                                              ///< listener; nothing: events wait
+    config::GatewayConfig commands;           ///< of exec: its worktrees and providers count
+};
+
 /// A built-in host for a process of its own: `where` says how it listens and where its state lies; its name and its tools, with the store
-/// `<kind>.db` beside the engine's, are set here. `events_to` is the gateway that takes what cron jobs fire: its admin socket, or for a
-/// host that is paired its peer listener; nothing: events wait. Errors: kInvalidArgs, kUnavailable for an address that leads nowhere.
-Result<sdk::HostEngine::Options> built_in_host(HostKind kind, sdk::HostEngine::Options where, const std::optional<net::Endpoint>& events_to);
+/// `<kind>.db` beside the engine's, are set here. Errors: kInvalidArgs, kUnavailable for an address that leads nowhere.
+Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host, sdk::HostEngine::Options where);
 
 }  // namespace crab::app

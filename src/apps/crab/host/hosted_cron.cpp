@@ -25,6 +25,9 @@ Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(const std::filesystem
     return std::unique_ptr<sdk::HostedTools>(new HostedCron(std::move(*store), home, std::move(sink), std::move(component_id)));
 }
 
-std::vector<core::ToolSpec> HostedCron::tools() const { return cron::cron_tools(); }
+Result<void> HostedCron::register_in(core::Registry& registry) {
+    sdk::register_tools(registry, cron::cron_tools(), host_);
+    return {};
+}
 
 }  // namespace crab::app

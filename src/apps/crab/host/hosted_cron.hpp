@@ -20,8 +20,7 @@ public:
 
     void start() override { scheduler_.start(); }
     void stop(std::function<void()> done) override { scheduler_.stop(std::move(done)); }
-    std::vector<core::ToolSpec> tools() const override;
-    core::ToolHost& host() override { return host_; }
+    Result<void> register_in(core::Registry& registry) override;
 
 private:
     HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink, std::string component_id);

@@ -18,6 +18,9 @@ Result<std::unique_ptr<sdk::HostedTools>> HostedMemory::open(const std::filesyst
     return std::unique_ptr<sdk::HostedTools>(new HostedMemory(std::move(*store), clock));
 }
 
-std::vector<core::ToolSpec> HostedMemory::tools() const { return memory::memory_tools(); }
+Result<void> HostedMemory::register_in(core::Registry& registry) {
+    sdk::register_tools(registry, memory::memory_tools(), host_);
+    return {};
+}
 
 }  // namespace crab::app

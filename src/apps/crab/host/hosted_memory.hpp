@@ -15,8 +15,7 @@ public:
     /// Opens or makes the store at `file`. Errors: those of MemoryStoreSqlite::open().
     static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, const Clock& clock);
 
-    std::vector<core::ToolSpec> tools() const override;
-    core::ToolHost& host() override { return host_; }
+    Result<void> register_in(core::Registry& registry) override;
 
 private:
     HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store, const Clock& clock);

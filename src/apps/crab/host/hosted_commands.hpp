@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/blocking_pool.hpp"
+#include "config/gateway_config.hpp"
+#include "hosts/command/command_host.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace crab::app {
+
+/// The configured worktrees, their paths made absolute. Errors: kInvalidArgs for one that is no folder.
+Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::GatewayConfig& config);
+
+/// The configured providers of commands: all their tools, with the threads that they run on.
+class HostedCommands final : public sdk::HostedTools {
+public:
+    /// Finds out what this host can enforce, and moves this process into a control group where that helps. Blocks for some milliseconds.
+    /// Errors: kInvalidArgs that names the provider, the tool and what is wrong.
+    static Result<std::unique_ptr<HostedCommands>> open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home);
+
+    /// Errors: kInvalidArgs that names provider and tool.
+    Result<void> register_in(core::Registry& registry) override;
+
+private:
+    explicit HostedCommands(std::size_t threads) : threads_(threads) {}
+
+    BlockingPool threads_;
+    std::vector<std::shared_ptr<command::CommandHost>> hosts_;
+};
+
+/// Whether the configuration has providers of commands.
+bool has_commands(const config::GatewayConfig& config);
+
+/// What open() and register_in() would say of the configuration; runs nothing. Errors: theirs and those of make_worktrees().
+Result<void> check_commands(const config::GatewayConfig& config);
+
+}  // namespace crab::app
