@@ -225,7 +225,7 @@ class Records(BridgeCase):
         broken = self.home.write(self.home.manifests / "org.example.C.ini", "no group\n")
         self.connect()
         self.wait_tools("a__x")
-        self.assertEqual([entry["id"] for entry in self.home.status()["providers"]], ["org.example.A"])
+        self.assertEqual([entry["id"] for entry in self.home.apps()], ["org.example.A"])
         [diagnostic] = self.home.status()["diagnostics"]
         self.assertIn(str(broken), diagnostic)
         self.assertTrue(mine.calls)
@@ -256,7 +256,7 @@ class Records(BridgeCase):
         self.wait_tools("finance__x", "finance_2__x")
         self.home.undeclare("a.finance")
         self.wait_tools("finance_2__x")
-        eventually(self.home.choices.exists, "labels are kept")
+        eventually(lambda: "finance_2" in self.home.choices.read_text(), "labels are kept")
         self.assertEqual(self.home.end(), 0)
         self.home.declare("a.finance", Transport="unix", Socket=str(a.path))
         self.connect()

@@ -85,7 +85,7 @@ class OnTheBus(BusCase):
         self.wait_tools(*self.LEDGER_TOOLS)
         self.assertEqual(self.starts(mark), 1)
         self.home.wait_state("org.example.Snap", "off")
-        self.assertEqual({entry["id"] for entry in self.home.status()["providers"]}, {"org.example.Ledger", "org.example.Desk", "org.example.Snap"})
+        self.assertEqual({entry["id"] for entry in self.home.apps()}, {"org.example.Ledger", "org.example.Desk", "org.example.Snap"})
 
     def test_a_call_goes_over_the_bus_and_an_idle_provider_is_started_again(self) -> None:
         mark = self.stamp("org.example.Ledger", "exec", LEDGER, "--idle", "1")

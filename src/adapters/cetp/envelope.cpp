@@ -25,6 +25,37 @@ std::optional<Milliseconds> retry_after_of(const Fields& fields) {
     return ms != nullptr ? std::optional(Milliseconds(*ms)) : std::nullopt;
 }
 
+/// As spec/errors.json has it.
+std::string_view code_of(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kOversize: return code::kInvalidArgs;
+        case ErrorCode::kToolNotFound: return code::kToolNotFound;
+        case ErrorCode::kAuthRequired: return code::kAuthRequired;
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kForbidden:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kWorktreeNotBound: return code::kPermissionDenied;
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kRateLimited: return code::kRateLimited;
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kUnavailable:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kOutcomeUnknown:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: break;
+    }
+    return code::kInternalError;
+}
+
 }  // namespace
 
 std::string clean_text(std::string_view text) {
@@ -41,6 +72,12 @@ std::string clean_text(std::string_view text) {
         if (byte == 0xC2 && i + 1 < clean.size() && static_cast<unsigned char>(clean[i + 1]) < 0xA0) clean.replace(i, 2, " ");
     }
     return clean;
+}
+
+Envelope Envelope::error(const Error& error) { return Envelope::error(code_of(error.code), error.message); }
+
+Envelope Envelope::no_answer_within(std::chrono::nanoseconds waited) {
+    return error(code::kInternalError, fmt::format("no answer within {} ms", std::chrono::round<Milliseconds>(waited).count()));
 }
 
 Envelope Envelope::too_large(std::size_t bytes, std::size_t limit) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,10 @@ struct Envelope {
 
     static Envelope ok(std::string data) { return {.success = true, .data = std::move(data)}; }
     static Envelope error(std::string_view code, std::string message) { return {.code = std::string(code), .message = std::move(message)}; }
+    /// In the words of section 1.
+    static Envelope error(const Error& error);
+    /// Of a deadline that passed; `waited` is how long it was.
+    static Envelope no_answer_within(std::chrono::nanoseconds waited);
     /// Rule 24.
     static Envelope too_large(std::size_t bytes, std::size_t limit);
 

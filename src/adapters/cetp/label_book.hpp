@@ -16,14 +16,19 @@ public:
 
     LabelBook() = default;
     /// From what was kept; an entry whose label somebody before it has is dropped.
-    explicit LabelBook(const Entries& kept);
+    explicit LabelBook(const Entries& kept) : LabelBook(kept, {}) {}
+    /// `fixed` have their labels before anybody else, and are not among entries() (section 5).
+    LabelBook(const Entries& kept, Entries fixed);
 
     /// The label of this provider; a new one is made from `suggested`, or from the id when that is empty, with `_2`, `_3` and so on
     /// when it is taken. New providers come in the order of their ids.
     const std::string& label_for(const std::string& provider_id, std::string_view suggested);
+    /// The label that this provider has; empty when it has none yet.
+    std::string find(std::string_view provider_id) const;
     const Entries& entries() const { return entries_; }
 
 private:
+    Entries fixed_;
     Entries entries_;
     std::set<std::string, std::less<>> taken_;
 };

@@ -44,4 +44,14 @@ Result<MethodCall> parse_method_call(std::string_view text) {
     return call;
 }
 
+Result<std::string> checked_args(const MethodCall& call, const json::Schema& schema) {
+    std::string args = call.extra("args");
+    if (args.empty()) args = "{}";
+    json::Parser parser;
+    const auto parsed = parser.parse(args);
+    if (!parsed || !parsed->element().is_object()) return fail(ErrorCode::kInvalidArgs, "/: the arguments are no JSON object");
+    if (const auto wrong = schema.validate(parsed->element(), 1); !wrong.empty()) return fail(ErrorCode::kInvalidArgs, wrong[0].message);
+    return args;
+}
+
 }  // namespace crab::cetp

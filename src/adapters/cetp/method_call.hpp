@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "json/schema.hpp"
 
 #include <map>
 #include <string>
@@ -33,5 +34,9 @@ struct MethodCall {
 std::string to_wire(const MethodCall& call);
 /// Reads that line; extras that are no strings are ignored. Errors: kInvalidArgs when it is no such object, kOversize.
 Result<MethodCall> parse_method_call(std::string_view text);
+
+/// The arguments of `execute_tool` as text, `{}` when there are none. Errors: kInvalidArgs, with the JSON pointer, when they are no
+/// object or break the schema (section 7).
+Result<std::string> checked_args(const MethodCall& call, const json::Schema& schema);
 
 }  // namespace crab::cetp

@@ -5,9 +5,9 @@
 
 namespace crab::cetp {
 
-enum class Transport : std::uint8_t { kDbus, kExec, kUnix };
+enum class Transport : std::uint8_t { kDbus, kExec, kUnix, kBuiltIn };
 enum class Bus : std::uint8_t { kSession, kSystem };
-enum class FoundBy : std::uint8_t { kManifest, kDesktopEntry, kActivatableName };
+enum class FoundBy : std::uint8_t { kManifest, kDesktopEntry, kActivatableName, kBuiltIn };
 
 /// What discovery knows of a provider before any of its code has run. Source: docs/protocols/cetp.md, section 2.
 struct ProviderRecord {
@@ -15,7 +15,7 @@ struct ProviderRecord {
     FoundBy found_by = FoundBy::kManifest;
     Transport transport = Transport::kDbus;
     Bus bus = Bus::kSession;
-    std::string bus_name{}, object_path{};  ///< kDbus
+    std::string bus_name{}, object_path{};  ///< kDbus; of kBuiltIn the name is what it reads, for people
     std::string exec{};                     ///< kExec: program and arguments, as a shell quotes them
     std::string socket{};                   ///< kUnix: an absolute path
     std::string desktop_id{};               ///< may be empty

@@ -5,6 +5,7 @@
 #include "json/parser.hpp"
 #include "json/schema.hpp"
 #include "json/value.hpp"
+#include "json/writer.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -37,6 +38,17 @@ Result<std::string> parameters_of(json::Element element) {
 }
 
 }  // namespace
+
+std::string to_wire(std::span<const DeclaredTool> tools) {
+    std::string text;
+    json::Writer writer(text);
+    writer.begin_object().key("tools").begin_array();
+    for (const DeclaredTool& tool : tools) {
+        writer.begin_object().key("name").string_lossy(tool.name).key("description").string_lossy(tool.description).key("parameters").raw(tool.parameters).end_object();
+    }
+    writer.end_array().end_object();
+    return text;
+}
 
 Result<ToolList> parse_tool_list(std::string_view data) {
     json::Parser parser;

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ struct DeclaredTool {
     std::string parameters;   ///< a JSON Schema that compiles, an object, as JSON text
     friend bool operator==(const DeclaredTool&, const DeclaredTool&) = default;
 };
+
+/// The `data` of `list_tools` (rule 9).
+std::string to_wire(std::span<const DeclaredTool> tools);
 
 struct ToolList {
     std::vector<DeclaredTool> tools;       ///< at least one

@@ -140,6 +140,7 @@ Value value_of(const ProviderRecord& record) {
             case Transport::kDbus: return "dbus";
             case Transport::kExec: return "exec";
             case Transport::kUnix: return "unix";
+            case Transport::kBuiltIn: return "built-in";
         }
         return "";
     };

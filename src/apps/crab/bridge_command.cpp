@@ -26,13 +26,15 @@ std::string_view name_of(cetp::Transport transport) {
         case cetp::Transport::kDbus: return "dbus";
         case cetp::Transport::kExec: return "exec";
         case cetp::Transport::kUnix: return "unix";
+        case cetp::Transport::kBuiltIn: return "built-in";
     }
     return "";
 }
 
 const std::string& address_of(const cetp::ProviderRecord& record) {
     switch (record.transport) {
-        case cetp::Transport::kDbus: return record.bus_name;
+        case cetp::Transport::kDbus:
+        case cetp::Transport::kBuiltIn: return record.bus_name;
         case cetp::Transport::kExec: return record.exec;
         case cetp::Transport::kUnix: return record.socket;
     }

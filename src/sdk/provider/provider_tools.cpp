@@ -1,6 +1,5 @@
 #include "sdk/provider/provider_tools.hpp"
 
-#include "json/parser.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ void ProviderTools::add(std::string name, std::string description, std::string s
     auto compiled = json::Schema::compile(schema);
     if (!compiled) throw std::invalid_argument("tool " + name + ": its schema: " + compiled.error().message);
     if (name.empty() || find(name) != nullptr) throw std::invalid_argument("tool `" + name + "`: give each tool a name of its own");
-    auto tool = std::make_shared<Tool>(Tool{std::move(name), std::move(description), std::move(schema), *std::move(compiled), std::move(handler)});
+    auto tool = std::make_shared<Tool>(Tool{{std::move(name), std::move(description), std::move(schema)}, *std::move(compiled), std::move(handler)});
     {
         const std::scoped_lock lock(mutex_);
         tools_.push_back(std::move(tool));
@@ -28,7 +27,7 @@ void ProviderTools::add(std::string name, std::string description, std::string s
 bool ProviderTools::remove(std::string_view name) {
     {
         const std::scoped_lock lock(mutex_);
-        if (std::erase_if(tools_, [&](const auto& tool) { return tool->name == name; }) == 0) return false;
+        if (std::erase_if(tools_, [&](const auto& tool) { return tool->declared.name == name; }) == 0) return false;
     }
     changed();
     return true;
@@ -46,7 +45,7 @@ void ProviderTools::changed() const {
 
 std::shared_ptr<const ProviderTools::Tool> ProviderTools::find(std::string_view name) const {
     const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find_if(tools_, [&](const auto& tool) { return tool->name == name; });
+    const auto found = std::ranges::find_if(tools_, [&](const auto& tool) { return tool->declared.name == name; });
     return found != tools_.end() ? *found : nullptr;
 }
 
@@ -63,17 +62,11 @@ Envelope ProviderTools::execute(const cetp::MethodCall& call, const CetpCaller& 
     if (name.empty()) return Envelope::error(cetp::code::kInvalidArgs, "tool_name is missing");
     const auto tool = find(name);
     if (tool == nullptr) return Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + cetp::clean_text(name));
-    std::string args = call.extra("args");
-    if (args.empty()) args = "{}";
-    json::Parser parser;
-    const auto parsed = parser.parse(args);
-    if (!parsed || !parsed->element().is_object()) return Envelope::error(cetp::code::kInvalidArgs, "/: the arguments are no JSON object");
-    if (const auto wrong = tool->compiled->validate(parsed->element(), 1); !wrong.empty()) {
-        return Envelope::error(cetp::code::kInvalidArgs, wrong[0].message);
-    }
+    auto args = cetp::checked_args(call, *tool->compiled);
+    if (!args) return Envelope::error(args.error());
     const std::scoped_lock lock(one_at_a_time_);
     try {
-        const CetpCall made(name, std::move(args), call.extra("request_id"), caller);
+        const CetpCall made(name, *std::move(args), call.extra("request_id"), caller);
         const CetpAnswer answer = tool->handler(made);
         if (answer.success()) return Envelope::ok(answer.data());
         return {.code = answer.code(), .message = answer.message(), .hint = answer.hint(), .intent = answer.intent(), .retry_after = answer.retry_after()};
@@ -86,15 +79,10 @@ Envelope ProviderTools::execute(const cetp::MethodCall& call, const CetpCaller& 
 }
 
 std::string ProviderTools::list() const {
-    std::string text;
-    json::Writer writer(text);
-    writer.begin_object().key("tools").begin_array();
+    std::vector<cetp::DeclaredTool> tools;
     const std::scoped_lock lock(mutex_);
-    for (const auto& tool : tools_) {
-        writer.begin_object().key("name").string_lossy(tool->name).key("description").string_lossy(tool->description).key("parameters").raw(tool->schema).end_object();
-    }
-    writer.end_array().end_object();
-    return text;
+    for (const auto& tool : tools_) tools.push_back(tool->declared);
+    return cetp::to_wire(tools);
 }
 
 std::string ProviderTools::info() const {

@@ -2,6 +2,7 @@
 
 #include "adapters/cetp/envelope.hpp"
 #include "adapters/cetp/method_call.hpp"
+#include "adapters/cetp/tool_list.hpp"
 #include "json/schema.hpp"
 
 #include "crab/cetp_provider.hpp"
@@ -35,7 +36,7 @@ public:
 
 private:
     struct Tool {
-        std::string name, description, schema;
+        cetp::DeclaredTool declared;
         std::shared_ptr<const json::Schema> compiled;
         CetpHandler handler;
     };

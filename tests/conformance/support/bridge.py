@@ -19,6 +19,10 @@ from .gateway import Gateway, program
 from .wait import eventually
 
 
+#: The labels of the adapters inside the bridge.
+BUILT_IN = ("battery", "journal", "media", "network", "system", "time")
+
+
 def tool(name: str, **members: Any) -> dict[str, Any]:
     """An element of a list of tools; `members` replace or add."""
     return {"name": name, "description": f"{name} of a test", "parameters": {"type": "object"}, **members}
@@ -94,7 +98,8 @@ class UnixProvider:
 class BridgeHome:
     """The folders and the environment of one user's bridge, with or without a bridge in them."""
 
-    def __init__(self, **environment: str) -> None:
+    def __init__(self, *built_in: str, **environment: str) -> None:
+        """`built_in`: the labels of the bridge's own adapters that are on; without them a test sees its own providers only."""
         self.folder = Path(tempfile.mkdtemp(prefix="crab-bridge-"))
         self.manifests = self.folder / "data" / "cetp" / "providers"
         self.applications = self.folder / "data" / "applications"
@@ -105,6 +110,10 @@ class BridgeHome:
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", "XDG_DATA_HOME": str(self.folder / "data"),
                             "XDG_DATA_DIRS": str(self.folder / "system"), "XDG_CONFIG_HOME": str(self.folder / "config"),
                             "XDG_RUNTIME_DIR": str(self.folder / "run"), "XDG_STATE_HOME": str(self.folder / "state"), **environment}
+        self.environment.setdefault("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={self.folder}/no-bus")
+        self.choices.parent.mkdir(mode=0o700)
+        self.choices.write_text(json.dumps({"providers": {f"crab.{label}": {"enabled": label in built_in} for label in BUILT_IN}}))
+        self.choices.chmod(0o600)
         self._providers: list[UnixProvider] = []
         self.bridge: subprocess.Popen[str] | None = None
 
@@ -166,6 +175,10 @@ class BridgeHome:
     def status_or_none(self) -> Mapping[str, Any] | None:
         done = self.crab("status", "-o", "json")
         return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def apps(self) -> list[Mapping[str, Any]]:
+        """The providers that are not inside the bridge."""
+        return [entry for entry in self.status()["providers"] if not entry["id"].startswith("crab.")]
 
     def provider_status(self, name: str) -> Mapping[str, Any]:
         return next((entry for entry in self.status()["providers"] if entry["id"] == name), {})

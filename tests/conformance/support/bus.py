@@ -12,12 +12,12 @@ from pathlib import Path
 class SessionBus:
     """A bus in `folder`; started programs get `environment` beside its address. Services are declared with `service()`."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        self.services = folder / "dbus-services"
+    def __init__(self, folder: Path, environment: Mapping[str, str], name: str = "bus") -> None:
+        self.services = folder / f"{name}-services"
         self.services.mkdir()
-        self.address = f"unix:path={folder / 'bus'}"
-        self._socket = folder / "bus"
-        self._config = folder / "bus.conf"
+        self.address = f"unix:path={folder / name}"
+        self._socket = folder / name
+        self._config = folder / f"{name}.conf"
         self._config.write_text(f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>{self.address}</listen><servicedir>{self.services}</servicedir>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>

@@ -74,7 +74,7 @@ Delivery bus_error_outcome(std::string_view error_name, std::chrono::nanoseconds
     constexpr std::string_view kPrefix = "org.freedesktop.DBus.Error.";
     const std::string_view name = error_name.starts_with(kPrefix) ? error_name.substr(kPrefix.size()) : error_name;
     const auto is_one_of = [name](std::initializer_list<std::string_view> names) { return std::ranges::find(names, name) != names.end(); };
-    if (is_one_of({"Timeout", "TimedOut"})) return no_answer_within(waited);
+    if (is_one_of({"Timeout", "TimedOut"})) return cetp::Envelope::no_answer_within(waited);
     if (is_one_of({"ServiceUnknown", "NameHasNoOwner", "NoReply", "Disconnected"}) || name.starts_with("Spawn.")) return std::nullopt;
     if (is_one_of({"AccessDenied", "AuthFailed", "InteractiveAuthorizationRequired"})) {
         return Envelope::error(cetp::code::kPermissionDenied, "the bus does not let this call through");

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/crab/bridge/bus_link.hpp"
 #include "apps/crab/bridge/provider_transport.hpp"
+#include "apps/crab/bus/bus_link.hpp"
 
 #include <functional>
 #include <map>
@@ -19,6 +19,7 @@ public:
     void start();
     void stop(std::function<void()> done);
     BusLink& session() { return session_; }
+    BusLink& link_for(cetp::Bus bus);
 
     Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
@@ -27,8 +28,7 @@ public:
     std::string provider_of(const std::string& owner) const;
 
 private:
-    BusLink& link_for(const cetp::ProviderRecord& provider);
-
+    net::EventLoop& loop_;
     BusLink session_, system_;
     bool system_started_ = false;
     std::map<std::string, std::string> owners_;  // unique name → provider id

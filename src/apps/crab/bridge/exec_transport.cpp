@@ -83,7 +83,7 @@ Task<Delivery> ExecTransport::send(const cetp::ProviderRecord& provider, const c
     auto run = [options = std::move(options)] { return run_subprocess(options); };
     const Result<SubprocessEnd> end = co_await commands_.run(std::move(run));
     if (!end) {
-        if (end.error().code == ErrorCode::kTimeout) co_return no_answer_within(deadline - began);
+        if (end.error().code == ErrorCode::kTimeout) co_return cetp::Envelope::no_answer_within(deadline - began);
         if (end.error().code == ErrorCode::kOversize) co_return Envelope::too_large(kMaxEnvelope + 1, kMaxEnvelope);
         co_return std::nullopt;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/crab/bridge/watched_descriptor.hpp"
+#include "apps/crab/bus/watched_descriptor.hpp"
 #include "base/task.hpp"
 
 #include <filesystem>

@@ -44,7 +44,7 @@ Task<Envelope> ProviderCaller::climb(ProviderTransport& transport, const cetp::P
         }
     }
     if (chain.cancelled()) co_return Envelope::error(cetp::code::kInternalError, "the call was cancelled");
-    if (loop_.clock().steady_now() >= deadline) co_return no_answer_within(deadline - began);
+    if (loop_.clock().steady_now() >= deadline) co_return cetp::Envelope::no_answer_within(deadline - began);
     co_return Envelope::error(cetp::code::kInternalError, "provider did not answer");
 }
 

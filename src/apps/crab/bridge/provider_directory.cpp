@@ -1,5 +1,6 @@
 #include "apps/crab/bridge/provider_directory.hpp"
 
+#include "apps/crab/bridge/built_in/built_in_provider.hpp"
 #include "apps/crab/bridge/record_folders.hpp"
 #include "base/log.hpp"
 
@@ -25,11 +26,6 @@ ProviderDirectory::ProviderDirectory(const Services& services, OnSet on_set, std
       tasks_(services.loop.executor()) {}
 
 void ProviderDirectory::start() { tasks_.spawn("provider scans", watch_changes()); }
-
-std::string ProviderDirectory::label_of(const std::string& id) const {
-    const auto found = labels_.entries().find(id);
-    return found != labels_.entries().end() ? found->second : "";
-}
 
 // --- Scanning --------------------------------------------------------------------------------------------------------
 
@@ -75,7 +71,7 @@ Task<void> ProviderDirectory::scan() {
         diagnostics_.push_back(found.choices.error().message);  // what was decided before stands
     }
     for (const std::string& diagnostic : diagnostics_) log::warn("a record of a provider is skipped", {{"why", diagnostic}});
-    if (!std::exchange(scanned_, true)) labels_ = cetp::LabelBook(choices_.labels);
+    if (!std::exchange(scanned_, true)) labels_ = cetp::LabelBook(choices_.labels, built_in_labels());
     take_records(std::move(discovery.records));
     ask_next();
     publish_soon();
@@ -108,7 +104,7 @@ void ProviderDirectory::ask(std::string_view id) {
 }
 
 void ProviderDirectory::ask_next() {
-    for (std::size_t left = to_ask_.size(); left > 0 && asking_ < kAtOnce; --left) {
+    for (std::size_t left = to_ask_.size(); left > 0 && !to_ask_.empty() && asking_ < kAtOnce; --left) {
         std::string id = std::move(to_ask_.front());
         to_ask_.pop_front();
         const auto found = providers_.find(id);

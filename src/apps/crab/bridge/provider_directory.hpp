@@ -74,7 +74,7 @@ public:
     const Providers& providers() const { return providers_; }
     const std::vector<std::string>& diagnostics() const { return diagnostics_; }
     /// The label of a provider that has one.
-    std::string label_of(const std::string& id) const;
+    std::string label_of(std::string_view id) const { return labels_.find(id); }
 
 private:
     struct Found {

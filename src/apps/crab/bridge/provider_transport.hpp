@@ -24,7 +24,4 @@ public:
     virtual Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) = 0;
 };
 
-/// The envelope of a deadline that passed; `waited` is how long it was.
-cetp::Envelope no_answer_within(std::chrono::nanoseconds waited);
-
 }  // namespace crab::app

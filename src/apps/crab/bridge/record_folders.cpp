@@ -1,6 +1,7 @@
 #include "apps/crab/bridge/record_folders.hpp"
 
 #include "adapters/cetp/key_file.hpp"
+#include "apps/crab/bridge/built_in/built_in_provider.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -42,7 +43,7 @@ std::vector<RecordFolder> record_folders(const BridgePaths& paths) {
 
 std::vector<cetp::Candidate> read_records(const BridgePaths& paths) {
     const cetp::ManifestContext context{.locale = paths.locale, .runtime_dir = paths.runtime_dir};
-    std::vector<cetp::Candidate> found;
+    std::vector<cetp::Candidate> found = built_in_candidates();
     for (const RecordFolder& folder : record_folders(paths)) {
         for (const auto& path : files_in(folder)) {
             const std::string id = path.stem();

@@ -17,7 +17,7 @@ struct RecordFolder {
 };
 std::vector<RecordFolder> record_folders(const BridgePaths& paths);
 
-/// Everything that files declare, by precedence, for cetp::choose(). Reads files and starts nothing. Blocks. Files of other
+/// The built-in providers and everything that files declare, by precedence, for cetp::choose(). Reads files and starts nothing. Blocks. Files of other
 /// endings, and those that begin with a dot, are passed over.
 std::vector<cetp::Candidate> read_records(const BridgePaths& paths);
 

@@ -1,6 +1,6 @@
 #include "apps/crab/bridge/unix_transport.hpp"
 
-#include "apps/crab/bridge/watched_descriptor.hpp"
+#include "apps/crab/bus/watched_descriptor.hpp"
 #include "net/endpoint.hpp"
 
 #include <array>
@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
 
 namespace crab::app {
 namespace {
@@ -38,9 +37,6 @@ bool is_ours(int socket) {
 
 }  // namespace
 
-Envelope no_answer_within(std::chrono::nanoseconds waited) {
-    return Envelope::error(cetp::code::kInternalError, fmt::format("no answer within {} ms", std::chrono::round<Milliseconds>(waited).count()));
-}
 
 Task<Delivery> UnixTransport::send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) {
     const SteadyTime began = loop_.clock().steady_now();
@@ -61,7 +57,7 @@ Task<Delivery> UnixTransport::send(const cetp::ProviderRecord& provider, const c
         } else if (errno != EAGAIN) {
             co_return std::nullopt;
         } else if (const WaitEnd end = co_await socket.ready(deadline); end != WaitEnd::kWoken) {
-            co_return no_answer_within(deadline - began);
+            co_return Envelope::no_answer_within(deadline - began);
         }
     }
     ::shutdown(socket.get(), SHUT_WR);
@@ -78,7 +74,7 @@ Task<Delivery> UnixTransport::send(const cetp::ProviderRecord& provider, const c
         } else if (errno != EAGAIN) {
             co_return std::nullopt;
         } else if (const WaitEnd end = co_await socket.ready(deadline); end != WaitEnd::kWoken) {
-            co_return no_answer_within(deadline - began);
+            co_return Envelope::no_answer_within(deadline - began);
         }
     }
 }

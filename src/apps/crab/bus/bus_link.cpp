@@ -1,7 +1,7 @@
-#include "apps/crab/bridge/bus_link.hpp"
+#include "apps/crab/bus/bus_link.hpp"
 
-#include "apps/crab/bridge/bus_envelope.hpp"
-#include "apps/crab/bridge/watched_descriptor.hpp"
+#include "apps/crab/bus/bus_value.hpp"
+#include "apps/crab/bus/watched_descriptor.hpp"
 #include "base/log.hpp"
 #include "base/waiter.hpp"
 
@@ -18,8 +18,6 @@
 namespace crab::app {
 namespace {
 
-using cetp::Envelope;
-
 constexpr const char* kDaemon = "org.freedesktop.DBus";
 constexpr const char* kDaemonPath = "/org/freedesktop/DBus";
 constexpr const char* kInterface = "com.clawseed.Cetp.Provider1";
@@ -34,19 +32,28 @@ using Slot = std::unique_ptr<sd_bus_slot, Unref>;
 
 std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
 
+/// What an error from the bus or from a service means for whoever asked `service`.
+Error error_of(const std::string& service, std::string_view name) {
+    constexpr std::string_view kPrefix = "org.freedesktop.DBus.Error.";
+    const std::string_view kind = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+    if (kind.empty() || kind == "ServiceUnknown" || kind == "NameHasNoOwner" || kind == "NoReply" || kind.starts_with("Spawn.")) {
+        return {.code = ErrorCode::kUnavailable, .message = fmt::format("{} is not there", service)};
+    }
+    if (kind == "AccessDenied" || kind == "AuthFailed" || kind == "InteractiveAuthorizationRequired") {
+        return {.code = ErrorCode::kForbidden, .message = fmt::format("{} refuses", service)};
+    }
+    if (kind == "Timeout" || kind == "TimedOut") return {.code = ErrorCode::kTimeout, .message = fmt::format("{} does not answer", service)};
+    return {.code = ErrorCode::kToolFailed, .message = fmt::format("{} failed with {}", service, name)};
+}
+
 }  // namespace
 
-/// What came back: a message, which may be an error, or nothing when the deadline passed or the bus went away.
-struct BusLink::Reply {
-    Message message{};
-    bool timed_out = false;
-    bool good() const { return message != nullptr && sd_bus_message_is_method_error(message.get(), nullptr) == 0; }
-    /// The error's name, empty when there is none.
-    std::string error() const {
-        const sd_bus_error* error = message != nullptr ? sd_bus_message_get_error(message.get()) : nullptr;
-        return error != nullptr ? text_or_empty(error->name) : "";
-    }
-};
+bool BusReply::good() const { return message != nullptr && sd_bus_message_is_method_error(message.get(), nullptr) == 0; }
+std::string BusReply::error() const {
+    const sd_bus_error* error = message != nullptr ? sd_bus_message_get_error(message.get()) : nullptr;
+    return error != nullptr ? text_or_empty(error->name) : "";
+}
+std::string BusReply::sender() const { return message != nullptr ? text_or_empty(sd_bus_message_get_sender(message.get())) : ""; }
 
 /// One life of a connection.
 class BusLink::Connection {
@@ -89,17 +96,17 @@ public:
         }
     }
 
-    Task<Reply> send(Message message, Deadline deadline) {
+    Task<BusReply> send(Message message, Deadline deadline) {
         Waiting waiting(loop_.timers());
         sd_bus_slot* slot = nullptr;
-        if (broken_ || sd_bus_call_async(bus_, &slot, message.get(), &Connection::on_reply, &waiting, kNoTimeout) < 0) co_return Reply();
+        if (broken_ || sd_bus_call_async(bus_, &slot, message.get(), &Connection::on_reply, &waiting, kNoTimeout) < 0) co_return BusReply();
         const Slot held(slot);
         pump();
         if (waiting.reply == nullptr) {
             const WaitEnd end = co_await waiting.waiter.wait(deadline);
-            if (end == WaitEnd::kExpired) co_return Reply{.timed_out = true};
+            if (end == WaitEnd::kExpired) co_return BusReply{.timed_out = true};
         }
-        co_return Reply{.message = std::move(waiting.reply)};
+        co_return BusReply{.message = {waiting.reply.release(), Unref()}};
     }
 
 private:
@@ -144,7 +151,7 @@ private:
     bool broken_ = false;
 };
 
-BusLink::BusLink(net::EventLoop& loop, cetp::Bus kind, Events events) : loop_(loop), kind_(kind), events_(std::move(events)), tasks_(loop.executor()) {}
+BusLink::BusLink(net::EventLoop& loop, BusKind kind, Events events) : loop_(loop), kind_(kind), events_(std::move(events)), tasks_(loop.executor()) {}
 BusLink::~BusLink() = default;
 
 void BusLink::start() { tasks_.spawn("message bus", keep_connected()); }
@@ -160,7 +167,7 @@ Task<void> BusLink::keep_connected() {
     TaskChain& chain = co_await this_chain();
     while (!chain.cancelled()) {
         sd_bus* bus = nullptr;
-        const int opened = kind_ == cetp::Bus::kSession ? sd_bus_open_user(&bus) : sd_bus_open_system(&bus);
+        const int opened = kind_ == BusKind::kSession ? sd_bus_open_user(&bus) : sd_bus_open_system(&bus);
         if (opened >= 0) {
             const auto connection = std::make_shared<Connection>(loop_, bus, events_);
             connection_ = connection;
@@ -176,59 +183,52 @@ Task<void> BusLink::keep_connected() {
     }
 }
 
-Task<BusLink::Answer> BusLink::call(const std::string& name, const std::string& path, const cetp::MethodCall& call, Deadline deadline) {
-    const SteadyTime began = loop_.clock().steady_now();
+Task<BusReply> BusLink::ask(const BusCall& call, Deadline deadline) {
     const auto connection = connection_;
     sd_bus_message* made = nullptr;
-    if (connection == nullptr || sd_bus_message_new_method_call(connection->bus(), &made, name.c_str(), path.c_str(), kInterface, "Call") < 0) co_return Answer();
+    if (connection == nullptr || sd_bus_message_new_method_call(connection->bus(), &made, call.name.c_str(), call.path.c_str(), call.interface.c_str(), call.member.c_str()) < 0) {
+        co_return BusReply();
+    }
     Message message(made);
-    sd_bus_message_append(made, "s", call.method.c_str());
-    sd_bus_message_open_container(made, 'a', "{sv}");
-    for (const auto& [key, value] : call.extras) sd_bus_message_append(made, "{sv}", key.c_str(), "s", value.c_str());
-    sd_bus_message_close_container(made);
-    const Reply reply = co_await connection->send(std::move(message), deadline);
-    if (reply.timed_out) co_return Answer{.delivery = no_answer_within(deadline - began)};
-    if (reply.message == nullptr) co_return Answer();
-    if (!reply.good()) co_return Answer{.delivery = bus_error_outcome(reply.error(), deadline - began)};
-    co_return Answer{.delivery = read_bus_envelope(reply.message.get()), .owner = text_or_empty(sd_bus_message_get_sender(reply.message.get()))};
+    if (!append_values(made, call.signature, call.args)) co_return BusReply();
+    co_return co_await connection->send(std::move(message), deadline);
 }
 
-Task<std::uint32_t> BusLink::version(const std::string& name, const std::string& path, Deadline deadline) {
-    const auto connection = connection_;
-    sd_bus_message* made = nullptr;
-    if (connection == nullptr || sd_bus_message_new_method_call(connection->bus(), &made, name.c_str(), path.c_str(), "org.freedesktop.DBus.Properties", "Get") < 0) co_return 1;
-    Message message(made);
-    sd_bus_message_append(made, "ss", kInterface, "Version");
-    const Reply reply = co_await connection->send(std::move(message), deadline);
-    std::uint32_t version = 1;
-    if (reply.good()) (void)sd_bus_message_read(reply.message.get(), "v", "u", &version);
-    co_return version;
+Task<Result<json::Value>> BusLink::call(BusCall call, Deadline deadline) {
+    if (!connected()) co_return fail(ErrorCode::kUnavailable, fmt::format("there is no {} bus", kind_ == BusKind::kSession ? "session" : "system"));
+    const BusReply reply = co_await ask(call, deadline);
+    if (reply.timed_out) co_return fail(ErrorCode::kTimeout, fmt::format("{} does not answer", call.name));
+    if (reply.good()) co_return read_values(reply.message.get());
+    co_return fail(error_of(call.name, reply.error()));
+}
+
+Task<Result<json::Value>> BusLink::properties(std::string name, std::string path, std::string interface, Deadline deadline) {
+    BusCall get{std::move(name), std::move(path), "org.freedesktop.DBus.Properties", "GetAll", "s", {json::Value(std::move(interface))}};
+    auto values = co_await call(std::move(get), deadline);
+    if (!values) co_return values;
+    if (values->as_array()->empty()) co_return json::Value::object();
+    co_return std::move(values->as_array()->front());
 }
 
 Task<void> BusLink::start_service(const std::string& name, Deadline deadline) {
-    const auto connection = connection_;
-    sd_bus_message* made = nullptr;
-    if (connection == nullptr || sd_bus_message_new_method_call(connection->bus(), &made, kDaemon, kDaemonPath, kDaemon, "StartServiceByName") < 0) co_return;
-    Message message(made);
-    sd_bus_message_append(made, "su", name.c_str(), 0U);
-    const Reply reply = co_await connection->send(std::move(message), deadline);
+    BusCall start{kDaemon, kDaemonPath, kDaemon, "StartServiceByName", "su", {json::Value(name), json::Value(0)}};
+    const BusReply reply = co_await ask(start, deadline);
     if (reply.error() != "org.freedesktop.DBus.Error.ServiceUnknown") co_return;
-    if (sd_bus_message_new_method_call(connection->bus(), &made, kDaemon, kDaemonPath, kDaemon, "ReloadConfig") < 0) co_return;
-    Message reload(made);
-    (void)co_await connection->send(std::move(reload), deadline);
+    const BusCall reload{kDaemon, kDaemonPath, kDaemon, "ReloadConfig"};
+    (void)co_await ask(reload, deadline);
 }
 
-Task<std::vector<std::string>> BusLink::activatable_names(Deadline deadline) {
-    std::vector<std::string> names;
-    const auto connection = connection_;
-    sd_bus_message* made = nullptr;
-    if (connection == nullptr || sd_bus_message_new_method_call(connection->bus(), &made, kDaemon, kDaemonPath, kDaemon, "ListActivatableNames") < 0) co_return names;
-    Message message(made);
-    const Reply reply = co_await connection->send(std::move(message), deadline);
-    if (!reply.good() || sd_bus_message_enter_container(reply.message.get(), 'a', "s") < 0) co_return names;
-    const char* name = nullptr;
-    while (sd_bus_message_read(reply.message.get(), "s", &name) > 0) names.emplace_back(name);
-    co_return names;
+Task<std::vector<std::string>> BusLink::activatable_names(Deadline deadline) { return names("ListActivatableNames", deadline); }
+Task<std::vector<std::string>> BusLink::owned_names(Deadline deadline) { return names("ListNames", deadline); }
+
+Task<std::vector<std::string>> BusLink::names(std::string member, Deadline deadline) {
+    BusCall list{kDaemon, kDaemonPath, kDaemon, std::move(member)};
+    const auto values = co_await call(std::move(list), deadline);
+    std::vector<std::string> found;
+    const json::Value* listed = values ? values->resolve("/0") : nullptr;
+    if (listed == nullptr || !listed->is_array()) co_return found;
+    for (const json::Value& name : *listed->as_array()) found.push_back(*name.as_string());
+    co_return found;
 }
 
 void BusLink::notify(const std::string& title, const std::string& text) {

@@ -1,4 +1,4 @@
-#include "apps/crab/bridge/watched_descriptor.hpp"
+#include "apps/crab/bus/watched_descriptor.hpp"
 
 namespace crab::app {
 

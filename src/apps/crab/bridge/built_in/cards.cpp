@@ -1,0 +1,10 @@
+#include "apps/crab/bridge/built_in/cards.hpp"
+
+namespace crab::app {
+
+const std::vector<AdapterCard>& adapter_cards() {
+    static const std::vector<AdapterCard> cards{battery_card(), journal_card(), media_card(), network_card(), system_card(), time_card()};
+    return cards;
+}
+
+}  // namespace crab::app

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "apps/crab/bridge/built_in/adapter.hpp"
+
+#include <vector>
+
+namespace crab::app {
+
+AdapterCard battery_card();
+AdapterCard journal_card();
+AdapterCard media_card();
+AdapterCard network_card();
+AdapterCard system_card();
+AdapterCard time_card();
+
+/// All of them, by label; made once.
+const std::vector<AdapterCard>& adapter_cards();
+
+}  // namespace crab::app

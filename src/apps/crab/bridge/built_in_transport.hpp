@@ -1,0 +1,28 @@
+#pragma once
+
+#include "apps/crab/bridge/built_in/built_in_provider.hpp"
+#include "apps/crab/bridge/bus_transport.hpp"
+#include "apps/crab/bridge/provider_transport.hpp"
+
+#include <map>
+#include <string>
+
+namespace crab::app {
+
+/// The providers inside the bridge. Source: docs/protocols/cetp.md, section 5.
+class BuiltInTransport final : public ProviderTransport {
+public:
+    /// `bus` outlives the transport's last call.
+    BuiltInTransport(net::EventLoop& loop, BusTransport& bus);
+
+    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
+    /// Nothing to do: the services behind them are started by their bus.
+    Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
+
+private:
+    BlockingPool blocking_{2};
+    const Sources sources_;
+    std::map<std::string, BuiltInProvider, std::less<>> providers_;  // by id; made with their first call
+};
+
+}  // namespace crab::app

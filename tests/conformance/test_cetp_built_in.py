@@ -1,0 +1,270 @@
+"""The adapters inside `crab bridge`, over private buses: docs/protocols/cetp.md, section 5.
+
+Real daemons where they run without a desktop, python3-dbusmock and players of a few lines where they do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+import unittest
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from support.bridge import BridgeHome
+from support.bus import SessionBus
+from support.case import GatewayCase
+from support.wait import eventually
+
+SYSTEM_PYTHON = "/usr/bin/python3"  # where Debian's D-Bus modules are
+
+
+def has_module(name: str) -> bool:
+    return subprocess.run([SYSTEM_PYTHON, "-c", f"import {name}"], capture_output=True).returncode == 0
+
+
+@unittest.skipUnless(shutil.which("dbus-daemon"), "no dbus-daemon")
+class BuiltInCase(GatewayCase):
+    """A session bus and a system bus of their own; `crab bridge call` is how adapters are asked."""
+
+    def setUp(self) -> None:
+        self.home = BridgeHome()
+        self.addCleanup(self.home.close)
+        self.system = self.bus("system-bus", "DBUS_SYSTEM_BUS_ADDRESS")
+        self.session = self.bus("session-bus", "DBUS_SESSION_BUS_ADDRESS")
+
+    def bus(self, name: str, variable: str) -> SessionBus:
+        bus = SessionBus(self.home.folder, self.home.environment, name)
+        bus.start()
+        self.addCleanup(bus.stop)
+        self.home.environment[variable] = bus.address
+        return bus
+
+    def run_beside(self, *command: str, owns: str, on: SessionBus) -> subprocess.Popen[bytes]:
+        """Starts a service and waits until it has its name."""
+        with open(self.home.folder / f"{owns}.log", "wb") as log:
+            process = subprocess.Popen(command, env=self.home.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(process.wait, 10)
+        self.addCleanup(process.kill)
+        eventually(lambda: self.owned(owns, on), f"{owns} is on the bus", 15)
+        return process
+
+    def owned(self, name: str, on: SessionBus) -> bool:
+        words = ["dbus-send", f"--bus={on.address}", "--dest=org.freedesktop.DBus", "--print-reply=literal", "/", "org.freedesktop.DBus.NameHasOwner", f"string:{name}"]
+        return "true" in subprocess.run(words, capture_output=True, text=True).stdout
+
+    def mock(self, template: str, name: str, on: SessionBus, parameters: Mapping[str, Any] | None = None) -> None:
+        kind = "--system" if on is self.system else "--session"
+        self.run_beside(SYSTEM_PYTHON, "-m", "dbusmock", kind, "--template", template, "--parameters", json.dumps(parameters or {}), owns=name, on=on)
+
+    def mocked(self, on: SessionBus, name: str, path: str, member: str, *arguments: str) -> None:
+        """Calls a method of a mock, arguments in the text form of gdbus."""
+        words = ["gdbus", "call", "--address", on.address, "--dest", name, "--object-path", path, "--method", member, "--", *arguments]
+        done = subprocess.run(words, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def ask(self, label: str, tool: str, args: Any = None) -> Any:
+        done = self.home.crab("call", f"crab.{label}", tool, json.dumps(args or {}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def refusal(self, label: str, tool: str, args: Any = None) -> str:
+        done = self.home.crab("call", f"crab.{label}", tool, json.dumps(args or {}))
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        return done.stderr
+
+
+class Clock(BuiltInCase):
+    def test_the_time_is_known_without_any_service(self) -> None:
+        now = self.ask("time", "now")
+        self.assertRegex(now["utc"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertRegex(now["local"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$")
+        self.assertEqual(self.ask("time", "locale")["session"]["LANG"], "C.UTF-8")
+        self.assertIn("[INVALID_ARGS]", self.refusal("time", "now", {"zone": 1}))
+        self.assertIn("[TOOL_NOT_FOUND]", self.refusal("time", "then"))
+
+    @unittest.skipUnless(has_module("dbusmock"), "no python3-dbusmock")
+    def test_the_time_service_adds_zone_and_synchronization(self) -> None:
+        self.mock("timedated", "org.freedesktop.timedate1", self.system, {"Timezone": "Europe/Berlin"})
+        now = self.ask("time", "now")
+        self.assertEqual((now["timezone"], now["ntp"], now["hardware_clock_is_local"]), ("Europe/Berlin", True, False))
+
+    @unittest.skipUnless(os.access("/lib/systemd/systemd-localed", os.X_OK), "no systemd-localed")
+    def test_the_locale_of_the_system_comes_from_localed(self) -> None:
+        self.run_beside("/lib/systemd/systemd-localed", owns="org.freedesktop.locale1", on=self.system)
+        self.assertIsInstance(self.ask("time", "locale")["system"], dict)
+
+
+class System(BuiltInCase):
+    def test_the_kernel_is_asked_where_no_service_is(self) -> None:
+        info = self.ask("system", "info")
+        self.assertEqual(info["hostname"], os.uname().nodename)
+        self.assertGreater(info["memory"]["total_bytes"], 0)
+
+    @unittest.skipUnless(os.access("/lib/systemd/systemd-hostnamed", os.X_OK), "no systemd-hostnamed")
+    def test_hostnamed_adds_what_it_knows(self) -> None:
+        self.run_beside("/lib/systemd/systemd-hostnamed", owns="org.freedesktop.hostname1", on=self.system)
+        name = re.search('^PRETTY_NAME="?([^"\n]*)', Path("/etc/os-release").read_text(), re.M)[1]
+        self.assertEqual(self.ask("system", "info")["os"], name)
+
+
+class Battery(BuiltInCase):
+    def test_without_upower_nothing_is_offered(self) -> None:
+        self.assertIn("org.freedesktop.UPower is not there", self.home.crab("call", "crab.battery").stderr)
+
+    @unittest.skipUnless(has_module("dbusmock"), "no python3-dbusmock")
+    def test_the_batteries_of_a_laptop(self) -> None:
+        self.mock("upower", "org.freedesktop.UPower", self.system, {"OnBattery": True})
+        upower = ("org.freedesktop.UPower", "/org/freedesktop/UPower")
+        self.mocked(self.system, *upower, "org.freedesktop.DBus.Mock.AddAC", "mock_AC", "Charger")
+        self.mocked(self.system, *upower, "org.freedesktop.DBus.Mock.AddDischargingBattery", "mock_BAT", "Main", "30.0", "1200")
+        status = self.ask("battery", "status")
+        self.assertTrue(status["on_battery"])
+        [battery] = status["batteries"]
+        self.assertEqual((battery["kind"], battery["state"], battery["percent"], battery["seconds_to_empty"]), ("battery", "discharging", 30, 1200))
+
+    @unittest.skipUnless(os.access("/usr/libexec/upowerd", os.X_OK), "no upowerd")
+    def test_upower_itself_answers(self) -> None:
+        self.run_beside("/usr/libexec/upowerd", owns="org.freedesktop.UPower", on=self.system)
+        self.assertIsInstance(self.ask("battery", "status")["batteries"], list)
+
+
+@unittest.skipUnless(has_module("dbusmock"), "no python3-dbusmock")
+class Media(BuiltInCase):
+    def player(self, name: str, script: str) -> None:
+        path = self.home.folder / f"{name}.py"
+        path.write_text(PLAYER.replace("NAME", name) + script)
+        self.run_beside(SYSTEM_PYTHON, str(path), owns=f"org.mpris.MediaPlayer2.{name}", on=self.session)
+
+    def test_what_players_play_and_one_that_hangs_delays_nobody(self) -> None:
+        self.assertEqual(self.ask("media", "now_playing"), {"players": []})
+        self.player("tune", "loop.run()\n")
+        self.player("stuck", "import time\nwhile True: time.sleep(60)\n")
+        self.assertEqual(self.ask("media", "now_playing"), {"players": [
+            {"player": "Tune box", "state": "playing", "title": "Größe", "artists": ["A", "B"], "album": "C", "length_seconds": 61, "position_seconds": 2}]})
+
+
+PLAYER = '''
+import dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+loop = GLib.MainLoop()
+bus = dbus.SessionBus()
+held = dbus.service.BusName("org.mpris.MediaPlayer2.NAME", bus)
+TRACK = {"xesam:title": "Größe", "xesam:artist": dbus.Array(["A", "B"], "s"), "xesam:album": "C", "mpris:length": dbus.Int64(61500000)}
+class Player(dbus.service.Object):
+    @dbus.service.method("org.freedesktop.DBus.Properties", "s", "a{sv}")
+    def GetAll(self, interface):
+        if interface == "org.mpris.MediaPlayer2":
+            return {"Identity": "Tune box"}
+        return {"PlaybackStatus": "Playing", "Metadata": dbus.Dictionary(TRACK, "sv"), "Position": dbus.Int64(2100000)}
+player = Player(bus, "/org/mpris/MediaPlayer2")
+'''
+
+
+@unittest.skipUnless(has_module("dbusmock"), "no python3-dbusmock")
+class Network(BuiltInCase):
+    def test_devices_addresses_and_the_wireless_network(self) -> None:
+        self.mock("networkmanager", "org.freedesktop.NetworkManager", self.system, {"NetworkingEnabled": True})
+        manager = ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager")
+        mock = "org.freedesktop.DBus.Mock."
+        self.mocked(self.system, *manager, mock + "AddEthernetDevice", "mock_Ethernet1", "eth0", "100")
+        self.mocked(self.system, *manager, mock + "AddWiFiDevice", "mock_WiFi1", "wlan0", "100")
+        self.mocked(self.system, *manager, mock + "AddAccessPoint", "/org/freedesktop/NetworkManager/Devices/mock_WiFi1", "mock_AP1", "Café", "11:22:33:44:55:66",
+                    "2", "2425", "5400", "82", "0x100")
+        status = self.ask("network", "status")
+        devices = {device["interface"]: device for device in status["devices"]}
+        self.assertEqual((devices["eth0"]["type"], devices["eth0"]["state"]), ("ethernet", "connected"))
+        self.assertEqual((devices["wlan0"]["type"], devices["wlan0"]["state"]), ("wifi", "connected"))
+        self.assertIn(status["connectivity"], ("full", "unknown"))
+
+
+JOURNAL_REMOTE = "/lib/systemd/systemd-journal-remote"
+
+
+class Journal(BuiltInCase):
+    ENTRIES = ((3, "disk.service", "the disk is full", 60), (6, "disk.service", "a line of Größe 1", 120), (6, "net.service", "up", 180), (3, "old.service", "long ago", 7200))
+
+    def write_journal(self) -> None:
+        """Entries so many seconds old, in a folder of journal files made by systemd's own tool."""
+        folder = self.home.folder / "journal"
+        folder.mkdir()
+        now = int(time.time() * 1_000_000)
+        text = "".join(f"__REALTIME_TIMESTAMP={now - age * 1_000_000}\n__MONOTONIC_TIMESTAMP={10**12 - age * 1_000_000}\n_BOOT_ID={'1' * 32}\nPRIORITY={priority}\n"
+                       f"_SYSTEMD_UNIT={unit}\nMESSAGE={message}\n\n" for priority, unit, message, age in sorted(self.ENTRIES, key=lambda entry: -entry[3]))
+        subprocess.run([JOURNAL_REMOTE, f"--output={folder}/test.journal", "--split-mode=none", "-"], input=text.encode(), check=True, capture_output=True)
+        self.home.environment["CRAB_JOURNAL_FOLDER"] = str(folder)
+
+    def messages(self, **args: Any) -> list[str]:
+        return [entry["message"] for entry in self.ask("journal", "entries", args)["entries"]]
+
+    @unittest.skipUnless(os.access(JOURNAL_REMOTE, os.X_OK), "no systemd-journal-remote")
+    def test_entries_are_found_by_unit_severity_text_and_age(self) -> None:
+        self.write_journal()
+        self.assertEqual(self.messages(), ["the disk is full", "a line of Größe 1", "up"])
+        self.assertEqual(self.messages(unit="disk.service", priority=3), ["the disk is full"])
+        self.assertEqual(self.messages(contains="Größe"), ["a line of Größe 1"])
+        self.assertEqual(self.messages(minutes=180, limit=1, unit="old.service"), ["long ago"])
+        [entry] = self.ask("journal", "entries", {"limit": 1})["entries"]
+        self.assertEqual((entry["unit"], entry["priority"]), ("disk.service", "error"))
+
+    def test_without_a_journal_nothing_is_offered(self) -> None:
+        self.home.environment["CRAB_JOURNAL_FOLDER"] = str(self.home.folder)
+        self.assertIn("there is no journal", self.home.crab("call", "crab.journal").stderr)
+
+    @unittest.skipUnless(has_module("dbusmock"), "no python3-dbusmock")
+    def test_units_that_have_failed(self) -> None:
+        path = self.home.folder / "systemd.py"
+        path.write_text(SYSTEMD)
+        self.run_beside(SYSTEM_PYTHON, str(path), owns="org.freedesktop.systemd1", on=self.system)
+        self.assertEqual(self.ask("journal", "failed_units"), {"system": [{"unit": "disk.service", "description": "The disk", "state": "failed"}]})
+
+
+SYSTEMD = '''
+import dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+bus = dbus.SystemBus()
+held = dbus.service.BusName("org.freedesktop.systemd1", bus)
+class Manager(dbus.service.Object):
+    @dbus.service.method("org.freedesktop.systemd1.Manager", "as", "a(ssssssouso)")
+    def ListUnitsFiltered(self, states):
+        assert states == ["failed"]
+        return [("disk.service", "The disk", "loaded", "failed", "failed", "", "/u", 0, "", "/")]
+manager = Manager(bus, "/org/freedesktop/systemd1")
+GLib.MainLoop().run()
+'''
+
+
+class AtTheGateway(BuiltInCase):
+    def test_they_are_listed_switched_and_called_like_any_other_provider(self) -> None:
+        listed = {entry["id"]: entry for entry in json.loads(self.home.crab("list", "-o", "json").stdout)["providers"]}
+        self.assertEqual((listed["crab.time"]["transport"], listed["crab.time"]["enabled"]), ("built-in", False))
+        self.home.start(self.gateway, self.new_token("desk"))
+        self.home.crab("enable", "crab.time")
+        self.gateway.wait_listed("time__now")
+        self.assertIn("utc", json.loads(self.gateway.call(f"{self.slug}__time__now", {}).result["text"]))
+        self.assertEqual(self.home.provider_status("crab.time")["label"], "time")
+        self.home.crab("disable", "crab.time")
+        eventually(lambda: "time__now" not in self.gateway.tools(), "it has left")
+
+    def test_the_defaults_are_those_of_the_page(self) -> None:
+        self.home.choices.unlink()
+        listed = json.loads(self.home.crab("list", "-o", "json").stdout)["providers"]
+        self.assertEqual({entry["id"].removeprefix("crab.") for entry in listed if entry["enabled"]}, {"battery", "media", "system", "time"})
+
+    def test_an_app_cannot_take_the_label_or_the_id_of_an_adapter(self) -> None:
+        self.home.crab("enable", "crab.time")
+        self.home.provider("org.example.Time", {"name": "now", "parameters": {"type": "object"}})
+        self.home.provider("crab.time", {"name": "stolen", "parameters": {"type": "object"}})
+        self.home.start(self.gateway, self.new_token("desk"))
+        self.gateway.wait_listed("time__now", "time_2__now")
+        self.assertNotIn("time__stolen", self.gateway.tools())
+
+
+if __name__ == "__main__":
+    unittest.main()
