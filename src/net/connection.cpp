@@ -220,7 +220,8 @@ void Connection::read_some() {
             offer(kept_, true);
         }
         // A short read has emptied the socket: what comes later is a new edge (epoll(7)). Saves one call per message.
-        if (!tls_ && transfer.bytes < space.size() && !hangup_) return;
+        const bool emptied = tls_ ? tls_->emptied() : transfer.bytes < space.size();
+        if (emptied && !hangup_) return;
     }
 }
 

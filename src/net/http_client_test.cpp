@@ -246,7 +246,14 @@ TEST_F(HttpClientTest, AConnectionThatTheServerClosedMeanwhileIsNotUsedAgain) {
     const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     ScriptedServer scripted({answer, answer, answer});
     talk_to(scripted.endpoint());
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(get("/").value().body, "ok");
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(get("/").value().body, "ok");
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
+        for (std::size_t left = 1; left != 0 && std::chrono::steady_clock::now() < patience;) {
+            loop.run([&] { left = client->connections(); });
+            std::this_thread::yield();
+        }
+    }
 }
 
 TEST_F(HttpClientTest, ARetiredConnectionCarriesNoOtherRequest) {

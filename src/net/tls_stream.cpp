@@ -20,7 +20,18 @@ int clipped(std::size_t size) { return static_cast<int>(std::min<std::size_t>(si
 
 TlsStream::TlsStream(TlsContext& context, int fd, const std::string& server_name) : ssl_(context.new_stream(fd, server_name)) {
     if (ssl_ == nullptr) throw std::bad_alloc();
+    BIO_set_callback_ex(SSL_get_rbio(ssl_), watch_reads);
+    BIO_set_callback_arg(SSL_get_rbio(ssl_), reinterpret_cast<char*>(this));
 }
+
+long TlsStream::watch_reads(bio_st* socket, int operation, const char*, std::size_t asked, int, long, int result, std::size_t* got) {
+    if (operation == (BIO_CB_READ | BIO_CB_RETURN)) {
+        reinterpret_cast<TlsStream*>(BIO_get_callback_arg(socket))->short_read_ = result > 0 && got != nullptr && *got < asked;
+    }
+    return result;
+}
+
+bool TlsStream::emptied() const { return short_read_ && SSL_has_pending(ssl_) == 0; }
 
 TlsStream::~TlsStream() { SSL_free(ssl_); }
 

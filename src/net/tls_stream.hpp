@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+struct bio_st;
 struct ssl_st;
 
 namespace crab::net {
@@ -29,6 +30,8 @@ public:
 
     Transfer handshake();
     Transfer read(std::span<char> space);
+    /// The last read() left nothing behind: neither in OpenSSL's buffers nor, when it returned, in the socket.
+    bool emptied() const;
     /// May take a part. After kWants… the same bytes must be offered again, at any address.
     Transfer write(std::string_view bytes);
     /// Sends our end of the stream, if that works at once.
@@ -42,7 +45,10 @@ public:
 
 private:
     Transfer outcome_of(int result);
+    /// OpenSSL asks the socket for as much as its buffer takes; one that gives less is empty.
+    static long watch_reads(bio_st* socket, int operation, const char* bytes, std::size_t asked, int, long, int result, std::size_t* got);
     ssl_st* ssl_;
+    bool short_read_ = false;   ///< by the last read(2)
     std::string failure_;
 };
 
