@@ -70,6 +70,8 @@ public:
     virtual Result<EventBounds> bounds() = 0;
     /// Requests of calls that have no end, oldest first; after a start those that an earlier life of the gateway left.
     virtual Result<std::vector<StoredEvent>> open_calls() = 0;
+    /// The ids of the requests of calls that the outbox took at `since` or later.
+    virtual Result<std::vector<std::string>> requests_since(SystemTime since) = 0;
 
     virtual Result<std::vector<SubscriptionState>> subscriptions() = 0;
     /// Writes them as they are now, in one durable commit.

@@ -33,6 +33,7 @@ public:
         return bounds_of();
     }
     Result<std::vector<StoredEvent>> open_calls() override { return std::vector<StoredEvent>{}; }
+    Result<std::vector<std::string>> requests_since(SystemTime) override { return std::vector<std::string>{}; }
     Result<std::vector<SubscriptionState>> subscriptions() override {
         const std::scoped_lock lock(mutex_);
         std::vector<SubscriptionState> all;

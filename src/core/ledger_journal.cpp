@@ -21,7 +21,7 @@ LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock
 
 Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline) {
     const SystemTime now = clock_.system_now();
-    const std::size_t bytes = key.key.size() + admission.record.size();
+    const std::size_t bytes = key.key.size() + admission.record.size() + admission.event.size();
     LedgerAdmission change{.tenant = std::string(key.tenant),
                            .principal = std::string(key.principal),
                            .key = std::string(key.key),
@@ -29,7 +29,9 @@ Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission a
                            .at = now,
                            .forgotten_before = now - options_.keep,
                            .may_run_again = admission.may_run_again,
-                           .record = std::move(admission.record)};
+                           .record = std::move(admission.record),
+                           .event = std::move(admission.event),
+                           .addressee = std::move(admission.addressee)};
     return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline});
 }
 

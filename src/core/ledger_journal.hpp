@@ -27,6 +27,7 @@ public:
         std::uint64_t content = 0;
         bool may_run_again = false;   ///< after a crash an idempotent tool runs again
         std::string record;           ///< the audit record of the call, for calls with side effects
+        std::string event, addressee; ///< of the call's request, if somebody wants that
     };
     /// Returns when the admission is durable, or what is known of an earlier call with this key. Errors: those of the store;
     /// kRateLimited; kTimeout when `deadline` passes first. Then nothing is written.

@@ -5,7 +5,6 @@
 #include "core/tool_result.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -20,7 +19,9 @@ struct LedgerAdmission {
     std::uint64_t content = 0;        ///< digest of tool and arguments, the same in every process (ledger_content.hpp)
     SystemTime at, forgotten_before;
     bool may_run_again = false;       ///< the tool is idempotent: an open entry of the same content is taken over
-    std::string record;               ///< the audit record that tell_unfinished() hands out after a crash; may be empty
+    std::string record;               ///< the audit record that unfinished() hands out after a crash; may be empty
+    std::string event;                ///< the envelope of the call's request, for the same; may be empty
+    std::string addressee;            ///< of that event
 };
 /// The outcome of an admitted call; repeats get it.
 struct LedgerEnd {
@@ -46,6 +47,14 @@ struct LedgerEntry {
     SystemTime admitted_at;
 };
 
+/// A call of an earlier life, of which the audit trail and the outbox of events may lack what was not written when that ended.
+struct UnfinishedCall {
+    std::string record, event, addressee;
+    SystemTime admitted_at;
+    std::shared_ptr<const Outcome> outcome;     ///< null: it never ended
+    std::chrono::nanoseconds duration{0};
+};
+
 /// Where calls are recorded that must not run twice. All functions may block (call them on BlockingPool) and are thread-safe.
 class LedgerStore {
 public:
@@ -54,11 +63,11 @@ public:
     /// All changes in one durable commit, in their order; one answer each. When the commit fails nothing is written and every
     /// answer is its error: kUnavailable (disk full, busy, I/O), kInternal.
     virtual std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) = 0;
-    /// What the crash of an earlier life may have kept from the audit trail: gives `tell` the records of entries that never
-    /// ended, and of at most 1,000 that ended within the last 5 s of that life. Each is told once, or again if `tell` fails.
-    /// Returns how many entries never ended.
-    using Tell = std::function<Result<void>(std::string_view record)>;
-    virtual Result<std::uint64_t> tell_unfinished(const Tell& tell) = 0;
+    /// The entries of earlier lives that never ended, and at most 1,000 that ended within the last 5 s of the last one, in their
+    /// order; all again until mark_told().
+    virtual Result<std::vector<UnfinishedCall>> unfinished() = 0;
+    /// Everybody has what unfinished() gave.
+    virtual Result<void> mark_told() = 0;
     /// Removes the oldest entries, those admitted before `before`, 1,000 at most so that calls are not held up; returns how many.
     virtual Result<std::uint64_t> forget(SystemTime before) = 0;
 };

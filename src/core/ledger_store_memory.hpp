@@ -18,7 +18,8 @@ public:
         for (const LedgerChange& change : changes) answers.push_back(std::visit([this](const auto& one) { return apply(one); }, change));
         return answers;
     }
-    Result<std::uint64_t> tell_unfinished(const Tell&) override { return 0; }
+    Result<std::vector<UnfinishedCall>> unfinished() override { return std::vector<UnfinishedCall>{}; }
+    Result<void> mark_told() override { return {}; }
     Result<std::uint64_t> forget(SystemTime) override { return 0; }
 
     enum class Refuse : std::uint8_t { kNothing, kAll, kEnds };
@@ -39,13 +40,18 @@ public:
         const std::scoped_lock lock(mutex_);
         return entries_.size() == 1 ? entries_.begin()->second.record : "there is not one entry";
     }
+    /// The request event of the only entry.
+    std::string event() const {
+        const std::scoped_lock lock(mutex_);
+        return entries_.size() == 1 ? entries_.begin()->second.event : "there is not one entry";
+    }
 
 private:
     using Key = std::tuple<std::string, std::string, std::string>;
     struct Kept {
         LedgerEntry entry;
         std::uint64_t content;
-        std::string record;
+        std::string record, event;
     };
     static std::unexpected<Error> full() { return fail(ErrorCode::kUnavailable, "the disk is full"); }
 
@@ -60,7 +66,7 @@ private:
             entries_.erase(known);
         }
         LedgerEntry entry{.standing = Standing::kOpen, .number = next_++, .outcome = {}, .admitted_at = wanted.at};
-        entries_.emplace(key, Kept{entry, wanted.content, wanted.record});
+        entries_.emplace(key, Kept{entry, wanted.content, wanted.record, wanted.event});
         entry.standing = Standing::kAdmitted;
         return entry;
     }

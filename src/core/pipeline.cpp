@@ -88,6 +88,8 @@ struct Pipeline::Working {
     std::shared_ptr<LateCall> late;           ///< the host answered and its tool goes on
     OutcomeRef replay;                        ///< what an earlier life of the gateway recorded
     std::shared_ptr<const EffectivePolicy> policy;            ///< of tools with limits
+    UuidText request_id;                                      ///< of the event that tells of the dispatch
+    std::unique_ptr<NewEvent> request;                        ///< that event, until it is told; null: nobody wants it
     std::optional<std::chrono::nanoseconds> first_duration;   ///< as the first answer tells it, and every replay after it
 };
 
@@ -127,7 +129,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .permit = {}, .journal_number = 0, .late = {}, .replay = {}, .policy = {}, .first_duration = {}};
+                    .permit = {}, .journal_number = 0, .late = {}, .replay = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
     working.repeats = repeats;
@@ -223,6 +225,10 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     }
     reach(Stage::kLimited, now);
 
+    if (services_.events != nullptr && services_.events->wants(*tool)) {
+        working.request_id = ids_.uuid_v7();
+        working.request = services_.events->request(admitted, working.request_id);
+    }
     if (durable) {
         if (auto refused = co_await record_admission(admitted, key, content, ticket, working)) co_return ended(std::move(*refused));
         if (working.replay) co_return std::move(working.replay);
@@ -244,8 +250,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         forget();
         co_return ended(too_late());
     }
-    const bool wanted = services_.events != nullptr && services_.events->wants(*tool);
-    Task<OutcomeRef> sending = wanted ? tell_of_dispatch(admitted, sink, working) : dispatch(admitted, sink, working);
+    Task<OutcomeRef> sending = working.request ? tell_of_dispatch(admitted, sink, working) : dispatch(admitted, sink, working);
     OutcomeRef outcome = co_await std::move(sending);
     if (working.late) {
         leave(*working.late, working, std::move(ticket), call.timeline.started());
@@ -315,6 +320,10 @@ Task<std::optional<Error>> Pipeline::record_admission(AdmittedCall admitted, Led
     if (tool.spec.side_effects) {
         if (services_.audit.failing()) co_return not_recorded();
         append_call_record(admission.record, admitted.call(), *admitted.principal(), working.facts, nullptr);
+    }
+    if (working.request) {
+        admission.event = working.request->event.envelope;
+        admission.addressee = working.request->event.addressee;
     }
     const std::string record = admission.record;
     const auto entry = co_await services_.journal->admit(key, std::move(admission), admitted.deadline());
@@ -442,16 +451,9 @@ bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error
 
 /// dispatch() between its two events, if anybody wants those.
 Task<Pipeline::OutcomeRef> Pipeline::tell_of_dispatch(AdmittedCall admitted, FrameSink& sink, Working& working) {
-    const UuidText request_id = ids_.uuid_v7();
-    const bool told = co_await services_.events->requested(admitted, request_id);
-    OutcomeRef outcome;
-    if ((co_await this_chain()).cancelled()) {
-        outcome = ended(cancelled());
-    } else if (services_.clock.steady_now() >= admitted.deadline()) {
-        outcome = ended(too_late());
-    } else {
-        outcome = co_await dispatch(admitted, sink, working);
-    }
+    const UuidText request_id = working.request_id;
+    const bool told = services_.events->requested(std::move(*std::exchange(working.request, nullptr)));
+    OutcomeRef outcome = co_await dispatch(admitted, sink, working);
     if (told) services_.events->ended(admitted, request_id, ids_.uuid_v7(), *outcome, services_.clock.steady_now() - admitted.call().timeline.started());
     co_return outcome;
 }

@@ -32,6 +32,7 @@ struct PipelineLedgerTest : testing::Test {
     AuditLog audit{audit_store, pool, loop.clock};
     LedgerStoreMemory store;
     LedgerJournal journal{store, pool, loop.clock};
+    HeardCalls heard;
     std::optional<Pipeline> pipeline;
     PrincipalRef principal = principal_of("caller/ann");
     ToolSpec spec;
@@ -62,7 +63,8 @@ struct PipelineLedgerTest : testing::Test {
                                       .ledger = *ledger,
                                       .early_cancels = early_cancels,
                                       .audit = audit,
-                                      .journal = &journal},
+                                      .journal = &journal,
+                                      .events = &heard},
                          loop.executor(), loop.timers, ids);
     }
     struct Asked {
@@ -277,6 +279,22 @@ TEST_F(PipelineLedgerTest, TheAuditRecordIsDurableWithTheAdmissionAndInTheTrailA
     ASSERT_EQ(lines.size(), 2u);
     EXPECT_NE(lines[0].find(R"("status":"ok")"), std::string::npos);
     EXPECT_EQ(lines[1], recorded);
+}
+
+TEST_F(PipelineLedgerTest, TheEventOfItsRequestIsDurableWithTheAdmissionAndToldOnceItIsSent) {
+    std::string recorded;
+    std::vector<std::string> told;
+    answer = [&]() -> Outcome {
+        recorded = store.event();
+        told = heard.lines;
+        return ToolResult{};
+    };
+    call();
+    EXPECT_EQ(recorded, "request of call-1");
+    EXPECT_EQ(told, std::vector<std::string>{"+call-1"});
+    crash();
+    call();
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+call-1", "-call-1 ok"})) << "a replay tells nothing";
 }
 
 TEST_F(PipelineLedgerTest, CallsWithSideEffectsAreRefusedWhileTheAuditStoreFails) {

@@ -250,15 +250,6 @@ TEST_F(PipelineTest, NobodyIsToldOfCallsThatNobodyWantsOrWhoseRequestWasNotTaken
     EXPECT_TRUE(heard.lines.empty());
 }
 
-TEST_F(PipelineTest, ACallWhoseTimeEndsWhileItIsToldIsNotSentAndEnds) {
-    spec.default_timeout = 1s;
-    ready();
-    heard.on_requested = [this] { loop.clock.advance(2s); };
-    EXPECT_EQ(start("c1")->code(), ErrorCode::kTimeout);
-    EXPECT_EQ(host->runs, 0);
-    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+c1", "-c1 timeout"}));
-}
-
 /// A tool whose execution policy is enforced where it runs.
 struct PipelineLimitsTest : PipelineTest {
     PipelineLimitsTest() {

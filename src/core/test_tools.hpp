@@ -48,12 +48,19 @@ inline std::shared_ptr<Tool> tool_of(std::string name, std::string slug = {}, Co
 class HeardCalls final : public CallEvents {
 public:
     bool wants(const Tool&) const override { return wanted; }
-    Task<bool> requested(const AdmittedCall& call, UuidText request_id) override {
-        if (refusing) co_return false;
-        strays_ += !open_.insert(std::string(request_id.view())).second;
-        lines.push_back("+" + std::string(call.call().id));
-        if (on_requested) on_requested();
-        co_return true;
+    std::unique_ptr<NewEvent> request(const AdmittedCall& call, UuidText request_id) override {
+        auto made = std::make_unique<NewEvent>();
+        made->event.event_id = request_id.view();
+        made->event.envelope = "request of " + std::string(call.call().id);
+        made->event.addressee = "the host";
+        made->call_id = call.call().id;
+        return made;
+    }
+    bool requested(NewEvent request) override {
+        if (refusing) return false;
+        strays_ += !open_.insert(request.event.event_id).second;
+        lines.push_back("+" + request.call_id);
+        return true;
     }
     void ended(const AdmittedCall& call, UuidText request_id, UuidText, const Outcome& outcome, std::chrono::nanoseconds) override {
         strays_ += open_.erase(std::string(request_id.view())) != 1;
@@ -63,7 +70,6 @@ public:
     bool all_ended() const { return open_.empty() && strays_ == 0; }
 
     bool wanted = true, refusing = false;
-    std::function<void()> on_requested;
     std::vector<std::string> lines;
 
 private:

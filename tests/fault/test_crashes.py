@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from support.http import HttpConnection
 from support.rtp import call_request
 from support.stream import EndOfStream
 from support.wait import Stopwatch, eventually
+from support.websocket import WebSocket
 
 GRACE = 0.5
 #: A device in a process of its own: registers, gets one call, says so, and hangs.
@@ -170,6 +172,7 @@ class KillAtEveryStageTest(GatewayCase):
         self.name, self.token = self.unique("tool"), self.new_token()
         self.runs: Counter[int] = Counter()
         self.learned: Counter[str] = Counter()
+        self.ends: dict[int, str] = {}
         self.guard = threading.Lock()
 
     def kill(self, killed: threading.Event) -> None:
@@ -234,6 +237,30 @@ class KillAtEveryStageTest(GatewayCase):
                 self.assertFalse(reply.error["retryable"], what)
                 self.assertLessEqual(self.runs[n], 1, what)
             self.learned[f"{stage}: {reply.status if reply.status == 'ok' else reply.code}"] += 1
+            self.ends[n] = "completed" if reply.status == "ok" else "failed"
+
+    def told(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+        """The requests and the ends of every call, by its number, as the outbox tells them."""
+        requests: dict[int, list[str]] = {n: [] for n in self.ends}
+        ends: dict[int, list[str]] = {n: [] for n in self.ends}
+        numbers: dict[str, int] = {}
+        last = str(uuid.uuid4())
+        mark = {"version": "v1", "event_id": last, "trace_id": "t", "tenant_id": "default", "occurred_at": "2026-02-13T16:00:00Z", "event_type": "heartbeat.tick",
+                "source": {"component_type": "operator", "component_id": "tests"}, "routing": {"agent_id": "a", "session_id": last}, "payload": {}}
+        with WebSocket(self.gateway.admin, "/v1/events?cursor=earliest&remember=false") as stream:
+            self.assertEqual(self.gateway.admin_request("POST", "/v1/events", mark).status, 202)
+            while True:
+                event = json.loads(stream.receive_text(10))["event"]
+                if event["event_id"] == last:
+                    return requests, ends
+                payload, kind = event["payload"], event["event_type"].removeprefix("tool.call.")
+                if payload.get("tool_name") != self.name:
+                    continue
+                if kind == "requested":
+                    numbers[payload["call_id"]] = payload["args"]["n"]
+                    requests[payload["args"]["n"]].append(payload["call_id"])
+                else:
+                    ends[numbers[payload["call_id"]]].append(kind)
 
     def test_nothing_runs_twice_and_every_caller_learns_how_its_call_ended_or_that_this_is_unknown(self) -> None:
         for number in range(self.ROUNDS):
@@ -242,3 +269,8 @@ class KillAtEveryStageTest(GatewayCase):
         self.assertEqual(max(self.runs.values()), 1, f"seed {self.seed}")
         self.assertGreater(self.learned["ran: OUTCOME_UNKNOWN"], 0, f"{self.learned}")
         self.assertEqual(self.learned["told: OUTCOME_UNKNOWN"], 0, f"{self.learned}")
+        requests, ends = self.told()
+        self.assertEqual({n: len(ids) for n, ids in requests.items()}, dict.fromkeys(self.ends, 1), f"seed {self.seed}")
+        # The tool's answer may have reached the outbox before the gateway was killed, and not the ledger; never the other way round.
+        wrong = {n: told for n, told in ends.items() if told not in ([self.ends[n]], ["completed"])}
+        self.assertEqual(wrong, {}, f"seed {self.seed}")

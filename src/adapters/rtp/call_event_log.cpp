@@ -6,12 +6,16 @@
 #include "json/value.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace crab::rtp {
 namespace {
 
 using core::CallStep;
 using core::EventType;
+
+constexpr std::chrono::seconds kClockStep{60};   // by which the system's clock may have been set back between two commits
 
 /// The trace that a `traceparent` names (W3C Trace Context): its second field.
 std::string_view trace_of(std::string_view traceparent) {
@@ -31,8 +35,76 @@ CallStep end_of(const core::Outcome& outcome) {
     return !outcome && outcome.error().code == ErrorCode::kOutcomeUnknown ? CallStep::kEndedUnknown : CallStep::kEnded;
 }
 
+EventType type_of_end(const core::Outcome& outcome) { return outcome ? EventType::kToolCallCompleted : EventType::kToolCallFailed; }
+
 Error unknown_end() {
     return fail(ErrorCode::kOutcomeUnknown, "the gateway stopped before it had an answer: the call may or may not have run").error();
+}
+Error not_json() { return fail(ErrorCode::kInternal, "the request event of a call is not JSON").error(); }
+
+/// The payload of an end, and the end of its envelope.
+void append_end(std::string& out, std::string_view call_id, std::string_view tool_name, const core::Outcome& outcome, std::chrono::nanoseconds duration) {
+    json::Writer writer(out);
+    writer.begin_object().key("call_id").string_lossy(call_id).key("tool_name").string(tool_name).key("status").string(wire_status(outcome));
+    if (outcome) {
+        writer.key("result");
+        append_result(out, *outcome);
+    } else {
+        writer.key("error");
+        append_error(writer, outcome.error(), core::status_of(outcome) == core::Status::kRetryableError);
+    }
+    json::Writer(out += ',').key("duration_ms").integer(whole_ms(duration)).end_object();
+    out += '}';
+}
+
+/// The text at a place of an event's envelope; empty when there is none.
+std::string text_at(const json::Value& envelope, std::string_view pointer) {
+    const json::Value* const value = envelope.resolve(pointer);
+    return std::string(value != nullptr && value->as_string() ? *value->as_string() : "");
+}
+
+/// The request as it was when the ledger recorded it. Errors: kInternal.
+Result<core::NewEvent> request_of(const core::UnfinishedCall& call) {
+    const auto envelope = json::Value::parse(call.event);
+    if (!envelope) return fail(not_json());
+    core::NewEvent request;
+    request.step = CallStep::kRequested;
+    request.event = {.type = EventType::kToolCallRequested,
+                     .event_id = text_at(*envelope, "/event_id"),
+                     .tenant = text_at(*envelope, "/tenant_id"),
+                     .agent_id = text_at(*envelope, "/routing/agent_id"),
+                     .session_id = text_at(*envelope, "/routing/session_id"),
+                     .addressee = call.addressee,
+                     .envelope = call.event};
+    return request;
+}
+
+Result<void> append(core::EventStore& store, const std::vector<core::NewEvent>& events, const Clock& clock) {
+    if (events.empty()) return {};
+    for (const auto& receipt : store.append(events, clock.system_now())) {
+        if (!receipt) return fail(receipt.error());
+    }
+    return {};
+}
+
+/// The ledger had them durable, the outbox was to have them a moment later.
+Result<void> add_lost_requests(core::EventStore& store, const std::vector<core::UnfinishedCall>& of_ledger, const Clock& clock) {
+    std::map<std::string, core::NewEvent, std::less<>> lost;
+    SystemTime oldest = SystemTime::max();
+    for (const core::UnfinishedCall& call : of_ledger) {
+        if (call.event.empty()) continue;
+        auto request = request_of(call);
+        if (!request) return fail(std::move(request.error()));
+        oldest = std::min(oldest, call.admitted_at);
+        lost.emplace(request->event.event_id, std::move(*request));
+    }
+    if (lost.empty()) return {};
+    const auto there = store.requests_since(oldest - kClockStep);
+    if (!there) return fail(there.error());
+    for (const std::string& id : *there) lost.erase(id);
+    std::vector<core::NewEvent> events;
+    for (auto& [id, request] : lost) events.push_back(std::move(request));
+    return append(store, events, clock);
 }
 
 }  // namespace
@@ -61,74 +133,60 @@ core::NewEvent CallEventLog::begin(const core::AdmittedCall& admitted, EventType
     return event;
 }
 
-Task<bool> CallEventLog::requested(const core::AdmittedCall& call, UuidText request_id) {
-    core::NewEvent event = begin(call, EventType::kToolCallRequested, request_id);
-    event.step = CallStep::kRequested;
-    std::string& out = event.event.envelope;
+std::unique_ptr<core::NewEvent> CallEventLog::request(const core::AdmittedCall& call, UuidText request_id) {
+    auto event = std::make_unique<core::NewEvent>(begin(call, EventType::kToolCallRequested, request_id));
+    event->step = CallStep::kRequested;
+    std::string& out = event->event.envelope;
     json::Writer writer(out);
     const auto left = call.deadline() - clock_.steady_now();
     writer.begin_object().key("call_id").string_lossy(call.call().id).key("tool_name").string(call.tool().spec.name).key("args").raw(call.args());
     writer.key("timeout_ms").integer(whole_ms(left)).end_object();
     out += '}';
-    if (!call.tool().spec.side_effects) co_return outbox_.post(std::move(event));
-    const auto receipt = co_await outbox_.publish(std::move(event), call.deadline());
-    co_return receipt.has_value();
+    return event;
 }
 
 void CallEventLog::ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id, const core::Outcome& outcome, std::chrono::nanoseconds duration) {
-    core::NewEvent event = begin(call, outcome ? EventType::kToolCallCompleted : EventType::kToolCallFailed, event_id);
+    core::NewEvent event = begin(call, type_of_end(outcome), event_id);
     event.step = end_of(outcome);
     event.requested_id = request_id.view();
-    std::string& out = event.event.envelope;
-    json::Writer writer(out);
-    writer.begin_object().key("call_id").string_lossy(call.call().id).key("tool_name").string(call.tool().spec.name).key("status").string(wire_status(outcome));
-    if (outcome) {
-        writer.key("result");
-        append_result(out, *outcome);
-        out += ',';
-    } else {
-        writer.key("error");
-        append_error(writer, outcome.error(), core::status_of(outcome) == core::Status::kRetryableError);
-        out += ',';
-    }
-    json::Writer(out).key("duration_ms").integer(whole_ms(duration)).end_object();
-    out += '}';
+    append_end(event.event.envelope, call.call().id, call.tool().spec.name, outcome, duration);
     outbox_.post_owed(std::move(event));
 }
 
-Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const Clock& clock, std::string_view gateway_id) {
+Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const std::vector<core::UnfinishedCall>& of_ledger, const Clock& clock,
+                                                 std::string_view gateway_id) {
+    if (auto added = add_lost_requests(store, of_ledger, clock); !added) return fail(std::move(added.error()));
     const auto open = store.open_calls();
     if (!open) return fail(open.error());
-    const core::Outcome outcome = fail(unknown_end());
+    std::map<std::string, const core::UnfinishedCall*, std::less<>> known;
+    for (const core::UnfinishedCall& call : of_ledger) {
+        if (!call.outcome || call.event.empty()) continue;
+        auto request = request_of(call);
+        if (!request) return fail(std::move(request.error()));
+        known.emplace(std::move(request->event.event_id), &call);
+    }
+    const core::Outcome unknown = fail(unknown_end());
     IdSource ids(clock);
     std::vector<core::NewEvent> ends;
     for (const core::StoredEvent& request : *open) {
         const auto envelope = json::Value::parse(request.event.envelope);
-        if (!envelope) return fail(ErrorCode::kInternal, "the outbox holds an event that is not JSON");
-        const auto text = [&](std::string_view pointer) {
-            const json::Value* const value = envelope->resolve(pointer);
-            return std::string(value != nullptr && value->as_string() ? *value->as_string() : "");
-        };
+        if (!envelope) return fail(not_json());
+        const auto found = known.find(request.event.event_id);
+        const core::Outcome& outcome = found == known.end() ? unknown : *found->second->outcome;
+        const std::chrono::nanoseconds duration = found == known.end() ? clock.system_now() - request.at : found->second->duration;
         const UuidText id = ids.uuid_v7();
-        core::NewEvent end{.event = request.event, .publisher = {}, .idempotency_key = {}, .step = CallStep::kEndedUnknown, .call_id = text("/payload/call_id"), .requested_id = request.event.event_id};
-        end.event.type = EventType::kToolCallFailed;
+        core::NewEvent end{.event = request.event, .publisher = {}, .idempotency_key = {}, .step = end_of(outcome), .call_id = text_at(*envelope, "/payload/call_id"), .requested_id = request.event.event_id};
+        end.event.type = type_of_end(outcome);
         end.event.event_id = id.view();
         std::string& out = end.event.envelope;
         out.clear();
-        begin_envelope(out, {.event_id = id.view(), .trace_id = text("/trace_id"), .tenant_id = end.event.tenant, .agent_id = end.event.agent_id,
-                             .session_id = end.event.session_id, .isolation_key = text("/routing/isolation_key"), .gateway_id = gateway_id,
-                             .occurred_at = clock.system_now(), .type = EventType::kToolCallFailed});
-        json::Writer writer(out);
-        writer.begin_object().key("call_id").string(end.call_id).key("tool_name").string(text("/payload/tool_name")).key("status").string("error").key("error");
-        append_error(writer, outcome.error(), false);
-        json::Writer(out += ',').key("duration_ms").integer(whole_ms(clock.system_now() - request.at)).end_object();
-        out += '}';
+        begin_envelope(out, {.event_id = id.view(), .trace_id = text_at(*envelope, "/trace_id"), .tenant_id = end.event.tenant, .agent_id = end.event.agent_id,
+                             .session_id = end.event.session_id, .isolation_key = text_at(*envelope, "/routing/isolation_key"), .gateway_id = gateway_id,
+                             .occurred_at = clock.system_now(), .type = end.event.type});
+        append_end(out, end.call_id, text_at(*envelope, "/payload/tool_name"), outcome, duration);
         ends.push_back(std::move(end));
     }
-    if (ends.empty()) return 0;
-    for (const auto& receipt : store.append(ends, clock.system_now())) {
-        if (!receipt) return fail(receipt.error());
-    }
+    if (auto written = append(store, ends, clock); !written) return fail(std::move(written.error()));
     return ends.size();
 }
 

@@ -3,8 +3,10 @@
 #include "core/call_events.hpp"
 #include "core/event_outbox.hpp"
 #include "core/event_subscriptions.hpp"
+#include "core/ledger_store.hpp"
 
 #include <string>
+#include <vector>
 
 namespace crab::rtp {
 
@@ -21,13 +23,16 @@ public:
     bool wants(const core::Tool& tool) const override {
         return always_ == Always::kAll || (always_ == Always::kWithSideEffects && tool.spec.side_effects) || subscriptions_.wants_calls();
     }
-    Task<bool> requested(const core::AdmittedCall& call, UuidText request_id) override;
+    std::unique_ptr<core::NewEvent> request(const core::AdmittedCall& call, UuidText request_id) override;
+    bool requested(core::NewEvent request) override { return outbox_.post(std::move(request)); }
     void ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id, const core::Outcome& outcome,
                std::chrono::nanoseconds duration) override;
 
-    /// Ends the calls that an earlier life of the gateway left open: `failed`, with OUTCOME_UNKNOWN. Returns how many there were.
+    /// Writes what an earlier life of the gateway owed: the requests of calls that the ledger knows and the outbox lacks, and the
+    /// ends of calls that it left open: the ledger's outcome, or else `failed` with OUTCOME_UNKNOWN. Returns how many it ended.
     /// Blocking; before the outbox is opened. Errors: those of the store.
-    static Result<std::size_t> end_open_calls(core::EventStore& store, const Clock& clock, std::string_view gateway_id);
+    static Result<std::size_t> end_open_calls(core::EventStore& store, const std::vector<core::UnfinishedCall>& of_ledger, const Clock& clock,
+                                              std::string_view gateway_id);
 
 private:
     core::NewEvent begin(const core::AdmittedCall& call, core::EventType type, UuidText event_id) const;

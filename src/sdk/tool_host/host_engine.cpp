@@ -105,7 +105,8 @@ Result<void> HostEngine::Parts::open_stores(const Options& options) {
         state_lock = std::move(*locked);
         auto opened_ledger = store::sqlite::open_ledger(file("ledger"), *audit_store, clock);
         if (!opened_ledger) return fail(std::move(opened_ledger.error()));
-        ledger_store = std::move(*opened_ledger);
+        ledger_store = std::move(opened_ledger->store);
+        if (auto told = ledger_store->mark_told(); !told) return told;
         journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
     }
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);

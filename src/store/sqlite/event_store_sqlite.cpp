@@ -280,6 +280,19 @@ Result<std::vector<core::StoredEvent>> EventStoreSqlite::open_calls() {
     return events;
 }
 
+Result<std::vector<std::string>> EventStoreSqlite::requests_since(SystemTime since) {
+    const std::scoped_lock lock(writing_);
+    auto newest = writer_.query("SELECT at_ms, step, event_id FROM event_outbox ORDER BY position DESC");
+    if (!newest) return fail(std::move(newest.error()));
+    std::vector<std::string> ids;
+    for (;;) {
+        const auto row = newest->step();
+        if (!row) return fail(row.error());
+        if (!*row || newest->time(0) < since) return ids;
+        if (static_cast<CallStep>(newest->integer(1)) == CallStep::kRequested) ids.push_back(newest->text(2));
+    }
+}
+
 Result<std::vector<core::SubscriptionState>> EventStoreSqlite::subscriptions() {
     const std::scoped_lock lock(writing_);
     auto rows = writer_.query("SELECT peer, name, acknowledged, types, seen_ms FROM event_subscription ORDER BY peer, name");

@@ -23,6 +23,7 @@ public:
     Result<std::vector<core::StoredEvent>> read(core::EventPosition after, std::size_t most, std::size_t bytes) override;
     Result<core::EventBounds> bounds() override;
     Result<std::vector<core::StoredEvent>> open_calls() override;
+    Result<std::vector<std::string>> requests_since(SystemTime since) override;
     Result<std::vector<core::SubscriptionState>> subscriptions() override;
     Result<void> remember(const std::vector<core::SubscriptionState>& states) override;
     Result<core::EventBounds> forget(SystemTime before, std::uint64_t max_bytes) override;

@@ -23,6 +23,7 @@ using core::EventType;
 using core::NewEvent;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
 
@@ -151,6 +152,17 @@ TEST_F(EventStoreSqliteTest, AStartFindsTheCallsThatHaveNoEnd) {
     append(ended("b"));
     start_again();
     EXPECT_THAT(open_ids(), IsEmpty());
+}
+
+TEST_F(EventStoreSqliteTest, RequestsAreFoundFromATimeOnWhetherOrNotTheyHaveEnded) {
+    append(requested("long ago"));
+    now += 1h;
+    append(requested("a"));
+    append(ended("a"));
+    append(event("other"));
+    append(requested("b"));
+    EXPECT_THAT(store->requests_since(now - 1s).value(), UnorderedElementsAre("a", "b"));
+    EXPECT_THAT(store->requests_since(now + 1s).value(), IsEmpty());
 }
 
 TEST_F(EventStoreSqliteTest, AHostSettlesACallOfItsOwnWhoseOutcomeIsUnknownOnce) {

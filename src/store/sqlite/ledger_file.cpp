@@ -3,23 +3,30 @@
 #include "base/log.hpp"
 #include "core/call_record.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
 namespace crab::store::sqlite {
 
-Result<std::unique_ptr<LedgerStoreSqlite>> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock) {
-    auto opened = LedgerStoreSqlite::open(file);
-    if (!opened) return fail(std::move(opened.error()));
-    const auto tell = [&](std::string_view record) -> Result<void> {
-        if (const auto id = core::call_id_of(record)) {
+Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock) {
+    auto store = LedgerStoreSqlite::open(file);
+    if (!store) return fail(std::move(store.error()));
+    auto unfinished = (*store)->unfinished();
+    if (!unfinished) return fail(std::move(unfinished.error()));
+    for (const core::UnfinishedCall& call : *unfinished) {
+        if (call.record.empty()) continue;
+        if (const auto id = core::call_id_of(call.record)) {
             const auto found = audit.find_call(*id, clock.system_now() - std::chrono::hours(24));
             if (!found) return fail(found.error());
-            if (*found) return {};
+            if (*found) continue;
         }
-        return audit.append({.first = clock.system_now(), .last = clock.system_now(), .count = 1, .records = std::string(record)});
-    };
-    const auto open = (*opened)->tell_unfinished(tell);
-    if (!open) return fail(open.error());
-    if (*open > 0) log::warn("calls were running when this process stopped; their outcome is unknown", {{"calls", *open}});
-    return std::move(*opened);
+        const auto added = audit.append({.first = clock.system_now(), .last = clock.system_now(), .count = 1, .records = call.record});
+        if (!added) return fail(added.error());
+    }
+    const auto open = std::ranges::count_if(*unfinished, [](const core::UnfinishedCall& call) { return call.outcome == nullptr; });
+    if (open > 0) log::warn("calls were running when this process stopped; their outcome is unknown", {{"calls", open}});
+    return OpenedLedger{.store = std::move(*store), .unfinished = std::move(*unfinished)};
 }
 
 }  // namespace crab::store::sqlite

@@ -14,7 +14,7 @@ namespace {
 using core::LedgerEntry;
 using core::Standing;
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 2> kSchema{R"(
     CREATE TABLE ledger (
         number INTEGER PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -44,6 +44,10 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
         number INTEGER NOT NULL
     ) STRICT;
     INSERT INTO ledger_told VALUES (1, 0);
+)",
+                                                  R"(
+    ALTER TABLE ledger ADD COLUMN event TEXT;
+    ALTER TABLE ledger ADD COLUMN addressee TEXT;
 )"};
 
 constexpr std::int64_t kLateMs = 5'000;        ///< of the last life: whose records the audit trail may lack
@@ -73,7 +77,8 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 5> all{{
         {&statements.insert,
-         "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''))"
+         "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record, event, addressee)"
+         " VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''))"
          " ON CONFLICT (tenant, principal, key) DO NOTHING"},
         {&statements.find, find},
         {&statements.remove, "DELETE FROM ledger WHERE number = ?"},
@@ -107,7 +112,8 @@ std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(const std::vector<core
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admission) {
     const std::int64_t content = std::bit_cast<std::int64_t>(admission.content);
     const auto insert = [&]() -> Result<bool> {
-        const auto done = statements_.insert.bind(next_, admission.tenant, admission.principal, admission.key, content, admission.at, admission.record).run();
+        const auto done = statements_.insert.bind(next_, admission.tenant, admission.principal, admission.key, content, admission.at, admission.record, admission.event, admission.addressee)
+                              .run();
         if (!done) return fail(done.error());
         return database_.changes() > 0;
     };
@@ -154,28 +160,31 @@ Result<void> LedgerStoreSqlite::remove(std::int64_t number) {
     return statements_.remove.bind(number).run();
 }
 
-Result<std::uint64_t> LedgerStoreSqlite::tell_unfinished(const Tell& tell) {
+Result<std::vector<core::UnfinishedCall>> LedgerStoreSqlite::unfinished() {
     const std::scoped_lock lock(mutex_);
-    return database_.transaction([&]() -> Result<std::uint64_t> {
-        auto late = database_.query(
-            "SELECT l.record, e.number IS NULL FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number WHERE l.number > (SELECT number FROM ledger_told)"
-            " AND (e.number IS NULL OR (l.number > (SELECT max(number) FROM ledger) - ?"
-            " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC LIMIT 1) - ?)) ORDER BY l.number",
-            kMostLate, kLateMs);
-        if (!late) return fail(std::move(late.error()));
-        std::uint64_t open = 0;
-        for (;;) {
-            const auto row = late->step();
-            if (!row) return fail(row.error());
-            if (!*row) break;
-            if (late->integer(1) != 0) ++open;
-            if (late->is_null(0)) continue;
-            if (auto told = tell(late->text_view(0)); !told) return fail(std::move(told.error()));
-        }
-        late->reset();
-        if (auto told = database_.run("UPDATE ledger_told SET number = ?", next_ - 1); !told) return fail(std::move(told.error()));
-        return open;
-    });
+    auto late = database_.query(
+        fmt::format("SELECT l.record, l.event, l.addressee, l.admitted_ms, e.number, e.duration_us, {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
+                    " WHERE l.number > (SELECT number FROM ledger_told) AND (e.number IS NULL OR (l.number > (SELECT max(number) FROM ledger) - ?"
+                    " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC LIMIT 1) - ?)) ORDER BY l.number",
+                    kOutcomeColumns),
+        kMostLate, kLateMs);
+    if (!late) return fail(std::move(late.error()));
+    std::vector<core::UnfinishedCall> calls;
+    for (;;) {
+        const auto row = late->step();
+        if (!row) return fail(row.error());
+        if (!*row) return calls;
+        core::UnfinishedCall& call = calls.emplace_back(
+            core::UnfinishedCall{.record = late->text(0), .event = late->text(1), .addressee = late->text(2), .admitted_at = late->time(3), .outcome = {}, .duration = {}});
+        if (late->is_null(4)) continue;
+        call.duration = std::chrono::microseconds(late->integer(5));
+        call.outcome = read_outcome(*late, 6);
+    }
+}
+
+Result<void> LedgerStoreSqlite::mark_told() {
+    const std::scoped_lock lock(mutex_);
+    return database_.run("UPDATE ledger_told SET number = ?", next_ - 1);
 }
 
 Result<std::uint64_t> LedgerStoreSqlite::forget(SystemTime before) {

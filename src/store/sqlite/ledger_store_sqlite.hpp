@@ -17,7 +17,8 @@ public:
     static Result<std::unique_ptr<LedgerStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
 
     std::vector<Result<core::LedgerEntry>> write(const std::vector<core::LedgerChange>& changes) override;
-    Result<std::uint64_t> tell_unfinished(const Tell& tell) override;
+    Result<std::vector<core::UnfinishedCall>> unfinished() override;
+    Result<void> mark_told() override;
     Result<std::uint64_t> forget(SystemTime before) override;
 
 private:

@@ -188,6 +188,8 @@ TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreTo
     const auto with_record = [&](std::string key) {
         auto made = admission(key);
         made.record = "record of " + key;
+        made.event = "event of " + key;
+        made.addressee = "tool_host/x";
         return write(made).value();
     };
     end(with_record("long ago"), ok("done"));
@@ -197,18 +199,20 @@ TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreTo
     admit("open without a record");
     start_again();
 
-    std::vector<std::string> told;
-    const auto tell = [&](std::string_view record) -> Result<void> {
-        told.emplace_back(record);
-        return {};
+    const auto told = [&] {
+        std::vector<std::string> lines;
+        for (const core::UnfinishedCall& call : store->unfinished().value()) {
+            lines.push_back(call.record + ", " + call.event + ", " + call.addressee + (call.outcome ? ", ended" : ", open"));
+        }
+        return lines;
     };
-    EXPECT_FALSE(store->tell_unfinished([](std::string_view) -> Result<void> { return fail(ErrorCode::kUnavailable, "full"); }));
-    EXPECT_EQ(store->tell_unfinished(tell).value(), 2u);
-    EXPECT_EQ(told, (std::vector<std::string>{"record of open", "record of just before"}));
-    told.clear();
+    const std::vector<std::string> expected{"record of open, event of open, tool_host/x, open", "record of just before, event of just before, tool_host/x, ended", ", , , open"};
+    EXPECT_EQ(told(), expected);
     start_again();
-    EXPECT_EQ(store->tell_unfinished(tell).value(), 0u);
-    EXPECT_TRUE(told.empty());
+    EXPECT_EQ(told(), expected) << "until it is marked";
+    EXPECT_TRUE(store->mark_told());
+    start_again();
+    EXPECT_TRUE(told().empty());
     EXPECT_EQ(admit("open").standing, Standing::kOpen) << "being told does not end it";
 }
 

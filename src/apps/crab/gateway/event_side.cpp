@@ -21,13 +21,13 @@ rtp::CallEventLog::Always always_of(config::CallEventRule rule) {
 
 }  // namespace
 
-Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, Services services) {
+Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, const std::vector<core::UnfinishedCall>& unfinished, Services services) {
     auto& [pool, clock] = services;
     auto store = store::sqlite::EventStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
-    const auto ended = rtp::CallEventLog::end_open_calls(**store, clock, gateway_id);
+    const auto ended = rtp::CallEventLog::end_open_calls(**store, unfinished, clock, gateway_id);
     if (!ended) return fail(ended.error());
-    if (*ended > 0) log::warn("calls of an earlier life of the gateway have no known outcome", {{"calls", *ended}});
+    if (*ended > 0) log::warn("calls of an earlier life of the gateway were without an end", {{"calls", *ended}});
     std::unique_ptr<EventSide> side(new EventSide(std::move(*store), clock));
     auto subscriptions = core::EventSubscriptions::load(*side->store_, pool, clock);
     if (!subscriptions) return fail(std::move(subscriptions.error()));

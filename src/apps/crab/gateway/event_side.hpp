@@ -21,8 +21,9 @@ public:
         BlockingPool& pool;
         const Clock& clock;
     };
-    /// Errors: those of the store.
-    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, Services services);
+    /// `unfinished` is what the ledger knows of earlier lives. Errors: those of the store.
+    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id,
+                                                   const std::vector<core::UnfinishedCall>& unfinished, Services services);
     EventSide(const EventSide&) = delete;
     EventSide& operator=(const EventSide&) = delete;
     /// Writes what waits. After all that refers to it has ended, but for event loops.

@@ -93,6 +93,7 @@ struct Gateway::Parts {
     std::unique_ptr<core::AuditLog> audit;
     std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;
     BlockingPool ledger_pool{1};
+    std::vector<core::UnfinishedCall> unfinished;   ///< of earlier lives, until all who owe something for them have it
     std::unique_ptr<core::LedgerJournal> journal;
     core::Registry registry;
     core::Ledger ledger{clock, core::Ledger::Options{}};
@@ -155,7 +156,8 @@ Result<void> Gateway::Parts::open_stores() {
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
     auto opened_ledger = store::sqlite::open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
     if (!opened_ledger) return fail(std::move(opened_ledger.error()));
-    ledger_store = std::move(*opened_ledger);
+    ledger_store = std::move(opened_ledger->store);
+    unfinished = std::move(opened_ledger->unfinished);
     journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
     return {};
 }
@@ -165,8 +167,10 @@ Result<void> Gateway::Parts::open_peers() {
     auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .random = random, .audit = *audit});
     if (!opened) return fail(std::move(opened.error()));
     peers = std::move(*opened);
-    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id, {.pool = pool, .clock = clock});
+    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id, unfinished, {.pool = pool, .clock = clock});
     if (!opened_events) return fail(std::move(opened_events.error()));
+    if (auto told = ledger_store->mark_told(); !told) return told;
+    unfinished = {};
     events = std::move(*opened_events);
     peers->on_pairing(events->pairing_witness(peers->keys().identity.gateway_id));
     return {};
