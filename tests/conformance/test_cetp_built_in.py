@@ -240,6 +240,137 @@ GLib.MainLoop().run()
 '''
 
 
+EVOLUTION = Path("/usr/libexec/evolution-source-registry")
+EDS = "org.gnome.evolution.dataserver."
+
+
+@unittest.skipUnless(EVOLUTION.exists(), "no evolution-data-server")
+class Evolution(BuiltInCase):
+    """Address book and calendar of the real data server, in a home of their own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for name, program in (("Sources5", "source-registry"), ("AddressBook10", "addressbook-factory"), ("Calendar8", "calendar-factory")):
+            self.session.service(EDS + name, "/usr/bin/env", "XDG_DATA_DIRS=/usr/share", "GSETTINGS_BACKEND=memory", EVOLUTION.parent / f"evolution-{program}")
+
+    def fill(self, service: str, factory: str, interface: str, uid: str, member: str, *items: str) -> None:
+        """Opens a collection and puts items into it, as an app of the desktop does."""
+        script = self.home.folder / "fill.py"
+        script.write_text(FILL)
+        words = [SYSTEM_PYTHON, str(script), EDS + service, EDS + factory, EDS + interface, uid, member, *items]
+        done = subprocess.run(words, env=self.home.environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    @unittest.skipUnless(has_module("dbusmock"), "no python3-dbus")
+    def test_contacts_are_found_by_any_field(self) -> None:
+        ada = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:a\r\nFN:Ada Größe\r\nN:Größe;Ada;;;\r\nORG:Sums\\; Co;Engines\r\nEMAIL;TYPE=WORK:ada@example.org\r\nTEL;TYPE=CELL:+43 1 23\r\nEND:VCARD"
+        bob = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:b\r\nFN:Bob\r\nN:;Bob;;;\r\nEND:VCARD"
+        self.fill("AddressBook10", "AddressBookFactory", "AddressBook", "system-address-book", "CreateContacts", ada, bob)
+        found = self.ask("contacts", "search", {"text": "example.org"})
+        self.assertEqual(found["matches"], 1)
+        [contact] = found["contacts"]
+        self.assertEqual((contact["name"], contact["organization"]), ("Ada Größe", "Sums; Co, Engines"))
+        self.assertEqual(contact["emails"], [{"address": "ada@example.org", "kind": "WORK"}])
+        self.assertEqual(self.ask("contacts", "search", {"text": 'no "one" \\'})["contacts"], [])
+
+    @unittest.skipUnless(has_module("dbusmock"), "no python3-dbus")
+    def test_events_of_some_days(self) -> None:
+        event = ("BEGIN:VEVENT\r\nUID:e1\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:20261121T093000Z\r\nDTEND:20261121T103000Z\r\nSUMMARY:Chess\\, with Ada\r\nLOCATION:Library\r\n"
+                 "BEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:Wake up\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT")
+        whole = "BEGIN:VEVENT\r\nUID:e2\r\nDTSTAMP:20261101T000000Z\r\nDTSTART;VALUE=DATE:20261122\r\nSUMMARY:Fair\r\nRRULE:FREQ=YEARLY\r\nEND:VEVENT"
+        self.fill("Calendar8", "CalendarFactory", "Calendar", "system-calendar", "CreateObjects", event, whole)
+        events = self.ask("calendar", "events", {"from": "2026-11-21", "days": 2})["events"]
+        self.assertEqual([(entry["summary"], entry["start"]) for entry in events], [("Chess, with Ada", "2026-11-21T09:30:00Z"), ("Fair", "2026-11-22")])
+        self.assertEqual((events[0]["location"], events[0].get("description"), events[1]["repeats"]), ("Library", None, "FREQ=YEARLY"))
+        self.assertEqual(self.ask("calendar", "events", {"from": "2026-11-01", "days": 1})["events"], [])
+        self.assertIn("/from", self.refusal("calendar", "events", {"from": "2026-02-30"}))
+        self.assertTrue(self.ask("calendar", "calendars")["calendars"])
+
+    def test_without_the_data_server_nothing_is_offered(self) -> None:
+        for service in self.session.services.iterdir():
+            service.unlink()
+        self.assertIn("is not there", self.home.crab("call", "crab.contacts").stderr)
+
+
+FILL = '''
+import sys, dbus
+service, factory, interface, uid, member, *items = sys.argv[1:]
+bus = dbus.SessionBus()
+made = dbus.Interface(bus.get_object(service, "/" + factory.replace(".", "/")), factory)
+path, owner = getattr(made, "OpenAddressBook" if "Address" in factory else "OpenCalendar")(uid)
+collection = dbus.Interface(bus.get_object(owner, path), interface)
+collection.Open()
+getattr(collection, member)(dbus.Array(items, "s"), dbus.UInt32(0))
+'''
+
+
+@unittest.skipUnless(has_module("dbusmock"), "no python3-dbus")
+class Search(BuiltInCase):
+    def app(self, name: str, script: str, ini: str, folder: str) -> None:
+        path = self.home.folder / f"{name}.py"
+        path.write_text(SEARCHED.replace("NAME", name) + script)
+        self.run_beside(SYSTEM_PYTHON, str(path), owns=f"org.example.{name}", on=self.session)
+        self.home.write(self.home.folder / "data" / folder / f"{name}.{'ini' if 'gnome' in folder else 'desktop'}", ini)
+
+    def test_apps_are_asked_at_once_and_one_that_hangs_is_named(self) -> None:
+        self.assertIn("no app offers search results", self.home.crab("call", "crab.search").stderr)
+        gnome = "gnome-shell/search-providers"
+        for name, script in (("Sums", "loop.run()"), ("Stuck", "import time\nwhile True: time.sleep(60)")):
+            self.app(name, script, f"[Shell Search Provider]\nDesktopId={name}.desktop\nBusName=org.example.{name}\nObjectPath=/search\nVersion=2\n", gnome)
+        self.home.write(self.home.applications / "Sums.desktop", "[Desktop Entry]\nType=Application\nName=Calculator\nExec=x\n")
+        self.app("Runner", "loop.run()", "[Desktop Entry]\nName=Runner\nX-Plasma-API=DBus\nX-Plasma-DBusRunner-Service=org.example.Runner\nX-Plasma-DBusRunner-Path=/search\n",
+                 "krunner/dbusplugins")
+        answer = self.ask("search", "search", {"text": "two  words", "limit": 1})
+        self.assertEqual(answer["results"], [{"app": "Calculator", "name": "two", "description": "of 2 words"}, {"app": "Runner", "name": "two  words!", "description": "run"}])
+        self.assertEqual(answer["without_answer"], ["Stuck"])
+
+
+SEARCHED = '''
+import dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+loop = GLib.MainLoop()
+bus = dbus.SessionBus()
+held = dbus.service.BusName("org.example.NAME", bus)
+class App(dbus.service.Object):
+    words = 0
+    @dbus.service.method("org.gnome.Shell.SearchProvider2", "as", "as")
+    def GetInitialResultSet(self, terms):
+        self.words = len(terms)
+        return terms
+    @dbus.service.method("org.gnome.Shell.SearchProvider2", "as", "aa{sv}")
+    def GetResultMetas(self, ids):
+        return [{"id": name, "name": name, "description": f"of {self.words} words"} for name in ids]
+    @dbus.service.method("org.kde.krunner1", "s", "a(sssida{sv})")
+    def Match(self, text):
+        return [("1", text + "!", "icon", 100, 0.9, dbus.Dictionary({"subtext": "run"}, "sv"))] * 3
+app = App(bus, "/search")
+'''
+
+
+@unittest.skipUnless(shutil.which("Xvfb") and shutil.which("xclip"), "no Xvfb, or no xclip")
+class Clipboard(BuiltInCase):
+    def test_the_text_that_was_copied(self) -> None:
+        self.assertIn("there is no desktop", self.home.crab("call", "crab.clipboard").stderr)
+        reader, writer = os.pipe()
+        screen = subprocess.Popen(["Xvfb", "-displayfd", str(writer), "-nolisten", "tcp", "-screen", "0", "64x64x8"], pass_fds=[writer],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(screen.wait, 10)
+        self.addCleanup(screen.terminate)
+        os.close(writer)
+        with os.fdopen(reader) as number:
+            self.home.environment["DISPLAY"] = f":{number.readline().strip()}"
+        self.assertIn("holds no text", self.refusal("clipboard", "text"))
+        owner = subprocess.Popen(["xclip", "-quiet", "-in", "-selection", "clipboard"], env=self.home.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        self.addCleanup(owner.wait, 10)
+        self.addCleanup(owner.kill)
+        owner.stdin.write("Größe\n".encode())
+        owner.stdin.close()
+        eventually(lambda: self.home.crab("call", "crab.clipboard", "text", "{}").returncode == 0, "something is copied")
+        self.assertEqual(self.ask("clipboard", "text"), {"text": "Größe\n"})
+
+
 class AtTheGateway(BuiltInCase):
     def test_they_are_listed_switched_and_called_like_any_other_provider(self) -> None:
         listed = {entry["id"]: entry for entry in json.loads(self.home.crab("list", "-o", "json").stdout)["providers"]}

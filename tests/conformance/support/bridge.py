@@ -20,7 +20,7 @@ from .wait import eventually
 
 
 #: The labels of the adapters inside the bridge.
-BUILT_IN = ("battery", "journal", "media", "network", "system", "time")
+BUILT_IN = ("battery", "calendar", "clipboard", "contacts", "journal", "media", "network", "search", "system", "time")
 
 
 def tool(name: str, **members: Any) -> dict[str, Any]:

@@ -1,17 +1,17 @@
 #include "apps/crab/bridge/built_in_transport.hpp"
 
-#include "apps/crab/bridge/bridge_paths.hpp"
 #include "apps/crab/bridge/built_in/cards.hpp"
 
 #include <algorithm>
 
 namespace crab::app {
 
-BuiltInTransport::BuiltInTransport(net::EventLoop& loop, BusTransport& bus)
+BuiltInTransport::BuiltInTransport(net::EventLoop& loop, BusTransport& bus, const BridgePaths& paths)
     : sources_{.loop = loop,
                .blocking = blocking_,
                .bus = [&bus](BusKind kind) -> BusLink& { return bus.link_for(kind == BusKind::kSystem ? cetp::Bus::kSystem : cetp::Bus::kSession); },
-               .data_dirs = BridgePaths::find().data_dirs} {}
+               .data_dirs = paths.data_dirs,
+               .locale = paths.locale} {}
 
 Task<Delivery> BuiltInTransport::send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) {
     auto found = providers_.find(provider.id);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apps/crab/bridge/bridge_paths.hpp"
 #include "apps/crab/bridge/built_in/built_in_provider.hpp"
 #include "apps/crab/bridge/bus_transport.hpp"
 #include "apps/crab/bridge/provider_transport.hpp"
@@ -13,7 +14,7 @@ namespace crab::app {
 class BuiltInTransport final : public ProviderTransport {
 public:
     /// `bus` outlives the transport's last call.
-    BuiltInTransport(net::EventLoop& loop, BusTransport& bus);
+    BuiltInTransport(net::EventLoop& loop, BusTransport& bus, const BridgePaths& paths);
 
     Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
     /// Nothing to do: the services behind them are started by their bus.

@@ -19,6 +19,7 @@ struct Sources {
     BlockingPool& blocking;
     std::function<BusLink&(BusKind)> bus;
     std::vector<std::filesystem::path> data_dirs;  ///< of the XDG Base Directory Specification, in order
+    std::string locale;                            ///< such as `de_AT.UTF-8`; may be empty
 };
 
 /// Tools over something that the system has anyway, read-only. Used on the loop's thread; several calls may be under way.

@@ -7,9 +7,13 @@
 namespace crab::app {
 
 AdapterCard battery_card();
+AdapterCard calendar_card();
+AdapterCard clipboard_card();
+AdapterCard contacts_card();
 AdapterCard journal_card();
 AdapterCard media_card();
 AdapterCard network_card();
+AdapterCard search_card();
 AdapterCard system_card();
 AdapterCard time_card();
 

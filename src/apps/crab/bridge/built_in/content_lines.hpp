@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::app {
+
+/// One line of a vCard or an iCalendar component. Source: RFC 5545, section 3.1; RFC 6350, section 3.3.
+struct ContentLine {
+    std::string name{};                               ///< in upper case, without a group (`item1.`)
+    std::map<std::string, std::string> parameters{};  ///< names in upper case, quotes taken off; of several of one name the last counts
+    std::string value{};                              ///< as it is written
+
+    /// The value as text: `\n`, `\,`, `\;`, `\\` are what they stand for.
+    std::string text() const;
+    /// The parts between semicolons that are not escaped, each as text.
+    std::vector<std::string> parts() const;
+    std::string parameter(const std::string& parameter_name) const;
+};
+
+/// Reads lines, unfolded. What is no content line is passed over.
+std::vector<ContentLine> parse_content_lines(std::string_view text);
+
+/// A value of DATE or DATE-TIME (`20261121`, `20261121T093000Z`) in the form of RFC 3339; other text as it is.
+std::string to_readable_time(std::string_view value);
+
+}  // namespace crab::app
