@@ -35,12 +35,14 @@ public:
 class FakeClock final : public Clock {
 public:
     SteadyTime steady_now() const override { return SteadyTime(std::chrono::hours(1) + offset()); }
-    SystemTime system_now() const override { return SystemTime(std::chrono::seconds(1'780'000'000) + offset()); }
+    SystemTime system_now() const override { return SystemTime(std::chrono::seconds(1'780'000'000) + offset() + std::chrono::nanoseconds(set_.load())); }
     void advance(std::chrono::nanoseconds by) { offset_ += by.count(); }
+    /// Somebody sets the system's clock: forward, or back by a negative time.
+    void set_system_clock(std::chrono::nanoseconds by) { set_ += by.count(); }
 
 private:
     std::chrono::nanoseconds offset() const { return std::chrono::nanoseconds(offset_.load()); }
-    std::atomic<std::int64_t> offset_{0};
+    std::atomic<std::int64_t> offset_{0}, set_{0};
 };
 
 /// RFC 3339 in UTC with milliseconds and `Z`, in place: no allocation.

@@ -15,7 +15,7 @@ constexpr std::string_view kNoLease = "no such lease, or it has ended; make anot
 
 }  // namespace
 
-Leases::Entry::Entry(Lease made) : lease(std::move(made)) {
+Leases::Entry::Entry(Lease made, SteadyTime now, Milliseconds left) : lease(std::move(made)), named_at(now), ends_at(now + left) {
     for (const std::string& capability : lease.capabilities) capabilities.emplace_back(capability);
 }
 
@@ -25,7 +25,8 @@ Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clo
     std::unique_ptr<Leases> leases(new Leases(store, clock, options, std::move(witness)));
     for (Lease& lease : *stored) {
         std::string id = lease.id;
-        leases->entries_.try_emplace(std::move(id), std::move(lease)).first->second.named_at = clock.steady_now();
+        const Milliseconds left = std::min(lease.ttl, std::chrono::ceil<Milliseconds>(lease.expires_at - clock.system_now()));
+        leases->entries_.try_emplace(std::move(id), std::move(lease), clock.steady_now(), left);
     }
     leases->end_if("the gateway started again", [](const Lease& lease) { return lease.disconnect_bound; });
     return leases;
@@ -54,7 +55,7 @@ Result<Lease> Leases::make(std::string_view owner, LeaseRequest request) {
     lease.expires_at = lease.issued_at + lease.ttl;
     if (auto stored = store_.insert(lease); !stored) return fail(std::move(stored.error()));
     const std::scoped_lock lock(mutex_);
-    entries_.try_emplace(lease.id, lease).first->second.named_at = clock_.steady_now();
+    entries_.try_emplace(lease.id, lease, clock_.steady_now(), lease.ttl);
     tell("granted", lease);
     return lease;
 }
@@ -63,19 +64,22 @@ Result<Lease> Leases::renew(std::string_view lease_id) {
     const std::scoped_lock writing(writing_);
     const SystemTime now = clock_.system_now();
     SystemTime expires_at;
+    Milliseconds ttl;
     {
         const std::scoped_lock lock(mutex_);
         const Entry* entry = find_living(lease_id);
         if (entry == nullptr) return fail(ErrorCode::kNotFound, std::string(kNoLease));
         const SystemTime from = entry->lease.expires_at - options_.renewal_window;
         if (now < from) return fail(ErrorCode::kConflict, fmt::format("the lease can be renewed from {} on", to_rfc3339(from)));
-        expires_at = now + std::min(entry->lease.ttl, options_.max_ttl);
+        ttl = std::min(entry->lease.ttl, options_.max_ttl);
+        expires_at = now + ttl;
     }
     if (auto stored = store_.set_expiry(lease_id, expires_at); !stored) return fail(std::move(stored.error()));
     const std::scoped_lock lock(mutex_);
     Entry* entry = find_living(lease_id);  // it may have ended meanwhile; a stored end is not undone by a later expiry
     if (entry == nullptr) return fail(ErrorCode::kNotFound, std::string(kNoLease));
     entry->lease.expires_at = expires_at;
+    entry->ends_at = clock_.steady_now() + ttl;
     tell("renewed", entry->lease);
     return entry->lease;
 }
@@ -112,7 +116,7 @@ Result<void> Leases::flush() {
     {
         const std::scoped_lock lock(mutex_);
         for (auto& [id, entry] : entries_) {
-            if (clock_.system_now() >= entry.lease.expires_at) tell("expired", entry.lease);
+            if (has_expired(entry)) tell("expired", entry.lease);
             else if (!lives(entry)) end(entry, "nothing named it");
         }
         std::erase_if(entries_, [&](const auto& each) { return !lives(each.second); });
@@ -178,7 +182,7 @@ void Leases::stream_ended(std::string_view lease_id) {
 }
 
 bool Leases::lives(const Entry& entry) const {
-    if (entry.lease.revoked_at || clock_.system_now() >= entry.lease.expires_at) return false;
+    if (entry.lease.revoked_at || has_expired(entry)) return false;
     return !entry.lease.disconnect_bound || entry.streams > 0 || clock_.steady_now() < entry.named_at + options_.unnamed;
 }
 

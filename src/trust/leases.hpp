@@ -67,11 +67,12 @@ public:
 
 private:
     struct Entry {
-        explicit Entry(Lease lease);
+        Entry(Lease made, SteadyTime now, Milliseconds left);
         Lease lease;
         std::vector<Glob> capabilities;
         std::size_t streams = 0;
         SteadyTime named_at;
+        SteadyTime ends_at;   ///< beside `lease.expires_at`: a system clock that is set back lengthens nothing
     };
     using Entries = std::map<std::string, Entry, std::less<>>;
 
@@ -79,6 +80,7 @@ private:
     void tell(std::string_view what, const Lease& lease) const;
     // Callers hold mutex_.
     bool lives(const Entry& entry) const;
+    bool has_expired(const Entry& entry) const { return clock_.system_now() >= entry.lease.expires_at || clock_.steady_now() >= entry.ends_at; }
     Entry* find_living(std::string_view lease_id);
     Lease end(Entry& entry, std::string_view reason);
     std::size_t end_if(std::string_view reason, auto matches);

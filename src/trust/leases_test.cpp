@@ -60,6 +60,20 @@ TEST_F(LeasesTest, ItEndsByTime) {
     EXPECT_TRUE(leases->list("").empty());
 }
 
+TEST_F(LeasesTest, AClockThatIsSetBackLengthensItNotAndOneThatIsSetForwardEndsIt) {
+    const Lease lease = make({.ttl = 10s});
+    clock.set_system_clock(-1h);
+    clock.advance(5s);
+    EXPECT_TRUE(covers(lease));
+    leases = load();
+    EXPECT_TRUE(covers(lease)) << "of what is left, a start knows the clock's word, but no more than its whole time";
+    clock.advance(10s);
+    EXPECT_FALSE(covers(lease));
+    const Lease other = make({.ttl = 10s});
+    clock.set_system_clock(1h);
+    EXPECT_FALSE(covers(other));
+}
+
 TEST_F(LeasesTest, ItLivesAsLongAsConfiguredUnlessItAsksForLess) {
     EXPECT_EQ(make().expires_at, clock.system_now() + 1h);
     EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 25h}).error().code, ErrorCode::kInvalidArgs);

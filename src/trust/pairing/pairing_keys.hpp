@@ -16,8 +16,8 @@ struct KeyedCertificate {
     crypto::PrivateKey key;
     crypto::Certificate certificate;
 
-    /// Less than 30 days remain: time to make or ask for another.
-    bool is_due(SystemTime now) const { return SystemTime(certificate.not_after()) - now < std::chrono::days(30); }
+    /// Less than 30 days remain, or it was made while the clock was ahead: time to make or ask for another.
+    bool is_due(SystemTime now) const { return SystemTime(certificate.not_after()) - now < std::chrono::days(30) || now < certificate.not_before(); }
 };
 
 /// The gateway's keys: `gateway_identity.json`, `pairing_ca_key.pem`, `pairing_ca_cert.pem`.
