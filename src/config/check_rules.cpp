@@ -64,6 +64,24 @@ void check_peers(const std::vector<PeerOptions>& peers, const LeaseOptions& leas
 
 bool has_worktree(const GatewayConfig& config, const std::string& id) { return std::ranges::find(config.worktrees, id, &WorktreeOptions::id) != config.worktrees.end(); }
 
+void check_remote_provider(const ProviderOptions& provider, const std::string& at, Rules& rules) {
+    const RemoteProviderOptions& remote = provider.remote;
+    if (provider.kind != ProviderKind::kGrpc) {
+        const bool none = remote == RemoteProviderOptions{};
+        rules.expect(none, at, "address, tls, token_file, provider_id, principal, ceilings and descriptors are only for kind: grpc");
+        rules.expect(provider.labels != LabelRule::kTrust, at + "/labels", "can be trust only for kind: grpc; a command has nobody else to keep them");
+        return;
+    }
+    rules.expect(!remote.address.empty(), at, "kind: grpc needs the key address");
+    rules.expect(provider.tools_json.empty(), at + "/tools", "is only for kind: command; use descriptors, or nothing if it can tell them itself");
+    rules.expect(provider.egress.empty() && provider.worktree.empty() && !provider.worktree_preset, at, "worktree, egress and preset are only for kind: command");
+    if (remote.tls) rules.expect(remote.tls->cert.empty() == remote.tls->key.empty(), at + "/tls", "needs cert and key together");
+    if (remote.address.empty() || remote.address.starts_with("unix:/")) return;
+    const auto address = HostPort::parse(remote.address);
+    rules.expect(address.has_value(), at + "/address", "has to be host:port with a port up to 65535, or unix:/path");
+    rules.expect(!address || remote.tls || address->is_loopback(), at + "/address", "without tls it has to be a loopback address; set tls");
+}
+
 void check_providers(const GatewayConfig& config, Rules& rules) {
     for (std::size_t i = 0; i < config.worktrees.size(); ++i) {
         for (std::size_t k = 0; k < i; ++k) {
@@ -76,6 +94,7 @@ void check_providers(const GatewayConfig& config, Rules& rules) {
         rules.expect(provider.worktree.empty() || has_worktree(config, provider.worktree), at + "/worktree", "is no id of worktrees");
         rules.expect(provider.worktree_preset || !provider.run, at + "/run", "is only for preset: worktree");
         rules.expect(provider.id != "builtin", at + "/id", "is the name of the built-in tools");
+        check_remote_provider(provider, at, rules);
         for (std::size_t k = 0; k < i; ++k) rules.expect(config.providers[k].id != provider.id, at + "/id", "another provider has this id");
         for (const ToolHostOptions& host : config.hosts) rules.expect(host.name != provider.id, at + "/id", "a host has this name");
     }

@@ -69,8 +69,10 @@ struct ListenOptions {
 struct GrpcOptions {
     std::optional<HostPort> address;  ///< nothing: off
     std::optional<TlsOptions> tls;
+    std::filesystem::path unix_socket;  ///< empty: none
     bool open_loopback = false;
     std::size_t max_connections = 1'000;
+    bool is_on() const { return address || !unix_socket.empty(); }
     friend bool operator==(const GrpcOptions&, const GrpcOptions&) = default;
 };
 
@@ -209,7 +211,31 @@ struct WorktreeOptions {
     friend bool operator==(const WorktreeOptions&, const WorktreeOptions&) = default;
 };
 
-enum class ProviderKind : std::uint8_t { kCommand };
+enum class ProviderKind : std::uint8_t { kCommand, kGrpc };
+/// What becomes of a label that cannot be kept here.
+enum class LabelRule : std::uint8_t { kEnforce, kAdvisory, kTrust };
+
+/// What only providers of kind `grpc` have.
+struct RemoteProviderOptions {
+    struct Tls {
+        std::filesystem::path ca, cert, key;
+        friend bool operator==(const Tls&, const Tls&) = default;
+    };
+    struct Ceilings {
+        std::optional<std::chrono::milliseconds> timeout, cpu, wall;
+        std::optional<std::size_t> max_retries;
+        std::string network, privilege;
+        friend bool operator==(const Ceilings&, const Ceilings&) = default;
+    };
+    std::string address;                        ///< `host:port` or `unix:/path`
+    std::optional<Tls> tls;
+    std::filesystem::path token_file;
+    std::string provider_id;                    ///< stated in calls; empty: none
+    std::string principal;                      ///< who may register its tools; empty: nobody
+    Ceilings ceilings;
+    std::vector<std::string> descriptors_json;  ///< each as JSON text; adapters/sw4rm reads them
+    friend bool operator==(const RemoteProviderOptions&, const RemoteProviderOptions&) = default;
+};
 
 /// A source of tools with a name of its own; its tools are `<id>__<tool>` as well.
 struct ProviderOptions {
@@ -217,10 +243,11 @@ struct ProviderOptions {
     ProviderKind kind = ProviderKind::kCommand;
     std::string worktree;                 ///< for callers bound nowhere else
     std::vector<std::string> egress;      ///< `host:port`, `*.host:port`
-    bool advisory = false;                ///< labels that cannot be kept are told, not refused
+    LabelRule labels = LabelRule::kEnforce;
     bool worktree_preset = false;         ///< the tools that every worktree can do with
     bool run = false;                     ///< with the preset: `run` as well
     std::vector<std::string> tools_json;  ///< each as JSON text; hosts/command reads them
+    RemoteProviderOptions remote;
     friend bool operator==(const ProviderOptions&, const ProviderOptions&) = default;
 };
 

@@ -74,7 +74,17 @@ void read(const Value& value, ModelApiKind& out) {
 }
 
 void read(const Value& value, ProviderKind& out) {
-    if (const std::string* word = value.as_string(); word && *word == "command") out = ProviderKind::kCommand;
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "command") out = ProviderKind::kCommand;
+    if (*word == "grpc") out = ProviderKind::kGrpc;
+}
+void read(const Value& value, LabelRule& out) {
+    const std::string* word = value.as_string();
+    if (!word) return;
+    if (*word == "enforce") out = LabelRule::kEnforce;
+    if (*word == "advisory") out = LabelRule::kAdvisory;
+    if (*word == "trust") out = LabelRule::kTrust;
 }
 
 /// Members of one object: `(name, out)` reads the member into `out` when it is there.
@@ -130,7 +140,7 @@ void read_listen(const Members& listen, ListenOptions& out) {
 
 void read_grpc(const Members& grpc, GrpcOptions& out) {
     std::string address = out.address ? out.address->to_text() : "off";
-    grpc("listen", address)("open_loopback", out.open_loopback)("max_connections", out.max_connections);
+    grpc("listen", address)("unix", out.unix_socket)("open_loopback", out.open_loopback)("max_connections", out.max_connections);
     out.address = HostPort::parse(address);
     if (const Members tls = grpc.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
 }
@@ -164,13 +174,22 @@ void read_override(const Members& tool, ToolOverride& out) {
     tool("queue", out.queue)("trust_annotations", out.trust_annotations)("idempotent", out.idempotent)("side_effects", out.side_effects);
 }
 
+void read_remote_provider(const Members& provider, RemoteProviderOptions& out) {
+    provider("address", out.address)("token_file", out.token_file)("provider_id", out.provider_id)("principal", out.principal);
+    if (const Members tls = provider.in("tls"); tls.present()) tls("ca", out.tls.emplace().ca)("cert", out.tls->cert)("key", out.tls->key);
+    const Members ceilings = provider.in("ceilings");
+    ceilings("timeout", out.ceilings.timeout)("cpu", out.ceilings.cpu)("wall", out.ceilings.wall)("max_retries", out.ceilings.max_retries);
+    ceilings("network", out.ceilings.network)("privilege", out.ceilings.privilege);
+    provider.texts("descriptors", out.descriptors_json);
+}
+
 void read_provider(const Members& provider, ProviderOptions& out) {
-    std::string labels, preset;
+    std::string preset;
     provider("preset", preset)("run", out.run);
     out.worktree_preset = preset == "worktree";
-    provider("id", out.id)("kind", out.kind)("worktree", out.worktree)("egress", out.egress)("labels", labels);
-    out.advisory = labels == "advisory";
+    provider("id", out.id)("kind", out.kind)("worktree", out.worktree)("egress", out.egress)("labels", out.labels);
     provider.texts("tools", out.tools_json);
+    read_remote_provider(provider, out.remote);
 }
 
 void read_hook(const Members& hook, HookRule& out) {

@@ -21,22 +21,18 @@ GrpcCall::GrpcCall(std::shared_ptr<Http2Stream> stream) : stream_(std::move(stre
 }
 
 Task<GrpcCall::Message> GrpcCall::read(Deadline deadline) {
-    stream_->consume(std::exchange(read_, 0));
     for (;;) {
-        const GrpcFrame frame = read_grpc_frame(stream_->body(), kMostMessageBytes);
-        switch (frame.kind) {
-            case GrpcFrame::Kind::kMessage: read_ = frame.size; co_return frame.message;
-            case GrpcFrame::Kind::kCompressed:
+        switch (reader_.look(*stream_)) {
+            case GrpcNews::kMessage: co_return reader_.message();
+            case GrpcNews::kEnd: co_return std::nullopt;
+            case GrpcNews::kHalf: co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request ends within a message"});
+            case GrpcNews::kCompressed:
                 co_return std::unexpected(GrpcFailure{GrpcStatus::kUnimplemented, "compressed messages are not taken; send identity"});
-            case GrpcFrame::Kind::kTooLarge:
-                co_return std::unexpected(GrpcFailure{GrpcStatus::kResourceExhausted,
-                                                      fmt::format("the message has {} bytes, more than the {} allowed", frame.size - kGrpcPrefix, kMostMessageBytes)});
-            case GrpcFrame::Kind::kNeedMore: break;
-        }
-        if (stream_->gone()) co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
-        if (stream_->ended()) {
-            if (stream_->body().empty()) co_return std::nullopt;
-            co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request ends within a message"});
+            case GrpcNews::kTooLarge:
+                co_return std::unexpected(GrpcFailure{GrpcStatus::kResourceExhausted, fmt::format("the message has {} bytes, more than the {} allowed",
+                                                                                                  reader_.wanted_bytes(), kMostMessageBytes)});
+            case GrpcNews::kGone: co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
+            case GrpcNews::kNothing: break;
         }
         switch (co_await stream_->more(deadline)) {
             case WaitEnd::kWoken: break;
@@ -52,7 +48,7 @@ Task<std::expected<std::string_view, GrpcFailure>> GrpcCall::read_only(Deadline 
     if (!*message) co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request has no message"});
     // The body may grow, and so move, while the call is served.
     request_ = stream_->take_body();
-    read_ = 0;
+    reader_.forget();
     co_return read_grpc_frame(request_, kMostMessageBytes).message;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "net/codec/grpc_status.hpp"
+#include "net/grpc_reader.hpp"
 #include "net/http2_stream.hpp"
 
 #include <expected>
@@ -21,7 +22,7 @@ struct GrpcFailure {
 /// The server's side of one gRPC call: messages in, messages out, one status. Moves with the coroutine that serves it.
 class GrpcCall {
 public:
-    static constexpr std::size_t kMostMessageBytes = 4 * 1024 * 1024;
+    static constexpr std::size_t kMostMessageBytes = GrpcReader::kMostMessageBytes;
 
     explicit GrpcCall(std::shared_ptr<Http2Stream> stream);
 
@@ -61,7 +62,7 @@ private:
     std::shared_ptr<Http2Stream> stream_;
     std::string request_;  // what read_only() keeps
     Deadline deadline_ = kNoDeadline;
-    std::size_t read_ = 0;   // bytes of the message that read() gave last
+    GrpcReader reader_;
     std::size_t begun_ = 0;  // where the message that is being written began
 };
 

@@ -8,6 +8,11 @@ namespace crab::net {
 
 Http2Stream::Http2Stream(Http2Session& session, EventLoop& loop) : session_(&session), loop_(loop), changed_(loop.timers()) {}
 
+std::string Http2Stream::peer_certificate_der() const {
+    Connection* const connection = session_ != nullptr ? session_->connection() : nullptr;
+    return connection != nullptr ? connection->peer_certificate_der() : std::string();
+}
+
 void Http2Stream::consume(std::size_t bytes) {
     taken_ += bytes;
     if (taken_ < body_.size()) return;

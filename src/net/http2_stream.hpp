@@ -31,6 +31,8 @@ public:
 
     EventLoop& loop() const { return loop_; }
     const PeerAddress& peer() const { return peer_; }
+    /// The certificate that the other side showed; empty when it showed none, and when the connection is gone.
+    std::string peer_certificate_der() const;
     /// What the other side opened with: the request, or for a client the answer's head, which may not be there yet.
     const Http2Fields& fields() const { return fields_; }
     const Http2Fields& trailers() const { return trailers_; }

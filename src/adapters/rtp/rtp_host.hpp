@@ -1,8 +1,8 @@
 #pragma once
 
-#include "adapters/rtp/host_breaker.hpp"
 #include "adapters/rtp/host_wire.hpp"
 #include "base/task_group.hpp"
+#include "core/host_breaker.hpp"
 #include "core/tool_host.hpp"
 #include "net/http_client.hpp"
 
@@ -39,7 +39,7 @@ public:
     /// Told, on any loop, when the host did not know a tool that it had listed. Set before calls run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
     const std::string& name() const { return options_.name; }
-    const HostBreaker& breaker() const { return breaker_; }
+    const core::HostBreaker& breaker() const { return breaker_; }
 
     /// On `loop`, on whose thread it is called: no connection that is there now is used for another request.
     void retire(net::EventLoop& loop);
@@ -57,7 +57,7 @@ private:
 
     const Options options_;
     const std::string call_target_, cancel_target_, list_target_;
-    HostBreaker breaker_;
+    core::HostBreaker breaker_;
     std::vector<std::unique_ptr<Lane>> lanes_;   ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };

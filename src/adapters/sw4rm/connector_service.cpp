@@ -60,7 +60,7 @@ Task<void> ConnectorService::describe_tools(Rpc rpc, core::PrincipalRef principa
     rpc.finish_ok();
 }
 
-Task<void> ConnectorService::register_provider(Rpc rpc, core::PrincipalRef) {
+Task<void> ConnectorService::register_provider(Rpc rpc, core::PrincipalRef principal) {
     const Deadline due = rpc.grpc().loop().now() + kRequestTime;
     const auto message = co_await rpc.grpc().read_only(due);
     if (!message) {
@@ -72,7 +72,10 @@ Task<void> ConnectorService::register_provider(Rpc rpc, core::PrincipalRef) {
         rpc.fail(form_of(ErrorCode::kInvalidArgs), "the request is no ProviderRegisterRequest");
         co_return;
     }
-    registration_to_wire(rpc.grpc().begin_message(), false, "unknown provider: no provider of that id is configured as grpc");
+    std::vector<OfferedTool> tools;
+    for (const ToolDescriptor& descriptor : registration->tools) tools.push_back(offered_tool(descriptor));
+    const Result<void> taken = co_await register_(principal->id, std::string(registration->provider_id), std::move(tools));
+    registration_to_wire(rpc.grpc().begin_message(), taken.has_value(), taken ? std::string_view() : taken.error().message);
     rpc.grpc().end_message();
     rpc.finish_ok();
 }

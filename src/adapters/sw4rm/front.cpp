@@ -16,7 +16,7 @@ Task<void> nothing() { co_return; }
 
 }  // namespace
 
-Front::Front(Services services) : services_(std::move(services)), calls_(services_.pipeline, services_.cancel), connector_(services_.pipeline) {}
+Front::Front(Services services) : services_(std::move(services)), calls_(services_.pipeline, services_.cancel), connector_(services_.pipeline, services_.register_provider) {}
 
 void Front::drain() {
     draining_ = true;
@@ -30,7 +30,7 @@ Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
     if (authorization && trust::bearer_of(*authorization).empty()) {
         return fail(ErrorCode::kUnauthenticated, "the authorization is no bearer token");
     }
-    auto principal = services_.authenticate(authorization.value_or(""), call.peer());
+    auto principal = services_.authenticate(authorization.value_or(""), call);
     if (!principal) return principal;
     const std::string_view agent = call.metadata("x-agent-id").value_or("");
     const bool own = agent.empty() || agent == (*principal)->id || (*principal)->id.ends_with(fmt::format("/{}", agent));

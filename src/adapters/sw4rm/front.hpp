@@ -17,9 +17,10 @@ class Front final : public net::GrpcService {
 public:
     struct Services {
         core::Pipeline& pipeline;
-        /// Who sent this `authorization` from there. Errors: kUnauthenticated.
-        std::function<Result<core::PrincipalRef>(std::string_view authorization, const net::PeerAddress& peer)> authenticate;
+        /// Who makes this call; `authorization` is empty when it has none. Errors: kUnauthenticated, kForbidden.
+        std::function<Result<core::PrincipalRef>(std::string_view authorization, const net::GrpcCall& call)> authenticate;
         CallService::Cancel cancel;
+        ConnectorService::Register register_provider;
     };
     explicit Front(Services services);
 

@@ -8,6 +8,7 @@
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/event_side.hpp"
+#include "apps/crab/gateway/grpc_providers.hpp"
 #include "apps/crab/gateway/grpc_side.hpp"
 #include "apps/crab/gateway/peer_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
@@ -110,6 +111,7 @@ struct Gateway::Parts {
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::unique_ptr<rtp::HostDirectory> hosts;
+    std::unique_ptr<sw4rm::ProviderDirectory> providers;
     std::unique_ptr<PeerSide> peers;
     std::unique_ptr<net::Listener> public_listener, admin_listener;
     std::unique_ptr<GrpcSide> grpc;   ///< null: off
@@ -246,7 +248,10 @@ Result<void> Gateway::Parts::open_grpc() {
     };
     std::vector<GrpcSide::Loop> all;
     for (const auto& side : sides) all.push_back({.loop = side->loop, .pipeline = side->pipeline});
-    auto opened = GrpcSide::open(config.grpc, all, {.tokens = *tokens, .cancel = cancel_call});
+    const auto register_provider = [this](std::string principal, std::string id, std::vector<sw4rm::OfferedTool> tools) {
+        return providers->register_tools(std::move(principal), std::move(id), std::move(tools));
+    };
+    auto opened = GrpcSide::open(config.grpc, all, {.tokens = *tokens, .certificates = peers->certificates(), .cancel = cancel_call, .register_provider = register_provider});
     if (!opened) return fail(std::move(opened.error()));
     grpc = std::move(*opened);
     return {};
@@ -293,6 +298,9 @@ Result<void> Gateway::Parts::build() {
     for (const auto& side : sides) all_loops.push_back(&side->loop);
     hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .pool = pool, .home = *all_loops.front(), .loops = all_loops},
                                                  std::move(*host_options));
+    auto made_providers = make_grpc_providers(config, {.registry = registry, .pool = pool, .home = *all_loops.front(), .loops = all_loops});
+    if (!made_providers) return fail(std::move(made_providers.error()));
+    providers = std::move(*made_providers);
     peers->peers().on_change(access->on_peer_changed());
     peers->begin(sides.front()->loop, *hosts);
     auto connections = std::make_shared<std::atomic<std::size_t>>(0);
@@ -358,7 +366,7 @@ Result<void> Gateway::Parts::listen() {
             if (auto listening = side->server->listen(*public_listener); !listening) return fail(std::move(listening.error()));
         }
     }
-    if (config.grpc.address) {
+    if (config.grpc.is_on()) {
         if (auto opened = open_grpc(); !opened) return opened;
     }
     auto listener = net::Listener::bind(net::Endpoint::unix_socket(places.admin_socket));
@@ -393,6 +401,7 @@ void Gateway::Parts::add_metrics() {
         core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
         events->append_metrics(out);
         append_host_metrics(out, hosts->status());
+        append_provider_metrics(out, providers->status());
         access->append_metrics(out);
         std::vector<const core::TurnRunner*> runners;
         for (const auto& side : sides) runners.push_back(side->runner.get());
@@ -472,6 +481,7 @@ void Gateway::Parts::stop() {
     });
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
     hosts->stop();
+    providers->stop();
     for (const auto& each : hosted) {
         std::promise<void> tasks_ended;
         sides.front()->loop.post([&] { each->stop([&] { tasks_ended.set_value(); }); });
@@ -526,6 +536,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     });
     parts->loops->start();
     parts->hosts->start();
+    parts->providers->start();
     parts->started = true;
     return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }

@@ -1,7 +1,11 @@
 #include "apps/crab/gateway/grpc_side.hpp"
 
+#include "adapters/rtp/tool_routes.hpp"
+#include "trust/request_authentication.hpp"
+
 #include <atomic>
 #include <future>
+#include <map>
 #include <utility>
 
 namespace crab::app {
@@ -14,14 +18,29 @@ constexpr Milliseconds kSlowReader{60'000};  // docs/protocols/sw4rm.md, section
 /// What one event loop has of it.
 struct GrpcSide::Side {
     Side(const Loop& of, const config::GrpcOptions& config, const Services& services, net::Http2ServerOptions options)
-        : loop(of.loop), identity(services.tokens, config.open_loopback),
+        : loop(of.loop), identity(services.tokens, config.open_loopback), certificates(services.certificates),
           front({.pipeline = of.pipeline,
-                 .authenticate = [this](std::string_view authorization, const net::PeerAddress& peer) { return identity.find(authorization, peer); },
-                 .cancel = services.cancel}),
+                 .authenticate = [this](std::string_view authorization, const net::GrpcCall& call) { return caller_of(authorization, call); },
+                 .cancel = services.cancel,
+                 .register_provider = services.register_provider}),
           server(of.loop, front, std::move(options)) {}
+
+    // The first credential that is present decides alone: docs/protocols/sw4rm.md, section 2.
+    Result<core::PrincipalRef> caller_of(std::string_view authorization, const net::GrpcCall& call) {
+        if (!authorization.empty()) return identity.find(authorization, call.peer());
+        if (const std::string der = call.stream().peer_certificate_der(); !der.empty()) return certificates.find(der);
+        if (!call.peer().is_unix()) return identity.find({}, call.peer());
+        // The socket's mode lets nobody else in; this holds even if somebody widens it.
+        if (!rtp::is_own_user(call.peer())) return fail(ErrorCode::kUnauthenticated, "this socket is for the gateway's own user; send a bearer token");
+        core::PrincipalRef& known = local[call.peer().uid()];
+        if (!known) known = trust::local_operator(call.peer().uid());
+        return known;
+    }
 
     net::EventLoop& loop;
     CallerIdentity identity;
+    PeerCertificates certificates;
+    std::map<uid_t, core::PrincipalRef> local;   ///< by user: this one, and root
     sw4rm::Front front;
     net::Http2Server server;
 };
@@ -39,19 +58,33 @@ Result<std::unique_ptr<GrpcSide>> GrpcSide::open(const config::GrpcOptions& conf
         tls.certificate.file = config.tls->cert;
         tls.key.file = config.tls->key;
         tls.alpn = "h2";
+        tls.peer_check = net::TlsContext::PeerCheck::kAcceptAny;  // whose it is, PeerCertificates finds out
         auto made = net::TlsContext::make(std::move(tls));
         if (!made) return fail(std::move(made.error()));
         options.tls = std::move(*made);
     }
-    auto listener = net::Listener::bind(net::Endpoint::tcp(config.address->host, config.address->port));
-    if (!listener) return fail(std::move(listener.error()));
-    std::unique_ptr<GrpcSide> side(new GrpcSide());
-    side->listener_ = std::move(*listener);
-    for (const Loop& loop : loops) {
-        side->sides_.push_back(std::make_unique<Side>(loop, config, services, options));
-        if (auto listening = side->sides_.back()->server.listen(*side->listener_); !listening) return fail(std::move(listening.error()));
+    std::unique_ptr<GrpcSide> made(new GrpcSide());
+    if (config.address) {
+        for (const Loop& loop : loops) made->sides_.push_back(std::make_unique<Side>(loop, config, services, options));
+        if (auto listening = made->listen(net::Endpoint::tcp(config.address->host, config.address->port), made->sides_); !listening) return fail(std::move(listening.error()));
     }
-    return side;
+    if (!config.unix_socket.empty()) {
+        options.tls = nullptr;
+        made->sides_.push_back(std::make_unique<Side>(loops.front(), config, services, options));  // one loop accepts for all
+        const std::span<const std::unique_ptr<Side>> last(&made->sides_.back(), 1);
+        if (auto listening = made->listen(net::Endpoint::unix_socket(config.unix_socket), last); !listening) return fail(std::move(listening.error()));
+    }
+    return made;
+}
+
+Result<void> GrpcSide::listen(const net::Endpoint& endpoint, std::span<const std::unique_ptr<Side>> sides) {
+    auto listener = net::Listener::bind(endpoint);
+    if (!listener) return fail(std::move(listener.error()));
+    listeners_.push_back(std::move(*listener));
+    for (const auto& side : sides) {
+        if (auto listening = side->server.listen(*listeners_.back()); !listening) return fail(std::move(listening.error()));
+    }
+    return {};
 }
 
 void GrpcSide::drain() {
@@ -69,7 +102,7 @@ void GrpcSide::stop(Milliseconds limit) {
     }
     const auto patience = std::chrono::steady_clock::now() + limit;
     for (auto& end : ended) end.get_future().wait_until(patience);
-    listener_.reset();
+    listeners_.clear();
 }
 
 }  // namespace crab::app

@@ -2,12 +2,14 @@
 
 #include "adapters/sw4rm/front.hpp"
 #include "apps/crab/gateway/caller_identity.hpp"
+#include "apps/crab/gateway/peer_certificates.hpp"
 #include "config/gateway_config.hpp"
 #include "net/http2_server.hpp"
 #include "net/listener.hpp"
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,15 +26,17 @@ public:
     };
     struct Services {
         trust::Tokens& tokens;
+        PeerCertificates::Services certificates;
         sw4rm::CallService::Cancel cancel;
+        sw4rm::ConnectorService::Register register_provider;
     };
 
-    /// Binds and listens; before the loops run. Errors: those of TlsContext::make() and Listener::bind().
+    /// Binds and listens, on TCP, on a Unix socket or both; before the loops run. Errors: those of TlsContext::make() and Listener::bind().
     static Result<std::unique_ptr<GrpcSide>> open(const config::GrpcOptions& options, const std::vector<Loop>& loops, const Services& services);
     ~GrpcSide();
 
-    /// `127.0.0.1:50063`, with the port that the system chose.
-    std::string endpoint() const { return listener_->endpoint().text(); }
+    /// `127.0.0.1:50063`, with the port that the system chose; `unix:/path` when there is no other.
+    std::string endpoint() const { return listeners_.front()->endpoint().text(); }
     /// Health says NOT_SERVING, and new calls are refused; connections stay.
     void drain();
     /// Cancels the calls that still run, which are answered as the end of a gateway demands.
@@ -43,8 +47,9 @@ public:
 private:
     struct Side;
     GrpcSide();
+    Result<void> listen(const net::Endpoint& endpoint, std::span<const std::unique_ptr<Side>> sides);
 
-    std::unique_ptr<net::Listener> listener_;
+    std::vector<std::unique_ptr<net::Listener>> listeners_;
     std::vector<std::unique_ptr<Side>> sides_;
 };
 

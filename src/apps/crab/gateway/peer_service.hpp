@@ -3,14 +3,11 @@
 #include "adapters/rtp/events_api.hpp"
 #include "adapters/rtp/leases_api.hpp"
 #include "adapters/rtp/peers_api.hpp"
-#include "base/hash.hpp"
+#include "apps/crab/gateway/peer_certificates.hpp"
 #include "net/http_service.hpp"
-#include "trust/peers.hpp"
 
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace crab::app {
 
@@ -21,18 +18,13 @@ class PeerService final : public net::HttpService {
 public:
     /// What outlives the service.
     struct Services {
-        trust::Peers& peers;
-        const crypto::Certificate& ca;  ///< of pairing
-        const Clock& clock;
-        BlockingPool& pool;
+        PeerCertificates::Services certificates;
         const trust::Access& access;
         rtp::PeersApi& records;
         rtp::EventsApi& events;
         rtp::LeasesApi& leases;
-        /// Hears of certificates that name a peer and are not its, and why.
-        std::function<void(const trust::PeerName& peer, std::string_view problem)> on_mismatch;
     };
-    explicit PeerService(Services services) : services_(std::move(services)) {}
+    explicit PeerService(Services services) : services_(std::move(services)), certificates_(services_.certificates) {}
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
@@ -42,18 +34,10 @@ public:
     void stop() { stopping_ = true; }
 
 private:
-    /// A certificate that was found good; it stays so while the peer's record is this one and the date is not reached.
-    struct Known {
-        trust::PeerRef record;
-        core::PrincipalRef principal;
-        SystemTime not_after;
-    };
-    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
-    Result<Known> judge(const std::string& certificate_der, SystemTime now);
     Task<void> serve_records(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action);
 
     Services services_;
-    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;  // by certificate, DER
+    PeerCertificates certificates_;
     bool stopping_ = false;
 };
 

@@ -93,6 +93,10 @@ void PeerSide::begin(net::EventLoop& loop, rtp::HostDirectory& hosts) {
     hosts_->start();
 }
 
+PeerCertificates::Services PeerSide::certificates() {
+    return {.peers = *peers_, .ca = keys_.authority.certificate(), .clock = services_.clock, .pool = services_.pool, .on_mismatch = mismatch_recorder()};
+}
+
 Result<void> PeerSide::listen(rtp::EventServices events, const trust::Access& access, rtp::LeasesApi& leases) {
     if (!config_.listen.peers) return {};
     auto tls = tls_.server();
@@ -101,9 +105,7 @@ Result<void> PeerSide::listen(rtp::EventServices events, const trust::Access& ac
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     events_ = std::make_unique<rtp::EventsApi>(*loop_, events);
-    service_ = std::make_unique<PeerService>(PeerService::Services{.peers = *peers_, .ca = keys_.authority.certificate(), .clock = services_.clock,
-                                                                   .pool = services_.pool, .access = access, .records = records_api_, .events = *events_,
-                                                                   .leases = leases, .on_mismatch = mismatch_recorder()});
+    service_ = std::make_unique<PeerService>(PeerService::Services{.certificates = certificates(), .access = access, .records = records_api_, .events = *events_, .leases = leases});
     net::HttpServerOptions options;
     options.max_connections = kMostConnections;
     options.tls = std::move(*tls);

@@ -3,6 +3,7 @@
 #include "adapters/rtp/pairings_api.hpp"
 #include "adapters/rtp/peer_hosts.hpp"
 #include "adapters/rtp/peer_renewals.hpp"
+#include "apps/crab/gateway/peer_certificates.hpp"
 #include "apps/crab/gateway/peer_service.hpp"
 #include "net/periodic.hpp"
 #include "config/gateway_config.hpp"
@@ -37,6 +38,8 @@ public:
 
     const trust::GatewayKeys& keys() const { return keys_; }
     trust::Peers& peers() { return *peers_; }
+    /// For whoever lets paired peers in by their certificates; what it names lives as long as this.
+    PeerCertificates::Services certificates();
     /// Also hears what the audit trail hears of pairings. Set before begin().
     void on_pairing(rtp::PairingWitness told) { told_ = std::move(told); }
 

@@ -48,7 +48,7 @@ Result<Hosts> make_hosts(const config::GatewayConfig& config, const command::Com
         if (!is_command(provider)) continue;
         auto tools = read_tools(provider);
         if (!tools) return fail(std::move(tools.error()));
-        command::CommandHost::Options options{.id = provider.id, .worktree = provider.worktree, .has_egress = !provider.egress.empty(), .advisory = provider.advisory};
+        command::CommandHost::Options options{.id = provider.id, .worktree = provider.worktree, .has_egress = !provider.egress.empty(), .advisory = provider.labels == config::LabelRule::kAdvisory};
         hosts.push_back(std::make_shared<command::CommandHost>(services, std::move(options), std::move(*tools)));
     }
     return hosts;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace crab::rtp {
+namespace crab::core {
 
 /// Keeps calls away from a host that does not answer. Three failures in a row open it: calls fail at once. When a pause is over,
 /// one call may try while the others still fail; its success closes the breaker, its failure makes the pause longer.
@@ -43,4 +43,4 @@ private:
     std::atomic<SteadyTime::rep> closed_until_{0};   ///< steady clock
 };
 
-}  // namespace crab::rtp
+}  // namespace crab::core

@@ -1,8 +1,8 @@
-#include "adapters/rtp/host_breaker.hpp"
+#include "core/host_breaker.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crab::rtp {
+namespace crab::core {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,4 +66,4 @@ TEST_F(HostBreakerTest, ATryThatSaysNothingIsFollowedByAnother) {
 }
 
 }  // namespace
-}  // namespace crab::rtp
+}  // namespace crab::core

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "adapters/sw4rm/provider_host.hpp"
+#include "adapters/sw4rm/provider_tool.hpp"
+#include "base/blocking_pool.hpp"
+#include "core/list_rhythm.hpp"
+#include "core/registry.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::sw4rm {
+
+/// Knows the remote providers and keeps their tools in the registry: those that the configuration declares, or what DescribeTools says,
+/// asked at the start, every minute, and soon after a tool was unknown there; RegisterProvider replaces them in between. A provider
+/// that is silent for five minutes loses tools that were not declared. Source: docs/protocols/sw4rm.md, section 12.
+class ProviderDirectory {
+public:
+    struct Services {
+        core::Registry& registry;
+        BlockingPool& pool;               ///< lists are read and schemas compiled there
+        net::EventLoop& home;             ///< asks for lists; one of `loops`
+        std::vector<net::EventLoop*> loops;
+    };
+    struct Provider {
+        ProviderHost::Options host;
+        std::string principal;            ///< who may register for it; empty: nobody
+        std::vector<OfferedTool> declared;   ///< if there are any, the provider is not asked
+        core::PolicyCeilings ceilings;
+    };
+    struct Status {
+        std::string id;
+        bool answers = false;             ///< its last list came, and calls reach it
+        std::size_t tools = 0;
+        std::string problem;              ///< why its last list did not come
+    };
+    using Times = core::ListRhythm::Times;
+
+    /// Errors: kInvalidArgs, naming the provider and the declared tool that is none.
+    static Result<std::unique_ptr<ProviderDirectory>> make(Services services, std::vector<Provider> providers, Times times = {});
+    ProviderDirectory(const ProviderDirectory&) = delete;
+    ProviderDirectory& operator=(const ProviderDirectory&) = delete;
+    /// After stop(), or if start() was never called.
+    ~ProviderDirectory();
+
+    /// Begins to ask; from any thread.
+    void start();
+    /// Ends all that is under way and waits for it; called by a thread that is none of the loops'.
+    void stop();
+    /// From any thread.
+    std::vector<Status> status() const;
+
+    /// RegisterProvider: `tools` become all of the provider's. On any of the loops.
+    /// Errors, and then nothing has changed: kForbidden (not the provider's principal), kNotFound, kInvalidArgs with what is wrong.
+    Task<Result<void>> register_tools(std::string principal, std::string provider_id, std::vector<OfferedTool> tools);
+
+private:
+    class Watched;
+    ProviderDirectory(Services services, Times times);
+    Task<void> watch(std::shared_ptr<Watched> provider);
+    Task<Result<void>> refresh(Watched& provider);
+    void offer(Watched& provider, const ProviderTools& made);
+
+    Services services_;
+    const Times times_;
+    std::vector<std::shared_ptr<Watched>> providers_;   ///< as configured
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::sw4rm

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "adapters/sw4rm/messages.hpp"
+#include "core/tool.hpp"
+#include "json/value.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace crab::sw4rm {
+
+/// A tool as a remote provider offers it, or as the configuration declares it in its place.
+struct OfferedTool {
+    std::string name, title, description;
+    std::string input_schema, output_schema;  ///< JSON text; empty: not stated
+    bool idempotent = false, needs_worktree = false;
+    std::uint32_t default_timeout_s = 0, max_concurrency = 0;  ///< 0: not stated
+    bool side_effects = false;   ///< stated
+    bool effects_known = false;  ///< stated either way
+};
+
+OfferedTool offered_tool(const ToolDescriptor& descriptor);
+/// A tool of the configuration: name, title, description, input_schema, output_schema, idempotent, needs_worktree, timeout_s,
+/// max_concurrency, side_effects. What has another type than it should counts as not stated.
+OfferedTool declared_tool(const json::Value& item);
+
+/// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs: a name that is none, a schema that is a
+/// URL or does not compile.
+Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings);
+
+/// What became of a list.
+struct ProviderTools {
+    struct Dropped {
+        std::string name, reason;
+    };
+    std::vector<std::shared_ptr<core::Tool>> tools;
+    std::vector<Dropped> dropped;  ///< at most 100
+};
+/// Of equal names the first counts; beyond 1 000 tools the rest is dropped.
+ProviderTools make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings);
+
+}  // namespace crab::sw4rm

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "adapters/sw4rm/failure.hpp"
+#include "adapters/sw4rm/messages.hpp"
+#include "base/task_group.hpp"
+#include "core/frame_sink.hpp"
+#include "net/grpc_channel.hpp"
+
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace crab::sw4rm {
+
+/// The client of one ToolService, on one event loop: what providers are called with, and what `crab::ToolClient` is made of. It
+/// repeats nothing. A call that its caller gives up is cancelled at the other side. Source: docs/protocols/sw4rm.md.
+class ToolServiceClient {
+public:
+    struct Options {
+        net::GrpcChannel::Options channel;
+        std::string token;                                 ///< bearer token of every RPC; empty: none is sent
+        std::size_t most_kept = std::size_t{8} << 20;      ///< of a result; a stream passes on more than this and keeps nothing then
+    };
+    ToolServiceClient(net::EventLoop& loop, Options options);
+
+    /// One call; its views hold until it has ended.
+    struct Order {
+        ToolCall call;
+        std::span<const net::HttpHeader> metadata;  ///< names in lower case; values with control characters are left out
+        Deadline deadline = kNoDeadline;            ///< that the other side is told
+        Deadline patience = kNoDeadline;            ///< when it is given up here: kTimeout
+    };
+    struct Answer {
+        std::string data;          ///< empty for a stream whose output was too long to be kept
+        std::string content_type;
+        std::string summary;       ///< JSON, or what the other side took for it
+        std::uint64_t frames = 0;
+        std::uint64_t bytes = 0;   ///< of all frames
+    };
+    using Ended = std::expected<Answer, CallFailure>;
+
+    /// One frame. Errors: what the other side says; kTimeout, kCancelled, kUnavailable (not started), kOutcomeUnknown, kOversize,
+    /// kInternal for an answer that breaks a rule.
+    Task<Ended> call(Order order);
+    /// The same by CallStream: frames go to `sink` as they come, and while it is not drained the other side is held back.
+    Task<Ended> call_stream(Order order, core::FrameSink& sink);
+    /// What the other side says of a cancel: `CANCELLED`, `ALREADY_COMPLETED`, `NOT_FOUND`, …
+    Task<std::expected<std::string, CallFailure>> cancel(std::string call_id, Deadline patience);
+    /// DescribeTools: the response as it came; nothing when the other side has no ConnectorService.
+    Task<std::expected<std::optional<std::string>, CallFailure>> describe(std::string_view provider_id, Deadline patience);
+
+    /// The next call makes a new connection.
+    void retire() { channel_.retire(); }
+    /// Ends the connection and what is under way, and calls `done` when nothing is left.
+    void stop(std::function<void()> done);
+
+private:
+    using Begun = std::expected<net::GrpcClientCall, CallFailure>;
+    Task<Begun> begin(std::string_view path, std::string request, std::span<const net::HttpHeader> metadata, Deadline deadline, Deadline patience);
+    Task<std::expected<std::string, CallFailure>> unary(std::string_view path, std::string request, Deadline patience);
+    CallFailure give_up(net::GrpcClientCall call, std::string_view call_id, net::GrpcClientCall::Next why, std::uint64_t frames);
+    Task<void> cancel_and_drop(net::GrpcClientCall call, std::string call_id);
+
+    net::EventLoop& loop_;
+    const std::string authorization_;
+    const std::size_t most_kept_;
+    net::GrpcChannel channel_;
+    TaskGroup tasks_;  // cancels on their way
+};
+
+}  // namespace crab::sw4rm

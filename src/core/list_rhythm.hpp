@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace crab::core {
+
+/// When a remote source of tools is asked for its list: every minute while it answers, after pauses from 1 s to a minute while it is
+/// silent, which costs it its tools after five. Pure; times are those of the steady clock.
+class ListRhythm {
+public:
+    struct Times {
+        std::chrono::nanoseconds every = std::chrono::seconds(60);
+        std::chrono::nanoseconds answer_within = std::chrono::seconds(10);
+        std::chrono::nanoseconds first_pause = std::chrono::seconds(1);
+        std::chrono::nanoseconds longest_pause = std::chrono::seconds(60);
+        std::chrono::nanoseconds listed_for = std::chrono::minutes(5);  ///< of silence
+    };
+    ListRhythm(const Times& times, SteadyTime now) : times_(times), heard_(now), pause_(times.first_pause) {}
+
+    struct Next {
+        Deadline ask;           ///< again
+        bool changed = false;   ///< it has fallen silent, or answers again
+        bool withdraw = false;  ///< it has been silent for too long to keep its tools
+    };
+    Next on_answer(SteadyTime now) {
+        heard_ = now;
+        pause_ = times_.first_pause;
+        return {.ask = now + times_.every, .changed = !std::exchange(answered_, true)};
+    }
+    /// `has_tools`: there are some to be lost.
+    Next on_silence(SteadyTime now, bool has_tools) {
+        const SteadyTime too_long = heard_ + times_.listed_for;
+        Next next{.ask = now + pause_, .changed = std::exchange(answered_, false), .withdraw = has_tools && now >= too_long};
+        if (has_tools && !next.withdraw) next.ask = std::min<Deadline>(next.ask, too_long);
+        pause_ = std::min(pause_ * 2, times_.longest_pause);
+        return next;
+    }
+
+private:
+    Times times_;
+    SteadyTime heard_;
+    std::chrono::nanoseconds pause_;
+    bool answered_ = true;
+};
+
+}  // namespace crab::core

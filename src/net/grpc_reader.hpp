@@ -1,0 +1,42 @@
+#pragma once
+
+#include "net/http2_stream.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace crab::net {
+
+/// What can be said of the next message on a stream.
+enum class GrpcNews : std::uint8_t {
+    kMessage,
+    kNothing,     ///< not yet: wait for more()
+    kEnd,         ///< the other side has sent all
+    kHalf,        ///< and ended within a message
+    kCompressed,  ///< or a flag that is no flag
+    kTooLarge,
+    kGone,        ///< the stream
+};
+
+/// Takes the messages that come on one stream out of it, on either side of a call.
+class GrpcReader {
+public:
+    static constexpr std::size_t kMostMessageBytes = 4 * 1024 * 1024;
+
+    /// Gives up the message of before, and looks for the next one.
+    GrpcNews look(Http2Stream& stream);
+    /// Of kMessage; holds until the next look() and the stream's next wait.
+    std::string_view message() const { return message_; }
+    /// Of kTooLarge: what the message was to have.
+    std::size_t wanted_bytes() const { return size_; }
+    /// The stream's body was taken as a whole.
+    void forget() { size_ = 0; }
+
+private:
+    std::string_view message_;
+    std::size_t size_ = 0;  // of the message given last, with its prefix
+};
+
+}  // namespace crab::net
