@@ -95,6 +95,19 @@ class CapabilitiesTest(GatewayCase):
         self.assertEqual([element.get("name") for element in rejected[:2]], ["a b", "half"])
 
 
+class CallerTest(GatewayCase):
+    def test_a_request_names_its_caller_to_a_device_that_asks_for_it(self) -> None:
+        for capabilities, told in ((("tool_call_request.caller",), {"principal": "caller/ci", "agent": "planner"}), ((), None)):
+            name = self.unique("tool")
+            device = self.open(capabilities=capabilities)
+            device.register(tool(name))
+            call = self.gateway.start_call(name, caller="ci", context={"agent_id": "planner", "session_id": "s"})
+            request = device.next_call(name)
+            self.assertEqual(request.get("caller"), told)
+            device.answer(request, "ok")
+            call.result(10)
+
+
 class CancelTest(GatewayCase):
     def called(self, **members: Any) -> tuple[Device, Any, dict[str, Any]]:
         name = self.unique("tool")

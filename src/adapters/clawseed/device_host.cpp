@@ -27,8 +27,12 @@ void DeviceHost::on_link_loop(F function) {
 }
 
 void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
-    std::optional<Milliseconds> left;
-    if (speaks(Extension::kDeadline)) left = std::chrono::floor<Milliseconds>(call.deadline() - now);
+    RequestExtras extras;
+    if (speaks(Extension::kDeadline)) extras.deadline = std::chrono::floor<Milliseconds>(call.deadline() - now);
+    if (speaks(Extension::kCaller)) {
+        extras.principal = call.principal()->id;
+        extras.agent = call.call().context.agent_id;
+    }
     const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
         if (link == nullptr || !link->send_request(frame, starts_at)) {
@@ -39,7 +43,7 @@ void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core
     };
     if (loop_.in_this_thread()) {
         std::string frame = loop_.take_buffer();
-        write_tool_call_request(frame, id, call.tool().spec.name, call.args(), left);
+        write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras);
         deliver(link_, frame);
         frame.clear();
         loop_.give_buffer(std::move(frame));
@@ -47,7 +51,7 @@ void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core
     }
     std::string frame;
     frame.reserve(128 + call.tool().spec.name.size() + call.args().size());
-    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), left);
+    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras);
     on_link_loop([deliver, moved = std::move(frame)](DeviceLink* link) { deliver(link, moved); });
 }
 

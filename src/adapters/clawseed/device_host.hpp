@@ -56,7 +56,7 @@ private:
     const std::shared_ptr<PendingReplies> replies_;
     const Options options_;
     DeviceLink* link_ = nullptr;                  ///< on loop_ only
-    std::atomic<std::uint8_t> extensions_{0};
+    std::atomic<std::uint16_t> extensions_{0};
     std::atomic<std::size_t> calls_out_{0};
 };
 

@@ -11,7 +11,7 @@ using json::Element;
 using json::Writer;
 
 constexpr std::array kExtensions{Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
-                                 Extension::kCancel,  Extension::kAccepted,   Extension::kProgress};
+                                 Extension::kCaller,  Extension::kCancel,     Extension::kAccepted, Extension::kProgress};
 
 struct ClaimableCode {
     std::string_view word;
@@ -63,6 +63,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kUnregister: return "unregister_tools";
         case Extension::kRejected: return "tools_registered.rejected";
         case Extension::kDeadline: return "tool_call_request.deadline_ms";
+        case Extension::kCaller: return "tool_call_request.caller";
         case Extension::kCancel: return "tool_call_cancel";
         case Extension::kAccepted: return "tool_call_accepted";
         case Extension::kProgress: return "tool_call_progress";
@@ -133,7 +134,7 @@ void write_registered_tools(std::string& out, std::span<const core::ToolRef> too
     writer.end_array().end_object();
 }
 
-void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, std::optional<Milliseconds> deadline) {
+void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, const RequestExtras& extras) {
     begin(out, "tool_call_request");
     out += R"(,"id":")";
     out += id;
@@ -141,9 +142,16 @@ void write_tool_call_request(std::string& out, std::string_view id, std::string_
     out += name;  // a tool's name needs no escapes
     out += R"(","args":)";
     out += args;
-    if (deadline) {
+    if (extras.deadline) {
         out += R"(,"deadline_ms":)";
-        out += std::to_string(std::max<std::int64_t>(1, deadline->count()));
+        out += std::to_string(std::max<std::int64_t>(1, extras.deadline->count()));
+    }
+    if (!extras.principal.empty()) {
+        out += R"(,"caller":)";
+        Writer writer(out);
+        writer.begin_object().key("principal").string_lossy(extras.principal);
+        if (!extras.agent.empty()) writer.key("agent").string_lossy(extras.agent);
+        writer.end_object();
     }
     out += '}';
 }

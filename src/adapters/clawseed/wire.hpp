@@ -19,18 +19,18 @@ namespace crab::clawseed {
 inline constexpr int kVersion = 1;
 
 /// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
-enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCancel, kAccepted, kProgress };
+enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress };
 std::string_view name_of(Extension extension);
 
 class Extensions {
 public:
-    void add(Extension extension) { bits_ = static_cast<std::uint8_t>(bits_ | 1u << static_cast<unsigned>(extension)); }
+    void add(Extension extension) { bits_ = static_cast<std::uint16_t>(bits_ | 1u << static_cast<unsigned>(extension)); }
     bool has(Extension extension) const { return (bits_ >> static_cast<unsigned>(extension) & 1u) != 0; }
     bool empty() const { return bits_ == 0; }
-    std::uint8_t bits() const { return bits_; }
+    std::uint16_t bits() const { return bits_; }
 
 private:
-    std::uint8_t bits_ = 0;
+    std::uint16_t bits_ = 0;
 };
 /// Names that are not known are ignored.
 Extensions parse_capabilities(json::Element connect);
@@ -56,7 +56,13 @@ struct Rejected {
 };
 void write_tools_registered(std::string& out, std::size_t count, std::size_t registered, std::span<const Rejected> rejected);
 void write_registered_tools(std::string& out, std::span<const core::ToolRef> tools);
-void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, std::optional<Milliseconds> deadline);
+/// What a request says to devices that list the extension for it.
+struct RequestExtras {
+    std::optional<Milliseconds> deadline;  ///< the time left
+    std::string_view principal;            ///< who calls, as proven; empty: not told
+    std::string_view agent;                ///< who calls, as the caller says; empty: left out
+};
+void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, const RequestExtras& extras);
 void write_tool_call_cancel(std::string& out, std::string_view id, std::string_view reason);
 void write_result_acknowledged(std::string& out, std::string_view id);
 void write_error(std::string& out, std::string_view code, std::string_view message);

@@ -72,7 +72,7 @@ TEST_F(WireTest, Item60_ConnectedTellsItsLimitsOnlyToClientsThatListCapabilities
     EXPECT_EQ(extended.find("grace_ms")->as_int64(), 15'000);
     EXPECT_EQ(*extended.find("capabilities"),
               parsed(R"(["register_tools.replace","unregister_tools","tools_registered.rejected","tool_call_request.deadline_ms",
-                         "tool_call_cancel","tool_call_accepted","tool_call_progress"])"));
+                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress"])"));
 }
 
 TEST_F(WireTest, Item11_RegistrationsAreCounted) {
@@ -89,13 +89,22 @@ TEST_F(WireTest, ARejectedNameThatWasCutInsideACharacterIsStillText) {
 
 TEST_F(WireTest, Item17_ARequestCarriesItsArgumentsByteForByte) {
     std::string out;
-    write_tool_call_request(out, "0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77", "read", R"({ "a" : 1.50 })", std::nullopt);
+    write_tool_call_request(out, "0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77", "read", R"({ "a" : 1.50 })", {});
     EXPECT_EQ(out, R"({"type":"tool_call_request","id":"0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77","name":"read","args":{ "a" : 1.50 }})");
+}
+
+TEST_F(WireTest, ARequestNamesItsCallerAsProvenAndAsSaid) {
+    const auto caller_of = [this](std::string_view principal, std::string_view agent) {
+        const Value frame = written([&](std::string& out) { write_tool_call_request(out, "i", "n", "{}", {.deadline = {}, .principal = principal, .agent = agent}); });
+        return *frame.find("caller");
+    };
+    EXPECT_EQ(caller_of("caller/ci", "\"planner\""), parsed(R"({"principal":"caller/ci","agent":"\"planner\""})"));
+    EXPECT_EQ(caller_of("caller/ci", ""), parsed(R"({"principal":"caller/ci"})"));
 }
 
 TEST_F(WireTest, Item61_TheDeadlineToldIsAtLeastOneMillisecond) {
     for (const auto [given, told] : {std::pair(29'950, 29'950), std::pair(0, 1), std::pair(-5, 1)}) {
-        const Value frame = written([left = given](std::string& out) { write_tool_call_request(out, "i", "n", "{}", Milliseconds(left)); });
+        const Value frame = written([left = given](std::string& out) { write_tool_call_request(out, "i", "n", "{}", {.deadline = Milliseconds(left), .principal = {}, .agent = {}}); });
         EXPECT_EQ(frame.find("deadline_ms")->as_int64(), told);
     }
     EXPECT_EQ(written([](std::string& out) { write_tool_call_cancel(out, "i", "timeout"); }), parsed(R"({"type":"tool_call_cancel","id":"i","reason":"timeout"})"));

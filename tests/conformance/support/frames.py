@@ -33,6 +33,7 @@ _FRAMES: dict[str, tuple[dict[str, type], dict[str, type]]] = {
 _EXTENSIONS: dict[str, tuple[str, dict[str, type] | None]] = {
     "tools_registered.rejected": ("tools_registered", {"rejected": _LIST}),
     "tool_call_request.deadline_ms": ("tool_call_request", {"deadline_ms": _INT}),
+    "tool_call_request.caller": ("tool_call_request", {"caller": dict}),
     "tool_call_cancel": ("tool_call_cancel", None),
 }
 _CODES = {"INVALID_JSON", "UNKNOWN_MESSAGE_TYPE", "EMPTY_CONTENT", "NO_USER_MESSAGE", "SESSION_BUSY", "AUTH_ERROR", "PROVIDER_ERROR",
