@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make src/base/error_code.{hpp,cpp} and docs/reference/errors.md from spec/errors.json.
+"""Make src/base/error_code.{hpp,cpp}, clients/typescript/src/error-codes.ts and docs/reference/errors.md from spec/errors.json.
 
 usage: gen_errors.py [--check]
   --check   write nothing; exit 1 and name the files that are not what spec/errors.json gives
@@ -58,6 +58,14 @@ def source(codes: list) -> str:
     return "\n".join(lines)
 
 
+def typescript(codes: list) -> str:
+    lines = [f"// {MARK}", "", "/** Every error code, in the order of spec/errors.json. */", "export const errorCodes = ["]
+    lines += [f"  {quoted(c['token'])}," for c in codes]
+    lines += ["] as const;", "", "/** What can go wrong, in plain words; docs/reference/errors.md says what each means. */",
+              "export type ErrorCode = (typeof errorCodes)[number];", ""]
+    return "\n".join(lines)
+
+
 def page(codes: list) -> str:
     lines = ["# Error codes", "", f"<!-- {MARK} -->", "",
              "Every failure has one of these codes, whichever protocol carries it. `retry` says whether an unchanged repeat may",
@@ -78,7 +86,7 @@ def main() -> int:
     codes = json.loads((ROOT / "spec/errors.json").read_text())["codes"]
     stale = []
     for path, text in (("src/base/error_code.hpp", header(codes)), ("src/base/error_code.cpp", source(codes)),
-                       ("docs/reference/errors.md", page(codes))):
+                       ("clients/typescript/src/error-codes.ts", typescript(codes)), ("docs/reference/errors.md", page(codes))):
         target = ROOT / path
         if target.exists() and target.read_text() == text:
             continue

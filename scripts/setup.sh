@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing; says what it does, and does nothing when nothing is missing.
 #
 # usage: scripts/setup.sh [KIND...]
-#   KIND   kinds of packages.txt to install; without any: build library test run.
+#   KIND   kinds of packages.txt to install; without any: build library test run, and web unless Node.js 18 or newer and npm are on PATH.
 #          bench and lint are for `bench/run` and for scripts/format.sh and scripts/tidy.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,11 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
 fi
 fail() { echo "setup: $*" >&2; exit 1; }
 
+# A Node.js that is here already may come from elsewhere, with an npm that Debian's package would fight with.
+has_node() { command -v npm > /dev/null && node -e 'process.exit(process.versions.node.split(".")[0] >= 18 ? 0 : 1)' 2> /dev/null; }
+
 kinds=" ${*:-build library test run} "
+(($# > 0)) || has_node || kinds+="web "
 wanted=()
 while read -r package kind _; do
     [[ $package == "" || $package == \#* ]] && continue

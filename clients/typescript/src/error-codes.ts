@@ -1,0 +1,32 @@
+// Made by scripts/gen_errors.py from spec/errors.json: edit that file, not this one.
+
+/** Every error code, in the order of spec/errors.json. */
+export const errorCodes = [
+  "INVALID_ARGS",
+  "TOOL_NOT_FOUND",
+  "NOT_FOUND",
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "AUTH_REQUIRED",
+  "PAIRING_REQUIRED",
+  "PAIRING_FAILED",
+  "APPROVAL_REQUIRED",
+  "POLICY_UNENFORCEABLE",
+  "WORKTREE_NOT_BOUND",
+  "AMBIGUOUS_TOOL",
+  "CONFLICT",
+  "ALREADY_IN_PROGRESS",
+  "RATE_LIMITED",
+  "OVERSIZE",
+  "UNAVAILABLE",
+  "TIMEOUT",
+  "WALL_TIMEOUT",
+  "CPU_BUDGET_EXCEEDED",
+  "CANCELLED",
+  "OUTCOME_UNKNOWN",
+  "TOOL_FAILED",
+  "INTERNAL",
+] as const;
+
+/** What can go wrong, in plain words; docs/reference/errors.md says what each means. */
+export type ErrorCode = (typeof errorCodes)[number];

@@ -1,0 +1,160 @@
+/**
+ * The frames between a device and a gateway, as the wire has them. What comes in is read leniently: unknown fields are ignored, a
+ * wrong type means absent. Source: docs/protocols/clawseed.md, sections 2 and 9.
+ */
+
+/** Any JSON value. */
+export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+export type JsonObject = { [member: string]: Json };
+
+/** What a tool claims about itself; it can make the gateway more careful, never less. */
+export interface Annotations {
+  read_only?: boolean;
+  destructive?: boolean;
+  idempotent?: boolean;
+  open_world?: boolean;
+}
+
+/** An element of `register_tools`. */
+export interface ToolElement {
+  name: string;
+  description: string;
+  parameters: JsonObject;
+  timeout_ms?: number;
+  max_timeout_ms?: number;
+  max_concurrency?: number;
+  output_schema?: JsonObject;
+  interactive?: boolean;
+  annotations?: Annotations;
+}
+
+/** What a device sends. */
+export type ClientFrame =
+  | { type: "connect"; v: 1; device_name: string; session_id?: string; capabilities: readonly string[] }
+  | { type: "register_tools"; tools: ToolElement[]; replace?: true }
+  | { type: "tool_result"; id: string; output: Json; success: true }
+  | { type: "tool_error"; id: string; error: string; success: false }
+  | { type: "tool_call_accepted"; id: string }
+  | { type: "tool_call_progress"; id: string; message?: string; progress?: number; total?: number }
+  | { type: "get_registered_tools" };
+
+/** Who asks for a call, as the gateway proved it (`principal`) and as the caller says (`agent`). */
+export interface Caller {
+  principal: string;
+  agent: string;
+}
+
+/** What a device hears; frames of chat turns are not for it. */
+export type ServerFrame =
+  | { type: "session_start"; sessionId: string }
+  | { type: "connected"; terms: Terms }
+  | { type: "tools_registered"; registered: number; rejected: Rejected[] }
+  | { type: "registered_tools" }
+  | { type: "tool_call_request"; id: string; name: string; args: JsonObject; deadlineMs: number | undefined; caller: Caller }
+  | { type: "tool_call_cancel"; id: string; reason: string }
+  | { type: "result_acknowledged"; id: string }
+  | { type: "error"; code: string; message: string };
+
+/** A tool that the gateway did not take. */
+export interface Rejected {
+  name: string;
+  code: string;
+  message: string;
+}
+
+/** What the gateway of this link can and allows. */
+export interface Terms {
+  capabilities: ReadonlySet<string>;
+  maxMessageBytes: number;
+  graceMs: number;
+}
+
+/** A gateway that says nothing about itself. */
+export const plainTerms: Terms = { capabilities: new Set(), maxMessageBytes: 8 << 20, graceMs: 15_000 };
+
+/** The extensions that this package speaks. */
+export const capabilities = [
+  "register_tools.replace",
+  "unregister_tools",
+  "tools_registered.rejected",
+  "tool_call_request.deadline_ms",
+  "tool_call_request.caller",
+  "tool_call_cancel",
+  "tool_call_accepted",
+  "tool_call_progress",
+] as const;
+
+/** Reads one text message; nothing for what is no frame, or none that a device acts on. */
+export function parseServerFrame(text: string): ServerFrame | undefined {
+  let root: unknown;
+  try {
+    root = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(root)) return undefined;
+  const id = textOf(root, "id");
+  switch (root["type"]) {
+    case "session_start":
+      return { type: "session_start", sessionId: textOf(root, "session_id") };
+    case "connected":
+      return { type: "connected", terms: termsOf(root) };
+    case "tools_registered":
+      return { type: "tools_registered", registered: numberOf(root, "registered") ?? 0, rejected: listOf(root, "rejected").map(rejectedOf) };
+    case "registered_tools":
+      return { type: "registered_tools" };
+    case "tool_call_request": {
+      const args = root["args"];
+      return id === "" ? undefined : {
+        type: "tool_call_request", id, name: textOf(root, "name"), args: isObject(args) ? args : {},
+        deadlineMs: numberOf(root, "deadline_ms"), caller: callerOf(root["caller"]),
+      };
+    }
+    case "tool_call_cancel":
+      return { type: "tool_call_cancel", id, reason: textOf(root, "reason") };
+    case "result_acknowledged":
+      return { type: "result_acknowledged", id };
+    case "error":
+      return { type: "error", code: textOf(root, "code") || "ERROR", message: textOf(root, "message") };
+    case undefined:
+    default: // frames of a turn, and what later versions add
+      return undefined;
+  }
+}
+
+function termsOf(frame: JsonObject): Terms {
+  const listed = listOf(frame, "capabilities").filter((name) => typeof name === "string");
+  return {
+    capabilities: new Set(listed),
+    maxMessageBytes: numberOf(frame, "max_message_bytes") ?? plainTerms.maxMessageBytes,
+    graceMs: numberOf(frame, "grace_ms") ?? plainTerms.graceMs,
+  };
+}
+
+function rejectedOf(item: Json): Rejected {
+  const from = isObject(item) ? item : {};
+  return { name: textOf(from, "name"), code: textOf(from, "code"), message: textOf(from, "message") };
+}
+
+function callerOf(value: Json | undefined): Caller {
+  return isObject(value) ? { principal: textOf(value, "principal"), agent: textOf(value, "agent") } : { principal: "", agent: "" };
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(frame: JsonObject, member: string): string {
+  const value = frame[member];
+  return typeof value === "string" ? value : "";
+}
+
+function numberOf(frame: JsonObject, member: string): number | undefined {
+  const value = frame[member];
+  return typeof value === "number" && value > 0 ? value : undefined;
+}
+
+function listOf(frame: JsonObject, member: string): Json[] {
+  const value = frame[member];
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,48 @@
+/** A reply that was sent and is kept until the gateway has acknowledged it. */
+interface Reply {
+  frame: string;
+  /** On the device's clock; undefined while the link is up. */
+  keepUntil: number | undefined;
+}
+
+const most = 1_024; // of replies without an acknowledgement; a gateway that never acknowledges costs no more than this
+
+/** Replies without an acknowledgement: they are sent again on the next link, unless the grace time is over by then. */
+export class Outbox {
+  private readonly replies = new Map<string, Reply>();
+
+  add(callId: string, frame: string, keepUntil?: number): void {
+    this.replies.set(callId, { frame, keepUntil });
+    if (this.replies.size <= most) return;
+    for (const oldest of this.replies.keys()) {
+      this.replies.delete(oldest);
+      return;
+    }
+  }
+
+  holds(callId: string): boolean {
+    return this.replies.has(callId);
+  }
+
+  acknowledge(callId: string): void {
+    this.replies.delete(callId);
+  }
+
+  linkBroke(keepUntil: number): void {
+    for (const reply of this.replies.values()) reply.keepUntil ??= keepUntil;
+  }
+
+  /** The frames to send again, oldest first; those whose time is over are forgotten. */
+  linkOpened(now: number): string[] {
+    const frames: string[] = [];
+    for (const [callId, reply] of this.replies) {
+      if (reply.keepUntil !== undefined && now > reply.keepUntil) {
+        this.replies.delete(callId);
+      } else {
+        reply.keepUntil = undefined;
+        frames.push(reply.frame);
+      }
+    }
+    return frames;
+  }
+}

@@ -1,0 +1,52 @@
+import { GatewayAddress } from "./gateway-address.js";
+import { realSurroundings, type Surroundings } from "./surroundings.js";
+
+/** Why a code gave no token. */
+export class PairingError extends Error {
+  override readonly name = "PairingError";
+  constructor(
+    /** `wrong`: not this code. `none_open`: no code is open, or it has run out. `slow_down`: too many tries. `unreachable`: no answer. */
+    readonly reason: "wrong" | "none_open" | "slow_down" | "unreachable",
+    message: string,
+    /** For `slow_down`: when to try again. */
+    readonly retryAfterMs = 0,
+  ) {
+    super(message);
+  }
+}
+
+/** The twelve digits of a pairing code as `NNNN-NNNN-NNNN`; nothing for other text. */
+export function normalizeCode(text: string): string | undefined {
+  const digits = text.replace(/[\s-]/g, "");
+  return /^\d{12}$/.test(digits) ? digits.replace(/(\d{4})(?=\d)/g, "$1-") : undefined;
+}
+
+/** The code in what a QR code of `crab devices pair --qr` holds (`https://host/device/#pair=…`), or in the code itself. */
+export function codeFromLink(text: string): string | undefined {
+  const found = /#(?:.*&)?pair=([^&]*)/.exec(text);
+  return normalizeCode(found?.[1] ?? text);
+}
+
+/**
+ * Exchanges a pairing code for a token, once.
+ * Throws {@link PairingError}. Source: docs/protocols/clawseed.md, section 8.
+ */
+export async function pair(gateway: string, code: string, surroundings: Pick<Surroundings, "fetch"> = realSurroundings()): Promise<string> {
+  const normal = normalizeCode(code);
+  if (normal === undefined) throw new PairingError("wrong", "A pairing code has twelve digits.");
+  let response: Response;
+  try {
+    response = await surroundings.fetch(GatewayAddress.parse(gateway).route("/pair"), { method: "POST", headers: { "X-Pairing-Code": normal } });
+  } catch {
+    throw new PairingError("unreachable", "The gateway does not answer.");
+  }
+  const body = (await response.json().catch(() => ({}))) as { token?: unknown; error?: unknown; retry_after?: unknown };
+  if (response.ok && typeof body.token === "string") return body.token;
+  const why = typeof body.error === "string" ? body.error : `HTTP ${response.status}`;
+  switch (response.status) {
+    case 403: throw new PairingError("wrong", why);
+    case 404: throw new PairingError("none_open", why);
+    case 429: throw new PairingError("slow_down", why, Number(body.retry_after ?? 60) * 1000);
+    default: throw new PairingError("unreachable", why);
+  }
+}

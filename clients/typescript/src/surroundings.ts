@@ -1,0 +1,41 @@
+/** As much of a WebSocket as a device needs; the browser's, Node's and the `ws` package's all have it. */
+export interface Socket {
+  onopen: ((event: never) => void) | null;
+  onmessage: ((event: never) => void) | null;
+  onclose: ((event: never) => void) | null;
+  onerror: ((event: never) => void) | null;
+  send(text: string): void;
+  close(code?: number, reason?: string): void;
+}
+
+export type SocketConstructor = new (url: string, protocols: string[]) => Socket;
+
+/** Where time, chance and the network come from; tests bring their own. */
+export interface Surroundings {
+  /** Milliseconds, as `Date.now()`. */
+  now(): number;
+  /** Runs `work` later and returns what cancels it. */
+  after(ms: number, work: () => void): () => void;
+  /** In [0, 1). */
+  random(): number;
+  openSocket(url: string, protocols: string[]): Socket;
+  fetch(url: string, init: { method?: string; headers?: Record<string, string>; signal?: AbortSignal }): Promise<Response>;
+}
+
+/** The real ones. `webSocket` is for Node before 22, which has none of its own: `import { WebSocket } from "ws"`. */
+export function realSurroundings(webSocket?: SocketConstructor): Surroundings {
+  const constructor = webSocket ?? (globalThis as { WebSocket?: SocketConstructor }).WebSocket;
+  return {
+    now: () => Date.now(),
+    after: (ms, work) => {
+      const timer = setTimeout(work, ms);
+      return () => clearTimeout(timer);
+    },
+    random: () => Math.random(),
+    openSocket: (url, protocols) => {
+      if (constructor === undefined) throw new TypeError("there is no WebSocket here; give one with DeviceOptions.webSocket, such as that of the package ws");
+      return new constructor(url, protocols);
+    },
+    fetch: (url, init) => fetch(url, init),
+  };
+}

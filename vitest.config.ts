@@ -1,0 +1,5 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: { include: ["clients/typescript/test/**/*.test.ts", "web/device/test/**/*.test.ts"], environment: "node" },
+});
