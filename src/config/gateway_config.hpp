@@ -58,6 +58,7 @@ struct ListenOptions {
     std::vector<std::string> allowed_origins;
     std::vector<std::string> host_names;
     bool open_loopback = false;
+    bool device_page = true;
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_principal = 32;
     std::filesystem::path admin_socket;  ///< empty: Paths decides

@@ -128,7 +128,7 @@ private:
 void read_listen(const Members& listen, ListenOptions& out) {
     std::string address = out.public_address ? out.public_address->to_text() : "off";
     listen("public", address)("path_prefix", out.path_prefix)("allowed_origins", out.allowed_origins)("host_names", out.host_names);
-    listen("open_loopback", out.open_loopback)("max_connections", out.max_connections);
+    listen("open_loopback", out.open_loopback)("device_page", out.device_page)("max_connections", out.max_connections);
     listen("max_connections_per_principal", out.max_connections_per_principal);
     listen.in("admin")("socket", out.admin_socket);
     std::string peers = "off";

@@ -319,7 +319,7 @@ Result<void> Gateway::Parts::build() {
                                                                                                 .tokens = *tokens, .codes = *codes, .pool = pool,
                                                                                                 .webhooks = webhooks, .facts = facts,
                                                                                                 .session_deleted = access->on_session_deleted()});
-        side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, metrics, config.listen.open_loopback, config.limits.request_body_bytes);
+        side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, metrics, config.listen, config.limits.request_body_bytes);
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
         options.count = connections;

@@ -76,6 +76,8 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         rtp::serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
     } else if (front_.owns(path)) {
         co_await front_.serve(exchange);
+    } else if (page_ && page_->owns(path)) {
+        if (source_allowed(exchange)) page_->serve(exchange);
     } else if (path == "/metrics" && exchange.request().method_or_get_for_head() == "GET" && is_operator(exchange.request())) {
         // For scrapers with an operator's token; to everybody else there is no such path (docs/protocols/clawseed.md, section 8).
         exchange.respond(200, "text/plain; version=0.0.4", metrics_.text());

@@ -9,22 +9,28 @@
 #include "admin/admin_api.hpp"
 #include "admin/policy_api.hpp"
 #include "apps/crab/gateway/caller_identity.hpp"
+#include "apps/crab/gateway/device_page.hpp"
 #include "apps/crab/gateway/worktrees_api.hpp"
+#include "config/gateway_config.hpp"
 #include "net/http_service.hpp"
 #include "trust/request_authentication.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 namespace crab::app {
 
-/// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers (adapters/rtp), health.
+/// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers (adapters/rtp), health,
+/// the device page.
 class PublicService final : public net::HttpService {
 public:
-    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, const core::MetricsPage& metrics, bool open_loopback,
+    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, const core::MetricsPage& metrics, const config::ListenOptions& listen,
                   std::size_t max_body_bytes)
-        : front_(front), tools_(tools), metrics_(metrics), identity_(tokens, open_loopback), max_body_bytes_(max_body_bytes) {}
+        : front_(front), tools_(tools), metrics_(metrics), identity_(tokens, listen.open_loopback), max_body_bytes_(max_body_bytes) {
+        if (listen.device_page) page_.emplace(listen.path_prefix);
+    }
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
@@ -44,6 +50,7 @@ private:
     const core::MetricsPage& metrics_;
     CallerIdentity identity_;
     const std::size_t max_body_bytes_;
+    std::optional<DevicePage> page_;
     std::string known_host_;                                                    ///< the last Host that was found good
     bool stopping_ = false;
 };

@@ -1,0 +1,54 @@
+/** What this browser remembers of itself; in its local storage, for this gateway's origin alone. */
+export interface Settings {
+  /** From pairing; none: not paired. */
+  token?: string;
+  name: string;
+  /** Tools that the person switched, on or off; others stay as they come. */
+  switched: Record<string, boolean>;
+}
+
+const key = "crab.device";
+
+/** A name to begin with, from what the browser says it is. */
+export function guessedName(userAgent: string): string {
+  const known: Array<[RegExp, string]> = [
+    [/iPad/, "iPad"], [/iPhone/, "iPhone"], [/Android.*Mobile/, "Android phone"], [/Android/, "Android tablet"],
+    [/CrOS/, "Chromebook"], [/Macintosh/, "Mac"], [/Windows/, "Windows computer"], [/Linux/, "Linux computer"],
+  ];
+  return known.find(([pattern]) => pattern.test(userAgent))?.[1] ?? "Browser";
+}
+
+/** Keeps settings in a `Storage`. What cannot be read counts as nothing. */
+export class SettingsStore {
+  private value: Settings;
+
+  constructor(private readonly storage: Pick<Storage, "getItem" | "setItem">, userAgent: string) {
+    this.value = read(storage.getItem(key)) ?? { name: guessedName(userAgent), switched: {} };
+  }
+
+  get(): Readonly<Settings> {
+    return this.value;
+  }
+
+  set(changes: Partial<Settings>): void {
+    this.value = { ...this.value, ...changes };
+    this.storage.setItem(key, JSON.stringify(this.value));
+  }
+
+  /** No longer paired; what the person chose stays. */
+  forgetToken(): void {
+    const { token: _, ...rest } = this.value;
+    this.value = rest;
+    this.storage.setItem(key, JSON.stringify(rest));
+  }
+}
+
+function read(text: string | null): Settings | undefined {
+  try {
+    const value = JSON.parse(text ?? "null") as Partial<Settings> | null;
+    if (typeof value?.name !== "string" || typeof value.switched !== "object") return undefined;
+    return { name: value.name, switched: value.switched, ...(typeof value.token === "string" && { token: value.token }) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+import { ToolError } from "@crab/device";
+
+import { objectOf, type PageTool } from "./page-tool.js";
+
+interface Battery { level: number; charging: boolean; chargingTime: number; dischargingTime: number }
+interface Connection { type?: string; effectiveType?: string; downlink?: number; rtt?: number; saveData?: boolean }
+
+const more = navigator as Navigator & { getBattery?: () => Promise<Battery>; connection?: Connection };
+
+export const battery: PageTool = {
+  name: "read_battery",
+  icon: "battery",
+  title: "Battery",
+  hint: "Charge, and whether it is plugged in",
+  asks: "wants to know the battery's charge",
+  onByDefault: true,
+  available: () => more.getBattery !== undefined,
+  offer: { description: "The battery's charge in percent, whether it is charging, and the minutes until full or empty where known.", parameters: objectOf({}), interactive: true, annotations: { read_only: true, idempotent: true } },
+  async run() {
+    const state = await more.getBattery?.();
+    if (!state) throw new ToolError("UNAVAILABLE", "this browser does not tell the battery's state");
+    return {
+      percent: Math.round(state.level * 100), charging: state.charging,
+      ...(state.charging && Number.isFinite(state.chargingTime) && { minutes_to_full: Math.round(state.chargingTime / 60) }),
+      ...(!state.charging && Number.isFinite(state.dischargingTime) && { minutes_to_empty: Math.round(state.dischargingTime / 60) }),
+    };
+  },
+};
+
+export const network: PageTool = {
+  name: "read_network",
+  icon: "network",
+  title: "Network",
+  hint: "Kind and speed of the connection",
+  asks: "wants to know how good the network is",
+  onByDefault: true,
+  available: () => "onLine" in navigator,
+  offer: { description: "How the device is connected, as far as the browser says: kind, estimated speed in Mbit/s, round trip in ms, whether it saves data.", parameters: objectOf({}), interactive: true, annotations: { read_only: true, idempotent: true } },
+  run() {
+    const { type, effectiveType, downlink, rtt, saveData } = more.connection ?? {};
+    return {
+      online: navigator.onLine,
+      ...(type !== undefined && { kind: type }),
+      ...(effectiveType !== undefined && { like: effectiveType }),
+      ...(downlink !== undefined && { down_mbit_s: downlink }),
+      ...(rtt !== undefined && { round_trip_ms: rtt }),
+      ...(saveData !== undefined && { saves_data: saveData }),
+    };
+  },
+};

@@ -1,0 +1,39 @@
+import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
+
+export const location: PageTool = {
+  name: "get_location",
+  icon: "place",
+  title: "Location",
+  hint: "Where this device is, with its accuracy",
+  asks: "wants to know where you are",
+  onByDefault: true,
+  permission: "geolocation",
+  available: () => "geolocation" in navigator,
+  offer: {
+    description: "Where the device is now: latitude and longitude in degrees (WGS 84) and accuracy in metres; altitude, heading and speed where known.",
+    parameters: objectOf({
+      high_accuracy: { type: "boolean", description: "Use satellites, slower; default false" },
+      max_age_ms: { type: "integer", minimum: 0, maximum: 3_600_000, description: "An older position will do; default 0" },
+    }),
+    timeoutMs: personMs,
+    interactive: true,
+    annotations: { read_only: true, idempotent: true },
+  },
+  async run(call) {
+    const options = {
+      enableHighAccuracy: call.args["high_accuracy"] === true,
+      maximumAge: Number(call.args["max_age_ms"] ?? 0),
+      timeout: Math.max(1_000, call.deadline - Date.now() - 500),
+    };
+    const found = await new Promise<GeolocationPosition>((done, failed) => navigator.geolocation.getCurrentPosition(done, failed, options)).catch((failure: GeolocationPositionError) => {
+      throw toolError({ 1: new DOMException("", "NotAllowedError"), 2: new DOMException("", "NotReadableError") }[failure.code] ?? new Error("no position in time"), "location");
+    });
+    const { latitude, longitude, accuracy, altitude, heading, speed } = found.coords;
+    return {
+      latitude, longitude, accuracy_m: accuracy, at: new Date(found.timestamp).toISOString(),
+      ...(altitude !== null && { altitude_m: altitude }),
+      ...(heading !== null && !Number.isNaN(heading) && { heading_deg: heading }),
+      ...(speed !== null && { speed_mps: speed }),
+    };
+  },
+};

@@ -1,0 +1,113 @@
+import { ToolError } from "@crab/device";
+
+import { objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
+
+/** Shows a notification; through the service worker where the browser insists on it. */
+export async function notify(title: string, options: NotificationOptions): Promise<void> {
+  const worker = await navigator.serviceWorker?.getRegistration();
+  if (worker) await worker.showNotification(title, options);
+  else new Notification(title, options);
+}
+
+export const notification: PageTool = {
+  name: "show_notification",
+  icon: "bell",
+  title: "Notification",
+  hint: "A note that pops up here",
+  asks: "wants to show you a notification",
+  onByDefault: true,
+  permission: "notifications",
+  available: () => "Notification" in window,
+  offer: {
+    description: "Shows a notification on the device: a title and a text of a few lines.",
+    parameters: objectOf({ title: { type: "string", minLength: 1, maxLength: 120 }, text: { type: "string", maxLength: 1000 } }, ["title"]),
+    timeoutMs: personMs,
+    interactive: true,
+    annotations: { read_only: false, destructive: false },
+  },
+  async run(call, hands) {
+    if (Notification.permission === "default") {
+      await hands.tap(call, "Let it show notifications");
+      await Notification.requestPermission();
+    }
+    if (Notification.permission !== "granted") throw new ToolError("FORBIDDEN", "the browser does not let the page show notifications; the person has to allow it in the browser's settings");
+    await notify(String(call.args["title"]), { body: String(call.args["text"] ?? ""), icon: "./icon-192.png", tag: call.id });
+    return { shown: true };
+  },
+};
+
+export const vibration: PageTool = {
+  name: "vibrate",
+  icon: "vibrate",
+  title: "Vibration",
+  hint: "A buzz in the hand",
+  asks: "wants to make the device buzz",
+  onByDefault: true,
+  available: () => typeof navigator.vibrate === "function" && matchMedia("(pointer: coarse)").matches,
+  offer: {
+    description: "Makes the device vibrate: milliseconds of buzz, pause, buzz, and so on.",
+    parameters: objectOf({ pattern_ms: { type: "array", items: { type: "integer", minimum: 1, maximum: 2000 }, minItems: 1, maxItems: 20, description: "Default [200]" } }),
+    interactive: true,
+    annotations: { read_only: false, destructive: false },
+  },
+  run(call) {
+    const pattern = Array.isArray(call.args["pattern_ms"]) ? call.args["pattern_ms"].map(Number) : [200];
+    if (!navigator.vibrate(pattern)) throw new ToolError("UNAVAILABLE", "the browser does not let the page vibrate until somebody has touched it");
+    return { vibrated: true };
+  },
+};
+
+let lock: WakeLockSentinel | undefined;
+let release: ReturnType<typeof setTimeout> | undefined;
+
+export const wakeLock: PageTool = {
+  name: "keep_screen_on",
+  icon: "screen",
+  title: "Screen stays on",
+  hint: "For some minutes, then it sleeps again",
+  asks: "wants to keep your screen on",
+  onByDefault: true,
+  available: () => "wakeLock" in navigator,
+  offer: {
+    description: "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Ends when the page leaves the front.",
+    parameters: objectOf({ minutes: { type: "number", minimum: 0, maximum: 240 } }, ["minutes"]),
+    timeoutMs: personMs,
+    interactive: true,
+    annotations: { read_only: false, destructive: false, idempotent: true },
+  },
+  async run(call) {
+    const minutes = Number(call.args["minutes"]);
+    clearTimeout(release);
+    await lock?.release();
+    lock = undefined;
+    if (minutes === 0) return { on: false };
+    lock = await navigator.wakeLock.request("screen").catch((thrown: unknown) => { throw toolError(thrown, "the screen"); });
+    release = setTimeout(() => void lock?.release(), minutes * 60_000);
+    return { on: true, until: new Date(Date.now() + minutes * 60_000).toISOString() };
+  },
+};
+
+export const share: PageTool = {
+  name: "share",
+  icon: "share",
+  title: "Share",
+  hint: "Opens the share sheet with a text or link",
+  asks: "wants to share something through you",
+  onByDefault: true,
+  available: () => typeof navigator.share === "function",
+  offer: {
+    description: "Opens the device's share sheet with a text or a link; the person chooses where it goes, or closes it.",
+    parameters: objectOf({ title: { type: "string", maxLength: 200 }, text: { type: "string", maxLength: 10_000 }, url: { type: "string", format: "uri", maxLength: 2000 } }),
+    timeoutMs: personMs,
+    maxConcurrency: 1,
+    interactive: true,
+    annotations: { read_only: false, open_world: true },
+  },
+  async run(call, hands) {
+    const { title, text, url } = call.args;
+    await hands.tap(call, "Choose where it goes");
+    const what = { ...(title && { title: String(title) }), ...(text && { text: String(text) }), ...(url && { url: String(url) }) };
+    await navigator.share(what).catch((thrown: unknown) => { throw toolError(thrown, "the share sheet"); });
+    return { shared: true };
+  },
+};

@@ -1,0 +1,71 @@
+import { type Json, type JsonObject, type Tool, type ToolCall, ToolError } from "@crab/device";
+
+import type { IconName } from "../ui/icons.js";
+
+/** A tool of this page: what a gateway hears of it, and what the person reads. */
+export interface PageTool {
+  name: string;
+  icon: IconName;
+  /** In a list: `Camera`. */
+  title: string;
+  /** Below the title: what an agent gets. */
+  hint: string;
+  /** After an agent's name: `wants to take a photo`. */
+  asks: string;
+  onByDefault: boolean;
+  /** The browser's own permission that it needs, by its name in the Permissions API. */
+  permission?: string;
+  /** Whether this browser can do it at all. */
+  available(): boolean;
+  offer: Omit<Tool, "name" | "handler">;
+  run(call: ToolCall, hands: Hands): Json | Promise<Json>;
+}
+
+/** What a tool may need of the person while it runs. */
+export interface Hands {
+  /** Waits for a tap where the browser wants one (sharing, the clipboard). Throws a ToolError for a refusal. */
+  tap(call: ToolCall, what: string): Promise<void>;
+}
+
+/** Longest wait for a person; the gateway is told. */
+export const personMs = 60_000;
+
+/** The schema of an arguments object without surprises. */
+export function objectOf(properties: Record<string, JsonObject>, required: string[] = []): JsonObject {
+  return { type: "object", properties, additionalProperties: false, ...(required.length > 0 && { required }) };
+}
+
+/** What a browser throws, as an error that an agent understands. */
+export function toolError(thrown: unknown, what: string): ToolError {
+  if (thrown instanceof ToolError) return thrown;
+  const name = thrown instanceof Error || thrown instanceof DOMException ? thrown.name : "";
+  switch (name) {
+    case "NotAllowedError":
+    case "SecurityError":
+      return new ToolError("FORBIDDEN", `the browser does not let the page use ${what}; the person has to allow it in the browser's settings`);
+    case "NotFoundError":
+    case "NotReadableError":
+    case "OverconstrainedError":
+      return new ToolError("UNAVAILABLE", `this device has no ${what} to use right now`);
+    case "AbortError":
+      return new ToolError("CANCELLED", `the person closed it`);
+    default:
+      return new ToolError("TOOL_FAILED", `${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+}
+
+/** Waits `ms`, or until the call is over. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
+  });
+}
+
+/** The bytes of a blob as base64. */
+export async function base64Of(blob: Blob): Promise<string> {
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}
