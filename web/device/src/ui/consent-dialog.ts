@@ -76,7 +76,7 @@ export class ConsentDialog implements Hands {
       call.signal.addEventListener("abort", giveUp, { once: true });
       this.dialog.showModal();
       title.focus();
-      navigator.vibrate?.(60);
+      if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(60);
       if (document.hidden) void notify(question.title, { body: "Open the page to answer.", icon: "./icon-192.png", tag: "crab-question" }).catch(() => {});
     });
   }
