@@ -82,7 +82,7 @@ class ListenerTest(HostCase):
     def test_a_second_host_on_the_same_state_is_refused(self) -> None:
         done = subprocess.run([program(), "host", "memory", "--unix", str(self.folder / "other.sock"), "--state", str(self.folder / "memory")],
                               capture_output=True, text=True, timeout=15)
-        self.assertEqual((done.returncode, done.stderr), (1, "crab host: another host uses this state folder; give each its own\n"))
+        self.assertEqual((done.returncode, done.stderr), (1, f"crab host: another process uses {self.folder / 'memory'}; stop it, or give this one a folder of its own\n"))
 
 
 class MemoryTest(HostCase):

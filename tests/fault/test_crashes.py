@@ -14,7 +14,7 @@ from concurrent.futures import Future
 
 from support.case import GatewayCase
 from support.device import Device, tool
-from support.gateway import Reply
+from support.gateway import Reply, program
 from support.http import HttpConnection
 from support.rtp import call_request
 from support.stream import EndOfStream
@@ -123,6 +123,23 @@ class GatewayCrashTest(GatewayCase):
         self.assertNotIn(name, self.gateway.tools())
         back = self.open(token, session_id=device.session_id)
         self.assertEqual(back.register(tool(name))["registered"], 1)
+
+    def test_a_second_gateway_on_the_same_state_is_refused_and_touches_nothing(self) -> None:
+        name = self.unique("tool")
+        device = self.open(self.new_token())
+        device.register(tool(name))
+        call = self.gateway.start_call(name, {"a": 1}, idempotency_key="key-" + name)
+        asked = device.next_call(name)
+        other = self.gateway.folder / "other.yaml"
+        runtime = self.gateway.folder / "other-run"
+        other.write_text(json.dumps({**self.gateway.config, "gateway": {**self.gateway.config["gateway"], "runtime_dir": str(runtime)}}))
+        done = subprocess.run([program(), "gateway", "run", "--config", str(other)], capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("another process uses", done.stderr)
+        device.answer(asked, "once")
+        self.assertEqual(call.result(10).status, "ok")
+        repeat = self.gateway.call(name, {"a": 1}, idempotency_key="key-" + name, timeout_ms=1000)
+        self.assertEqual(repeat.http.headers["crab-replayed"], "true")
 
     def test_a_call_that_was_out_when_it_was_killed_is_unknown_when_it_is_repeated(self) -> None:
         token, name = self.new_token(), self.unique("tool")

@@ -3,6 +3,7 @@
 #include "adapters/rtp/pairing_remote.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "base/descriptor.hpp"
+#include "base/folder_lock.hpp"
 #include "base/log.hpp"
 #include "core/pipeline.hpp"
 #include "net/http_server.hpp"
@@ -16,9 +17,6 @@
 
 #include <future>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/file.h>
 
 namespace crab::sdk {
 namespace {
@@ -38,14 +36,6 @@ std::shared_ptr<const core::CallRules> open_rules() {
     rules->max_retries = 0;  // who calls this host repeats
     rules->rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>());
     return rules;
-}
-
-/// Two hosts on one folder would each take the other's running calls for lost ones.
-Result<Descriptor> lock_state(const std::filesystem::path& folder) {
-    Descriptor lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock.is_open()) return fail(ErrorCode::kUnavailable, "the host's state folder cannot be written; check its owner and mode");
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail(ErrorCode::kUnavailable, "another host uses this state folder; give each its own");
-    return lock;
 }
 
 }  // namespace
@@ -97,12 +87,13 @@ Result<void> HostEngine::Parts::open_stores(const Options& options) {
     const auto file = [&](std::string_view name) { return options.state_dir / (std::string(name) + ".db"); };
     audit_store = std::make_shared<NoAuditStore>();
     if (!options.state_dir.empty()) {
+        // Two hosts on one folder would each take the other's running calls for lost ones.
+        auto locked = lock_folder(options.state_dir);
+        if (!locked) return fail(std::move(locked.error()));
+        state_lock = std::move(*locked);
         auto opened_audit = store::sqlite::AuditStoreSqlite::open(file("audit"));
         if (!opened_audit) return fail(std::move(opened_audit.error()));
         audit_store = std::move(*opened_audit);
-        auto locked = lock_state(options.state_dir);
-        if (!locked) return fail(std::move(locked.error()));
-        state_lock = std::move(*locked);
         auto opened_ledger = store::sqlite::open_ledger(file("ledger"), *audit_store, clock);
         if (!opened_ledger) return fail(std::move(opened_ledger.error()));
         ledger_store = std::move(opened_ledger->store);

@@ -18,6 +18,7 @@
 #include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
 #include "apps/crab/host/hosted_memory.hpp"
+#include "base/folder_lock.hpp"
 #include "base/log.hpp"
 #include "hosts/command/worktree_file.hpp"
 #include "net/http_server.hpp"
@@ -83,6 +84,7 @@ struct Gateway::Parts {
     Places places;
     std::function<Result<config::GatewayConfig>()> read_config;
     RealClock clock;
+    Descriptor state_lock;
     BlockingPool pool{kPoolThreads};
     BlockingPool chat_pool{1};
     std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
@@ -140,6 +142,10 @@ struct Gateway::Parts {
 };
 
 Result<void> Gateway::Parts::open_stores() {
+    // Two gateways on one folder would each take the other's running calls for lost ones.
+    auto locked = lock_folder(places.state_dir);
+    if (!locked) return fail(std::move(locked.error()));
+    state_lock = std::move(*locked);
     auto opened_tokens = store::sqlite::TokenStoreSqlite::open(places.state_dir / "trust.db");
     if (!opened_tokens) return fail(std::move(opened_tokens.error()));
     token_store = std::move(*opened_tokens);
