@@ -1,5 +1,6 @@
 #include "store/sqlite/database.hpp"
 
+#include "base/subprocess.hpp"
 #include "store/sqlite/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -60,6 +61,21 @@ TEST_F(DatabaseTest, ForeignKeysAreOnAndTheJournalIsAWriteAheadLog) {
     auto journal = database.query("PRAGMA journal_mode").value();
     ASSERT_TRUE(journal.step().value());
     EXPECT_EQ(journal.text(0), "wal");
+}
+
+// POSIX takes all of a process's locks on a file when it closes any descriptor of it; then a process that looks in believes to be
+// the last one, and deletes the journal that is still written to.
+TEST_F(DatabaseTest, AnotherConnectionThatComesAndGoesTakesNoLocksWithIt) {
+    auto database = open();
+    ASSERT_TRUE(database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)"));
+    open();
+    const std::string look = "import sqlite3, sys; found = sqlite3.connect(sys.argv[1]); print(found.execute('SELECT count(*) FROM t').fetchone()[0]); found.close()";
+    const auto looked = run_subprocess({.argv = {"python3", "-c", look, path.native()}, .input = {}, .environment = {}, .deadline = kNoDeadline, .cancelled = {}});
+    ASSERT_TRUE(looked) << looked.error().message;
+    EXPECT_EQ(looked->output, "1\n") << looked->error_tail;
+    EXPECT_TRUE(std::filesystem::exists(path.native() + "-wal"));
+    ASSERT_TRUE(database.execute("INSERT INTO t VALUES (2)"));
+    EXPECT_EQ(run_subprocess({.argv = {"python3", "-c", look, path.native()}, .input = {}, .environment = {}, .deadline = kNoDeadline, .cancelled = {}})->output, "2\n");
 }
 
 TEST_F(DatabaseTest, ValuesComeBackAsTheyWereBound) {
