@@ -94,7 +94,8 @@ int run(const BridgeStatusShow& options) {
     if (!status) return report(status.error());
     if (options.output == Output::kJson) return print_json(*status), kExitOk;
     const json::Value& link = *status->find("link");
-    print_line(flag_of(link, "connected") ? fmt::format("connected as {}, {} tools registered", text_of(link, "device"), status->resolve("/link/tools")->dump())
+    const std::string device = text_of(link, "device");
+    print_line(flag_of(link, "connected") ? fmt::format("connected{}{}, {} tools registered", device.empty() ? "" : " as ", device, status->resolve("/link/tools")->dump())
                                           : "not connected: " + text_of(link, "message"));
     Table table({"PROVIDER", "LABEL", "STATE", "TOOLS", "REMARK"});
     std::vector<std::string> wishes;
