@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
+import subprocess
+import sys
+import tempfile
+import threading
 import unittest
+from pathlib import Path
 from typing import Any
 
 from support.bridge import BridgeHome, error, success, tool
 from support.case import GatewayCase
 from support.wait import Stopwatch, eventually
+
+
+#: A server of another user, which says what a caller has sent.
+FOREIGN = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+__import__("os").chmod(sys.argv[1], 0o777)
+listener.listen()
+print("listening", flush=True)
+link, _ = listener.accept()
+text = b""
+while part := link.recv(65536):
+    text += part
+print(f"got {len(text)} bytes", flush=True)
+"""
 
 
 class BridgeCase(GatewayCase):
@@ -196,6 +219,41 @@ class Failures(BridgeCase):
         self.connect()
         self.wait_tools("ledger__good", "ledger__double")
         self.assertEqual(len(self.home.provider_status("org.example.Ledger")["diagnostics"]), 4)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to be another user")
+    def test_cetp_60_a_socket_served_by_another_user_is_not_called(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-foreign-"))
+        self.addCleanup(shutil.rmtree, folder)
+        folder.chmod(0o777)
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", FOREIGN, str(folder / "sock")]
+        server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(server.stdout.readline(), "listening\n")
+            self.home.declare("org.example.Foreign", Transport="unix", Socket=str(folder / "sock"))
+            self.connect()
+            self.home.wait_state("org.example.Foreign", "left out")
+            self.assertIn("[PERMISSION_DENIED] the provider's socket is served by another user", self.home.provider_status("org.example.Foreign")["problem"])
+            self.assertEqual(server.stdout.readline(), "got 0 bytes\n")
+        finally:
+            server.kill()
+            server.wait(10)
+            server.stdout.close()
+
+    def test_a_manifest_that_comes_and_goes_ten_times_a_second_costs_few_scans(self) -> None:
+        steady = self.home.provider("org.example.Steady", tool("x"))
+        self.connect()
+        self.wait_tools("steady__x")
+        pace = threading.Event()
+        for _ in range(20):
+            self.home.declare("org.example.Flap", Transport="unix", Socket="/nowhere")
+            pace.wait(0.05)
+            self.home.undeclare("org.example.Flap")
+            pace.wait(0.05)
+            self.assertEqual(self.call("steady__x").status, "ok")
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.wait_tools("steady__x", "ledger__balance", limit=10)
+        self.assertTrue(ledger.calls)
+        self.assertLessEqual(len(steady.named("list_tools")), 8, "forty changes are a few bursts")
 
     def test_a_second_bridge_of_a_user_is_refused(self) -> None:
         self.connect()

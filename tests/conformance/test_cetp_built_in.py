@@ -16,16 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from support.bridge import BridgeHome
-from support.bus import SessionBus
+from support.bus import SYSTEM_PYTHON, SessionBus, has_module
 from support.case import GatewayCase
 from support.wait import eventually
-
-SYSTEM_PYTHON = "/usr/bin/python3"  # where Debian's D-Bus modules are
-
-
-def has_module(name: str) -> bool:
-    return subprocess.run([SYSTEM_PYTHON, "-c", f"import {name}"], capture_output=True).returncode == 0
-
 
 @unittest.skipUnless(shutil.which("dbus-daemon"), "no dbus-daemon")
 class BuiltInCase(GatewayCase):

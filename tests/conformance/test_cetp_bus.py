@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from support.bridge import BridgeHome, success, tool
-from support.bus import SessionBus
+from support.bus import SYSTEM_PYTHON, SessionBus, has_module
 from support.case import GatewayCase
 from support.wait import Stopwatch, eventually
 
@@ -217,6 +217,175 @@ class Faults(BusCase):
         done = subprocess.run(["ss", "-HK", f"{gateway} and src {mine[0]}"], capture_output=True, text=True) if len(mine) == 1 else None
         if done is None or mine[0] not in done.stdout:
             self.skipTest("connections cannot be cut here (ss -K)")
+
+
+PYTHON_PROVIDER = Path(__file__).parent / "support" / "bus_provider.py"
+
+
+@unittest.skipUnless(shutil.which("dbus-daemon") and has_module("dbus"), "no dbus-daemon, or no python3-dbus")
+class Replies(BusCase):
+    """A provider over libdbus, which sends what crab's kit never would."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mark = self.stamp("org.example.Odd", "exec", SYSTEM_PYTHON, str(PYTHON_PROVIDER), "org.example.Odd")
+        self.home.declare("org.example.Odd")
+
+    def ready(self) -> None:
+        self.connect()
+        self.gateway.wait_listed("odd__echo")
+
+    def sent(self, name: str) -> int:
+        """How often the provider saw a call of that tool, or of that method."""
+        return [line.split()[0] for line in self.log.read_text().splitlines()].count(name)
+
+    def refusal(self, name: str) -> str:
+        message = self.call(f"odd__{name}").error["message"]
+        self.assertEqual(self.sent(name), 1, "it is not repeated")
+        return message
+
+    def test_cetp_75_a_reply_over_a_mebibyte_is_too_large_and_the_bus_stays(self) -> None:
+        self.ready()
+        self.assertIn("result too large (1048577 > 1048576)", self.refusal("oversize"))
+        self.assertTrue(self.call("odd__exact").result == {"text": "x" * (1 << 20)})
+        self.assertNotIn("the message bus is gone", self.home.log())
+        self.assertEqual(self.starts(self.mark), 1)
+
+    def test_cetp_57_data_of_another_type_and_unsealed_memory_are_refused(self) -> None:
+        self.ready()
+        self.assertIn("[INTERNAL_ERROR] the provider's `data` is no string", self.refusal("number"))
+        self.assertIn("[INTERNAL_ERROR] the provider's data_fd is not sealed", self.refusal("unsealed"))
+
+    def test_cetp_12_unknown_keys_of_any_type_are_ignored(self) -> None:
+        self.ready()
+        self.assertEqual(self.call("odd__odd_keys").result, {"text": "good"})
+
+    def test_cetp_30_limits_and_errors_have_their_codes_and_are_not_repeated(self) -> None:
+        self.ready()
+        limited = self.home.crab("call", "org.example.Odd", "limited")  # the gateway may repeat it, the bridge does not
+        self.assertIn("[RATE_LIMITED]", limited.stderr)
+        self.assertEqual(self.sent("limited"), 1)
+        self.assertIn("[INTERNAL_ERROR] the provider failed with org.example.Oops", self.refusal("failed"))
+        self.assertEqual(self.call("odd__echo").status, "ok")
+
+    def test_who_does_not_know_the_method_is_left_out_until_its_record_changes(self) -> None:
+        self.ready()
+        self.assertIn("UnknownMethod", self.refusal("unknown_method"))
+        self.home.wait_state("org.example.Odd", "left out")
+        asked = self.sent("list_tools")
+        self.home.declare("org.example.Other")  # a scan, which does not ask it again
+        self.home.wait_state("org.example.Other", "left out")
+        self.assertEqual(self.sent("list_tools"), asked)
+        self.home.declare("org.example.Odd", Name="Mended")
+        self.gateway.wait_listed("odd__echo")
+
+    def test_cetp_07_a_version_that_shows_only_when_it_runs_is_left_out(self) -> None:
+        self.bus.stop()
+        self.bus = SessionBus(self.home.folder, {**self.home.environment, "CETP_TEST_LOG": str(self.log), "CETP_TEST_VERSION": "2"}, "newer")
+        self.home.environment["DBUS_SESSION_BUS_ADDRESS"] = self.bus.address
+        self.bus.service("org.example.Odd", SYSTEM_PYTHON, PYTHON_PROVIDER, "org.example.Odd")
+        self.bus.start()
+        self.connect()
+        self.home.wait_state("org.example.Odd", "left out")
+        self.assertIn("protocol version 2", self.home.provider_status("org.example.Odd")["problem"])
+
+    def test_a_name_that_comes_and_goes_fifty_times_a_second_costs_few_questions_and_delays_nobody(self) -> None:
+        """A provider that the bus cannot start and that loses its name all the time."""
+        steady = self.home.provider("org.example.Steady", tool("x"))
+        self.home.declare("org.example.Flap")
+        script = self.home.folder / "flap.py"
+        script.write_text(FLAPPING)
+        self.ready()
+        self.gateway.wait_listed("steady__x")
+        flapping = subprocess.Popen([SYSTEM_PYTHON, script], env=self.home.environment, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(flapping.stdout.readline(), b"begun\n")
+            while flapping.poll() is None:
+                watch = Stopwatch()
+                self.assertEqual(self.call("steady__x").status, "ok")
+                self.assertLess(watch.seconds, 2)
+        finally:
+            flapping.kill()
+            flapping.stdout.close()
+            self.assertEqual(flapping.wait(10), 0)
+        self.home.wait_state("org.example.Flap", "left out")
+        self.assertLessEqual(self.home.log().count("provider=org.example.Flap"), 40, "three hundred changes are a few bursts")
+        self.assertLessEqual(len(steady.named("list_tools")), 3, "others are not asked because of it")
+
+    def test_cetp_27_the_person_is_told_once_a_minute_and_a_click_starts_the_apps_own_action(self) -> None:
+        script = self.home.folder / "desktop.py"
+        script.write_text(DESKTOP)
+        shown = self.home.folder / "shown"
+        desktop = subprocess.Popen([SYSTEM_PYTHON, script, shown], env=self.home.environment, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(desktop.stdout.readline(), b"ready\n")
+            self.home.declare("org.example.Odd", Name="Odd app", DesktopId="org.example.Odd.desktop")
+            self.ready()
+            for _ in range(3):
+                self.assertIn("[AUTH_REQUIRED] no consent — Allow it", self.call("odd__auth").error["message"])
+            eventually(lambda: self.sent("action") == 1, "the app does what it asked for")
+            self.assertEqual(shown.read_text(), "Odd app wants you to act|Allow it|default,Open|org.example.Odd\n")
+        finally:
+            desktop.kill()
+            desktop.wait(10)
+            desktop.stdout.close()
+
+    @unittest.skipUnless(shutil.which("xdg-dbus-proxy"), "no xdg-dbus-proxy")
+    def test_cetp_61_a_flatpak_starts_disabled_and_answers_through_its_proxy(self) -> None:
+        flat = self.home.folder / "flat.sh"
+        flat.write_text(FLATPAK.format(bus=self.bus.address, socket=self.home.folder / "proxy", python=SYSTEM_PYTHON, provider=PYTHON_PROVIDER))
+        flat.chmod(0o755)
+        self.bus.service("org.example.Flat", flat)
+        self.home.write(self.home.applications / "org.example.Flat.desktop", ENTRY + "X-Flatpak=org.example.Flat\n")
+        self.ready()
+        self.home.wait_state("org.example.Flat", "off")
+        self.assertFalse((self.home.folder / "proxy").exists(), "it was not started")
+        self.home.crab("enable", "org.example.Flat")
+        self.gateway.wait_listed("flat__echo")
+        self.assertEqual(self.call("flat__echo", {"a": 1}).status, "ok")
+
+
+#: A desktop whose person clicks on every notification.
+DESKTOP = '''
+import sys, dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+bus = dbus.SessionBus()
+class Desktop(dbus.service.Object):
+    @dbus.service.method("org.freedesktop.Notifications", "susssasa{sv}i", "u")
+    def Notify(self, app, replaces, icon, title, text, actions, hints, expires):
+        with open(sys.argv[1], "a") as shown:
+            shown.write(f"{title}|{text}|{','.join(actions)}|{hints.get('desktop-entry', '')}\\n")
+        GLib.timeout_add(100, lambda: self.ActionInvoked(7, "default"))
+        return 7
+    @dbus.service.signal("org.freedesktop.Notifications", "us")
+    def ActionInvoked(self, notification, action):
+        pass
+desktop = Desktop(bus, "/org/freedesktop/Notifications")
+held = dbus.service.BusName("org.freedesktop.Notifications", bus)
+print("ready", flush=True)
+GLib.MainLoop().run()
+'''
+
+FLAPPING = '''
+import time, dbus
+bus = dbus.SessionBus()
+print("begun", flush=True)
+for _ in range(150):
+    bus.request_name("org.example.Flap")
+    time.sleep(0.01)
+    bus.release_name("org.example.Flap")
+    time.sleep(0.01)
+'''
+
+#: What flatpak does: the app sees the bus only through a proxy, which ends with it.
+FLATPAK = """#!/bin/sh
+xdg-dbus-proxy "{bus}" "{socket}" --filter --own=org.example.Flat &
+proxy=$!
+trap 'kill $proxy' EXIT
+until test -S "{socket}"; do sleep 0.05; done
+DBUS_SESSION_BUS_ADDRESS="unix:path={socket}" {python} {provider} org.example.Flat
+"""
 
 
 @unittest.skipUnless(shutil.which("bwrap"), "no bubblewrap")

@@ -36,6 +36,7 @@ struct Envelope {
     std::string hint{};     ///< what the person can do; may be empty
     std::string intent{};   ///< an action of the provider's own app; may be empty
     std::optional<Milliseconds> retry_after{};
+    bool not_spoken = false;  ///< who is at that address does not speak the protocol; the transport's word
 
     static Envelope ok(std::string data) { return {.success = true, .data = std::move(data)}; }
     static Envelope error(std::string_view code, std::string message) { return {.code = std::string(code), .message = std::move(message)}; }

@@ -9,6 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+SYSTEM_PYTHON = "/usr/bin/python3"  # where Debian's D-Bus modules are
+
+
+def has_module(name: str) -> bool:
+    """Whether the system's Python has it."""
+    return subprocess.run([SYSTEM_PYTHON, "-c", f"import {name}"], capture_output=True).returncode == 0
+
+
 class SessionBus:
     """A bus in `folder`; started programs get `environment` beside its address. Services are declared with `service()`."""
 

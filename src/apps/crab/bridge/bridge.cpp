@@ -16,7 +16,7 @@ struct Bridge::RunningCall {
 
 Bridge::Bridge(BridgePaths paths, crab::DeviceOptions device)
     : paths_(std::move(paths)), loop_(clock_), transports_(make_transports(loop_, bus_events())), caller_(loop_, std::move(transports_.all)), device_(with_events(std::move(device))),
-      tasks_(std::make_unique<TaskGroup>(loop_.executor())) {
+      tasks_(std::make_unique<TaskGroup>(loop_.executor())), notifications_(loop_, transports_.bus->session(), *tasks_) {
     const ProviderDirectory::Services services{.loop = loop_, .blocking = blocking_, .caller = caller_, .paths = paths_};
     directory_ = std::make_unique<ProviderDirectory>(
         services, [this](const std::shared_ptr<const cetp::ToolSet>& set) { on_set(set); }, [this] { write_status(); },
@@ -75,9 +75,13 @@ BusLink::Events Bridge::bus_events() {
         if (started_) directory_->on_change();
     };
     return {.on_connection = rescan,
-            .on_services = rescan,
+            .on_services =
+                [this] {
+                    if (started_) tasks_->spawn("names of the bus", compare_bus_names());
+                },
             .on_tools_changed = [this](const std::string& owner) { directory_->on_provider_change(transports_.bus->provider_of(owner)); },
-            .on_owner = [this](const std::string& name, const std::string& owner) { on_owner(name, !owner.empty()); }};
+            .on_owner = [this](const std::string& name, const std::string& owner) { on_owner(name, !owner.empty()); },
+            .on_click = [this](std::uint32_t notification) { notifications_.on_click(notification); }};
 }
 
 void Bridge::on_owner(const std::string& name, bool owned) {
@@ -90,11 +94,21 @@ void Bridge::on_owner(const std::string& name, bool owned) {
     }
 }
 
+Task<std::set<std::string>> Bridge::activatable_names() {
+    const std::vector<std::string> names = co_await transports_.bus->session().activatable_names(clock_.steady_now() + ProviderDirectory::kListTimeout);
+    co_return std::set<std::string>(names.begin(), names.end());
+}
+
+Task<void> Bridge::compare_bus_names() {
+    const std::set<std::string> names = co_await activatable_names();
+    // A call to who is not there has the bus read its services again, which it tells even when nothing is new.
+    if (names != activatable_) directory_->on_change();
+}
+
 Task<std::vector<cetp::Candidate>> Bridge::bus_names() {
     std::vector<cetp::Candidate> candidates;
-    const std::vector<std::string> names = co_await transports_.bus->session().activatable_names(clock_.steady_now() + ProviderDirectory::kListTimeout);
-    activatable_ = {names.begin(), names.end()};
-    for (const std::string& name : names) {
+    activatable_ = co_await activatable_names();
+    for (const std::string& name : activatable_) {
         auto reading = cetp::read_activatable_name(name);
         if (reading && *reading) candidates.push_back({(**reading)->id, name, *std::move(reading)});
     }
@@ -118,7 +132,7 @@ void Bridge::on_set(const std::shared_ptr<const cetp::ToolSet>& set) {
         tools.push_back({route.name, route.description, route.parameters, std::move(handler), {.read_only = true, .idempotent = true}});
     }
     device_.set_tools(std::move(tools));
-    log::info("tools registered", {{"tools", set->routes().size()}});
+    log::info("tools registered", {{"tools", set->routes().size()}, {"since_scan_ms", std::chrono::duration_cast<Milliseconds>(directory_->since_scan()).count()}});
     if (!std::exchange(has_set_, true)) first_set_.set_value();
 }
 
@@ -182,13 +196,12 @@ void Bridge::on_answer(const cetp::Route& route, const cetp::Envelope& envelope)
     } else if (envelope.needs_person()) {
         status_.wishes[route.provider_id] = {route.name, envelope.message, envelope.hint, envelope.intent, clock_.system_now()};
         log::warn("a provider wants the person to act", {{"provider", route.provider_id}, {"tool", route.name}, {"hint", envelope.hint}});
-        if (const auto told = notified_.find(route.provider_id); told == notified_.end() || clock_.steady_now() - told->second >= kNotifyEvery) {
-            notified_[route.provider_id] = clock_.steady_now();
-            transports_.bus->session().notify(route.provider_id + " wants you to act", envelope.hint.empty() ? envelope.message : envelope.hint);
-        }
+        if (const auto found = directory_->providers().find(route.provider_id); found != directory_->providers().end()) notifications_.tell(*found->second.record, envelope);
         write_status();
     } else if (envelope.code == cetp::code::kToolNotFound) {
         directory_->on_provider_change(route.provider_id);
+    } else if (envelope.not_spoken) {
+        directory_->on_not_spoken(route.provider_id, envelope);
     }
 }
 

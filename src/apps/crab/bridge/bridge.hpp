@@ -3,6 +3,7 @@
 #include "apps/crab/bridge/bridge_paths.hpp"
 #include "apps/crab/bridge/bridge_status.hpp"
 #include "apps/crab/bridge/folder_watch.hpp"
+#include "apps/crab/bridge/notifications.hpp"
 #include "apps/crab/bridge/provider_directory.hpp"
 #include "apps/crab/bridge/transports.hpp"
 #include "base/blocking_pool.hpp"
@@ -12,7 +13,6 @@
 
 #include <atomic>
 #include <future>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -29,8 +29,6 @@ public:
     /// A call ends this long before the gateway's deadline, so that its answer is the bridge's.
     static constexpr Milliseconds kMargin{500};
     static constexpr std::size_t kCallsAtOnce = 64;
-    /// Of one provider the person gets at most one notification in this time.
-    static constexpr std::chrono::minutes kNotifyEvery{1};
 
     /// `device`: where to dial and as whom; its events, and how many handlers it has, are the bridge's affair.
     Bridge(BridgePaths paths, crab::DeviceOptions device);
@@ -48,6 +46,8 @@ private:
     crab::DeviceOptions with_events(crab::DeviceOptions options);
     BusLink::Events bus_events();
     void on_owner(const std::string& name, bool owned);
+    Task<std::set<std::string>> activatable_names();
+    Task<void> compare_bus_names();
     Task<std::vector<cetp::Candidate>> bus_names();
     void start();
     void on_set(const std::shared_ptr<const cetp::ToolSet>& set);
@@ -66,7 +66,6 @@ private:
     ProviderCaller caller_;
     BridgeStatus status_;
     std::set<std::string> activatable_;            // bus names that the bus can start
-    std::map<std::string, SteadyTime> notified_;   // provider id → when the person was last told
     bool started_ = false;
     bool status_changed_ = false, status_writing_ = false;
     std::promise<void> first_set_;
@@ -76,6 +75,7 @@ private:
     crab::Device device_;
     std::atomic<bool> stopping_ = false;
     std::unique_ptr<TaskGroup> tasks_;
+    Notifications notifications_;
     std::thread thread_;
 };
 

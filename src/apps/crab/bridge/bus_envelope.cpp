@@ -80,7 +80,9 @@ Delivery bus_error_outcome(std::string_view error_name, std::chrono::nanoseconds
         return Envelope::error(cetp::code::kPermissionDenied, "the bus does not let this call through");
     }
     if (name == "LimitsExceeded") return Envelope::error(cetp::code::kRateLimited, "the bus has too much to do; try again in a moment");
-    return broken(fmt::format("the provider failed with {}", cetp::clean_text(error_name)));
+    Envelope failed = broken(fmt::format("the provider failed with {}", cetp::clean_text(error_name)));
+    failed.not_spoken = is_one_of({"UnknownMethod", "UnknownObject", "UnknownInterface", "InvalidArgs"});
+    return failed;
 }
 
 }  // namespace crab::app

@@ -29,7 +29,15 @@ TEST(BusErrorOutcome, RefusalsAndLimitsHaveTheirCodes) {
 
 TEST(BusErrorOutcome, AnyOtherErrorIsToldByItsName) {
     EXPECT_EQ(bus_error_outcome("org.example.Oops", 1s), Envelope::error("INTERNAL_ERROR", "the provider failed with org.example.Oops"));
-    EXPECT_EQ(bus_error_outcome("org.freedesktop.DBus.Error.UnknownMethod", 1s)->code, "INTERNAL_ERROR");
+    EXPECT_FALSE(bus_error_outcome("org.freedesktop.DBus.Error.Failed", 1s)->not_spoken);
+}
+
+TEST(BusErrorOutcome, WhoDoesNotKnowTheMethodDoesNotSpeakTheProtocol) {
+    for (const char* name : {"UnknownMethod", "UnknownObject", "UnknownInterface", "InvalidArgs"}) {
+        const auto outcome = bus_error_outcome(std::string("org.freedesktop.DBus.Error.") + name, 1s);
+        EXPECT_TRUE(outcome->not_spoken) << name;
+        EXPECT_EQ(outcome->code, "INTERNAL_ERROR") << name;
+    }
 }
 
 }  // namespace

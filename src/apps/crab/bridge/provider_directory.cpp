@@ -43,20 +43,42 @@ Task<void> ProviderDirectory::compare_choices() {
 }
 
 void ProviderDirectory::on_provider_change(std::string_view id) {
-    ask(id);
-    ask_next();
+    const auto found = providers_.find(id);
+    if (found == providers_.end()) return;
+    found->second.refresh.on_change(services_.loop.clock().steady_now());
+    changed_.wake();
+}
+
+void ProviderDirectory::on_not_spoken(std::string_view id, const Envelope& answer) {
+    const auto found = providers_.find(id);
+    if (found == providers_.end() || found->second.state != KnownProvider::State::kListed) return;
+    take_list(found->second, answer);
+    publish_soon();
+}
+
+Deadline ProviderDirectory::next_due() const {
+    Deadline due = refresh_.due();
+    for (const auto& [id, provider] : providers_) due = std::min(due, provider.refresh.due());
+    return due;
 }
 
 Task<void> ProviderDirectory::watch_changes() {
     TaskChain& chain = co_await this_chain();
     co_await scan();
     while (!chain.cancelled()) {
-        co_await changed_.wait(refresh_.due());
-        if (!chain.cancelled() && refresh_.take(services_.loop.clock().steady_now())) co_await scan();
+        co_await changed_.wait(next_due());
+        if (chain.cancelled()) break;
+        const SteadyTime now = services_.loop.clock().steady_now();
+        for (auto& [id, provider] : providers_) {
+            if (provider.refresh.take(now)) ask(id);
+        }
+        if (refresh_.take(now)) co_await scan();
+        else ask_next();
     }
 }
 
 Task<void> ProviderDirectory::scan() {
+    scan_began_ = services_.loop.clock().steady_now();
     auto read = [&paths = services_.paths] { return Found{read_records(paths), UserChoices::load(paths.choices)}; };
     Found found = co_await services_.blocking.run(std::move(read));
     if (more_) {
@@ -82,12 +104,16 @@ void ProviderDirectory::take_records(std::vector<cetp::ProviderRecord> records) 
     for (cetp::ProviderRecord& record : records) {
         const auto before = providers_.find(record.id);
         KnownProvider provider = before != providers_.end() ? std::move(before->second) : KnownProvider();
-        if (provider.record == nullptr || *provider.record != record) provider.record = std::make_shared<cetp::ProviderRecord>(std::move(record));
+        if (provider.record == nullptr || *provider.record != record) {
+            provider.record = std::make_shared<cetp::ProviderRecord>(std::move(record));
+            provider.broken = false;
+        }
         if (!choices_.allows(*provider.record)) {
             provider.state = KnownProvider::State::kOff;
             provider.tools.clear();
         } else if (provider.state == KnownProvider::State::kOff) {
             provider.state = KnownProvider::State::kListing;
+            provider.broken = false;  // the person may know better
         }
         next.emplace(provider.record->id, std::move(provider));
     }
@@ -99,7 +125,7 @@ void ProviderDirectory::take_records(std::vector<cetp::ProviderRecord> records) 
 
 void ProviderDirectory::ask(std::string_view id) {
     const auto found = providers_.find(id);
-    if (found == providers_.end() || found->second.state == KnownProvider::State::kOff || std::exchange(found->second.queued, true)) return;
+    if (found == providers_.end() || found->second.state == KnownProvider::State::kOff || found->second.broken || std::exchange(found->second.queued, true)) return;
     to_ask_.emplace_back(id);
 }
 
@@ -136,6 +162,7 @@ Task<void> ProviderDirectory::list(std::string id) {
 }
 
 void ProviderDirectory::take_list(KnownProvider& provider, const Envelope& answer) {
+    provider.broken = answer.not_spoken;
     provider.problem.clear();
     provider.diagnostics.clear();
     if (!answer.success) {

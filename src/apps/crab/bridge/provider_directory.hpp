@@ -34,6 +34,8 @@ struct KnownProvider {
     std::vector<std::string> diagnostics{};  ///< what of its list was dropped
     std::string problem{};                   ///< kLeftOut
     bool queued = false, asked = false;      ///< for its list
+    bool broken = false;                     ///< does not speak the protocol: not called until its record changes
+    cetp::RefreshTimer refresh{};            ///< its own changes
 };
 std::string_view name_of(KnownProvider::State state);
 
@@ -68,11 +70,15 @@ public:
     void on_change();
     /// The file of choices was written, perhaps by this bridge: a scan only if the user decided otherwise than before.
     void on_choices_change();
-    /// This provider alone says that its tools have changed, or behaves as if.
+    /// This provider alone says that its tools have changed, or behaves as if: one question for a burst of that.
     void on_provider_change(std::string_view id);
+    /// A call has shown that it does not speak the protocol.
+    void on_not_spoken(std::string_view id, const cetp::Envelope& answer);
 
     const Providers& providers() const { return providers_; }
     const std::vector<std::string>& diagnostics() const { return diagnostics_; }
+    /// Since the latest scan of the records began.
+    std::chrono::nanoseconds since_scan() const { return services_.loop.clock().steady_now() - scan_began_; }
     /// The label of a provider that has one.
     std::string label_of(std::string_view id) const { return labels_.find(id); }
 
@@ -84,6 +90,7 @@ private:
     Task<void> watch_changes();
     Task<void> compare_choices();
     Task<void> scan();
+    Deadline next_due() const;
     void take_records(std::vector<cetp::ProviderRecord> records);
     void ask(std::string_view id);
     void ask_next();
@@ -107,6 +114,7 @@ private:
     cetp::RefreshTimer refresh_;
     Waiter changed_;
     bool scanned_ = false;         // at least once
+    SteadyTime scan_began_{};
     bool publish_waits_ = false;
     TaskGroup tasks_;
 };

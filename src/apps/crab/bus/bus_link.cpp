@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kDaemon = "org.freedesktop.DBus";
 constexpr const char* kDaemonPath = "/org/freedesktop/DBus";
+constexpr const char* kNotifications = "org.freedesktop.Notifications";
 constexpr const char* kInterface = "com.clawseed.Cetp.Provider1";
 constexpr std::uint64_t kNoTimeout = UINT64_MAX;  // deadlines are kept here
 
@@ -63,6 +64,7 @@ public:
         match(kDaemon, kDaemonPath, kDaemon, "ActivatableServicesChanged", &Connection::on_services);
         match(kDaemon, kDaemonPath, kDaemon, "NameOwnerChanged", &Connection::on_owner);
         match(nullptr, nullptr, kInterface, "ToolsChanged", &Connection::on_tools_changed);
+        if (events_.on_click) match(kNotifications, nullptr, kNotifications, "ActionInvoked", &Connection::on_click);
         pump();
     }
     ~Connection() {
@@ -140,6 +142,12 @@ private:
     static int on_tools_changed(sd_bus_message* message, void* self, sd_bus_error*) {
         const Events& events = static_cast<Connection*>(self)->events_;
         if (events.on_tools_changed) events.on_tools_changed(text_or_empty(sd_bus_message_get_sender(message)));
+        return 0;
+    }
+
+    static int on_click(sd_bus_message* message, void* self, sd_bus_error*) {
+        std::uint32_t notification = 0;
+        if (sd_bus_message_read(message, "u", &notification) >= 0) static_cast<Connection*>(self)->events_.on_click(notification);
         return 0;
     }
 
@@ -229,13 +237,6 @@ Task<std::vector<std::string>> BusLink::names(std::string member, Deadline deadl
     if (listed == nullptr || !listed->is_array()) co_return found;
     for (const json::Value& name : *listed->as_array()) found.push_back(*name.as_string());
     co_return found;
-}
-
-void BusLink::notify(const std::string& title, const std::string& text) {
-    if (!connected()) return;
-    (void)sd_bus_call_method_async(connection_->bus(), nullptr, "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications",
-                                   "Notify", nullptr, nullptr, "susssasa{sv}i", "crab", 0U, "", title.c_str(), text.c_str(), 0, 0, -1);
-    connection_->pump();
 }
 
 }  // namespace crab::app

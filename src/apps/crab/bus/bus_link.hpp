@@ -46,6 +46,7 @@ public:
         std::function<void()> on_services{};                                ///< names that can be activated have changed
         std::function<void(const std::string& owner)> on_tools_changed{};   ///< unique name of the provider
         std::function<void(const std::string& name, const std::string& owner)> on_owner{};  ///< empty owner: nobody any more
+        std::function<void(std::uint32_t notification)> on_click{};         ///< `ActionInvoked` of the desktop's notifications
     };
     BusLink(net::EventLoop& loop, BusKind kind, Events events);
     BusLink(const BusLink&) = delete;
@@ -68,8 +69,6 @@ public:
     Task<std::vector<std::string>> activatable_names(Deadline deadline);
     /// `ListNames`: those that somebody has now; empty when it fails.
     Task<std::vector<std::string>> owned_names(Deadline deadline);
-    /// A desktop notification; whether anybody shows it is not known.
-    void notify(const std::string& title, const std::string& text);
 
 private:
     class Connection;
