@@ -172,6 +172,17 @@ TEST_F(HttpClientTest, RedirectsAndRefusalsAreAnswers) {
     EXPECT_EQ(service.served, 2);
 }
 
+TEST(HttpReply, ADateToRetryAfterCountsFromTheAnswersOwn) {
+    HttpReply reply{.status = 503, .headers = {{"Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"}, {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}, .body = {}};
+    EXPECT_EQ(reply.retry_after(), 30s);
+    reply.headers[0].second = "Sun, 06 Nov 1994 08:00:00 GMT";
+    EXPECT_EQ(reply.retry_after(), 0s);
+    reply.headers[0].second = "Sun, 06 Nov 2094 08:00:00 GMT";
+    EXPECT_EQ(reply.retry_after(), 24h);
+    reply.headers.pop_back();
+    EXPECT_EQ(reply.retry_after(), std::nullopt);
+}
+
 TEST_F(HttpClientTest, ASinkTakesTheBodyAsItComesAndTheConnectionIsKept) {
     talk_to(server->endpoint(), {.max_connections = 1});
     for (int i = 0; i < 2; ++i) {

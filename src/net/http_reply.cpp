@@ -1,5 +1,7 @@
 #include "net/http_reply.hpp"
 
+#include "net/codec/http_date.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -21,12 +23,14 @@ std::optional<std::string_view> HttpReply::find(std::string_view lower_case_name
 
 std::optional<Milliseconds> HttpReply::retry_after() const {
     const auto text = find("retry-after");
-    constexpr unsigned kDay = 86'400;
+    constexpr std::chrono::seconds kDay{86'400};
     unsigned seconds = 0;
     if (!text) return std::nullopt;
     const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-    if (problem != std::errc() || end != text->data() + text->size()) return std::nullopt;
-    return std::chrono::seconds(std::min(seconds, kDay));
+    if (problem == std::errc() && end == text->data() + text->size()) return std::min(std::chrono::seconds(seconds), kDay);
+    const auto then = parse_http_date(*text), now = parse_http_date(find("date").value_or(""));
+    if (!then || !now) return std::nullopt;
+    return std::clamp(std::chrono::duration_cast<std::chrono::seconds>(*then - *now), std::chrono::seconds(0), kDay);
 }
 
 }  // namespace crab::net

@@ -30,7 +30,8 @@ struct HttpReply {
 
     /// The first field of that name, which is given in lower case.
     std::optional<std::string_view> find(std::string_view lower_case_name) const;
-    /// `Retry-After` in seconds (RFC 9110, section 10.2.3), at most a day; nothing for a date.
+    /// `Retry-After` (RFC 9110, section 10.2.3), at most a day. A date counts from the answer's own `Date`, whose clock it is; without
+    /// that it says nothing.
     std::optional<Milliseconds> retry_after() const;
 };
 
