@@ -15,7 +15,6 @@
 namespace crab::agent {
 namespace {
 
-constexpr std::size_t kMostDescription = 1'024;   // OpenAI's limit
 constexpr std::size_t kMostId = 64;
 constexpr std::string_view kInstructions =
     "You help a person who reaches you through a gateway. The tools you are offered run on that person's devices and services; use "
@@ -44,18 +43,36 @@ struct Agent::Turn {
     struct Wanted {
         ToolRequest request;
         std::string refusal;
+        bool finds = false;   ///< it is find_tools, which the turn answers itself
     };
-    core::TurnRequest request;
+    Turn(core::TurnRequest asked, const AgentOptions& agent, core::TurnEvents& told, Deadline until)
+        : request(std::move(asked)), options(agent), events(told), deadline(until), access(request, options) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    const core::TurnRequest request;
+    const AgentOptions& options;
     core::TurnEvents& events;
-    Deadline deadline;
+    const Deadline deadline;
+    const ToolAccess access;
     Conversation conversation{};
     std::unordered_set<std::string> ids{};   ///< of all requests in the conversation
     FailureBrake brake{};
     std::vector<Wanted> wanted{};
+    ToolOffer offer{};
+    std::shared_ptr<const core::ToolCatalog> catalog{};   ///< of what can be found; null while all tools are offered
+    std::vector<std::string> used{};         ///< tools that were found or called, the latest last
     ModelUsage usage{};
     std::size_t rounds = 0;
     std::size_t calls = 0;
 };
+
+core::ModelName Agent::model_of(std::string_view persona) const {
+    const auto agent = agents_->find(persona);
+    const AgentOptions& options = agent ? **agent : agents_->standard;
+    const ModelClient& first = models_.at(options.models.front());
+    return {.provider = first.provider(), .model = first.model()};
+}
 
 Task<Result<Conversation>> Agent::read_history(const core::TurnRequest& request) {
     auto read = [&store = services_.chats, id = ChatSessionId(request.session_id)] { return store.messages(id); };
@@ -67,17 +84,30 @@ Task<Result<Conversation>> Agent::read_history(const core::TurnRequest& request)
     co_return conversation;
 }
 
-std::vector<OfferedTool> Agent::offered_tools(const core::TurnRequest& request) {
-    std::vector<OfferedTool> offered;
-    const auto listed = services_.pipeline.list_for(*request.principal, request.prefer_source, request.prefer_connection);
-    for (const auto& [name, tool] : listed) {
-        if (offered.size() >= options_->max_tools) {
-            log::warn("a turn offers only some of the tools", {{"session_id", request.session_id}, {"tools", listed.size()}, {"offered", offered.size()}});
-            break;
-        }
-        offered.push_back({.name = name, .description = std::string(cut_text(tool->spec.description, kMostDescription)), .schema = schemas_.of(tool->spec.input_schema)});
-    }
-    return offered;
+/// What the model may know of the tools that there are now.
+void Agent::offer_tools(Turn& turn) {
+    const auto listed = services_.pipeline.list_for(turn.access.view());
+    const bool searched = turn.offer.searched;
+    turn.offer = offers_.offer(listed, turn.options, turn.used);
+    turn.catalog = turn.offer.searched ? offers_.catalog(listed) : nullptr;
+    if (!turn.offer.searched || searched) return;
+    metrics_.searched_turns.add();
+    log::info("a turn offers find_tools in place of tools", {{"session_id", turn.request.session_id}, {"agent_id", turn.options.name}, {"tools", turn.offer.visible},
+                                                             {"tokens", turn.offer.visible_tokens}, {"offered", turn.offer.tools.size()}, {"offered_tokens", turn.offer.tokens}});
+}
+
+/// The outcome of find_tools, as the model reads it; what is found is offered from the next request on.
+Task<std::string> Agent::find_tools(Turn& turn, std::string_view args) {
+    constexpr std::int64_t kUsual = 8, kMost = 20;
+    const auto root = parser_.parse(args);
+    std::string query(root ? json::get_string(root->element(), "query").value_or("") : "");
+    if (query.empty()) co_return "Error: INVALID_ARGS: /query: required, a string that says what the tool should do";
+    const std::int64_t limit = std::clamp(json::get_int64(root->element(), "limit").value_or(kUsual), std::int64_t{1}, kMost);
+    auto look = [&index = services_.index, catalog = turn.catalog, words = std::move(query), most = static_cast<std::size_t>(limit)] { return index.find(catalog, words, most); };
+    const auto found = co_await services_.pool.run(std::move(look));
+    if (!found) co_return "Error: INTERNAL: the tools cannot be searched now";
+    turn.used.insert(turn.used.end(), found->rbegin(), found->rend());  // the best last, which comes first
+    co_return found_text(*turn.catalog, *found);
 }
 
 /// Makes what the model wants fit for the conversation: every id is there once, all arguments are objects.
@@ -99,6 +129,8 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
             wanted.refusal = fmt::format("Error: FORBIDDEN: exactly this call has failed {} times in this turn and was not made again; change it or go on without it", FailureBrake::kMost);
         }
         if (args.empty() || !root || !root->element().is_object()) args = "{}";
+        wanted.finds = turn.catalog != nullptr && wanted.request.tool == kFindTools;
+        if (!wanted.finds) turn.used.push_back(wanted.request.tool);
         turn.wanted.push_back(std::move(wanted));
     }
 }
@@ -108,18 +140,20 @@ Task<bool> Agent::run_tools(Turn& turn) {
     std::vector<const ToolRequest*> to_make;
     for (const Turn::Wanted& wanted : turn.wanted) {
         turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
-        if (wanted.refusal.empty()) to_make.push_back(&wanted.request);
+        if (wanted.refusal.empty() && !wanted.finds) to_make.push_back(&wanted.request);
     }
     turn.calls += to_make.size();
-    ToolBatch batch(services_.pipeline, services_.loop, turn.request, turn.deadline);
+    ToolBatch batch(services_.pipeline, services_.loop, turn.access, turn.deadline);
     const std::vector<core::Outcome> outcomes = co_await batch.run(to_make);
     const bool cancelled = (co_await this_chain()).cancelled();
     auto outcome = outcomes.begin();
     for (Turn::Wanted& wanted : turn.wanted) {
         std::string output = std::move(wanted.refusal);
-        if (output.empty()) {
+        if (output.empty() && wanted.finds) {
+            output = co_await find_tools(turn, wanted.request.args);
+        } else if (output.empty()) {
             turn.brake.ended(wanted.request, !outcome->has_value());
-            output = shown_to_model(*outcome++, options_->output_bytes);
+            output = shown_to_model(*outcome++, turn.options.output_bytes);
         }
         if (!cancelled) turn.events.on_tool_result(wanted.request.id, wanted.request.tool, output);
         turn.events.on_message("tool", output, result_extra(wanted.request));
@@ -128,16 +162,17 @@ Task<bool> Agent::run_tools(Turn& turn) {
     co_return !cancelled;
 }
 
-Task<Result<std::string>> Agent::run_rounds(Turn& turn, const AgentOptions& options) {
+Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
+    const AgentOptions& options = turn.options;
     TaskChain& chain = co_await this_chain();
     const std::string_view system = options.instructions.empty() ? kInstructions : std::string_view(options.instructions);
     std::string said;
     for (std::size_t round = 1; round <= options.max_rounds; ++round) {
         if (chain.cancelled()) co_return cancelled();
         if (services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
-        const std::vector<OfferedTool> tools = offered_tools(turn.request);
-        std::size_t fixed = estimated_tokens(system.size());
-        for (const OfferedTool& tool : tools) fixed += estimated_tokens(tool.name.size() + tool.description.size() + tool.schema.size());
+        offer_tools(turn);
+        const std::vector<OfferedTool>& tools = turn.offer.tools;
+        const std::size_t fixed = estimated_tokens(system.size()) + turn.offer.tokens;
         trim(turn.conversation, options.context_tokens > fixed ? options.context_tokens - fixed : 0);
         if (round == 1 && turn.request.debug) {
             std::string prompt;
@@ -147,7 +182,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn, const AgentOptions& opti
         const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = tools, .may_call = round < options.max_rounds};
         Speech speech(turn.events);
         metrics_.model_requests.add();
-        auto answer = co_await model_->ask(ask, speech, turn.deadline);
+        auto answer = co_await models_.ask(options.models, ask, speech, turn.deadline);
         if (chain.cancelled()) co_return cancelled();
         if (!answer && services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
         if (!answer) co_return fail(std::move(answer.error()));
@@ -163,28 +198,36 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn, const AgentOptions& opti
         std::vector<ToolRequest> requests;
         for (const Turn::Wanted& wanted : turn.wanted) requests.push_back(wanted.request);
         turn.events.on_message("assistant", answer->text, requests_extra(requests));
-        turn.conversation.push_back({.speaker = Speaker::kAssistant, .text = std::move(answer->text), .requests = std::move(requests)});
+        turn.conversation.push_back({.speaker = Speaker::kAssistant, .text = std::move(answer->text), .requests = std::move(requests), .request_id = {}, .tool = {}, .reasoning = std::move(answer->reasoning)});
         if (!co_await run_tools(turn)) co_return cancelled();
     }
     co_return fail(ErrorCode::kInternal, fmt::format("the model asked for tools in each of {} rounds and gave no answer", options.max_rounds));
 }
 
 Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents& events) {
-    const std::shared_ptr<const AgentOptions> options = options_;
-    Turn turn{.request = std::move(request), .events = events, .deadline = services_.loop.clock().steady_now() + options->turn_timeout};
     metrics_.turns.add();
+    auto agent = agents_->find(request.persona);
+    if (!agent) {
+        metrics_.failed_turns.add();
+        co_return fail(std::move(agent.error()));
+    }
+    const AgentOptions& options = **agent;
+    Turn turn(std::move(request), options, events, services_.loop.clock().steady_now() + options.turn_timeout);
     auto history = co_await read_history(turn.request);
     if (!history) co_return fail(std::move(history.error()));
     turn.conversation = std::move(*history);
     for (const Message& message : turn.conversation) {
-        for (const ToolRequest& each : message.requests) turn.ids.insert(each.id);
+        for (const ToolRequest& each : message.requests) {
+            turn.ids.insert(each.id);
+            if (each.tool != kFindTools) turn.used.push_back(each.tool);
+        }
     }
-    auto answer = co_await run_rounds(turn, *options);
+    auto answer = co_await run_rounds(turn);
     metrics_.tool_calls.add(turn.calls);
     metrics_.input_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.input)));
     metrics_.output_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.output)));
     if (!answer && answer.error().code != ErrorCode::kCancelled) metrics_.failed_turns.add();
-    log::info("turn ended", {{"session_id", turn.request.session_id}, {"model", model()}, {"end", answer ? "answer" : token_of(answer.error().code)}, {"rounds", turn.rounds},
+    log::info("turn ended", {{"session_id", turn.request.session_id}, {"agent_id", options.name}, {"end", answer ? "answer" : token_of(answer.error().code)}, {"rounds", turn.rounds},
                              {"tool_calls", turn.calls}, {"input_tokens", turn.usage.input}, {"output_tokens", turn.usage.output}});
     co_return answer;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "agent/agent_metrics.hpp"
+#include "agent/agent_options.hpp"
 #include "agent/failure_brake.hpp"
-#include "agent/model_client.hpp"
-#include "agent/model_schema.hpp"
+#include "agent/models.hpp"
+#include "agent/tool_access.hpp"
+#include "agent/tool_offer.hpp"
 #include "base/blocking_pool.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/pipeline.hpp"
@@ -18,16 +20,6 @@
 
 namespace crab::agent {
 
-/// What the operator says about turns.
-struct AgentOptions {
-    std::string instructions;                    ///< the system prompt; empty: ours
-    std::size_t max_rounds = 25;                 ///< model requests in one turn
-    Milliseconds turn_timeout{600'000};
-    std::size_t context_tokens = 32'768;         ///< conversation and tools together, estimated; older turns are left out
-    std::size_t output_bytes = 65'536;           ///< of one tool's output that the model sees
-    std::size_t max_tools = 128;                 ///< offered to the model
-};
-
 /// Runs turns: asks the model, has its tool calls made by the one pipeline, tells it the outcomes, until it answers. The tools are
 /// those that the principal may call at each request, so one that appears or vanishes during a turn is honoured at the next.
 /// One for each event loop. Source: docs/protocols/clawseed.md, sections 5 and 6.
@@ -38,27 +30,31 @@ public:
         core::Pipeline& pipeline;
         core::ChatSessionStore& chats;
         BlockingPool& store_pool;                ///< the one that stores what is said: what was posted before is read
+        core::ToolIndex& index;
+        BlockingPool& pool;                      ///< for searching the index
     };
-    Agent(Services services, std::unique_ptr<ModelClient> model, std::shared_ptr<const AgentOptions> options)
-        : services_(services), model_(std::move(model)), options_(std::move(options)) {}
+    /// There is at least one model.
+    Agent(Services services, std::vector<std::unique_ptr<ModelClient>> models, std::shared_ptr<const AgentBook> agents)
+        : services_(services), models_(services.loop.clock(), std::move(models)), agents_(std::move(agents)) {}
 
-    std::string_view provider() const override { return model_->provider(); }
-    std::string_view model() const override { return model_->model(); }
+    core::ModelName model_of(std::string_view persona) const override;
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
     const AgentMetrics& metrics() const { return metrics_; }
+    const Models& models() const { return models_; }
 
 private:
     struct Turn;
-    Task<Result<std::string>> run_rounds(Turn& turn, const AgentOptions& options);
+    Task<Result<std::string>> run_rounds(Turn& turn);
     Task<Result<Conversation>> read_history(const core::TurnRequest& request);
-    std::vector<OfferedTool> offered_tools(const core::TurnRequest& request);
+    void offer_tools(Turn& turn);
+    Task<std::string> find_tools(Turn& turn, std::string_view args);
     void take_requests(Turn& turn, ModelAnswer& answer);
     Task<bool> run_tools(Turn& turn);
 
     Services services_;
-    std::unique_ptr<ModelClient> model_;
-    std::shared_ptr<const AgentOptions> options_;
-    ModelSchemas schemas_;
+    Models models_;
+    const std::shared_ptr<const AgentBook> agents_;
+    ToolOffers offers_;
     json::Parser parser_;
     AgentMetrics metrics_;
 };

@@ -10,6 +10,7 @@ struct AgentMetrics {
     core::Counter failed_turns;     ///< ended by an error that was no cancellation
     core::Counter model_requests;   ///< answered or not, repeats not counted
     core::Counter tool_calls;       ///< made, not those refused before
+    core::Counter searched_turns;   ///< whose model was offered find_tools instead of everything
     core::Counter input_tokens;     ///< as vendors count them
     core::Counter output_tokens;
 };

@@ -1,7 +1,10 @@
+#include "agent/history.hpp"
 #include "agent/test_agent_world.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fmt/format.h>
 
 namespace crab::agent {
 namespace {
@@ -29,8 +32,8 @@ protected:
         std::vector<std::string> tools;
         bool may_call;
     };
-    std::shared_ptr<World::Running> turn(std::string content = "?") {
-        auto running = world.start(std::move(content));
+    std::shared_ptr<World::Running> turn(std::string content = "?", std::string persona = {}) {
+        auto running = world.start(std::move(content), std::move(persona));
         world.settle();
         return running;
     }
@@ -109,11 +112,37 @@ TEST_F(AgentTest, AModelThatSaysNothingIsAFailure) {
     EXPECT_EQ(turn()->answer->error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(AgentTest, NoMoreToolsAreOfferedThanAllowed) {
+TEST_F(AgentTest, WithMoreToolsThanTheBudgetTheModelFindsThemAndCallsWhatItFound) {
     world.options.max_tools = 3;
+    world.options.pinned = {Glob("t0")};
+    for (int i = 0; i < 10; ++i) world.add_tool("t" + std::to_string(i), [i](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{.kind = core::ContentKind::kText, .content = std::to_string(i)}; });
+    world.index.found = {"t7", "t3"};
+    script = {calls({{.id = "1", .tool = "find_tools", .args = R"({"query":"seven"})"}}), calls({{.id = "2", .tool = "t7", .args = "{}"}}), says("seven")};
+    const auto running = turn();
+    EXPECT_THAT(asked.at(0).tools, ElementsAre("t0", "find_tools"));
+    EXPECT_THAT(asked.at(1).tools, ElementsAre("t0", "t7", "find_tools")) << "t3 goes beyond the budget";
+    EXPECT_EQ(world.index.asked, "seven");
+    EXPECT_THAT(running->told.lines, ElementsAre("call find_tools {\"query\":\"seven\"}", HasSubstr(R"("name":"t7")"), "call t7 {}", "result t7 7", "chunk seven"));
+    EXPECT_EQ(world.agent.metrics().searched_turns.value(), 1u);
+    const ToolRequest called{.id = "9", .tool = "t7", .args = "{}"};
+    (void)world.chats.append(ChatSessionId("s1"), {.role = "assistant", .content = "", .created_at = clock.system_now(), .extra = requests_extra(std::span(&called, 1))});
+    turn("again");
+    EXPECT_THAT(asked.back().tools, ElementsAre("t0", "t7", "find_tools")) << "what the conversation has called stays on offer";
+}
+
+TEST_F(AgentTest, TheBudgetOfTokensCountsAsWell) {
     for (int i = 0; i < 10; ++i) world.add_tool("t" + std::to_string(i), [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
     turn();
-    EXPECT_THAT(asked.at(0).tools, ElementsAre("t0", "t1", "t2"));
+    EXPECT_EQ(asked.at(0).tools.size(), 10u);
+    world.options.tool_tokens = 100;
+    turn();
+    EXPECT_THAT(asked.at(1).tools, ElementsAre("find_tools"));
+}
+
+TEST_F(AgentTest, AToolThatIsReallyCalledFindToolsIsCalledWhileNothingIsLeftOut) {
+    world.add_tool("find_tools", [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{.kind = core::ContentKind::kText, .content = "mine"}; });
+    script = {calls({{.id = "1", .tool = "find_tools", .args = R"({"query":"x"})"}})};
+    EXPECT_EQ(turn()->told.lines.at(1), "result find_tools mine");
 }
 
 TEST_F(AgentTest, AQuestionThatTheStoreDoesNotHaveIsAskedAllTheSame) {
@@ -121,6 +150,52 @@ TEST_F(AgentTest, AQuestionThatTheStoreDoesNotHaveIsAskedAllTheSame) {
     const auto running = turn("hello?");
     EXPECT_TRUE(running->answer && *running->answer);
     EXPECT_EQ(asked.at(0).messages.back().text, "hello?");
+}
+
+TEST_F(AgentTest, AnAgentSeesAndCallsTheToolsOfItsScopeAlone) {
+    AgentOptions butler = world.options;
+    butler.name = "butler";
+    butler.instructions = "serve";
+    butler.tools = core::ToolScope({Glob("tray.*")}, {Glob("tray.drop")});
+    world.agents->named.emplace("butler", butler);
+    std::vector<std::string> made;
+    for (const char* name : {"tray.carry", "tray.drop", "shell"}) {
+        world.add_tool(name, [&made, name](std::string_view, const core::Principal&) -> core::Outcome {
+            made.emplace_back(name);
+            return core::ToolResult{};
+        });
+    }
+    script = {calls({{.id = "1", .tool = "tray.drop", .args = "{}"}, {.id = "2", .tool = "shell", .args = "{}"}, {.id = "3", .tool = "tray.carry", .args = "{}"}})};
+    const auto running = turn("serve tea", "butler");
+    EXPECT_THAT(asked.at(0).tools, ElementsAre("tray.carry"));
+    EXPECT_THAT(made, ElementsAre("tray.carry"));
+    EXPECT_THAT(running->told.lines[3], HasSubstr("Error: TOOL_NOT_FOUND: "));
+    EXPECT_THAT(running->told.lines[4], HasSubstr("Error: TOOL_NOT_FOUND: "));
+    EXPECT_EQ(world.agent.model_of("butler").model, "parrot");
+}
+
+TEST_F(AgentTest, NobodyTakesThePlaceOfAnAgentThatIsNotConfiguredAnyMore) {
+    const auto running = turn("hello", "butler");
+    EXPECT_EQ(running->answer->error().code, ErrorCode::kNotFound);
+    EXPECT_TRUE(asked.empty());
+}
+
+TEST_F(AgentTest, APrincipalWithoutATenantIsOfferedTheToolsThatItsCallsReach) {
+    for (const char* tenant : {"default", "harbour"}) {
+        core::ToolSpec spec;
+        spec.name = fmt::format("crane_of_{}", tenant);
+        spec.input_schema = R"({"type":"object"})";
+        auto tool = core::make_tool(std::move(spec)).value();
+        tool->tenant = TenantId(tenant);
+        tool->host = std::make_shared<core::FunctionHost>([](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
+        const std::vector<core::ToolRef> tools{std::move(tool)};
+        world.registry.change(ConnectionId{}, tools, {});
+    }
+    turn();
+    EXPECT_THAT(asked.at(0).tools, ElementsAre("crane_of_default"));
+    world.options.tenant = "harbour";
+    turn();
+    EXPECT_THAT(asked.at(1).tools, ElementsAre("crane_of_harbour"));
 }
 
 }  // namespace

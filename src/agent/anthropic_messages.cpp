@@ -10,6 +10,8 @@ using json::Element;
 
 constexpr std::string_view kVersion = "2023-06-01";
 constexpr std::int64_t kDefaultMaxTokens = 8'192;
+constexpr std::size_t kMostSignature = std::size_t{256} << 10;
+constexpr std::size_t kMostRedacted = std::size_t{2} << 20;
 
 int status_of(std::string_view error_type) {
     if (error_type == "overloaded_error") return 529;
@@ -32,7 +34,9 @@ public:
         const std::int64_t place = json::get_int64(event, "index").value_or(0);
         if (type == "content_block_delta") return on_delta(json::get(event, "delta"), place);
         if (type == "content_block_start") return on_block(json::get(event, "content_block"), place);
-        if (type == "message_start") {
+        if (type == "content_block_stop") {
+            end_thought(place);
+        } else if (type == "message_start") {
             if (const auto message = json::get(event, "message")) take_usage(json::get(*message, "usage"));
         } else if (type == "message_delta") {
             if (const auto delta = json::get(event, "delta")) {
@@ -48,7 +52,7 @@ public:
             const std::string_view kind = error ? json::get_string(*error, "type").value_or("") : "";
             return fail(refusal(status_of(kind), refusal_text(data)));
         }
-        return {};  // `ping`, `content_block_stop`, and what may be added
+        return {};  // `ping`, and what may be added
     }
     bool whole() const override { return stopped_ || ended_; }
     bool finished() const override { return stopped_; }
@@ -58,7 +62,11 @@ private:
         if (!block) return {};
         const std::string_view type = json::get_string(*block, "type").value_or("");
         if (type == "text") return builder_.text(json::get_string(*block, "text").value_or(""));
-        if (type == "thinking") return builder_.thinking(json::get_string(*block, "thinking").value_or(""));
+        if (type == "thinking") {
+            thought_ = {.place = place, .text = std::string(json::get_string(*block, "thinking").value_or("")), .signature = std::string(json::get_string(*block, "signature").value_or(""))};
+            return builder_.thinking(thought_->text);
+        }
+        if (type == "redacted_thinking") return keep_redacted(json::get_string(*block, "data").value_or(""));
         if (type != "tool_use") return {};
         return builder_.begin_request(place, json::get_string(*block, "id").value_or(""), json::get_string(*block, "name").value_or(""));
     }
@@ -66,9 +74,42 @@ private:
         if (!delta) return {};
         const std::string_view type = json::get_string(*delta, "type").value_or("");
         if (type == "text_delta") return builder_.text(json::get_string(*delta, "text").value_or(""));
-        if (type == "thinking_delta") return builder_.thinking(json::get_string(*delta, "thinking").value_or(""));
+        if (type == "thinking_delta") {
+            const std::string_view piece = json::get_string(*delta, "thinking").value_or("");
+            if (thought_ && thought_->place == place) thought_->text += piece;
+            return builder_.thinking(piece);
+        }
+        if (type == "signature_delta") {
+            const std::string_view piece = json::get_string(*delta, "signature").value_or("");
+            if (!thought_ || thought_->place != place) return {};
+            if (thought_->signature.size() + piece.size() > kMostSignature) return fail(ErrorCode::kOversize, "the signature of the model's reasoning had no end");
+            thought_->signature += piece;
+            return {};
+        }
         if (type == "input_json_delta") return builder_.arguments(place, json::get_string(*delta, "partial_json").value_or(""));
         return {};
+    }
+    /// A block of thinking as it has to come back, in `reasoning.text`: blocks separated by commas. One without a signature would be refused.
+    void end_thought(std::int64_t place) {
+        if (!thought_ || thought_->place != place) return;
+        if (!thought_->signature.empty()) {
+            std::string block;
+            json::Writer(block).begin_object().key("type").string("thinking").key("thinking").string_lossy(thought_->text).key("signature").string_lossy(thought_->signature).end_object();
+            keep(block);
+        }
+        thought_.reset();
+    }
+    Result<void> keep_redacted(std::string_view data) {
+        if (builder_.answer.reasoning.text.size() + data.size() > kMostRedacted) return fail(ErrorCode::kOversize, "the model's reasoning had no end");
+        std::string block;
+        json::Writer(block).begin_object().key("type").string("redacted_thinking").key("data").string_lossy(data).end_object();
+        keep(block);
+        return {};
+    }
+    void keep(std::string_view block) {
+        std::string& blocks = builder_.answer.reasoning.text;
+        if (!blocks.empty()) blocks += ',';
+        blocks += block;
     }
     /// Counts are of the whole message so far, so each replaces the one before.
     void take_usage(std::optional<Element> usage) {
@@ -81,6 +122,11 @@ private:
     }
 
     json::Parser parser_{json::Limits{.max_bytes = std::size_t{2} << 20, .max_depth = 64}};
+    struct Thought {
+        std::int64_t place = 0;
+        std::string text, signature;
+    };
+    std::optional<Thought> thought_;   ///< the block that is being made; its text is bounded by the builder
     bool ended_ = false;     ///< a stop_reason was given
     bool stopped_ = false;   ///< message_stop
 };
@@ -90,7 +136,18 @@ std::string_view role_of(const Message& message) { return message.speaker == Spe
 /// The API takes no block of white space.
 bool says_something(std::string_view text) { return text.find_first_not_of(" \t\r\n") != std::string_view::npos; }
 
-void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names) {
+/// Whether this model may think now: within a turn it has to be shown all its earlier thoughts, so one that came in for another, or whose
+/// thoughts are lost, goes on without.
+bool may_think(const Conversation& messages, const ModelSettings& settings) {
+    if (settings.thinking_tokens <= 0) return false;
+    for (std::size_t i = messages.size(); i > 0 && messages[i - 1].speaker != Speaker::kUser; --i) {
+        const Message& message = messages[i - 1];
+        if (message.speaker == Speaker::kAssistant && (message.reasoning.text.empty() || message.reasoning.model != settings.model)) return false;
+    }
+    return true;
+}
+
+void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names, const std::string* thinker) {
     if (message.speaker == Speaker::kTool) {
         writer.begin_object().key("type").string("tool_result").key("tool_use_id").string_lossy(message.request_id);
         if (!message.text.empty()) writer.key("content").string_lossy(message.text);
@@ -98,6 +155,7 @@ void write_blocks(json::Writer& writer, const Message& message, const ToolNames&
         writer.end_object();
         return;
     }
+    if (thinker != nullptr && !message.reasoning.text.empty() && message.reasoning.model == *thinker) writer.raw(message.reasoning.text);
     if (says_something(message.text)) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
     for (const ToolRequest& request : message.requests) {
         writer.begin_object().key("type").string("tool_use").key("id").string_lossy(request.id).key("name").string(names.to_model(request.tool));
@@ -116,7 +174,10 @@ net::OwnedHeaders AnthropicMessages::headers(const Secret<std::string>& key) con
 void AnthropicMessages::write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const {
     json::Writer writer(out);
     writer.begin_object().key("model").string_lossy(settings.model).key("stream").boolean(true);
-    writer.key("max_tokens").integer(settings.max_output_tokens > 0 ? settings.max_output_tokens : kDefaultMaxTokens);
+    const bool thinks = may_think(request.messages, settings);
+    const std::int64_t answer_tokens = settings.max_output_tokens > 0 ? settings.max_output_tokens : kDefaultMaxTokens;
+    writer.key("max_tokens").integer(answer_tokens + (thinks ? settings.thinking_tokens : 0));  // both are counted together
+    if (thinks) writer.key("thinking").begin_object().key("type").string("enabled").key("budget_tokens").integer(settings.thinking_tokens).end_object();
     if (!request.system.empty()) writer.key("system").string_lossy(request.system);
     writer.key("messages").begin_array();
     std::string_view open;  // the role of the message that is being written
@@ -127,7 +188,7 @@ void AnthropicMessages::write(std::string& out, const ModelRequest& request, con
             open = role_of(message);
             writer.begin_object().key("role").string(open).key("content").begin_array();
         }
-        write_blocks(writer, message, names);
+        write_blocks(writer, message, names, thinks ? &settings.model : nullptr);
     }
     if (!open.empty()) writer.end_array().end_object();
     writer.end_array();

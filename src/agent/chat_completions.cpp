@@ -52,6 +52,7 @@ private:
             const auto piece = json::get_string(delta, key);
             if (!piece || piece->empty()) continue;
             if (auto taken = builder_.thinking(*piece); !taken) return taken;
+            builder_.answer.reasoning.text += *piece;  // as long as the builder takes
             break;  // some servers send both
         }
         if (auto taken = builder_.text(json::get_string(delta, "content").value_or("")); !taken) return taken;
@@ -91,7 +92,7 @@ net::OwnedHeaders ChatCompletions::headers(const Secret<std::string>& key) const
     return headers;
 }
 
-void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names) {
+void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, std::string_view thinker) {
     json::Writer writer(out);
     writer.begin_array();
     if (!system.empty()) writer.begin_object().key("role").string("system").key("content").string_lossy(system).end_object();
@@ -103,6 +104,7 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
             case Speaker::kTool: writer.key("role").string("tool").key("tool_call_id").string_lossy(message.request_id); break;
         }
         writer.key("content").string_lossy(message.text);
+        if (!message.reasoning.text.empty() && message.reasoning.model == thinker) writer.key("reasoning_content").string_lossy(message.reasoning.text);
         if (!message.requests.empty()) {
             writer.key("tool_calls").begin_array();
             for (const ToolRequest& request : message.requests) {
@@ -118,7 +120,7 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
 
 void ChatCompletions::write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const {
     std::string messages;
-    append_chat_messages(messages, request.system, request.messages, names);
+    append_chat_messages(messages, request.system, request.messages, names, settings.return_reasoning ? std::string_view(settings.model) : std::string_view());
     json::Writer writer(out);
     writer.begin_object().key("model").string_lossy(settings.model).key("stream").boolean(true);
     writer.key("stream_options").begin_object().key("include_usage").boolean(true).end_object();

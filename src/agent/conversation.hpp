@@ -13,6 +13,12 @@ struct ToolRequest {
     std::string args;   ///< a JSON object as text, or what the model gave in its place
 };
 
+/// What a model thought before it spoke, in the form of its API. Models that need it get it back while the turn goes on; it is not stored.
+struct Reasoning {
+    std::string model;   ///< whose it is: no other gets it
+    std::string text;    ///< its API's own form: JSON or plain
+};
+
 enum class Speaker : std::uint8_t { kUser, kAssistant, kTool };
 
 /// One contribution to a conversation, in no vendor's form.
@@ -22,6 +28,7 @@ struct Message {
     std::vector<ToolRequest> requests{};  ///< of the assistant
     std::string request_id{};             ///< of a tool: which request this answers
     std::string tool{};                   ///< of a tool: its name
+    Reasoning reasoning{};                ///< of the assistant, in the running turn
 };
 
 /// Every request of an assistant is answered by exactly one tool message before anybody else speaks.

@@ -102,7 +102,9 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
         co_return Attempt{.answer = fail(ErrorCode::kUnavailable, "the model's stream broke off"), .may_repeat = !reader->heard()};
     }
     if (reply->status == 200) co_return Attempt{.answer = fail(ErrorCode::kInternal, "the model's server answered with something that is no event stream")};
-    co_return Attempt{.answer = fail(refusal(reply->status, refusal_text(reply->body))), .may_repeat = RetryRule::helps(reply->status), .asked = reply->retry_after()};
+    Error refused = refusal(reply->status, refusal_text(reply->body));
+    refused.retry_after = reply->retry_after();
+    co_return Attempt{.answer = fail(std::move(refused)), .may_repeat = RetryRule::helps(reply->status), .asked = reply->retry_after()};
 }
 
 Task<Result<ModelAnswer>> HttpModelClient::ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) {
@@ -119,6 +121,8 @@ Task<Result<ModelAnswer>> HttpModelClient::ask(const ModelRequest& request, Answ
     for (int repeat = 0;; ++repeat) {
         Attempt made = co_await attempt(call, sink, deadline);
         if (made.answer) {
+            if (model_->settings.return_reasoning || model_->settings.thinking_tokens > 0) made.answer->reasoning.model = model_->settings.model;
+            else made.answer->reasoning = {};  // nobody wants it back
             for (ToolRequest& each : made.answer->requests) each.tool = names.to_gateway(each.tool);
             co_return std::move(made.answer);
         }

@@ -108,6 +108,53 @@ TEST(AnthropicMessages, ReadTextReasoningCallsAndUsage) {
     EXPECT_TRUE(answer.cut_short);
 }
 
+Conversation thought(std::string model, std::string reasoning) {
+    Conversation messages = talk();
+    messages.pop_back();
+    messages[1].reasoning = {.model = std::move(model), .text = std::move(reasoning)};
+    return messages;
+}
+
+Value written_by(const ModelApi& api, const Conversation& messages, const ModelSettings& settings) {
+    std::string out;
+    api.write(out, {.system = "", .messages = messages, .tools = kTools}, ToolNames(), settings);
+    return Value::parse(out).value();
+}
+
+TEST(AnthropicMessages, HandSignedThinkingBackToTheModelWhoseItIs) {
+    Heard heard;
+    const auto reader = AnthropicMessages().reader(heard);
+    for (const std::string_view event :
+         {R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}})", R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"h\"m"}})",
+          R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}})", R"({"type":"content_block_stop","index":0})",
+          R"({"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"eHg="}})", R"({"type":"content_block_stop","index":1})",
+          R"({"type":"content_block_start","index":2,"content_block":{"type":"thinking","thinking":"unsigned"}})", R"({"type":"content_block_stop","index":2})"}) {
+        EXPECT_TRUE(reader->on_event("", event)) << event;
+    }
+    const ModelAnswer answer = reader->take();
+    const Conversation messages = thought("parrot", answer.reasoning.text);
+    const Value body = written_by(AnthropicMessages(), messages, {.model = "parrot", .thinking_tokens = 2'048});
+    EXPECT_EQ(*body.resolve("/messages/1/content/0"), Value::parse(R"({"type":"thinking","thinking":"h\"m","signature":"c2ln"})").value());
+    EXPECT_EQ(*body.resolve("/messages/1/content/1"), Value::parse(R"({"type":"redacted_thinking","data":"eHg="})").value());
+    EXPECT_EQ(*body.resolve("/messages/1/content/2/type"), Value("tool_use"));
+    EXPECT_EQ(*body.find("thinking"), Value::parse(R"({"type":"enabled","budget_tokens":2048})").value());
+    EXPECT_EQ(*body.find("max_tokens"), Value(10'240));
+}
+
+TEST(AnthropicMessages, GoOnWithoutThinkingInATurnThatAnotherModelBegan) {
+    const Conversation messages = thought("another", R"({"type":"thinking","thinking":"x","signature":"y"})");
+    const Value body = written_by(AnthropicMessages(), messages, {.model = "parrot", .thinking_tokens = 2'048});
+    EXPECT_EQ(body.find("thinking"), nullptr);
+    EXPECT_EQ(*body.resolve("/messages/1/content/0/type"), Value("tool_use"));
+}
+
+TEST(ChatCompletions, HandReasoningBackWhereItIsWanted) {
+    const Conversation messages = thought("parrot", "hm");
+    EXPECT_EQ(*written_by(ChatCompletions(), messages, {.model = "parrot", .return_reasoning = true}).resolve("/messages/1/reasoning_content"), Value("hm"));
+    EXPECT_EQ(written_by(ChatCompletions(), messages, {.model = "parrot"}).resolve("/messages/1/reasoning_content"), nullptr);
+    EXPECT_EQ(written_by(ChatCompletions(), messages, {.model = "other", .return_reasoning = true}).resolve("/messages/1/reasoning_content"), nullptr);
+}
+
 TEST(Readers, GiveTheVendorsErrorInTheMiddleOfAStreamItsMeaning) {
     Heard heard;
     EXPECT_EQ(AnthropicMessages().reader(heard)->on_event("error", R"({"type":"error","error":{"type":"overloaded_error","message":"busy"}})").error().code, ErrorCode::kUnavailable);

@@ -39,6 +39,7 @@ struct ModelAnswer {
     std::vector<ToolRequest> requests;
     ModelUsage usage;
     bool cut_short = false;                 ///< it reached its own limit of length
+    Reasoning reasoning{};                  ///< what it wants back with its requests; empty: nothing
 };
 
 /// Hears an answer while it is being made, on the loop's thread.

@@ -27,16 +27,16 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::string Offline::list_tools(const core::TurnRequest& request) {
+std::string Offline::list_tools(const ToolAccess& access) {
     std::string text;
-    for (const auto& [name, tool] : pipeline_.list_for(*request.principal, request.prefer_source, request.prefer_connection)) {
+    for (const auto& [name, tool] : pipeline_.list_for(access.view())) {
         const std::string_view description = tool->spec.description;
         text += fmt::format("{}: {}\n", name, cut_text(description.substr(0, description.find('\n')), 200));
     }
     return text.empty() ? "There is no tool that you may call.\n" : text;
 }
 
-Task<Result<std::string>> Offline::call_tool(const core::TurnRequest& request, std::string_view rest, core::TurnEvents& events) {
+Task<Result<std::string>> Offline::call_tool(const ToolAccess& access, std::string_view rest, std::size_t output_bytes, core::TurnEvents& events) {
     const std::string_view name = rest.substr(0, rest.find_first_of(" \t\r\n{"));
     const std::string_view args = trimmed(rest.substr(name.size()));
     if (name.empty()) co_return fail(ErrorCode::kInvalidArgs, "/tool needs a name: /tool NAME {json}");
@@ -45,10 +45,10 @@ Task<Result<std::string>> Offline::call_tool(const core::TurnRequest& request, s
     const ToolRequest wanted{.id = fmt::format("call_{}", loop_.ids().uuid_v7().view()), .tool = std::string(name), .args = args.empty() ? "{}" : std::string(args)};
     events.on_message("assistant", "", requests_extra(std::span(&wanted, 1)));
     events.on_tool_call(wanted.id, wanted.tool, wanted.args);
-    ToolBatch batch(pipeline_, loop_, request, loop_.clock().steady_now() + kLongest);
+    ToolBatch batch(pipeline_, loop_, access, loop_.clock().steady_now() + kLongest);
     const std::vector<const ToolRequest*> requests{&wanted};
     const std::vector<core::Outcome> outcomes = co_await batch.run(requests);
-    std::string output = shown_to_model(outcomes.front(), output_bytes_);
+    std::string output = shown_to_model(outcomes.front(), output_bytes);
     events.on_message("tool", output, result_extra(wanted));
     if ((co_await this_chain()).cancelled()) co_return fail(ErrorCode::kCancelled, "the turn was cancelled");
     events.on_tool_result(wanted.id, wanted.tool, output);
@@ -57,11 +57,14 @@ Task<Result<std::string>> Offline::call_tool(const core::TurnRequest& request, s
 
 Task<Result<std::string>> Offline::run(core::TurnRequest request, core::TurnEvents& events) {
     const std::string_view asked = trimmed(request.content);
+    auto agent = agents_->find(request.persona);
+    if (!agent) co_return fail(std::move(agent.error()));
+    const ToolAccess access(request, **agent);
     Result<std::string> answer = fail(ErrorCode::kUnavailable, std::string(kNoModel));
     if (asked == "/tools") {
-        answer = list_tools(request);
+        answer = list_tools(access);
     } else if (asked == "/tool" || asked.starts_with("/tool ")) {
-        answer = co_await call_tool(request, trimmed(asked.substr(5)), events);
+        answer = co_await call_tool(access, trimmed(asked.substr(5)), (*agent)->output_bytes, events);
     }
     if (answer) events.on_chunk(*answer);
     co_return answer;

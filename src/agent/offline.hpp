@@ -1,9 +1,11 @@
 #pragma once
 
+#include "agent/tool_access.hpp"
 #include "core/pipeline.hpp"
 #include "core/turn.hpp"
 #include "net/event_loop.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,20 +15,19 @@ namespace crab::agent {
 /// `/tool NAME {json}` calls one, through the pipeline like every call. One for each event loop.
 class Offline final : public core::TurnRunner {
 public:
-    Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::size_t output_bytes = 65'536) : loop_(loop), pipeline_(pipeline), output_bytes_(output_bytes) {}
+    Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::shared_ptr<const AgentBook> agents) : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
 
-    std::string_view provider() const override { return "offline"; }
-    std::string_view model() const override { return ""; }
+    core::ModelName model_of(std::string_view) const override { return {.provider = "offline", .model = ""}; }
     /// Errors: kUnavailable for what only a model could answer; kInvalidArgs for `/tool` without a name; kCancelled.
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
 
 private:
-    std::string list_tools(const core::TurnRequest& request);
-    Task<Result<std::string>> call_tool(const core::TurnRequest& request, std::string_view rest, core::TurnEvents& events);
+    std::string list_tools(const ToolAccess& access);
+    Task<Result<std::string>> call_tool(const ToolAccess& access, std::string_view rest, std::size_t output_bytes, core::TurnEvents& events);
 
     net::EventLoop& loop_;
     core::Pipeline& pipeline_;
-    const std::size_t output_bytes_;
+    const std::shared_ptr<const AgentBook> agents_;
 };
 
 }  // namespace crab::agent

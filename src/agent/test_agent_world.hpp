@@ -39,6 +39,16 @@ private:
     const Say& say_;
 };
 
+/// An index that finds what it is told to.
+struct FoundTools final : core::ToolIndex {
+    Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>&, std::string_view words, std::size_t) override {
+        asked = words;
+        return found;
+    }
+    std::vector<std::string> found;
+    std::string asked;
+};
+
 /// What a turn told.
 struct Told final : core::TurnEvents {
     void on_debug_prompt(std::string_view messages, std::int64_t) override { lines.push_back("prompt " + std::string(messages)); }
@@ -52,6 +62,12 @@ struct Told final : core::TurnEvents {
 
 inline ModelAnswer says(std::string text) { return {.text = std::move(text), .requests = {}, .usage = {}, .cut_short = false}; }
 inline ModelAnswer calls(std::vector<ToolRequest> requests) { return {.text = {}, .requests = std::move(requests), .usage = {}, .cut_short = false}; }
+
+inline std::vector<std::unique_ptr<ModelClient>> one_model(std::unique_ptr<ModelClient> model) {
+    std::vector<std::unique_ptr<ModelClient>> models;
+    models.push_back(std::move(model));
+    return models;
+}
 
 class World {
 public:
@@ -94,11 +110,11 @@ public:
         std::optional<Result<std::string>> answer;
         CancelSignal signal;
     };
-    std::shared_ptr<Running> start(std::string content) {
+    std::shared_ptr<Running> start(std::string content, std::string persona = {}) {
         auto running = std::make_shared<Running>();
         (void)chats.append(ChatSessionId("s1"), {.role = "user", .content = content, .created_at = clock.system_now(), .extra = {}});
-        loop.post([this, running, content] {
-            core::TurnRequest request{.principal = owner, .session_id = "s1", .persona = {}, .content = content};
+        loop.post([this, running, content, persona] {
+            core::TurnRequest request{.principal = owner, .session_id = "s1", .persona = persona, .content = content};
             spawn(loop.executor(), agent.run(std::move(request), running->told),
                   [running](const std::exception_ptr&, std::optional<Result<std::string>> answer) { running->answer = std::move(answer); }, &running->signal);
         });
@@ -108,6 +124,7 @@ public:
     const Clock& clock;
     net::EventLoop loop;
     core::ChatSessionMemory chats;
+    FoundTools index;
     BlockingPool pool{1};
     core::Registry registry;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
@@ -117,10 +134,10 @@ public:
     core::EarlyCancels early_cancels;
     core::PrincipalRef owner;
     FunctionModel::Say say;
-    AgentOptions options;
+    std::shared_ptr<AgentBook> agents = std::make_shared<AgentBook>();
+    AgentOptions& options = agents->standard;
     core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit}, loop.executor(), loop.timers(), loop.ids()};
-    Agent agent{{.loop = loop, .pipeline = pipeline, .chats = chats, .store_pool = pool}, std::make_unique<FunctionModel>(say),
-                std::shared_ptr<const AgentOptions>(std::shared_ptr<void>(), &options)};
+    Agent agent{{.loop = loop, .pipeline = pipeline, .chats = chats, .store_pool = pool, .index = index, .pool = pool}, one_model(std::make_unique<FunctionModel>(say)), agents};
 };
 
 }  // namespace crab::agent::test

@@ -5,35 +5,22 @@
 
 namespace crab::agent {
 
-namespace {
-
-// Whose memories and jobs a turn works with: those of this agent, in the tenant that other fronts mean when none is named.
-constexpr std::string_view kAgent = "crab";
-constexpr std::string_view kTenant = "default";
-
-}  // namespace
-
 Task<void> ToolBatch::call(One& one) {
     core::Call call;
     call.tool = one.request->tool;
     call.args = one.request->args;
-    call.context.agent_id = kAgent;
-    call.context.session_id = turn_.session_id;
-    call.tenant = turn_.principal->tenant.empty() ? kTenant : std::string_view(turn_.principal->tenant.text());
+    access_.address(call);
     call.caller_deadline = deadline_;
-    call.prefer_source = turn_.prefer_source;
-    call.prefer_connection = turn_.prefer_connection;
-    call.front = "chat";
     call.canceller = &one.signal;
     core::FrameSink nobody;
-    const core::AuthenticatedCall authenticated(call, turn_.principal);
+    const core::AuthenticatedCall authenticated(call, access_.principal());
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
     one.outcome = *end.outcome;
 }
 
 void ToolBatch::on_end(One& one, const std::exception_ptr& failure) {
     if (failure || !one.outcome) {
-        log::error("tool call of a turn failed unexpectedly", {{"tool", one.request->tool}, {"session_id", turn_.session_id}});
+        log::error("tool call of a turn failed unexpectedly", {{"tool", one.request->tool}, {"session_id", access_.session_id()}});
         one.outcome = fail(ErrorCode::kInternal, "the call failed unexpectedly");
     }
     if (--left_ == 0) ended_.wake();

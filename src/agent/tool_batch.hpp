@@ -1,9 +1,9 @@
 #pragma once
 
 #include "agent/conversation.hpp"
+#include "agent/tool_access.hpp"
 #include "base/waiter.hpp"
 #include "core/pipeline.hpp"
-#include "core/turn.hpp"
 #include "net/event_loop.hpp"
 
 #include <exception>
@@ -15,8 +15,8 @@ namespace crab::agent {
 /// The tool calls of one model's answer, made all at once through the pipeline. Lives in the turn's frame, on its loop.
 class ToolBatch {
 public:
-    ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const core::TurnRequest& turn, Deadline deadline)
-        : pipeline_(pipeline), loop_(loop), turn_(turn), deadline_(deadline), ended_(loop.timers()) {}
+    ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const ToolAccess& access, Deadline deadline)
+        : pipeline_(pipeline), loop_(loop), access_(access), deadline_(deadline), ended_(loop.timers()) {}
     ToolBatch(const ToolBatch&) = delete;
     ToolBatch& operator=(const ToolBatch&) = delete;
 
@@ -35,7 +35,7 @@ private:
 
     core::Pipeline& pipeline_;
     net::EventLoop& loop_;
-    const core::TurnRequest& turn_;
+    const ToolAccess& access_;
     const Deadline deadline_;
     std::vector<std::unique_ptr<One>> calls_;
     std::size_t left_ = 0;

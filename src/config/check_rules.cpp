@@ -113,6 +113,28 @@ void check_hook(const HookRule& hook, const std::string& at, Rules& rules) {
     rules.expect(hook.type == HookType::kReplace || hook.args_json.empty(), at + "/args", "is only for hooks of type replace");
 }
 
+void check_agents(const GatewayConfig& config, Rules& rules) {
+    const auto name_of = [](const ModelOptions& model) { return model.name.empty() ? model.model : model.name; };
+    constexpr std::size_t kLeastThinking = 1'024;  // what the API takes
+    for (std::size_t i = 0; i < config.models.size(); ++i) {
+        const ModelOptions& model = config.models[i];
+        rules.expect(model.thinking_tokens == 0 || (model.thinking_tokens >= kLeastThinking && model.api == ModelApiKind::kAnthropic), fmt::format("/models/{}/thinking_tokens", i),
+                     "is for api: anthropic, and 0 or at least 1024");
+        for (std::size_t k = 0; k < i; ++k) rules.expect(name_of(config.models[k]) != name_of(config.models[i]), fmt::format("/models/{}", i), "another model has this name; give it one with the key name");
+    }
+    for (std::size_t i = 0; i < config.agents.size(); ++i) {
+        const NamedAgentOptions& agent = config.agents[i];
+        const std::string at = fmt::format("/agents/{}", i);
+        rules.expect(agent.name != "crab", at + "/name", "is the name of the standard agent; the key agent describes it");
+        const bool in_turn = std::ranges::any_of(agent.on, [](const TriggerOptions& trigger) { return trigger.one_session; });
+        rules.expect(!in_turn || agent.at_once == 1, at + "/at_once", "has to be 1 where turns go on with one session (on: session: agent)");
+        for (std::size_t k = 0; k < i; ++k) rules.expect(config.agents[k].name != agent.name, at + "/name", "another agent has this name");
+        for (std::size_t k = 0; k < agent.models.size(); ++k) {
+            rules.expect(std::ranges::find(config.models, agent.models[k], name_of) != config.models.end(), fmt::format("{}/models/{}", at, k), "is no name of models");
+        }
+    }
+}
+
 }  // namespace
 
 void check_rules(const GatewayConfig& config, const YamlDocument& document, Problems& problems) {
@@ -143,6 +165,7 @@ void check_rules(const GatewayConfig& config, const YamlDocument& document, Prob
         for (std::size_t k = 0; k < i; ++k) rules.expect(config.hosts[k].name != config.hosts[i].name, at + "/name", "another host has this name");
     }
     check_providers(config, rules);
+    check_agents(config, rules);
     for (std::size_t i = 0; i < config.hooks.size(); ++i) {
         const std::string at = fmt::format("/hooks/{}", i);
         check_hook(config.hooks[i], at, rules);

@@ -265,6 +265,7 @@ enum class ModelApiKind : std::uint8_t { kOpenAi, kAnthropic };
 /// A model that turns may ask. The key itself is in no configuration value.
 struct ModelOptions {
     std::string model;                     ///< as its server names it
+    std::string name;                      ///< what agents call it; empty: `model`
     ModelApiKind api = ModelApiKind::kOpenAi;
     std::string url;                       ///< base address; empty: the vendor's own
     std::string provider;                  ///< for people; empty: the host of `url`
@@ -272,6 +273,8 @@ struct ModelOptions {
     std::filesystem::path key_file;        ///< file that holds the key; empty: none
     std::filesystem::path ca;              ///< PEM of the authorities for https; empty: the system's
     std::size_t max_output_tokens = 0;     ///< 0: the vendor's limit
+    std::size_t thinking_tokens = 0;       ///< anthropic: for thinking; 0: none
+    bool return_reasoning = false;         ///< openai: its reasoning goes back to it within a turn
     std::size_t max_retries = 3;
     std::chrono::seconds silence{120};     ///< without a byte of an answer
     friend bool operator==(const ModelOptions&, const ModelOptions&) = default;
@@ -285,7 +288,41 @@ struct AgentOptions {
     std::size_t context_tokens = 32'768;
     std::size_t output_bytes = 65'536;
     std::size_t max_tools = 128;
+    std::size_t tool_tokens = 16'384;
+    std::vector<std::string> tools_allow, tools_deny;  ///< globs; without an allow list: all that are not denied
+    std::vector<std::string> tools_pinned;             ///< globs; offered even when not all tools are
     friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
+};
+
+/// The string at `pointer` of a payload is like `glob`.
+struct PayloadCondition {
+    std::string pointer, glob;
+    friend bool operator==(const PayloadCondition&, const PayloadCondition&) = default;
+};
+
+/// Events that start turns of an agent.
+struct TriggerOptions {
+    std::string event;                     ///< globs of types, separated by commas
+    std::string agent_id, session_id;      ///< as they are routed; empty: any
+    std::vector<PayloadCondition> where;   ///< all must hold
+    std::string prompt;                    ///< empty: crab's own
+    bool one_session = false;
+    Milliseconds max_age = std::chrono::hours(1);
+    friend bool operator==(const TriggerOptions&, const TriggerOptions&) = default;
+};
+
+/// An agent beside the standard one; what is not set is that of AgentOptions.
+struct NamedAgentOptions {
+    std::string name;
+    std::optional<std::string> instructions;
+    std::vector<std::string> models;       ///< names; empty: all, in their order
+    std::string tenant = "default";
+    std::optional<std::size_t> max_rounds, context_tokens, output_bytes, max_tools, tool_tokens;
+    std::optional<std::chrono::seconds> turn_timeout;
+    std::optional<std::vector<std::string>> tools_allow, tools_deny, tools_pinned;
+    std::vector<TriggerOptions> on;
+    std::size_t at_once = 1;               ///< of the turns that events start
+    friend bool operator==(const NamedAgentOptions&, const NamedAgentOptions&) = default;
 };
 
 /// How the gateway pairs.
@@ -325,8 +362,9 @@ struct GatewayConfig {
     PairingOptions pairing;
     BuiltInHostOptions built_in_hosts;
     EventOptions events;
-    std::vector<ModelOptions> models;  ///< the first one is asked
+    std::vector<ModelOptions> models;  ///< in the order in which they are asked
     AgentOptions agent;
+    std::vector<NamedAgentOptions> agents;
     AuditOptions audit;
     MetricsOptions metrics;
     friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;

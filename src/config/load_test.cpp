@@ -106,8 +106,11 @@ pairing: {ca: /ca.pem, cert: /op.pem, key: /op.key, allow_insecure_loopback: fal
 built_in_hosts: {memory: true, cron: true}
 events: {retention: 12h, max_bytes: 2000000, calls: wanted}
 models:
-  - {model: parrot, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY, key_file: /k, ca: /ca, max_output_tokens: 5, max_retries: 1, silence_s: 9}
-agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000, output_bytes: 300, max_tools: 7}
+  - {model: parrot, name: polly, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY, key_file: /k, ca: /ca, max_output_tokens: 5, thinking_tokens: 2048, return_reasoning: true, max_retries: 1, silence_s: 9}
+agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000, output_bytes: 300, max_tools: 7, tool_tokens: 700, tools: {allow: [a], deny: [b], pinned: [p]}}
+agents:
+  - {name: butler, instructions: serve, models: [polly], tenant: house, tools: {allow: ["memory.*"], deny: [c]}, max_rounds: 4, turn_timeout_s: 5, context_tokens: 3000, output_bytes: 400, max_tools: 8, tool_tokens: 800, at_once: 1,
+     on: [{event: "cron.*", agent_id: a, session_id: s, where: [{pointer: /job_name, glob: "m*"}], prompt: go, session: agent, max_age: 5m}]}
 audit: {retention_days: 30}
 metrics: {enabled: false}
 )");
@@ -147,9 +150,12 @@ metrics: {enabled: false}
     expected.pairing = {.ca = "/ca.pem", .cert = "/op.pem", .key = "/op.key", .allow_insecure_loopback = false};
     expected.built_in_hosts = {.memory = true, .cron = true};
     expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted};
-    expected.models = {{.model = "parrot", .api = ModelApiKind::kAnthropic, .url = "https://a/b", .provider = "zoo", .key_env = "KEY", .key_file = "/k", .ca = "/ca",
-                        .max_output_tokens = 5, .max_retries = 1, .silence = 9s}};
-    expected.agent = {.instructions = "be kind", .max_rounds = 3, .turn_timeout = 60s, .context_tokens = 2'000, .output_bytes = 300, .max_tools = 7};
+    expected.models = {{.model = "parrot", .name = "polly", .api = ModelApiKind::kAnthropic, .url = "https://a/b", .provider = "zoo", .key_env = "KEY", .key_file = "/k", .ca = "/ca",
+                        .max_output_tokens = 5, .thinking_tokens = 2048, .return_reasoning = true, .max_retries = 1, .silence = 9s}};
+    expected.agent = {.instructions = "be kind", .max_rounds = 3, .turn_timeout = 60s, .context_tokens = 2'000, .output_bytes = 300, .max_tools = 7, .tool_tokens = 700, .tools_allow = {"a"}, .tools_deny = {"b"}, .tools_pinned = {"p"}};
+    expected.agents = {{.name = "butler", .instructions = "serve", .models = {"polly"}, .tenant = "house", .max_rounds = 4, .context_tokens = 3'000, .output_bytes = 400, .max_tools = 8, .tool_tokens = 800,
+                        .turn_timeout = 5s, .tools_allow = std::vector<std::string>{"memory.*"}, .tools_deny = std::vector<std::string>{"c"}, .tools_pinned = std::vector<std::string>{},
+                        .on = {{.event = "cron.*", .agent_id = "a", .session_id = "s", .where = {{.pointer = "/job_name", .glob = "m*"}}, .prompt = "go", .one_session = true, .max_age = 5min}}, .at_once = 1}};
     expected.audit.retention = std::chrono::days(30);
     expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);
@@ -261,7 +267,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"hosts: [{name: a_b/c, unix: /a}]", "hosts[0].name"},
         BadCase{"hosts: [{name: a}]", "hosts[0]"},
         BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"}, BadCase{"models: [{model: a, url: a}]", "models[0].url: has to match"},
-        BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"}, BadCase{"agent: {max_rounds: 0}", "agent.max_rounds: has to be at least 1"},
+        BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"}, BadCase{"models: [{model: a}, {model: b, name: a}]", "models[1]: another model has this name"}, BadCase{"models: [{model: a, api: anthropic, thinking_tokens: 5}]", "models[0].thinking_tokens: is for api: anthropic"}, BadCase{"agents: [{name: crab}]", "agents[0].name: is the name of the standard agent"},
+        BadCase{"agents: [{name: a}, {name: a}]", "agents[1].name: another agent has this name"}, BadCase{"agents: [{name: a, models: [x]}]", "agents[0].models[0]: is no name of models"},
+        BadCase{"agents: [{name: a, at_once: 2, on: [{event: cron.triggered, session: agent}]}]", "agents[0].at_once: has to be 1"},
+        BadCase{"agent: {max_rounds: 0}", "agent.max_rounds: has to be at least 1"},
         BadCase{"gateway: {name: a}\ngateway: {name: b}", "gateway.yaml:2: gateway: is set twice"},
         BadCase{"gateway: {threads: .inf}", "gateway.threads: has to be a finite number"},
         BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"}, BadCase{"gateway: [", "gateway.yaml:1: is not YAML"},

@@ -198,8 +198,25 @@ void read_hook(const Members& hook, HookRule& out) {
 }
 
 void read_model(const Members& model, ModelOptions& out) {
-    model("model", out.model)("api", out.api)("url", out.url)("provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
-    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)("max_retries", out.max_retries)("silence_s", out.silence);
+    model("model", out.model)("name", out.name)("api", out.api)("url", out.url)("provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
+    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)("thinking_tokens", out.thinking_tokens)("return_reasoning", out.return_reasoning);
+    model("max_retries", out.max_retries)("silence_s", out.silence);
+}
+
+void read_trigger(const Members& trigger, TriggerOptions& out) {
+    std::string session;
+    trigger("event", out.event)("agent_id", out.agent_id)("session_id", out.session_id)("prompt", out.prompt)("session", session)("max_age", out.max_age);
+    out.one_session = session == "agent";
+    trigger.each("where", out.where, [](const Members& condition, PayloadCondition& made) { condition("pointer", made.pointer)("glob", made.glob); });
+}
+
+void read_agent(const Members& agent, NamedAgentOptions& out) {
+    agent("name", out.name)("instructions", out.instructions)("models", out.models)("tenant", out.tenant)("max_rounds", out.max_rounds);
+    agent("turn_timeout_s", out.turn_timeout)("context_tokens", out.context_tokens)("output_bytes", out.output_bytes)("max_tools", out.max_tools);
+    agent("tool_tokens", out.tool_tokens)("at_once", out.at_once);
+    agent.each("on", out.on, read_trigger);
+    // Its own lists take the place of all of the standard agent's.
+    if (const Members tools = agent.in("tools"); tools.present()) tools("allow", out.tools_allow.emplace())("deny", out.tools_deny.emplace())("pinned", out.tools_pinned.emplace());
 }
 
 }  // namespace
@@ -238,6 +255,9 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("models", config.models, read_model);
     root.in("agent")("instructions", config.agent.instructions)("max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
     root.in("agent")("context_tokens", config.agent.context_tokens)("output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);
+    root.in("agent").in("tools")("allow", config.agent.tools_allow)("deny", config.agent.tools_deny)("pinned", config.agent.tools_pinned);
+    root.in("agent")("tool_tokens", config.agent.tool_tokens);
+    root.each("agents", config.agents, read_agent);
     root.in("pairing")("ca", config.pairing.ca)("cert", config.pairing.cert)("key", config.pairing.key);
     root.in("pairing")("allow_insecure_loopback", config.pairing.allow_insecure_loopback);
     root.in("audit")("retention_days", config.audit.retention);

@@ -19,6 +19,8 @@ class CancelSignal;
 
 namespace crab::core {
 
+class ToolScope;
+
 /// Whom and what a call belongs to, as its caller says. Empty where unsaid.
 struct CallContext {
     std::string_view agent_id, session_id, platform, channel_id, actor_id, isolation_key, trace_id, request_origin;
@@ -53,6 +55,7 @@ struct Call {
     bool wants_stream = false;
     std::string_view prefer_source;        ///< of several tools with the plain name, that of this source
     ConnectionId prefer_connection{};      ///< and among the connections of one device this one
+    const ToolScope* scope = nullptr;      ///< the caller's own narrowing of what it may reach; null: none
     std::string_view front;                ///< which accent it came in: `http`, `chat`, … (for the audit record)
 
     /// What cancels the coroutine that awaits the pipeline; the front sets it, so that the call can be cancelled by its id.

@@ -102,12 +102,12 @@ std::vector<RegistrySnapshot::Listed> Pipeline::list(const Principal& principal,
     return registry_.get()->list(view, after, limit);
 }
 
-std::vector<RegistrySnapshot::Listed> Pipeline::list_for(const Principal& principal, std::string_view prefer_source, ConnectionId prefer) {
-    const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = principal.tenant.text(), .prefer_source = prefer_source, .prefer = prefer};
+std::vector<RegistrySnapshot::Listed> Pipeline::list_for(View view) {
+    view.policy = rules_.get()->policy.get();
     auto listed = registry_.get()->list(view);
     for (auto& [name, tool] : listed) {
         // Listed as qualified because others have the name too; to this caller the plain one is enough.
-        if (prefer_source.empty() || tool->source.name != prefer_source || name == tool->spec.name) continue;
+        if (view.prefer_source.empty() || tool->source.name != view.prefer_source || name == tool->spec.name) continue;
         const auto meant = registry_.get()->resolve(view, tool->spec.name);
         if (meant && *meant == tool) name = tool->spec.name;
     }
@@ -355,7 +355,7 @@ Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authent
         return fail(ErrorCode::kForbidden, "your credential belongs to another tenant; use your own tenant_id");
     }
     const View view{.principal = &principal, .policy = working.rules->policy.get(), .tenant = call.tenant,
-                    .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
+                    .prefer_source = call.prefer_source, .prefer = call.prefer_connection, .scope = call.scope};
     auto tool = registry_.get()->resolve(view, call.tool, call.provider_id);
     if (!tool) return fail(std::move(tool.error()));
     working.facts.tool = std::move(*tool);
@@ -492,7 +492,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
                 if (co_await pause.wait(at) == WaitEnd::kCancelled) co_return ended(cancelled());
                 // The device may have come back with a new registration meanwhile.
                 const View view{.principal = admitted.principal().get(), .policy = working.rules->policy.get(), .tenant = call.tenant,
-                                .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
+                                .prefer_source = call.prefer_source, .prefer = call.prefer_connection, .scope = call.scope};
                 auto now_there = registry_.get()->resolve(view, tool->unique_name);
                 if (now_there && stands_in_for(**now_there, *tool) && co_await move_permit(**now_there, admitted.deadline_, working)) {
                     facts.attempts.push_back(facts.last);

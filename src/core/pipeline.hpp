@@ -75,8 +75,9 @@ public:
     /// The tools that `principal` may call, as it would name them.
     std::vector<RegistrySnapshot::Listed> list(const Principal& principal, std::string_view tenant = {}, std::string_view after = {},
                                                std::size_t limit = SIZE_MAX);
-    /// The same as a turn sees them: plain names mean the tools of this device and connection, if it has them.
-    std::vector<RegistrySnapshot::Listed> list_for(const Principal& principal, std::string_view prefer_source, ConnectionId prefer);
+    /// The same as a turn sees them: plain names mean the tools of the view's device and connection, if it has them. The policy of
+    /// `view` is set here.
+    std::vector<RegistrySnapshot::Listed> list_for(View view);
     Result<ToolRef> resolve(const Principal& principal, std::string_view tenant, std::string_view name);
 
     const std::shared_ptr<const CallRules>& rules() { return rules_.get(); }

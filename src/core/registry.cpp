@@ -23,6 +23,7 @@ bool is_visible(const View& view, const Tool& tool) {
     if (!own.empty() && !view.tenant.empty() && view.tenant != own) return false;
     const std::string_view tenant = view.tenant.empty() ? own : view.tenant;
     if (!tool.tenant.empty() && !tenant.empty() && tool.tenant.text() != tenant) return false;
+    if (view.scope != nullptr && !view.scope->holds(tool)) return false;
     return view.policy->may_call(*view.principal, tool);
 }
 

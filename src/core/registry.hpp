@@ -7,6 +7,7 @@
 #include "core/persistent_order.hpp"
 #include "core/principal.hpp"
 #include "core/tool.hpp"
+#include "core/tool_scope.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,7 @@ struct View {
     std::string_view tenant;                 ///< empty: that of the principal
     std::string_view prefer_source;          ///< a plain name means this source's tool, if it has one
     ConnectionId prefer{};                   ///< among the connections of one device this one wins, not the latest
+    const ToolScope* scope = nullptr;        ///< narrows the view further; null: not
 };
 
 /// The tools at one moment; immutable.

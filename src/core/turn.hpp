@@ -17,6 +17,7 @@ struct TurnRequest {
     std::string content;                    ///< empty when `regenerate`
     bool regenerate = false;
     bool debug = false;                     ///< the first model request's prompt is wanted
+    std::string_view front = "chat";        ///< which accent it came in, for the audit trail; a literal
     std::string prefer_source;              ///< tools of this device win over equal names elsewhere
     ConnectionId prefer_connection{};
 };
@@ -38,13 +39,17 @@ public:
     }
 };
 
+/// Names for people; empty while no model is configured.
+struct ModelName {
+    std::string_view provider, model;
+};
+
 /// Runs turns: messages to a model, tool calls through the pipeline, until there is an answer. One object per event loop.
 class TurnRunner {
 public:
     virtual ~TurnRunner() = default;
-    /// Names for people; empty while no model is configured.
-    virtual std::string_view provider() const = 0;
-    virtual std::string_view model() const = 0;
+    /// The model that a chat of this persona asks first.
+    virtual ModelName model_of(std::string_view persona) const = 0;
     /// Runs one turn to its end; cancelling the coroutine cancels it and its calls. The result is the whole answer.
     /// Errors: kUnauthenticated (the model refused our credentials), kUnavailable (unreachable or not configured), kCancelled,
     /// anything else for a turn that failed.
@@ -54,8 +59,7 @@ public:
 /// The runner of a gateway without a model: says so.
 class NoModel final : public TurnRunner {
 public:
-    std::string_view provider() const override { return ""; }
-    std::string_view model() const override { return ""; }
+    ModelName model_of(std::string_view) const override { return {}; }
     Task<Result<std::string>> run(TurnRequest, TurnEvents&) override {
         co_return fail(ErrorCode::kUnavailable, "no model is configured on this gateway; its tools can be called over /v1/tools/call all the same");
     }

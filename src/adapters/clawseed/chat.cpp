@@ -257,6 +257,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     core::TurnRequest request{.principal = principal_, .session_id = id(), .persona = session().persona, .content = turn->question.content,
                               .regenerate = turn->question.regenerate, .debug = turn->question.debug,
                               .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection()};
+    const core::ModelName model = runner_.model_of(request.persona);
     bool nothing_to_regenerate = false;
     if (request.regenerate) {
         auto read = [&store = hub_.services().chats, session_id = ChatSessionId(id())]() -> std::optional<std::pair<std::string, std::uint64_t>> {
@@ -284,7 +285,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     if (nothing_to_regenerate) {
         turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
     } else {
-        turn->write([&](std::string& out) { write_agent(out, true, runner_.provider(), runner_.model()); });
+        turn->write([&](std::string& out) { write_agent(out, true, model.provider, model.model); });
         try {
             if (!turn->aborted && !chain.cancelled()) answer = co_await runner_.run(std::move(request), *turn);
         } catch (const std::exception& failure) {
@@ -312,7 +313,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
             if (const std::string text = turn->unstored_text(); !text.empty()) store("assistant", fmt::format("{}\n{}", text, kBrokeOff));
             turn->write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
         }
-        turn->write([&](std::string& out) { write_agent(out, false, runner_.provider(), runner_.model()); });
+        turn->write([&](std::string& out) { write_agent(out, false, model.provider, model.model); });
         if (answer) give_title(*turn);
     }
     {

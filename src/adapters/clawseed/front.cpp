@@ -165,12 +165,20 @@ Task<void> Front::serve(net::HttpExchange& exchange) {
         if (expect("GET")) status(exchange);
     } else if (path == "/webhook") {
         if (expect("POST")) co_await webhook(exchange, *principal);
-    } else if (path == "/api/sessions") {
-        if (expect("GET")) co_await list_sessions(exchange, *principal, false);
-    } else if (path == "/api/sessions/running" && method == "GET") {
-        co_await list_sessions(exchange, *principal, true);
     } else {
-        co_await sessions(exchange, *principal, path.substr(std::string_view("/api/sessions/").size()));
+        co_await serve_sessions(exchange, *principal, path);
+    }
+}
+
+Task<void> Front::serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path) {
+    const std::string_view method = exchange.request().method_or_get_for_head();
+    constexpr std::string_view kBelow = "/api/sessions/";
+    if (path.starts_with(kBelow) && !(path == "/api/sessions/running" && method == "GET")) {
+        co_await sessions(exchange, principal, path.substr(kBelow.size()));
+    } else if (method != "GET") {
+        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET, HEAD"}});
+    } else {
+        co_await list_sessions(exchange, principal, path.starts_with(kBelow));
     }
 }
 

@@ -71,6 +71,9 @@ public:
     /// Answers a request for a path that it owns.
     Task<void> serve(net::HttpExchange& exchange);
 
+    /// `/api/sessions` and what is below it, for a caller whose identity is proven otherwise; `path` is without any prefix.
+    Task<void> serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path);
+
     /// The refusal for a Host or Origin that may not come here; nothing when both are fine.
     std::optional<std::string> refused_source(const net::HttpRequest& request) const;
 

@@ -54,8 +54,7 @@ class ScriptedRunner final : public core::TurnRunner {
 public:
     using Script = std::function<Task<Result<std::string>>(const core::TurnRequest& request, core::TurnEvents& events)>;
 
-    std::string_view provider() const override { return "scripted"; }
-    std::string_view model() const override { return "parrot-1"; }
+    core::ModelName model_of(std::string_view) const override { return {.provider = "scripted", .model = "parrot-1"}; }
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override {
         requests.push_back(request);
         if (scripts.empty()) {

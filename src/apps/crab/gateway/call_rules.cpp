@@ -25,7 +25,7 @@ Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::Gat
     return call_rules;
 }
 
-std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config) {
+std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config, const std::vector<config::NamedAgentOptions>& agents) {
     auto options = std::make_shared<clawseed::Options>();
     options->path_prefix = config.listen.path_prefix;
     options->allowed_origins = config.listen.allowed_origins;
@@ -44,6 +44,7 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::Gat
                              .parameters_bytes = config.limits.parameters_bytes, .parameters_depth = 32,
                              .default_timeout = config.calls.default_timeout, .max_timeout = config.calls.max_timeout};
     options->give_titles = true;
+    for (const auto& agent : agents) options->personas.push_back(agent.name);
     for (const auto& rule : config.tools) {
         clawseed::ToolOverride made{.match = Glob(rule.match), .timeout = rule.timeout, .max_timeout = rule.max_timeout, .max_concurrency = {}, .queue = rule.queue,
                                     .trust_annotations = rule.trust_annotations, .idempotent = rule.idempotent, .side_effects = rule.side_effects};

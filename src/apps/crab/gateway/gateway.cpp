@@ -5,6 +5,7 @@
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "apps/crab/gateway/access_side.hpp"
+#include "apps/crab/gateway/agent_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/event_side.hpp"
@@ -30,6 +31,7 @@
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 #include "store/sqlite/ledger_file.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
+#include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <future>
 #include <thread>
@@ -87,6 +89,7 @@ struct Gateway::Parts {
     Descriptor state_lock;
     BlockingPool pool{kPoolThreads};
     BlockingPool chat_pool{1};
+    store::sqlite::ToolIndexSqlite tool_index;
     std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
     std::unique_ptr<trust::Tokens> tokens;
     crypto::SystemRandom random;
@@ -112,6 +115,8 @@ struct Gateway::Parts {
     std::shared_ptr<command::Worktrees> worktrees;
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
+    std::shared_ptr<const agent::AgentBook> agent_book;
+    std::unique_ptr<AgentSide> agents;
     std::unique_ptr<rtp::HostDirectory> hosts;
     std::unique_ptr<sw4rm::ProviderDirectory> providers;
     std::unique_ptr<PeerSide> peers;
@@ -121,6 +126,7 @@ struct Gateway::Parts {
     std::unique_ptr<admin::AdminApi> admin_api;
     std::unique_ptr<rtp::EventsApi> admin_events;
     std::unique_ptr<WorktreesApi> worktrees_api;
+    std::unique_ptr<AgentsApi> agents_api;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
     std::vector<std::unique_ptr<net::Periodic>> periodic;
@@ -277,9 +283,15 @@ Result<void> Gateway::Parts::build() {
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     auto turns = make_turn_setup(config);
     if (!turns) return fail(std::move(turns.error()));
+    agent_book = turns->agents;
     for (const auto& side : sides) {
-        side->runner = make_turn_runner(*turns, {.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool}, pool);
+        side->runner = make_turn_runner(*turns, {.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool});
     }
+    LoopSide& home = *sides.front();
+    auto opened_agents = AgentSide::open(places.state_dir / "agents.db", config,
+                                         {.loop = home.loop, .runner = *home.runner, .outbox = events->outbox(), .chats = *chats, .chat_pool = chat_pool, .gateway_id = peers->keys().identity.gateway_id});
+    if (!opened_agents) return fail(std::move(opened_agents.error()));
+    agents = std::move(*opened_agents);
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
             if (&side->loop == &loop) return side->runner.get();
@@ -288,8 +300,9 @@ Result<void> Gateway::Parts::build() {
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
                                                                   .chats = *chats, .store_pool = chat_pool},
-                                          make_clawseed_options(config), runner_of);
+                                          make_clawseed_options(config, config.agents), runner_of);
     tokens->on_revoked([this](const std::string& credential) { hub->close_credential(credential); });
+    registry.reserve(agent::kFindTools);
     register_built_in_tools(registry, [this] { return hub->connected(); });
     const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
         using Answer = rtp::ToolsApi::CancelAnswer;
@@ -384,8 +397,9 @@ Result<void> Gateway::Parts::listen() {
                                                   admin_view());
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
     worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
+    agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.config = config, .agents = agent_book, .pipeline = first.pipeline, .turns = agents->turns(), .chats = *chats, .pool = pool});
     admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events, access->leases_api(),
-                                                   access->policy_api(), *worktrees_api, *first.front);
+                                                   access->policy_api(), *worktrees_api, *agents_api, *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     if (auto listening = admin_server->listen(*admin_listener); !listening) return listening;
     return peers->listen(events->services(access->access()), access->access(), access->leases_api());
@@ -412,6 +426,7 @@ void Gateway::Parts::add_metrics() {
         std::vector<const core::TurnRunner*> runners;
         for (const auto& side : sides) runners.push_back(side->runner.get());
         append_turn_metrics(out, runners);
+        agents->append_metrics(out);
         append_allocation_metric(out);
     });
 }
@@ -423,15 +438,15 @@ Result<void> Gateway::Parts::reload() {
     if (!made) return fail(std::move(made.error()));
     rules->set(*made);
     access->set_options(read->leases);
-    hub->set_options(make_clawseed_options(*read));
+    hub->set_options(make_clawseed_options(*read, config.agents));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
                        read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->models == config.models &&
-                       read->agent == config.agent && read->worktrees == config.worktrees && read->providers == config.providers;
+                       read->agent == config.agent && read->agents == config.agents && read->worktrees == config.worktrees && read->providers == config.providers;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, worktrees, providers, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, agents, worktrees, providers, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -468,6 +483,9 @@ void Gateway::Parts::stop() {
     std::promise<void> chats_ended;
     hub->stop_chats([&] { chats_ended.set_value(); });
     chats_ended.get_future().wait_for(std::chrono::seconds(5));
+    std::promise<void> agents_ended;
+    sides.front()->loop.post([&] { agents->stop([&] { agents_ended.set_value(); }); });
+    agents_ended.get_future().wait();
     std::promise<void> peers_ended;
     sides.front()->loop.post([&] { peers->stop([&] { peers_ended.set_value(); }); });
     peers_ended.get_future().wait();  // pairings end as soon as they are cancelled, but for a commit that runs
@@ -530,6 +548,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     }));
     parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
         raw->pool.post([raw] { (void)raw->audit_store->prune(raw->clock.system_now() - raw->config.audit.retention); });
+        raw->pool.post([raw] { raw->agents->forget_old(); });
     }));
     parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] { raw->events->forget_old(); }));
     parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
@@ -539,6 +558,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     first.post([raw] {
         for (const auto& each : raw->hosted) each->start();
         raw->peers->start();
+        raw->agents->start();
     });
     parts->loops->start();
     parts->hosts->start();

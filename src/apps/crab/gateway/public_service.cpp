@@ -133,6 +133,11 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;
     if (co_await worktrees_.serve(exchange)) co_return;
+    if (co_await agents_.serve(exchange, principal)) co_return;
+    if (path == "/api/sessions" || path.starts_with("/api/sessions/")) {
+        co_await chat_.serve_sessions(exchange, principal, path);
+        co_return;
+    }
     if (co_await events_.serve(exchange, principal)) co_return;
     if (!co_await admin_.serve(exchange, principal)) rtp::respond_unknown_path(exchange);
 }

@@ -4,6 +4,7 @@
 #include "agent/chat_completions.hpp"
 #include "agent/offline.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -18,16 +19,16 @@ std::string without_line_end(std::string text) {
     return text;
 }
 
-Result<Secret<std::string>> read_key(const config::ModelOptions& model) {
+Result<Secret<std::string>> read_key(const config::ModelOptions& model, std::string_view at) {
     if (!model.key_env.empty()) {
         const char* const value = std::getenv(model.key_env.c_str());
-        if (value == nullptr || *value == '\0') return fail(ErrorCode::kInvalidArgs, fmt::format("models[0].key_env: the environment variable {} is not set", model.key_env));
+        if (value == nullptr || *value == '\0') return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_env: the environment variable {} is not set", at, model.key_env));
         return Secret(without_line_end(value));
     }
     if (model.key_file.empty()) return Secret<std::string>();
     std::ifstream file(model.key_file);
     std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file || without_line_end(text).empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("models[0].key_file: cannot read a key from {}", model.key_file.string()));
+    if (!file || without_line_end(text).empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_file: cannot read a key from {}", at, model.key_file.string()));
     return Secret(without_line_end(std::move(text)));
 }
 
@@ -44,54 +45,97 @@ Vendor vendor_of(config::ModelApiKind kind) {
     return {};
 }
 
-Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOptions& options) {
+Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOptions& options, std::string_view at) {
     auto model = std::make_shared<agent::HttpModel>();
     const Vendor vendor = vendor_of(options.api);
     auto url = agent::parse_base_url(options.url.empty() ? vendor.url : std::string_view(options.url));
-    if (!url) return fail(ErrorCode::kInvalidArgs, "models[0].url: " + url.error().message);
-    auto key = read_key(options);
+    if (!url) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.url: {}", at, url.error().message));
+    auto key = read_key(options, at);
     if (!key) return fail(std::move(key.error()));
     if (url->tls) {
         net::TlsContext::Options tls{.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName};
         tls.ca.file = options.ca;
         auto made = net::TlsContext::make(std::move(tls));
-        if (!made) return fail(ErrorCode::kInvalidArgs, "models[0].ca: " + made.error().message);
+        if (!made) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.ca: {}", at, made.error().message));
         model->tls = std::move(*made);
     }
     model->provider = options.provider.empty() ? url->host : options.provider;
     model->api = vendor.api;
     model->url = std::move(*url);
     model->key = std::move(*key);
-    model->settings = {.model = options.model, .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens)};
+    model->settings = {.model = options.model, .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens),
+                       .thinking_tokens = static_cast<std::int64_t>(options.thinking_tokens), .return_reasoning = options.return_reasoning};
     model->retry.most = static_cast<int>(options.max_retries);
     model->silence = std::chrono::duration_cast<Milliseconds>(options.silence);
     return model;
+}
+
+std::vector<Glob> globs_of(const std::vector<std::string>& patterns) { return {patterns.begin(), patterns.end()}; }
+
+/// All models in their order, or those of these names.
+std::vector<std::size_t> places_of(const std::vector<config::ModelOptions>& models, const std::vector<std::string>& names) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; names.empty() && i < models.size(); ++i) places.push_back(i);
+    for (const std::string& name : names) {
+        const auto found = std::ranges::find_if(models, [&](const config::ModelOptions& model) { return (model.name.empty() ? model.model : model.name) == name; });
+        places.push_back(static_cast<std::size_t>(found - models.begin()));
+    }
+    return places;
+}
+
+std::shared_ptr<const agent::AgentBook> make_agents(const config::GatewayConfig& config) {
+    auto book = std::make_shared<agent::AgentBook>();
+    const config::AgentOptions& base = config.agent;
+    agent::AgentOptions& standard = book->standard;
+    standard.instructions = base.instructions;
+    standard.models = places_of(config.models, {});
+    standard.tools = {globs_of(base.tools_allow), globs_of(base.tools_deny)};
+    standard.pinned = globs_of(base.tools_pinned);
+    standard.max_rounds = base.max_rounds;
+    standard.turn_timeout = std::chrono::duration_cast<Milliseconds>(base.turn_timeout);
+    standard.context_tokens = base.context_tokens;
+    standard.output_bytes = base.output_bytes;
+    standard.max_tools = base.max_tools;
+    standard.tool_tokens = base.tool_tokens;
+    for (const config::NamedAgentOptions& named : config.agents) {
+        agent::AgentOptions made = standard;
+        made.name = named.name;
+        made.tenant = named.tenant;
+        made.instructions = named.instructions.value_or(standard.instructions);
+        made.models = places_of(config.models, named.models);
+        if (named.tools_allow) {  // all three are there, or none
+            made.tools = {globs_of(*named.tools_allow), globs_of(*named.tools_deny)};
+            made.pinned = globs_of(*named.tools_pinned);
+        }
+        made.max_rounds = named.max_rounds.value_or(standard.max_rounds);
+        if (named.turn_timeout) made.turn_timeout = std::chrono::duration_cast<Milliseconds>(*named.turn_timeout);
+        made.context_tokens = named.context_tokens.value_or(standard.context_tokens);
+        made.output_bytes = named.output_bytes.value_or(standard.output_bytes);
+        made.max_tools = named.max_tools.value_or(standard.max_tools);
+        made.tool_tokens = named.tool_tokens.value_or(standard.tool_tokens);
+        book->named.emplace(made.name, std::move(made));
+    }
+    return book;
 }
 
 }  // namespace
 
 Result<TurnSetup> make_turn_setup(const config::GatewayConfig& config) {
     TurnSetup setup;
-    if (!config.models.empty()) {
-        auto made = make_model(config.models.front());
+    for (std::size_t i = 0; i < config.models.size(); ++i) {
+        auto made = make_model(config.models[i], fmt::format("models[{}]", i));
         if (!made) return fail(std::move(made.error()));
-        setup.model = std::move(*made);
+        setup.models.push_back(std::move(*made));
     }
-    agent::AgentOptions options;
-    options.instructions = config.agent.instructions;
-    options.max_rounds = config.agent.max_rounds;
-    options.turn_timeout = std::chrono::duration_cast<Milliseconds>(config.agent.turn_timeout);
-    options.context_tokens = config.agent.context_tokens;
-    options.output_bytes = config.agent.output_bytes;
-    options.max_tools = config.agent.max_tools;
-    setup.options = std::make_shared<const agent::AgentOptions>(std::move(options));
+    setup.agents = make_agents(config);
     return setup;
 }
 
-std::unique_ptr<core::TurnRunner> make_turn_runner(const TurnSetup& setup, agent::Agent::Services services, BlockingPool& pool) {
-    if (!setup.model) return std::make_unique<agent::Offline>(services.loop, services.pipeline, setup.options->output_bytes);
-    auto client = std::make_unique<agent::HttpModelClient>(services.loop, pool, setup.model);
-    return std::make_unique<agent::Agent>(services, std::move(client), setup.options);
+std::unique_ptr<core::TurnRunner> make_turn_runner(const TurnSetup& setup, agent::Agent::Services services) {
+    if (setup.models.empty()) return std::make_unique<agent::Offline>(services.loop, services.pipeline, setup.agents);
+    std::vector<std::unique_ptr<agent::ModelClient>> clients;
+    for (const auto& model : setup.models) clients.push_back(std::make_unique<agent::HttpModelClient>(services.loop, services.pool, model));
+    return std::make_unique<agent::Agent>(services, std::move(clients), setup.agents);
 }
 
 void append_turn_metrics(std::string& out, std::span<const core::TurnRunner* const> runners) {
@@ -106,7 +150,13 @@ void append_turn_metrics(std::string& out, std::span<const core::TurnRunner* con
     append("crab_turns_total", &agent::AgentMetrics::turns, "Turns of the agent that began.");
     append("crab_turns_failed_total", &agent::AgentMetrics::failed_turns, "Turns that ended with an error.");
     append("crab_model_requests_total", &agent::AgentMetrics::model_requests, "Requests to the model; repeats are not counted.");
+    append("crab_turns_searched_total", &agent::AgentMetrics::searched_turns, "Turns with so many tools that the model was offered find_tools instead of all.");
     append("crab_turn_tool_calls_total", &agent::AgentMetrics::tool_calls, "Tool calls that turns made.");
+    std::uint64_t fallbacks = 0;
+    for (const core::TurnRunner* runner : runners) {
+        if (const auto* counting = dynamic_cast<const agent::Agent*>(runner)) fallbacks += counting->models().fallbacks();
+    }
+    core::append_metric(out, "crab_model_fallbacks_total", "counter", "Requests that went to another model because an earlier one was away.", static_cast<double>(fallbacks));
     append("crab_model_input_tokens_total", &agent::AgentMetrics::input_tokens, "Tokens that the model read, as it counts them.");
     append("crab_model_output_tokens_total", &agent::AgentMetrics::output_tokens, "Tokens that the model wrote, as it counts them.");
 }

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "agent/event_trigger.hpp"
+#include "base/blocking_pool.hpp"
+#include "base/task_group.hpp"
+#include "core/chat_session_store.hpp"
+#include "core/event_outbox.hpp"
+#include "core/event_turn_store.hpp"
+#include "core/metrics.hpp"
+#include "core/turn.hpp"
+#include "net/event_loop.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace crab::agent {
+
+/// One agent that events start.
+struct EventAgent {
+    std::string name;
+    std::string tenant;
+    std::vector<EventTrigger> triggers;
+    std::size_t at_once = 1;         ///< turns; more events wait in the outbox
+};
+
+/// What became of a turn that an event started; told as it begins (`turn.ended` unset) and as it ends.
+struct EventTurnNews {
+    const core::EventTurn& turn;
+    std::string_view tenant;
+    std::string_view answer;         ///< of one that ended with an answer
+    std::string_view failure;        ///< of one that failed, for people
+};
+
+/// Watches the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant with the role of a caller. An event
+/// starts at most one turn of an agent: it is claimed durably before the turn begins, and a turn that a crash interrupts is not
+/// begun again. What is said is stored in a chat session of that principal. Lives on one loop.
+class EventTurns {
+public:
+    struct Services {
+        net::EventLoop& loop;
+        core::TurnRunner& runner;                ///< of that loop
+        core::EventOutbox& outbox;
+        core::EventTurnStore& turns;
+        core::ChatSessionStore& chats;
+        BlockingPool& store_pool;                ///< one thread: what is stored keeps its order
+        std::function<void(const EventTurnNews& news)> witness;
+    };
+    struct Counts {
+        core::Counter begun, failed;
+        core::Counter late;                      ///< events that were too old to start anything, or no longer kept
+    };
+
+    EventTurns(Services services, EventAgent agent);
+
+    /// Begins to watch: an agent that is new begins with what comes from now on.
+    void start();
+    /// Cancels what runs and calls `done` when all has ended. Needed before it is destroyed.
+    void stop(std::function<void()> done);
+    const Counts& counts() const { return counts_; }
+
+private:
+    class Record;
+    Task<void> watch();
+    Task<bool> find_position();
+    Task<bool> look_at(core::EventOutbox::EventRef event);
+    Task<bool> pause();
+    Task<void> run_turn(core::EventTurn turn, std::string question);
+    const EventTrigger* trigger_of(const core::StoredEvent& event);
+    void store(const ChatSessionId& session, std::string role, std::string content, std::string extra = {});
+
+    Services services_;
+    const EventAgent agent_;
+    core::PrincipalRef principal_;
+    std::shared_ptr<core::EventBell> bell_;
+    core::EventPosition position_ = 0;
+    std::size_t passed_over_ = 0;                ///< events since the position was stored
+    std::size_t running_ = 0;
+    Waiter room_;                                ///< a turn has ended
+    json::Parser parser_;
+    Counts counts_;
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::agent

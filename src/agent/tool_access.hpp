@@ -1,0 +1,41 @@
+#pragma once
+
+#include "agent/agent_options.hpp"
+#include "core/call.hpp"
+#include "core/registry.hpp"
+#include "core/turn.hpp"
+
+#include <string_view>
+
+namespace crab::agent {
+
+/// As whom a turn sees and calls tools; one decision for both. Views what it was made of, which outlives it.
+class ToolAccess {
+public:
+    ToolAccess(const core::TurnRequest& turn, const AgentOptions& agent) : turn_(turn), agent_(agent) {}
+
+    /// Without its policy, which the pipeline has.
+    core::View view() const {
+        return {.principal = turn_.principal.get(), .policy = nullptr, .tenant = tenant(), .prefer_source = turn_.prefer_source, .prefer = turn_.prefer_connection, .scope = &agent_.tools};
+    }
+    /// Sets all of `call` that does not depend on which tool it is for.
+    void address(core::Call& call) const {
+        call.context.agent_id = agent_.name;
+        call.context.session_id = turn_.session_id;
+        call.tenant = tenant();
+        call.prefer_source = turn_.prefer_source;
+        call.prefer_connection = turn_.prefer_connection;
+        call.scope = &agent_.tools;
+        call.front = turn_.front;
+    }
+    /// The principal's own, else the agent's.
+    std::string_view tenant() const { return turn_.principal->tenant.empty() ? std::string_view(agent_.tenant) : turn_.principal->tenant.text(); }
+    const core::PrincipalRef& principal() const { return turn_.principal; }
+    const std::string& session_id() const { return turn_.session_id; }
+
+private:
+    const core::TurnRequest& turn_;
+    const AgentOptions& agent_;
+};
+
+}  // namespace crab::agent
