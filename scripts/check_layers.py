@@ -56,6 +56,7 @@ LIBRARIES = {
     "zlib.h": ({"net/codec"}, False),
     "pcre2.h": ({"json"}, False),
     "seccomp.h": ({"hosts/*"}, False),
+    "histedit.h": ({"apps"}, False),
     "re2": ({"json", "core"}, False),
     "simdjson.h": (VALUES | {"core", "net/codec", "adapters/*", "admin", "sdk", "apps"}, True),
     "boost": ({"*"}, True),

@@ -179,7 +179,7 @@ class CommandTest(ChatCase):
         session = self.unique("terminal")
         done = self.chat("--session", session, given="who is there?\n\nthanks\n/quit\nnever asked\n")
         self.assertEqual((done.returncode, done.stdout), (0, "Let me see.\nNobody is here.\nBye.\n"))
-        self.assertRegex(done.stderr, r"→ list_devices \{\}\n← list_devices \{\"devices\":.*\}  \S+ (µs|ms|s)\n")
+        self.assertRegex(done.stderr, r"→ list_devices on built_in \{\}\n← list_devices after \S+ (µs|ms|s): \{\"devices\":.*\}\n")
         self.assertIn(f"chat {session} (0 messages)", done.stderr)
         self.assertEqual(len(self.model.requests), 3)
         self.model.script(Answer("I remember."))

@@ -1,23 +1,33 @@
-#include "apps/crab/chat_link.hpp"
 #include "apps/crab/admin_client.hpp"
+#include "apps/crab/chat_link.hpp"
+#include "apps/crab/chat_view.hpp"
 #include "apps/crab/commands.hpp"
-#include "apps/crab/durations.hpp"
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/interrupt.hpp"
+#include "apps/crab/line_editor.hpp"
 #include "apps/crab/pretty_json.hpp"
-#include "apps/crab/terminal.hpp"
+#include "apps/crab/table.hpp"
 
-#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
-#include <map>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace crab::app {
 namespace {
 
-constexpr std::size_t kMostShown = 160;   // characters of arguments and outputs
+constexpr std::string_view kHelp =
+    "/help             these lines\n"
+    "/sessions         your chat sessions, the latest first\n"
+    "/session ID       go on with another one, or begin it\n"
+    "/new              begin a new one\n"
+    "/again            have the last question answered anew\n"
+    "/quit, Ctrl-D     end\n"
+    "Ctrl-C cancels an answer, or drops the line; the arrow keys and Ctrl-R bring earlier questions back. Everything else is for the model.";
 
 std::string message_frame(std::string_view content) {
     json::Value frame = json::Value::object({{"type", "message"}});
@@ -25,126 +35,162 @@ std::string message_frame(std::string_view content) {
     return frame.dump();
 }
 
-std::string shortened(std::string_view text) {
-    std::string shown = printable(text);
-    if (shown.size() <= kMostShown) return shown;
-    std::size_t end = kMostShown;
-    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0u) == 0x80u) --end;
-    return shown.substr(0, end) + "…";
-}
-
-/// Shows the frames of one turn: the answer on standard output, everything else on standard error.
-class TurnView {
+/// One after the other, a person's words: with editing on a terminal, as they are from anything else.
+class Questions {
 public:
-    explicit TurnView(const Chat& options) : options_(options) {}
-
-    /// False when the turn is over.
-    bool show(const json::Value& frame) {
-        const std::string type = text_of(frame, "type");
-        if (options_.output == Output::kJson) print_line(frame.dump());
-        if (type == "agent_end") return false;
-        if (type == "agent_start") begun_ = true;
-        if (type == "error") {
-            code_ = exit_code_of(text_of(frame, "code"));
-            failure_ = text_of(frame, "code") + ": " + text_of(frame, "message");
-            return begun_;  // a refused question has no turn that could end
-        }
-        if (type == "aborted") code_ = kExitInterrupted;
-        if (options_.output == Output::kJson) return true;
-        if (type == "chunk") {
-            print(printable(text_of(frame, "content"), Lines::kKeep));
-            std::fflush(stdout);
-            open_line_ = true;
-        } else if (type == "thinking") {
-            note(printable(text_of(frame, "content"), Lines::kKeep), "");
-        } else if (type == "tool_call") {
-            const json::Value* const args = frame.find("args");
-            started_[text_of(frame, "id")] = std::chrono::steady_clock::now();
-            end_line();
-            note(fmt::format("→ {} {}", printable(text_of(frame, "name")), args != nullptr ? shortened(args->dump()) : ""));
-        } else if (type == "tool_result") {
-            const auto took = std::chrono::steady_clock::now() - started_[text_of(frame, "id")];
-            end_line();
-            note(fmt::format("← {} {}  {}", printable(text_of(frame, "name")), shortened(text_of(frame, "output")),
-                             to_words(std::chrono::duration_cast<Milliseconds>(took))));
-        }
-        return true;
+    Questions() {
+        if (!::isatty(STDIN_FILENO) || !Terminal::err().interactive()) return;
+        // The editor takes Ctrl-C for a key, a turn waits for it; in the moments between the two it must not end the conversation.
+        std::signal(SIGINT, SIG_IGN);
+        const char* const state = std::getenv("XDG_STATE_HOME");
+        const char* const home = std::getenv("HOME");
+        std::filesystem::path folder;
+        if (state != nullptr && *state == '/') folder = state;
+        else if (home != nullptr && *home == '/') folder = std::filesystem::path(home) / ".local/state";
+        editor_ = std::make_unique<LineEditor>("crab", folder.empty() ? folder : folder / "crab/chat_history");
     }
-    /// Ends the line of the answer, and says what went wrong.
-    int finish() {
-        if (options_.output != Output::kJson) end_line();
-        if (!failure_.empty()) complain(printable(failure_));
-        if (code_ == kExitInterrupted) complain("cancelled");
-        return code_;
+    bool asks() const { return editor_ != nullptr; }
+    /// Nothing at the end. A line that is not sent is remembered as well: somebody may want to mend it.
+    std::optional<std::string> next() {
+        if (editor_ == nullptr) {
+            std::string line;
+            return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
+        }
+        for (;;) {
+            LineEditor::Line line = editor_->read("> ");
+            if (line.end == LineEditor::End::kInterrupt) continue;
+            if (line.end == LineEditor::End::kEnd) return std::nullopt;
+            if (line.text.find_first_not_of(" \t") != std::string::npos) editor_->remember(line.text);
+            return std::move(line.text);
+        }
     }
 
 private:
-    void note(const std::string& text, std::string_view end = "\n") {
-        if (!options_.once.empty() && !Terminal::err().interactive()) return;  // a script wants the answer
-        fmt::print(stderr, "{}{}", Terminal::err().paint(Colour::kDim, text), end);
-        std::fflush(stderr);
+    std::unique_ptr<LineEditor> editor_;   ///< null: no terminal
+};
+
+/// A person's conversation, or one question of a script.
+class Talk {
+public:
+    Talk(const Chat& options, GatewayPlace place) : options_(options), place_(std::move(place)), places_(options.target) {}
+
+    Result<void> open(const std::string& session) {
+        link_.reset();
+        auto link = ChatLink::open(place_, session, options_.agent);
+        if (!link) return fail(std::move(link.error()));
+        const auto start = (*link)->next();
+        if (!start) return fail(ErrorCode::kUnavailable, (*link)->why_gone());
+        link_ = std::move(*link);
+        session_ = text_of(*start, "session_id");
+        const std::string name = text_of(*start, "name"), agent = text_of(*start, "persona");
+        greeting_ = fmt::format("chat {}{}{} ({} messages)", name.empty() ? "" : name + ", ", session_, agent.empty() ? "" : " with " + agent, number_of(*start, "message_count"));
+        if (!options_.agent.empty() && agent != options_.agent) {
+            complain(printable(fmt::format("this chat session has {}, not {}", agent.empty() ? "the standard agent" : "the agent " + agent, options_.agent)));
+        }
+        return {};
     }
-    void end_line() {
-        if (std::exchange(open_line_, false)) print_line("");
-        std::fflush(stdout);
+
+    /// Asks and shows what comes. Ctrl-C cancels the turn; a second one ends the program. Nothing when the link is gone.
+    std::optional<int> turn(const std::string& frame) {
+        const Interrupt interrupt([this] { link_->send(R"({"type":"abort"})"); });
+        link_->send(frame);
+        ChatView view(options_, places_);
+        for (;;) {
+            const auto told = link_->next();
+            if (!told) return std::nullopt;
+            if (!view.show(*told)) return view.finish();
+        }
+    }
+
+    int once() {
+        const std::string question = options_.once == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : options_.once;
+        const auto ended = turn(message_frame(question));
+        return ended ? *ended : lost();
+    }
+
+    int converse() {
+        Questions questions;
+        complain(printable(greeting_ + "; /help tells what else there is"));
+        while (auto line = questions.next()) {
+            if (line->find_first_not_of(" \t") == std::string::npos) continue;
+            if (*line == "/quit") break;
+            std::optional<std::string> frame = message_frame(*line);
+            if (line->starts_with('/')) {
+                auto answered = command(*line);
+                if (!answered) return report(answered.error());
+                frame = std::move(*answered);
+            }
+            if (frame && !turn(*frame)) {
+                // The gateway may have been restarted while nobody said anything; what was said there is not lost.
+                complain(printable(link_->why_gone()));
+                if (auto again = open(session_); !again) return report(again.error());
+                complain(printable(greeting_ + " again; ask once more"));
+            }
+        }
+        if (questions.asks()) fmt::print(stderr, "\n");
+        return kExitOk;
+    }
+
+private:
+    int lost() {
+        complain(printable(link_->why_gone()));
+        return kExitUnreachable;
+    }
+
+    /// What a line that begins with a slash sends: nothing, when it is answered here. A word that is no command may be meant for the model.
+    Result<std::optional<std::string>> command(const std::string& line) {
+        const std::size_t space = line.find(' ');
+        const std::string word = line.substr(0, space), rest = space == std::string::npos ? "" : line.substr(line.find_first_not_of(' ', space));
+        if (word == "/help") {
+            print_line(kHelp);
+        } else if (word == "/sessions") {
+            list_sessions();
+        } else if (word == "/new" || (word == "/session" && !rest.empty())) {
+            if (auto opened = open(word == "/new" ? "" : rest); !opened) {
+                complain(printable(opened.error().message));
+                if (auto back = open(session_); !back) return fail(std::move(back.error()));
+            }
+            complain(printable(greeting_));
+        } else if (word == "/again") {
+            return std::optional<std::string>(R"({"type":"regenerate"})");
+        } else if (word == "/session" || (space == std::string::npos && is_mistyped(word))) {
+            complain(printable(fmt::format("{} is no command here; /help lists them", line)));
+        } else {
+            return std::optional(message_frame(line));
+        }
+        return std::optional<std::string>();
+    }
+
+    /// `/tools` and `/tool` are for a gateway without a model; a word with another slash is a path.
+    static bool is_mistyped(std::string_view word) { return word != "/tools" && word != "/tool" && word.find('/', 1) == std::string_view::npos && word.size() > 1; }
+
+    void list_sessions() {
+        Result<AdminClient> client = AdminClient::make(options_.target);
+        const Result<json::Value> reply = client ? accepted(client->get("/api/sessions")) : fail(client.error());
+        if (!reply) return complain(printable(reply.error().message));
+        Table table({"SESSION", "NAME", "AGENT", "MESSAGES", "LAST"});
+        for (const json::Value& session : items_of(*reply, "sessions")) {
+            const std::string id = text_of(session, "session_id");
+            table.add({(id == session_ ? "* " : "  ") + id, text_of(session, "name"), text_of(session, "persona"), text_of(session, "message_count"), text_of(session, "last_activity")});
+        }
+        print(table.to_text(Terminal::out()));
     }
 
     const Chat& options_;
-    std::map<std::string, std::chrono::steady_clock::time_point> started_;
-    std::string failure_;
-    int code_ = kExitOk;
-    bool begun_ = false;
-    bool open_line_ = false;
+    const GatewayPlace place_;
+    ToolPlaces places_;
+    std::unique_ptr<ChatLink> link_;
+    std::string session_, greeting_;
 };
-
-int lost(const ChatLink& link) {
-    complain(link.why_gone());
-    return kExitUnreachable;
-}
-
-/// Asks and shows what comes. Ctrl-C cancels the turn; a second one ends the program.
-std::optional<int> turn(ChatLink& link, const Chat& options, std::string_view question) {
-    const Interrupt interrupt([&link] { link.send(R"({"type":"abort"})"); });
-    link.send(message_frame(question));
-    TurnView view(options);
-    for (;;) {
-        const auto frame = link.next();
-        if (!frame) return std::nullopt;
-        if (!view.show(*frame)) return view.finish();
-    }
-}
-
-std::string all_of_standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
-
-int converse(ChatLink& link, const Chat& options) {
-    const bool asks = Terminal::err().interactive();
-    for (std::string line; ;) {
-        if (asks) fmt::print(stderr, "{}", Terminal::err().paint(Colour::kBold, "> "));
-        if (!std::getline(std::cin, line) || line == "/quit") break;
-        if (line.find_first_not_of(" \t") == std::string::npos) continue;
-        if (!turn(link, options, line)) return lost(link);
-    }
-    if (asks) fmt::print(stderr, "\n");
-    return kExitOk;
-}
 
 }  // namespace
 
 int run(const Chat& options) {
-    const auto place = find_gateway(options.target);
+    auto place = find_gateway(options.target);
     if (!place) return report(place.error());
-    auto link = ChatLink::open(*place, options.session);
-    if (!link) return report(link.error());
-    const auto start = (*link)->next();
-    if (!start) return lost(**link);
-    if (options.once.empty()) {
-        const std::string resumed = text_of(*start, "name").empty() ? text_of(*start, "session_id") : text_of(*start, "name") + ", " + text_of(*start, "session_id");
-        complain(fmt::format("chat {} ({} messages); /quit or Ctrl-D ends it, Ctrl-C cancels an answer", printable(resumed), number_of(*start, "message_count")));
-        return converse(**link, options);
-    }
-    const std::string question = options.once == "-" ? all_of_standard_input() : options.once;
-    const auto ended = turn(**link, options, question);
-    return ended ? *ended : lost(**link);
+    Talk talk(options, std::move(*place));
+    if (auto opened = talk.open(options.session); !opened) return report(opened.error());
+    return options.once.empty() ? talk.converse() : talk.once();
 }
 
 }  // namespace crab::app

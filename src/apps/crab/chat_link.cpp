@@ -94,7 +94,7 @@ struct ChatLink::State {
 ChatLink::ChatLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ChatLink::~ChatLink() = default;
 
-Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place, const std::string& session_id) {
+Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place, const std::string& session_id, const std::string& agent) {
     auto addresses = net::resolve(place.endpoint);
     if (!addresses) return fail(ErrorCode::kUnavailable, fmt::format("cannot find the gateway at {}: {}", place.text, addresses.error().message));
     net::WebSocketTarget target;
@@ -102,6 +102,7 @@ Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place, cons
     target.host = place.host;
     target.target = place.prefix + "/ws/chat";
     if (!session_id.empty()) target.target += "?session_id=" + net::percent_encode(session_id);
+    if (!agent.empty()) target.target += (session_id.empty() ? "?persona=" : "&persona=") + net::percent_encode(agent);
     if (!place.token.reveal().empty()) target.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
     target.subprotocols = {"clawseed.v1"};
     auto state = std::make_unique<State>();

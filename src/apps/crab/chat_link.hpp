@@ -12,9 +12,9 @@ namespace crab::app {
 /// A chat session with a gateway, for a program that waits: the WebSocket of docs/protocols/clawseed.md, on a thread of its own.
 class ChatLink {
 public:
-    /// Connects; the first frame is `session_start`. `session_id` empty: the gateway makes one.
-    /// Errors: those of net::websocket_connect(), in words for people.
-    static Result<std::unique_ptr<ChatLink>> open(const GatewayPlace& place, const std::string& session_id);
+    /// Connects; the first frame is `session_start`. `session_id` empty: the gateway makes one; `agent` is the
+    /// persona of a session that begins. Errors: those of net::websocket_connect(), in words for people.
+    static Result<std::unique_ptr<ChatLink>> open(const GatewayPlace& place, const std::string& session_id, const std::string& agent);
     ChatLink(const ChatLink&) = delete;
     ChatLink& operator=(const ChatLink&) = delete;
     /// Says goodbye.

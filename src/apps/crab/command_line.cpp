@@ -32,6 +32,7 @@ public:
         host();
         tools();
         call();
+        agents();
         chat();
         calls();
         events();
@@ -187,6 +188,25 @@ private:
         show->add_option("tool", show_options->tool, "Name of the tool")->type_name("TOOL")->required();
         remote(show, show_options->target);
         choose_output(show, show_options->output);
+        auto [cost, cost_options] = leaf<ToolsCost>(parent, "cost", "Show how many tokens each tool costs a model, and what it would be given", "  crab tools cost\n  crab tools cost --agent butler");
+        cost->add_option("--agent", cost_options->agent, "Whose model")->type_name("NAME")->capture_default_str();
+        local(cost, cost_options->target);
+        choose_output(cost, cost_options->output);
+    }
+
+    void agents() {
+        CLI::App& parent = group("agents", "See the agents, and the turns that events have started");
+        auto [list, list_options] = leaf<AgentsList>(parent, "list", "List the agents with their models, events and tools", "  crab agents list");
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [turns, turns_options] = leaf<AgentsList>(parent, "turns", "List the latest turns that events have started", "  crab agents turns");
+        turns_options->turns = true;
+        local(turns, turns_options->target);
+        choose_output(turns, turns_options->output);
+        auto [show, show_options] = leaf<AgentsShow>(parent, "show", "Show what was said in a turn that an event has started", "  crab agents show 0192f0c1-…");
+        show->add_option("turn", show_options->turn_id, "Id of the turn")->type_name("TURN_ID")->required();
+        local(show, show_options->target);
+        choose_output(show, show_options->output);
     }
 
     void chat() {
@@ -195,6 +215,7 @@ private:
                                              "  git diff | crab chat --once - > review.txt");
         command->add_option("--once", options->once, "Ask this, print the answer and end; - reads the question from standard input")->type_name("TEXT");
         command->add_option("--session", options->session, "Chat session to go on with or to begin (default: a new one)")->type_name("ID");
+        command->add_option("--agent", options->agent, "Agent of a chat session that begins (default: the standard one)")->type_name("NAME");
         remote(command, options->target);
         choose_output(command, options->output);
     }

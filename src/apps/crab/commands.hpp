@@ -70,9 +70,25 @@ struct CallTool {
     std::string session = "cli";
     Output output = Output::kText;
 };
+struct ToolsCost {
+    Target target;
+    std::string agent = "crab";
+    Output output = Output::kText;
+};
+struct AgentsList {
+    Target target;
+    bool turns = false;             ///< the turns that events have started, in place of the agents
+    Output output = Output::kText;
+};
+struct AgentsShow {
+    Target target;
+    std::string turn_id;
+    Output output = Output::kText;
+};
 struct Chat {
     Target target;
     std::string session;            ///< empty: a new one
+    std::string agent;              ///< persona of a new one; empty: the standard agent
     std::string once;               ///< one question, `-` reads it from standard input; empty: a conversation
     Output output = Output::kText;
 };
@@ -244,7 +260,7 @@ struct BridgeCall {
     std::optional<Milliseconds> timeout;
 };
 
-using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, CallTool, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
+using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
                              LeasesList, LeasesRevoke, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
@@ -253,7 +269,10 @@ int run(const GatewayCheck& options);
 int run(const RunHost& options);
 int run(const ToolsList& options);
 int run(const ToolsShow& options);
+int run(const ToolsCost& options);
 int run(const CallTool& options);
+int run(const AgentsList& options);
+int run(const AgentsShow& options);
 int run(const Chat& options);
 int run(const CallsList& options);
 int run(const CallsShow& options);
