@@ -393,6 +393,34 @@ class AnthropicMessagesTest(Turns, ChatCase):
         self.assertNotIn("sk-test", self.gateway.log_tail(100_000))
 
 
+class ThinkingTest(ChatCase):
+    """Anthropic's signed thinking goes back within the turn and not beyond it."""
+
+    @classmethod
+    def model_config(cls) -> dict[str, Any]:
+        return {"api": "anthropic", "url": cls.model.origin, "thinking_tokens": 2048, "max_output_tokens": 500}
+
+    def test_signed_thoughts_go_back_to_the_model_while_the_turn_goes_on(self) -> None:
+        self.model.script(Answer(thinking="I should look.", signature="c2lnbmVk", calls=[call("list_devices")]), Answer("Nobody."), Answer("Still nobody."))
+        device = self.open()
+        frames = self.turn(device, "who is there?")
+        self.assertEqual("".join(frame["content"] for frame in frames if frame["type"] == "thinking"), "I should look.")
+        first, second = self.model.requests
+        self.assertEqual(first.body["thinking"], {"type": "enabled", "budget_tokens": 2048})
+        self.assertEqual(first.body["max_tokens"], 2548)
+        self.assertEqual(second.body["messages"][1]["content"][0], {"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk"})
+        self.assertEqual(second.body["thinking"], first.body["thinking"])
+        self.turn(device, "and now?")
+        self.assertNotIn("c2lnbmVk", json.dumps(self.model.requests[-1].body))
+        self.assertIn("thinking", self.model.requests[-1].body)
+
+    def test_a_turn_whose_thoughts_are_not_signed_goes_on_without_thinking(self) -> None:
+        self.model.script(Answer(thinking="hm", calls=[call("list_devices")]), Answer("Nobody."))
+        self.turn(self.open(), "who is there?")
+        self.assertIn("thinking", self.model.requests[0].body)
+        self.assertNotIn("thinking", self.model.requests[1].body)
+
+
 class OfflineTest(GatewayCase):
     """Without a model."""
 

@@ -40,13 +40,14 @@ def call(tool: str, /, **args: Any) -> Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """Text in pieces of `piece` characters, reasoning before it, calls after it."""
+    """Text in pieces of `piece` characters, reasoning before it, which may be signed (Anthropic's), calls after it."""
 
     text: str = ""
     thinking: str = ""
     calls: Sequence[Call] = ()
     piece: int = 4
     usage: tuple[int, int] = (11, 7)
+    signature: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,9 @@ class _ChatCompletions:
     def thinking(self, piece: str) -> bytes:
         return self._event({"reasoning_content": piece})
 
+    def sign(self, signature: str) -> bytes:
+        return b""
+
     def call(self, one: Call, call_id: str) -> list[bytes]:
         index, text = self.calls, one.text()
         self.calls += 1
@@ -140,6 +144,9 @@ class _Messages:
     def thinking(self, piece: str) -> bytes:
         begun = self._block("thinking", {"type": "thinking", "thinking": ""})
         return begun + self._event("content_block_delta", index=self.index, delta={"type": "thinking_delta", "thinking": piece})
+
+    def sign(self, signature: str) -> bytes:
+        return self._event("content_block_delta", index=self.index, delta={"type": "signature_delta", "signature": signature})
 
     def call(self, one: Call, call_id: str) -> list[bytes]:
         self.calls += 1
@@ -211,6 +218,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, step: Answer, form: _ChatCompletions | _Messages) -> None:
         for at in range(0, len(step.thinking), step.piece):
             self._chunk(form.thinking(step.thinking[at:at + step.piece]))
+        if step.thinking and step.signature:
+            self._chunk(form.sign(step.signature))
         for at in range(0, len(step.text), step.piece):
             self._chunk(form.text(step.text[at:at + step.piece]))
         for one in step.calls:

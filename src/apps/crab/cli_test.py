@@ -380,6 +380,31 @@ class Leases(CliTest):
         self.gateway.answer("POST", "/v1/admin/worktrees/unbind?who=caller%2Fci", {"who": "caller/ci", "worktree": ""})
         self.assertIn("bound no longer", self.crab("worktree", "unbind", "caller/ci").stdout)
 
+    def test_agents_and_the_turns_that_events_started_are_listed_and_shown(self):
+        turn = {"turn_id": "t1", "agent": "butler", "event_id": "e1", "event_type": "cron.triggered", "session_id": "agent-butler-t1", "begun_at": "2026-11-21T18:00:00Z", "end": "answer"}
+        self.gateway.answer("GET", "/v1/admin/agents", {"turns": [turn], "agents": [
+            {"name": "crab", "tenant": "default", "models": ["local"], "events": [], "tools": {"allow": [], "deny": []}},
+            {"name": "butler", "tenant": "home", "models": ["local", "far"], "events": ["cron.triggered"], "tools": {"allow": ["lights_*"], "deny": ["lights_disco"]}}]})
+        listed = self.crab("agents", "list").stdout
+        self.assertRegex(listed, r"crab +default +local +all")
+        self.assertRegex(listed, r"butler +home +local far +cron.triggered +lights_\* but lights_disco")
+        self.assertRegex(self.crab("agents", "turns").stdout, r"t1 +butler +cron.triggered +2026-11-21T18:00:00Z +answer +agent-butler-t1")
+        self.gateway.answer("GET", "/v1/admin/agents/turns/t1", {"turn": turn, "messages": [{"role": "user", "content": "It is evening."}, {"role": "assistant", "content": "Lit.\x1b[31m"}]})
+        shown = self.crab("agents", "show", "t1").stdout
+        self.assertIn("user\nIt is evening.\n", shown)
+        self.assertNotIn("\x1b", shown)
+
+    def test_the_cost_of_tools_is_told_with_what_a_model_would_be_given(self):
+        cost = {"agent": "butler", "searched": True, "visible": 2, "visible_tokens": 900, "offered_tokens": 150, "max_tools": 128, "max_tokens": 500,
+                "tools": [{"name": "small", "tokens": 100, "offered": True}, {"name": "large", "tokens": 800, "offered": False}]}
+        self.gateway.answer("GET", "/v1/admin/agents/tools?agent=butler", cost)
+        lines = self.crab("tools", "cost", "--agent", "butler").stdout.splitlines()
+        self.assertEqual([line.split() for line in lines[1:3]], [["800", "large"], ["100", "yes", "small"]])
+        self.assertIn("may call 2 tools, about 900 tokens", lines[-2])
+        self.assertIn("find_tools", lines[-1])
+        self.gateway.answer("GET", "/v1/admin/agents/tools?agent=crab", {**cost, "agent": "crab", "searched": False})
+        self.assertIn("The model gets all of them.", self.crab("tools", "cost").stdout)
+
     def test_policy_test_under_a_lease_asks_the_gateway(self):
         self.gateway.answer("GET", "/v1/admin/policy?as=subscriber%2Flog&action=events.subscribe%3Acron.triggered&tenant=other&lease=l1", {"verdict": "deny", "rule": "lease l1: it is for tenant harbour"})
         done = self.crab("policy", "test", "--as", "subscriber/log", "events.subscribe:cron.triggered", "--tenant", "other", "--lease", "l1")
