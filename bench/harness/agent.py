@@ -47,7 +47,8 @@ class Chat:
     async def turn(self, content):
         """Asks; returns the nanoseconds that the first word was on its way."""
         data = json.dumps({"type": "message", "content": content}).encode()
-        self.writer.write(struct.pack("!BBHI", 0x81, 0x80 | 126, len(data), 0) + data)  # a mask of zeros is one
+        size = struct.pack("!B", 0x80 | len(data)) if len(data) < 126 else struct.pack("!BH", 0x80 | 126, len(data))
+        self.writer.write(b"\x81" + size + bytes(4) + data)  # a mask of zeros is one
         delay = None
         while True:
             first, size = await self.reader.readexactly(2)
@@ -59,6 +60,8 @@ class Chat:
             if first & 15 == 9:  # ping
                 self.writer.write(struct.pack("!BBI", 0x8A, 0x80 | len(payload), 0) + payload)
                 continue
+            if first & 15 == 8:
+                raise RuntimeError(f"the gateway closed the connection: {payload!r}")
             now = asyncio.get_running_loop().time() * 1e9
             frame = json.loads(payload)
             if frame["type"] == "chunk" and delay is None:
@@ -70,6 +73,11 @@ class Chat:
 
     def close(self):
         self.writer.close()
+
+
+def cpu_ns(pid):
+    """CPU time of all threads, from the scheduler's clock."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
 
 
 def percentile(values, part):
@@ -97,9 +105,12 @@ async def measure(server, port, options, report, say):
     chat = await Chat.open(server.public, server.token)
     await chat.turn(f"rounds={rounds}")
     await asyncio.to_thread(gaps_of, port)
+    before = cpu_ns(server.pid)
     delays = [await chat.turn(f"rounds={rounds}") for _ in range(turns)]
+    used = cpu_ns(server.pid) - before
     gaps = await asyncio.to_thread(gaps_of, port)
     chat.close()
+    report.row(measure="CPU of the gateway per round", p50_us=used / 1e3 / (turns * (rounds + 1)), samples=turns * (rounds + 1))
     report.row(measure="answer with a call -> next request", p50_us=median(gaps) / 1e3, p99_us=percentile(gaps, 0.99) / 1e3, samples=len(gaps))
     report.row(measure="first word of the model -> frame", p50_us=median(delays) / 1e3, p99_us=percentile(delays, 0.99) / 1e3, samples=len(delays))
     report.goal("added per round, model and client included, median", median(gaps) / 1e6, 1.0, "ms")

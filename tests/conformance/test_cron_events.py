@@ -1,16 +1,24 @@
-"""docs/protocols/rtp.md, sections 9 and 11: what cron jobs fire reaches a subscriber, from a host in the gateway and from one beside it.
+"""docs/protocols/rtp.md, sections 9 and 11: what cron jobs fire reaches a subscriber, from a host in the gateway and from one beside it,
+and starts a turn of an agent.
 Jobs fire with the minute, so this takes one."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from scripted_model import Answer, ScriptedModel
+
 from support.gateway import Gateway
 from support.host import Host
+from support.http import fetch
+from support.wait import eventually
 from support.websocket import WebSocket
 
 A_MINUTE = 75.0
@@ -20,7 +28,10 @@ class CronEventsTest(unittest.TestCase):
     def test_jobs_of_both_hosts_fire_into_the_outbox_and_come_again_until_they_are_acknowledged(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="crab-host-"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        with Gateway({"built_in_hosts": {"cron": True}}) as gateway:
+        model = self.enterContext(ScriptedModel())
+        model.script(Answer("The house is quiet."))
+        butler = {"name": "butler", "on": [{"event": "cron.triggered", "agent_id": "butler"}]}
+        with Gateway({"built_in_hosts": {"cron": True}, "models": [{"model": "parrot", "url": model.url}], "agents": [butler]}) as gateway:
             host = Host(folder, "cron", "--events-to", f"unix:{gateway.admin}")
             self.addCleanup(lambda: host.process.poll() is None and host.end())
             gateway.call("cron.create", {"name": "inside", "schedule": "* * * * *", "input": {"n": 1}},
@@ -30,6 +41,9 @@ class CronEventsTest(unittest.TestCase):
                 messages = [json.loads(stream.receive_text(A_MINUTE)) for _ in range(2)]
             events = {message["event"]["payload"]["job_name"]: message["event"] for message in messages}
             self.assertEqual(events.keys(), {"inside", "beside"})
+            turns = eventually(lambda: [turn for turn in fetch(gateway.admin, "GET", "/v1/admin/agents").json()["turns"] if "ended_at" in turn], "the job has started a turn")
+            self.assertIn((events["inside"]["event_id"], "answer"), [(turn["event_id"], turn["end"]) for turn in turns])
+            self.assertIn('"job_name":"inside"', model.requests[0].body["messages"][-1]["content"])
             inside, beside = events["inside"], events["beside"]
             self.assertEqual((inside["event_type"], beside["event_type"]), ("cron.triggered", "heartbeat.tick"))
             self.assertEqual(inside["source"], {"component_type": "cron", "component_id": "cron", "transport": "internal"})

@@ -8,6 +8,7 @@
 namespace crab::net {
 namespace {
 
+constexpr int kFirstYear = 1900, kLastYear = 2200;   // what SystemTime, which counts nanoseconds, can hold
 constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /// Takes a text apart from the left; once something is missing, everything is.
@@ -60,40 +61,32 @@ private:
 
 std::optional<SystemTime> made_of(const Reader& reader, int year, unsigned month, int day, std::chrono::seconds time) {
     const std::chrono::year_month_day date(std::chrono::year(year), std::chrono::month(month), std::chrono::day(static_cast<unsigned>(std::max(day, 0))));
-    if (!reader.done() || !date.ok()) return std::nullopt;
+    if (!reader.done() || !date.ok() || year < kFirstYear || year > kLastYear) return std::nullopt;
     return SystemTime(std::chrono::sys_days(date)) + time;
+}
+
+/// From the comma on; years of two digits begin with 1970.
+std::optional<SystemTime> parse_with_comma(std::string_view text, std::string_view separator, std::size_t year_digits) {
+    Reader reader(text);
+    reader.skip(", ");
+    const int day = reader.number(2);
+    reader.skip(separator);
+    const unsigned month = reader.month();
+    reader.skip(separator);
+    const int number = reader.number(year_digits);
+    const int year = year_digits == 4 ? number : (number < 70 ? 2000 : 1900) + number;
+    reader.skip(" ");
+    const auto time = reader.time();
+    reader.skip(" GMT");
+    return made_of(reader, year, month, day, time);
 }
 
 }  // namespace
 
 std::optional<SystemTime> parse_http_date(std::string_view text) {
     const std::size_t comma = text.find(',');
-    if (comma == 3) {  // Sun, 06 Nov 1994 08:49:37 GMT
-        Reader reader(text.substr(comma));
-        reader.skip(", ");
-        const int day = reader.number(2);
-        reader.skip(" ");
-        const unsigned month = reader.month();
-        reader.skip(" ");
-        const int year = reader.number(4);
-        reader.skip(" ");
-        const auto time = reader.time();
-        reader.skip(" GMT");
-        return made_of(reader, year, month, day, time);
-    }
-    if (comma != std::string_view::npos) {  // Sunday, 06-Nov-94 08:49:37 GMT
-        Reader reader(text.substr(comma));
-        reader.skip(", ");
-        const int day = reader.number(2);
-        reader.skip("-");
-        const unsigned month = reader.month();
-        reader.skip("-");
-        const int year = reader.number(2);
-        reader.skip(" ");
-        const auto time = reader.time();
-        reader.skip(" GMT");
-        return made_of(reader, (year < 70 ? 2000 : 1900) + year, month, day, time);
-    }
+    if (comma == 3) return parse_with_comma(text.substr(comma), " ", 4);                          // Sun, 06 Nov 1994 08:49:37 GMT
+    if (comma != std::string_view::npos) return parse_with_comma(text.substr(comma), "-", 2);     // Sunday, 06-Nov-94 08:49:37 GMT
     if (text.size() < 4) return std::nullopt;
     Reader reader(text.substr(3));  // Sun Nov  6 08:49:37 1994
     reader.skip(" ");

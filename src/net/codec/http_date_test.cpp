@@ -16,7 +16,7 @@ TEST(HttpDate, HasThreeForms) {
 }
 
 TEST(HttpDate, IsNothingElse) {
-    for (const char* text : {"", "7", "Sun", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nix 1994 08:49:37 GMT",
+    for (const char* text : {"", "7", "Sun", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 9999 08:49:37 GMT", "Sun, 06 Nov 0001 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nix 1994 08:49:37 GMT",
                              "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, -6 Nov 1994 08:49:37 GMT", "Sun Nov   6 08:49:37 1994", ",", "Sun,"}) {
         EXPECT_EQ(parse_http_date(text), std::nullopt) << text;
     }
