@@ -72,6 +72,8 @@ class Chat:
                 return delay
 
     def close(self):
+        """Says goodbye, so that nothing is kept for a return."""
+        self.writer.write(b"\x88\x82" + bytes(4) + struct.pack("!H", 1000))
         self.writer.close()
 
 
@@ -99,23 +101,30 @@ def run(build, options, report, say):
 
 async def measure(server, port, options, report, say):
     turns, rounds = (20, 10) if options.quick else (200, 10)
-    sessions, repeats = (100, 4) if options.quick else (1_000, 8)
+    sessions, repeats = (100, 6) if options.quick else (1_000, 18)
     report.settings.update(turns=turns, rounds=rounds, sessions=sessions)
     say("one session")
-    chat = await Chat.open(server.public, server.token)
-    await chat.turn(f"rounds={rounds}")
+    await one_turn(server, rounds)
     await asyncio.to_thread(gaps_of, port)
     before = cpu_ns(server.pid)
-    delays = [await chat.turn(f"rounds={rounds}") for _ in range(turns)]
+    delays = [await one_turn(server, rounds) for _ in range(turns)]
     used = cpu_ns(server.pid) - before
     gaps = await asyncio.to_thread(gaps_of, port)
-    chat.close()
     report.row(measure="CPU of the gateway per round", p50_us=used / 1e3 / (turns * (rounds + 1)), samples=turns * (rounds + 1))
     report.row(measure="answer with a call -> next request", p50_us=median(gaps) / 1e3, p99_us=percentile(gaps, 0.99) / 1e3, samples=len(gaps))
     report.row(measure="first word of the model -> frame", p50_us=median(delays) / 1e3, p99_us=percentile(delays, 0.99) / 1e3, samples=len(delays))
     report.goal("added per round, model and client included, median", median(gaps) / 1e6, 1.0, "ms")
     report.goal("the way of the first word, median", median(delays) / 1e6, 1.0, "ms")
     await many(server, sessions, repeats, report, say)
+
+
+async def one_turn(server, rounds):
+    """In a session of its own, so that every request is as long as in the first turn."""
+    chat = await Chat.open(server.public, server.token)
+    try:
+        return await chat.turn(f"rounds={rounds}")
+    finally:
+        chat.close()
 
 
 def gaps_of(port):
@@ -126,17 +135,19 @@ def gaps_of(port):
 async def many(server, sessions, repeats, report, say):
     """Turns of all sessions at once: each batch ends only if the model holds all of them at the same time."""
     tokens = [server.pair(f"bench-{number}", "caller") for number in range(-(-sessions // PER_PRINCIPAL))]
-    chats = [await Chat.open(server.public, tokens[number // PER_PRINCIPAL]) for number in range(sessions)]
-    try:
-        sizes = []
-        for batch in range(repeats):
-            say(f"{sessions} sessions, batch {batch + 1} of {repeats}")
+    sizes = []
+    for batch in range(repeats):
+        say(f"{sessions} sessions, batch {batch + 1} of {repeats}")
+        # New ones each time: a conversation that goes on is longer with each turn, and so is what its turn needs.
+        chats = [await Chat.open(server.public, tokens[number // PER_PRINCIPAL]) for number in range(sessions)]
+        try:
             await asyncio.wait_for(asyncio.gather(*(chat.turn(f"hold={sessions} {'x' * 200}") for chat in chats)), 120)
             sizes.append(memory(server.pid)[0])
-    finally:
-        for chat in chats:
-            chat.close()
-    half = len(sizes) // 2
-    growth = (median(sizes[half:]) - median(sizes[1:half + 1])) / 2**20
+        finally:
+            for chat in chats:
+                chat.close()
+    report.notes.append("resident MiB after each batch: " + " ".join(f"{size / 2**20:.0f}" for size in sizes))
+    third = len(sizes) // 3
+    growth = (median(sizes[-third:]) - median(sizes[third:2 * third])) / 2**20
     report.row(measure=f"{sessions} turns at once", memory_mib=sizes[-1] / 2**20, growth_mib=growth)
-    report.goal(f"growth of resident memory, later batches of {sessions} turns at once over earlier ones", growth, max(2.0, sizes[0] / 2**20 * 0.05), "MiB")
+    report.goal(f"growth of resident memory, the last third of the batches of {sessions} turns at once over the third before", growth, max(2.0, sizes[-1] / 2**20 * 0.05), "MiB")
