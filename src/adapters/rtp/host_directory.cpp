@@ -24,7 +24,7 @@ public:
     const ConnectionId owner;
     std::string list;             ///< the last one, as it came
     bool gone = false;            ///< removed: it has no tools any more
-    SteadyTime asked{}, heard{};  ///< the last time
+    SteadyTime asked{};           ///< the last time
 
     void set_status(bool answers, std::optional<std::size_t> tools, std::string problem) {
         const std::scoped_lock lock(mutex_);
@@ -151,35 +151,24 @@ std::vector<HostDirectory::Status> HostDirectory::status() const {
 
 Task<void> HostDirectory::watch(std::shared_ptr<Watched> host) {
     const Clock& clock = services_.home.clock();
-    std::chrono::nanoseconds pause = times_.first_pause;
-    host->heard = clock.steady_now();
-    bool answered = true;  // for the log: only changes are told
+    core::ListRhythm rhythm(times_, clock.steady_now());
+    const std::string& name = host->host->name();
     for (;;) {
         host->asked = clock.steady_now();
         const Result<void> refreshed = co_await refresh(*host);
         if ((co_await this_chain()).cancelled() || host->gone) co_return;
         const SteadyTime now = clock.steady_now();
-        Deadline next = now + times_.every;
-        if (refreshed) {
-            if (!answered) log::info("tool host answers again", {{"host", host->host->name()}});
-            host->heard = now;
-            pause = times_.first_pause;
-        } else {
-            if (answered) log::warn("tool host does not answer", {{"host", host->host->name()}, {"reason", refreshed.error().message}});
-            host->set_status(false, std::nullopt, refreshed.error().message);
-            const SteadyTime silent_too_long = host->heard + times_.listed_for;
-            if (now >= silent_too_long && !host->list.empty()) {
-                log::warn("tools of a silent host are withdrawn", {{"host", host->host->name()}});
-                host->list.clear();
-                services_.registry.remove_owner(host->owner);
-                host->set_status(false, 0, refreshed.error().message);
-            }
-            next = now + pause;
-            if (!host->list.empty()) next = std::min(next, silent_too_long);
-            pause = std::min(pause * 2, times_.longest_pause);
+        const core::ListRhythm::Next next = refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, !host->list.empty());
+        if (refreshed && next.changed) log::info("tool host answers again", {{"host", name}});
+        if (!refreshed && next.changed) log::warn("tool host does not answer", {{"host", name}, {"reason", refreshed.error().message}});
+        if (!refreshed) host->set_status(false, std::nullopt, refreshed.error().message);
+        if (next.withdraw) {
+            log::warn("tools of a silent host are withdrawn", {{"host", name}});
+            host->list.clear();
+            services_.registry.remove_owner(host->owner);
+            host->set_status(false, 0, refreshed.error().message);
         }
-        answered = refreshed.has_value();
-        if (co_await host->wait(next) == WaitEnd::kWoken) {
+        if (co_await host->wait(next.ask) == WaitEnd::kWoken) {
             // A tool was unknown there; many calls may say so at once.
             Waiter moment(services_.home.timers());
             if (!host->gone) co_await moment.wait(host->asked + kAtMostEvery);

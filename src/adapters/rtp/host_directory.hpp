@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/rtp_host.hpp"
 #include "base/blocking_pool.hpp"
+#include "core/list_rhythm.hpp"
 #include "core/registry.hpp"
 
 #include <functional>
@@ -23,13 +24,7 @@ public:
         net::EventLoop& home;                     ///< asks for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };
-    struct Times {
-        std::chrono::nanoseconds every = std::chrono::seconds(60);
-        std::chrono::nanoseconds answer_within = std::chrono::seconds(10);
-        std::chrono::nanoseconds first_pause = std::chrono::seconds(1);
-        std::chrono::nanoseconds longest_pause = std::chrono::seconds(60);
-        std::chrono::nanoseconds listed_for = std::chrono::minutes(5);   ///< of silence
-    };
+    using Times = core::ListRhythm::Times;
     struct Status {
         std::string name;
         bool answers = false;                     ///< its last list came, and calls reach it

@@ -116,13 +116,10 @@ Task<void> ProviderDirectory::watch(std::shared_ptr<Watched> provider) {
         const Result<void> refreshed = co_await refresh(*provider);
         if ((co_await this_chain()).cancelled()) co_return;
         const SteadyTime now = clock.steady_now();
-        core::ListRhythm::Next next = refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, provider->tools() > 0);
-        if (refreshed) {
-            if (next.changed) log::info("provider answers again", {{"provider", id}});
-        } else {
-            if (next.changed) log::warn("provider does not answer", {{"provider", id}, {"reason", refreshed.error().message}});
-            provider->set_status(false, std::nullopt, refreshed.error().message);
-        }
+        const core::ListRhythm::Next next = refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, provider->tools() > 0);
+        if (refreshed && next.changed) log::info("provider answers again", {{"provider", id}});
+        if (!refreshed && next.changed) log::warn("provider does not answer", {{"provider", id}, {"reason", refreshed.error().message}});
+        if (!refreshed) provider->set_status(false, std::nullopt, refreshed.error().message);
         if (next.withdraw) {
             log::warn("tools of a silent provider are withdrawn", {{"provider", id}});
             provider->list.reset();
