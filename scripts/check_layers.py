@@ -36,7 +36,7 @@ LAYERS = {
     "store/*": {"trust", "core", "hosts/*", "crypto"} | VALUES,
     "bus/*": {"core"} | VALUES,
     "config": VALUES,
-    "sdk": WIRES,               # less than STYLE.md grants: the client halves of adapters it has need no more
+    "sdk": {"adapters/sw4rm", "core"} | WIRES,  # less than STYLE.md grants: of adapters the client half of one
     "sdk/machine": {"sdk"} | WIRES,
     "sdk/provider": {"adapters/*"} | VALUES,  # the half of CETP that has no I/O
     "sdk/tool_host": {"sdk", "adapters/rtp", "store/sqlite", "trust", "core"} | WIRES,  # the engine of tool hosts: one adapter, one store

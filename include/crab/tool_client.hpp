@@ -12,9 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace crab {
+
+namespace sdk {
+class ToolTransport;
+}
 
 /// A tool as the gateway lists it to this caller.
 struct ToolInfo {
@@ -28,12 +33,26 @@ struct ToolInfo {
     bool side_effects = true;
 };
 
+/// What a call asks of its execution, over gRPC only; zero and empty: not stated (docs/protocols/sw4rm.md, section 4).
+struct ExecutionPolicy {
+    std::uint32_t max_retries = 0;
+    std::string backoff{};          ///< `none`, `exponential`, `linear`, `constant`
+    bool worktree_required = false;
+    std::string network_policy{};   ///< `DENY_ALL`, …
+    std::string privilege_level{};  ///< `MINIMAL`, …
+    std::chrono::milliseconds budget_cpu{0}, budget_wall{0};
+};
+
 struct CallOptions {
     std::chrono::milliseconds timeout{0};  ///< 1..120000; 0: the tool's own
     std::string idempotency_key{};         ///< repeats of an accepted key run once
     std::string call_id{};                 ///< empty: a fresh UUID
     std::string tenant_id = "default";
     CallContext context{};
+    std::string provider_id{};             ///< the one source that is looked at; over gRPC only, as is what follows
+    std::string content_type{};            ///< of the arguments; empty: JSON
+    ExecutionPolicy policy{};
+    bool idempotent = false;               ///< a repeat does no harm; else the tool's own word is asked for before one
 };
 
 /// One part of a streamed result.
@@ -55,7 +74,9 @@ struct CallResult {
     };
     Status status = Status::kNoAnswer;
     std::string call_id{};
-    std::string result{};  ///< a JSON object, when `ok()`
+    std::string result{};        ///< a JSON object, when `ok()`; over gRPC bytes of `content_type`
+    std::string content_type{};  ///< over gRPC
+    std::string summary{};       ///< over gRPC: what the server says of the run, JSON
     ToolError error{};     ///< when not
     std::chrono::milliseconds duration{0};
     std::vector<std::string> logs{};
@@ -72,19 +93,34 @@ struct StreamCallbacks {
 
 enum class CancelStatus : std::uint8_t { kCancelling, kFinished, kNotFound };
 
+/// One attempt of a call over gRPC before it is sent. An interceptor may add metadata; names are in lower case.
+struct CallAttempt {
+    const std::string& call_id;
+    const std::string& tool;
+    int number = 1;
+    std::vector<std::pair<std::string, std::string>> metadata{};
+};
+
 struct ToolClientOptions {
-    std::string ca_file{};                            ///< PEM, for https://; empty: the system's
+    std::string ca_file{};                            ///< PEM, for https:// and grpcs://; empty: the system's
     std::chrono::milliseconds connect_timeout{5'000};
     std::size_t max_reply_bytes = 8 * 1024 * 1024;
     std::size_t kept_connections = 8;
+    std::string cert_file{}, key_file{};              ///< PEM: the certificate shown, for grpcs://; empty: none
+    std::string user_agent = "crab-cpp/1";            ///< for gRPC, as is what follows
+    int max_retries = 2;                              ///< of idempotent tools, after UNAVAILABLE
+    /// Each is called before every attempt, on the client's own thread, in this order; none may block or throw.
+    std::vector<std::function<void(CallAttempt& attempt)>> interceptors{};
 };
 
-/// Calls tools through a gateway. Blocking, thread-safe: each thread's call has its own connection, kept for later calls.
-/// Source: docs/protocols/rtp.md, sections 2 and 3.
+/// Calls tools through a gateway, or any other ToolService. Blocking, thread-safe. Over HTTP each thread's call has its own connection,
+/// kept for later calls; over gRPC all share one. A call over gRPC always has an id, a correlation id and a deadline (its timeout,
+/// else 30 s, and 5 s, so that the server's answer wins), and is repeated under its id when that is safe.
+/// Source: docs/protocols/rtp.md, sections 2 and 3; docs/protocols/sw4rm.md, section 13.
 class ToolClient {
 public:
-    /// `gateway`: `http://127.0.0.1:42617`, `https://…`, or `unix:/path` (no token needed there). Throws std::invalid_argument
-    /// for any other text and for a CA file that cannot be used.
+    /// `gateway`: `http://127.0.0.1:42617`, `https://…`, or `unix:/path` (no token needed there); `grpc://127.0.0.1:50063`, `grpcs://…`,
+    /// or `grpc+unix:/path`. Throws std::invalid_argument for any other text and for a file that cannot be used.
     explicit ToolClient(const std::string& gateway, std::string token = {}, ToolClientOptions options = {});
     ~ToolClient();
     ToolClient(ToolClient&&) noexcept;
@@ -100,8 +136,7 @@ public:
     std::expected<CancelStatus, ToolError> cancel(const std::string& call_id, const std::string& tenant_id = "default");
 
 private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    std::unique_ptr<sdk::ToolTransport> transport_;
 };
 
 }  // namespace crab
