@@ -181,6 +181,29 @@ TEST(Load, TheSchemasDefaultsAreTheStructsDefaults) {
     EXPECT_EQ(*loaded, GatewayConfig{});
 }
 
+TEST(Load, AProviderOfKindGrpcHasKeysOfItsOwn) {
+    const auto loaded = load("providers:\n  - {id: lab, kind: grpc, address: 'far.example:50063', tls: {ca: /ca.pem, cert: /c.pem, key: /k.pem}, token_file: /t,\n"
+                             "     provider_id: inner, principal: peer/lab, labels: trust, ceilings: {timeout: 90s, cpu: 1s, wall: 2s, max_retries: 1, network: DENY_ALL,\n"
+                             "     privilege: DEFAULT}, descriptors: [{name: paint, timeout_s: 9}]}\ngrpc: {unix: /run/grpc.sock}\n");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    ProviderOptions expected{.id = "lab", .kind = ProviderKind::kGrpc, .labels = LabelRule::kTrust};
+    expected.remote = {.address = "far.example:50063", .tls = RemoteProviderOptions::Tls{"/ca.pem", "/c.pem", "/k.pem"}, .token_file = "/t", .provider_id = "inner",
+                       .principal = "peer/lab", .ceilings = {90s, 1s, 2s, 1, "DENY_ALL", "DEFAULT"}, .descriptors_json = {R"({"name":"paint","timeout_s":9})"}};
+    EXPECT_EQ(loaded->providers, std::vector{expected});
+    EXPECT_EQ(loaded->grpc.unix_socket, "/run/grpc.sock");
+    EXPECT_TRUE(loaded->grpc.is_on());
+}
+
+TEST(Load, KeysOfOneKindOfProviderAreRefusedAtAnother) {
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc}\n").find("needs the key address"), std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'far.example:1'}\n").find("set tls"), std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: far}\n").find("host:port"), std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'unix:/s', egress: ['a:1']}\n").find("only for kind: command"), std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: command, address: 'unix:/s'}\n").find("only for kind: grpc"), std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: command, labels: trust}\n").find("only for kind: grpc"), std::string::npos);
+    EXPECT_EQ(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'unix:/s'}\n"), "");
+}
+
 void expect_described(const json::Value& schema, const std::string& at) {
     EXPECT_TRUE(schema.find("description")) << at;
     const json::Value* items = schema.find("items");

@@ -23,8 +23,12 @@ void FrameWriter::on_frame(const core::ToolFrame& frame) {
 }
 
 Task<void> FrameWriter::drained() {
-    const Deadline patience = call_.loop().now() + kSlowReader;
-    if (co_await call_.drained(kMostQueuedBytes, patience) != WaitEnd::kExpired) co_return;
+    for (;;) {
+        const std::size_t waiting = call_.queued_bytes();
+        const Deadline patience = call_.loop().now() + kSlowReader;
+        if (co_await call_.drained(kMostQueuedBytes, patience) != WaitEnd::kExpired) co_return;
+        if (call_.queued_bytes() == waiting) break;  // it may read as slowly as it likes, if it reads
+    }
     slow_ = true;
     (co_await this_chain()).cancel();
 }
