@@ -15,6 +15,7 @@ constexpr const char* kUsage = R"(usage: bench_load MODE --name value ...
   idle   --device ADDRESS --count N [--tokens FILE] [--tls 1] [--tools 1] [--server-pid PID]
   soak   --connect ADDRESS --device ADDRESS [--token T] [--devices N] [--in-flight N] [--seconds S] [--seed N]
   host   --listen unix:PATH
+  device --device ADDRESS [--token T] [--devices N]
 ADDRESS is tcp:HOST:PORT or unix:PATH.
 )";
 
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
             crab::bench::run_soak(std::move(options));
         } else if (mode == "host") {
             crab::bench::run_host(std::move(options));
+        } else if (mode == "device") {
+            crab::bench::run_devices(std::move(options));
         } else {
             std::fputs(kUsage, stderr);
             return 2;

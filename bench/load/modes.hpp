@@ -12,5 +12,7 @@ void run_idle(Options options);
 void run_soak(Options options);
 /// A tool host on a Unix socket with the tool `echo`; prints `host ready` and serves until it is killed.
 void run_host(Options options);
+/// Devices that answer, each with a tool of its own; prints `devices ready` and serves until it is killed.
+void run_devices(Options options);
 
 }  // namespace crab::bench
