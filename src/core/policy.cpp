@@ -177,7 +177,10 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
 }
 
 Decision Policy::decide_call(const Principal& principal, const Tool& tool, std::optional<simdjson::dom::element> args) const {
-    if (!principal.may(Role::kCaller)) return {Verdict::kDeny, kNoCallerRole};
+    if (!principal.may(Role::kCaller)) {
+        const Peer* const peer = principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
+        if (peer == nullptr || peer->role != Role::kCaller) return {Verdict::kDeny, kNoCallerRole};
+    }
     if (rules_.empty()) return {Verdict::kAllow, kCallerRole};
     const std::string& qualified = tool.unique_name;
     Judgement judgement({Verdict::kAllow, kCallerRole}, Judgement::Rules::kNarrow);

@@ -85,6 +85,16 @@ TEST(PolicyActions, ACertificateOfAnUnknownPeerActsForTheDefaultTenantOnly) {
     EXPECT_FALSE(may(*policy, *principal_of("caller/a", {Role::kSubscriber}, "acme"), "events.subscribe:cron.triggered", "harbour"));
 }
 
+TEST(PolicyActions, APeerMayCallIfItsEntryMakesItACaller) {
+    PeerRule rule = rule_for("subscriber/log", {});
+    rule.role = Role::kCaller;
+    const auto policy = policy_of_peers({rule});
+    const auto tool = tool_of("echo");
+    EXPECT_EQ(policy->decide_call(*kLog, *tool, std::nullopt).verdict, Verdict::kAllow);
+    EXPECT_EQ(policy->decide_call(*peer("subscriber/other", Role::kSubscriber), *tool, std::nullopt).verdict, Verdict::kDeny);
+    EXPECT_EQ(policy->decide_call(*principal_of("subscriber/log", {Role::kSubscriber}), *tool, std::nullopt).verdict, Verdict::kDeny) << "no certificate proved the name";
+}
+
 TEST(PolicyActions, AnEntryGivesAPeerAnotherRoleAndOnlyAPeer) {
     PeerRule rule = rule_for("subscriber/log", {});
     rule.role = Role::kToolHost;

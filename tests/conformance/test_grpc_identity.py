@@ -26,7 +26,7 @@ class CertificateTest(GrpcCase):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-addext",
                         "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", str(cls.key), "-out", str(cls.cert)], check=True, capture_output=True, timeout=60)
         cls.CONFIG = {"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cls.cert), "key": str(cls.key)}},
-                      "policy": [{"principal": "subscriber/*", "call": {"allow": ["*"]}}]}
+                      "peers": [{"id": "subscriber/ann", "role": "caller"}, {"id": "subscriber/bob", "role": "caller"}]}
         super().setUpClass()
 
     def over_tls(self, key: bytes | None = None, certificate: bytes | None = None, token: str | None = None) -> ToolServiceClient:
@@ -35,9 +35,9 @@ class CertificateTest(GrpcCase):
         self.addCleanup(client.close)
         return client
 
-    def paired(self) -> PairingRemote:
+    def paired(self, name: str) -> PairingRemote:
         key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
-        remote = PairingRemote(key, self.gateway.unique("peer"), "subscriber")
+        remote = PairingRemote(key, name, "subscriber")
         self.addCleanup(remote.__exit__)
         remote.__enter__()
         body = {"component_type": "subscriber", "component_id": remote.component_id, "endpoint": remote.endpoint}
@@ -52,7 +52,7 @@ class CertificateTest(GrpcCase):
         return client.call(tool_call("list_devices"), **options)
 
     def test_sw4rm_57_a_paired_certificate_is_enough_and_a_bad_token_over_it_is_not(self) -> None:
-        remote = self.paired()
+        remote = self.paired("ann")
         client = self.with_certificate(remote)
         self.assertTrue(self.call(client).final)
         self.refused(Status.UNAUTHENTICATED, "UNAUTHENTICATED", lambda: self.call(client, metadata={"authorization": "Bearer " + "0" * 64}))
@@ -64,8 +64,13 @@ class CertificateTest(GrpcCase):
         self.refused(Status.UNAUTHENTICATED, "UNAUTHENTICATED", lambda: self.call(stranger))
         self.assertTrue(self.call(self.over_tls(self.key.read_bytes(), self.cert.read_bytes(), self.gateway.caller_token())).final)
 
+    def test_a_peer_that_is_no_caller_sees_no_tool(self) -> None:
+        client = self.with_certificate(self.paired("eve"))
+        self.assertEqual(list(client.describe().tools), [])
+        self.refused(Status.NOT_FOUND, "NOT_FOUND", lambda: self.call(client))
+
     def test_a_peer_that_is_revoked_is_refused_on_the_connection_it_has(self) -> None:
-        remote = self.paired()
+        remote = self.paired("bob")
         client = self.with_certificate(remote)
         self.assertTrue(self.call(client).final)
         answer = self.gateway.admin_request("POST", f"/v1/peers/subscriber/{remote.component_id}/revoke", {"reason": "test"})
