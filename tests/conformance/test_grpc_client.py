@@ -6,9 +6,11 @@ import json
 import os
 import queue
 import subprocess
+import tempfile
 import threading
 import unittest
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -194,6 +196,14 @@ class GatewayTest(unittest.TestCase):
             answer = self._ask(gateway, f"grpc+unix:{socket}")
             self.assertEqual(answer["status"], "ok")
         self.assertFalse(os.path.exists(socket))
+
+    def test_the_gateway_is_called_over_tls(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-grpc-")))
+        cert, key = folder / "cert.pem", folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True, timeout=60)
+        with Gateway({"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
+            self._ask(gateway, f"grpcs://{gateway.grpc}", gateway.caller_token(), str(cert))
 
     def _ask(self, gateway: Gateway, address: str, *words: str) -> dict[str, Any]:
         client = Client(address, *words)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import grpc
 from support.gateway import Gateway
@@ -266,6 +267,34 @@ class LifeTest(GrpcCase):
             self.assertTrue(begun.wait(PATIENCE))
             provider.stop()
             self.assertIn(future.result(PATIENCE).code, ("OUTCOME_UNKNOWN", "CANCELLED"))
+
+
+class TlsTest(GrpcCase):
+    """A provider over mutual TLS: it wants the gateway's certificate, and the gateway checks its name and chain."""
+
+    CONFIG: ClassVar[dict[str, Any]] = {}
+
+    def certificate(self, name: str, folder: Path, address: str) -> tuple[Path, Path]:
+        cert, key = folder / f"{name}.pem", folder / f"{name}.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-addext",
+                        f"subjectAltName=IP:{address}", "-days", "2", "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True, timeout=60)
+        return cert, key
+
+    def test_a_provider_is_called_over_mutual_tls_and_not_under_another_name(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-grpc-")))
+        (cert, key), (mine, my_key) = self.certificate("provider", folder, "127.0.0.1"), self.certificate("gateway", folder, "127.0.0.1")
+        other, _ = self.certificate("other", folder, "127.0.0.9")
+        credentials = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())], mine.read_bytes(), True)
+        provider = GrpcProvider([descriptor("safe")], credentials=credentials)
+        self.addCleanup(provider.stop)
+        tls = {"ca": str(cert), "cert": str(mine), "key": str(my_key)}
+        base = {"kind": "grpc", "address": provider.address}
+        with Gateway({"providers": [{"id": "far", **base, "tls": tls}, {"id": "bare", **base, "tls": {"ca": str(cert)}},
+                                    {"id": "stranger", **base, "tls": {**tls, "ca": str(other)}}]}) as gateway:
+            gateway.wait_listed("safe")
+            self.assertEqual(gateway.call("safe", {"a": 1}).result, {"a": 1})
+            self.assertNotIn("bare__safe", gateway.tools())
+            self.assertNotIn("stranger__safe", gateway.tools())
 
 
 class RegisterTest(ProviderCase):
