@@ -10,13 +10,13 @@ import re
 import socket
 import ssl
 import struct
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import grpc
 from support.case import GatewayCase
+from support.certificates import self_signed
 from support.device import Device, tool
 from support.gateway import Gateway
 from support.tool_service import ToolServiceClient, connector_pb, summary_of, tool_call, tool_pb, trailers_of
@@ -225,9 +225,7 @@ class WhoTest(GrpcCase):
 
     def test_tls_speaks_h2_by_alpn(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        cert, key = folder / "cert.pem", folder / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-addext",
-                        "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True, timeout=60)
+        cert, key = self_signed(folder)
         with Gateway({"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
             trusted = grpc.ssl_channel_credentials(cert.read_bytes())
             client = ToolServiceClient(gateway.grpc, gateway.caller_token(), credentials=trusted)

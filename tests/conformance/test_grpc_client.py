@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from support.certificates import self_signed
 from support.gateway import Gateway
 from support.grpc_provider import GrpcProvider, descriptor, frame, refuse
 from support.wait import PATIENCE
@@ -199,9 +200,7 @@ class GatewayTest(unittest.TestCase):
 
     def test_the_gateway_is_called_over_tls(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-grpc-")))
-        cert, key = folder / "cert.pem", folder / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-addext",
-                        "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True, timeout=60)
+        cert, key = self_signed(folder)
         with Gateway({"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
             self._ask(gateway, f"grpcs://{gateway.grpc}", gateway.caller_token(), str(cert))
 

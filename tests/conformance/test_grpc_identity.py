@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import grpc
+from support.certificates import self_signed
 from support.gateway import Gateway
 from support.tool_service import ToolServiceClient, tool_call
 from test_grpc import GrpcCase, Status
@@ -22,9 +22,7 @@ class CertificateTest(GrpcCase):
     @classmethod
     def setUpClass(cls) -> None:
         folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="crab-grpc-")))
-        cls.cert, cls.key = folder / "cert.pem", folder / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-addext",
-                        "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", str(cls.key), "-out", str(cls.cert)], check=True, capture_output=True, timeout=60)
+        cls.cert, cls.key = self_signed(folder)
         cls.CONFIG = {"grpc": {"listen": "127.0.0.1:0", "tls": {"cert": str(cls.cert), "key": str(cls.key)}},
                       "peers": [{"id": "subscriber/ann", "role": "caller"}, {"id": "subscriber/bob", "role": "caller"}]}
         super().setUpClass()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import grpc
+from support.certificates import self_signed
 from support.gateway import Gateway
 from support.grpc_provider import GrpcProvider, descriptor, frame, refuse
 from support.tool_service import connector_pb, summary_of, tool_call, tool_pb
@@ -274,16 +274,10 @@ class TlsTest(GrpcCase):
 
     CONFIG: ClassVar[dict[str, Any]] = {}
 
-    def certificate(self, name: str, folder: Path, address: str) -> tuple[Path, Path]:
-        cert, key = folder / f"{name}.pem", folder / f"{name}.key"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-addext",
-                        f"subjectAltName=IP:{address}", "-days", "2", "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True, timeout=60)
-        return cert, key
-
     def test_a_provider_is_called_over_mutual_tls_and_not_under_another_name(self) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-grpc-")))
-        (cert, key), (mine, my_key) = self.certificate("provider", folder, "127.0.0.1"), self.certificate("gateway", folder, "127.0.0.1")
-        other, _ = self.certificate("other", folder, "127.0.0.9")
+        (cert, key), (mine, my_key) = self_signed(folder, "provider"), self_signed(folder, "gateway")
+        other, _ = self_signed(folder, "other", "127.0.0.9")
         credentials = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())], mine.read_bytes(), True)
         provider = GrpcProvider([descriptor("safe")], credentials=credentials)
         self.addCleanup(provider.stop)
