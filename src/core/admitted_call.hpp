@@ -52,6 +52,17 @@ private:
     AuthorizedCall authorized_;
 };
 
+/// A call that nobody has to approve, or that somebody has approved.
+class ApprovedCall {
+public:
+    const AuthorizedCall& authorized() const { return authorized_; }
+
+private:
+    friend class Pipeline;
+    explicit ApprovedCall(AuthorizedCall authorized) : authorized_(authorized) {}
+    AuthorizedCall authorized_;
+};
+
 /// A call that the ledger has let in, with the deadline that binds everything from here on.
 class AdmittedCall {
 public:
@@ -73,7 +84,7 @@ public:
 
 private:
     friend class Pipeline;
-    AdmittedCall(ValidatedCall validated, Deadline deadline) : authorized_(validated.authorized()), deadline_(deadline) {}
+    AdmittedCall(ApprovedCall approved, Deadline deadline) : authorized_(approved.authorized()), deadline_(deadline) {}
     AuthorizedCall authorized_;
     Deadline deadline_;
     int attempt_ = 1;

@@ -19,6 +19,7 @@ class CancelSignal;
 
 namespace crab::core {
 
+class Approver;
 class ToolScope;
 
 /// Whom and what a call belongs to, as its caller says. Empty where unsaid.
@@ -60,6 +61,11 @@ struct Call {
 
     /// What cancels the coroutine that awaits the pipeline; the front sets it, so that the call can be cancelled by its id.
     CancelSignal* canceller = nullptr;
+
+    /// Who at the caller's end can be asked for an approval; null: nobody. Outlives the call.
+    Approver* approver = nullptr;
+    /// Waiting for an approval does not count against the timeout (docs/protocols/sw4rm.md, section 4); `caller_deadline` holds.
+    bool approval_stops_clock = false;
 
     /// `args` parsed already by the front; holds until the first suspension of the pipeline only.
     std::optional<simdjson::dom::element> parsed_args;

@@ -26,6 +26,14 @@ void attempt(BoundedWriter& writer, const CallFacts::Attempt& made) {
     writer.literal("\"}");
 }
 
+void approval(BoundedWriter& writer, const ApprovalEnd& end) {
+    writer.literal(",\"approval\":{\"state\":\"").raw(name_of(end.state)).literal("\"");
+    text(writer, ",\"id\":", end.id);
+    if (!end.by.empty()) writer.literal(",\"by\":").quoted(end.by).literal(",\"scope\":\"").raw(name_of(end.scope)).literal("\"");
+    if (end.remembered) writer.literal(",\"remembered\":true");
+    writer.literal(",\"us\":").integer(micros(end.waited.count())).literal("}");
+}
+
 void timeline(BoundedWriter& writer, const Timeline& line) {
     writer.literal(",\"timeline\":{");
     bool first = true;
@@ -46,6 +54,7 @@ std::size_t room_for(const Call& call, const Principal& principal, const CallFac
     std::size_t texts = call.id.size() + call.front.size() + principal.id.size() + call.tenant.size() + call.context.agent_id.size() +
                         call.context.session_id.size() + call.context.trace_id.size() + call.tool.size() + facts.decision.rule.size() + message.size();
     if (facts.tool) texts += facts.tool->source_text.size();
+    if (facts.approval) texts += facts.approval->id.size() + facts.approval->by.size() + 64;
     for (const auto& note : facts.hooks) texts += note.hook.size() + note.answer.size() + 64;
     return 1024 + BoundedWriter::room_for(texts) + 96 * facts.attempts.size();
 }
@@ -77,6 +86,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         }
         writer.literal("]");
     }
+    if (facts.approval) approval(writer, *facts.approval);
     writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.args.size()));
     if (outcome == nullptr) {
         writer.literal(",\"status\":\"dispatching\"}");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/approval.hpp"
 #include "core/call.hpp"
 #include "core/policy.hpp"
 #include "core/tool.hpp"
@@ -27,6 +28,7 @@ struct CallFacts {
     ToolRef tool;                 ///< null when the name led nowhere
     Decision decision{Verdict::kDeny, {}};
     std::vector<HookNote> hooks;
+    std::optional<ApprovalEnd> approval;   ///< what came of it, when the call needed one
     std::vector<Attempt> attempts;   ///< those before the last; the last is `last`
     Attempt last;
     bool dispatched = false;

@@ -66,8 +66,8 @@ TEST_F(CallRecordTest, ACallThatRanIsToldWithItsTimeline) {
     EXPECT_EQ(text(value, "/attempts/1/code"), "(absent)");
     EXPECT_EQ(text(value, "/args_bytes"), "7");
     EXPECT_EQ(text(value, "/result_bytes"), "5");
-    EXPECT_EQ(text(value, "/timeline/dispatched"), "60");
-    EXPECT_EQ(text(value, "/duration_us"), "80");
+    EXPECT_EQ(text(value, "/timeline/dispatched"), "80");
+    EXPECT_EQ(text(value, "/duration_us"), "100");
 }
 
 TEST_F(CallRecordTest, ArgumentsAndResultsAppearAsSizesOnly) {

@@ -64,6 +64,8 @@ struct EffectivePolicy {
     Milliseconds budget_cpu{0}, budget_wall{0};   ///< 0: none
     std::vector<std::string_view> clamped;        ///< names of the fields whose wish went beyond a ceiling
 
+    /// It goes as far as only a person may let it. Source: docs/protocols/sw4rm.md, section 9.
+    bool needs_approval() const { return network == Network::kFullAccess || privilege >= Privilege::kElevated; }
     /// Attempts after the first.
     std::uint32_t retries() const { return backoff == Backoff::kNone ? 0 : max_retries; }
 };

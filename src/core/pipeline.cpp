@@ -1,5 +1,6 @@
 #include "core/pipeline.hpp"
 
+#include "base/cut_text.hpp"
 #include "core/late_call.hpp"
 #include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
@@ -31,6 +32,28 @@ Error not_recorded() {
 }
 Error too_late() {
     return fail(ErrorCode::kTimeout, "the deadline passed before the call was sent, so it was not run; call again with more time").error();
+}
+/// Why a call was not approved. Details: the question, so that its answer can be had and the call made again.
+Error not_approved(const ApprovalEnd& end, std::string_view rule) {
+    const std::string details = end.id.empty() ? std::string() : fmt::format(R"({{"approval_id":"{}","approval":"{}"}})", end.id, name_of(end.state));
+    const auto refused = [&](ErrorCode code, std::string message) { return fail(code, std::move(message), details).error(); };
+    const std::string next = end.id.empty() ? std::string("nothing like it can run here") : fmt::format("have it allowed with `crab approvals allow {}`, then call again within ten minutes", end.id);
+    switch (end.state) {
+        case ApprovalState::kDenied:
+            return refused(ErrorCode::kForbidden, end.remembered ? fmt::format("{} has denied such calls (decision {})", end.by, end.id)
+                                                                 : fmt::format("{} has denied this call (approval {})", end.by, end.id));
+        case ApprovalState::kUnattended:
+            return refused(ErrorCode::kApprovalRequired, fmt::format("this call needs an approval ({}), and there is nobody to ask: {}", rule, next));
+        case ApprovalState::kExpired:
+            return refused(ErrorCode::kApprovalRequired, fmt::format("this call needs an approval ({}), and nobody decided in time: {}", rule, next));
+        case ApprovalState::kCrowded: return refused(ErrorCode::kRateLimited, "too many calls wait for an approval; call again later");
+        case ApprovalState::kWithdrawn: return refused(ErrorCode::kUnauthenticated, "your credential was revoked while the call waited for its approval");
+        case ApprovalState::kStopped: return refused(ErrorCode::kUnavailable, "the gateway is stopping and asks for no approval; call again when it is back");
+        case ApprovalState::kCancelled: return refused(ErrorCode::kCancelled, "the call was cancelled while it waited for its approval");
+        case ApprovalState::kPending:
+        case ApprovalState::kAllowed: break;
+    }
+    return refused(ErrorCode::kInternal, "no decision about the approval");
 }
 Error cancelled() { return fail(ErrorCode::kCancelled, "the call was cancelled").error(); }
 
@@ -77,7 +100,8 @@ bool stands_in_for(const Tool& now, const Tool& before) {
 
 /// What one call needs while it is worked on.
 struct Pipeline::Working {
-    std::shared_ptr<const CallRules> rules;   ///< one set of rules from beginning to end
+    std::shared_ptr<const CallRules> rules;   ///< one set of rules from beginning to end …
+    std::shared_ptr<const CallRules> newer;   ///< … but for the policy after an approval, which `facts.decision` views
     CallFacts facts;
     RunningCalls::Entry* entry = nullptr;
     WhileRunning repeats = WhileRunning::kJoin;
@@ -128,7 +152,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     }
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
-    Working working{.rules = rules_.get(), .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
+    Working working{.rules = rules_.get(), .newer = {}, .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
                     .permit = {}, .journal_number = 0, .late = {}, .replay = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
@@ -140,7 +164,8 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     finish(call, *principal, working, *outcome);
     CallEnd end{.outcome = std::move(outcome), .duration = working.first_duration.value_or(std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished))),
                 .replayed = working.facts.replayed, .tool = std::move(working.facts.tool), .policy = std::move(working.policy),
-                .attempts = static_cast<std::uint32_t>(working.facts.attempts.size() + (working.facts.dispatched ? 1 : 0)), .cancelled_by = entry.cancelled_by()};
+                .attempts = static_cast<std::uint32_t>(working.facts.attempts.size() + (working.facts.dispatched ? 1 : 0)), .approval_id = working.facts.approval ? std::move(working.facts.approval->id) : std::string(),
+                .cancelled_by = entry.cancelled_by()};
     co_return end;
 }
 
@@ -160,7 +185,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     if (!authorized) co_return ended(std::move(authorized.error()));
     reach(Stage::kAuthorized, services_.clock.steady_now());
 
-    const ToolRef tool = working.facts.tool;
+    ToolRef tool = working.facts.tool;
     for (const auto& hook : working.rules->hooks) working.hooked = working.hooked || hook->applies_to(*tool);
     if (working.hooked) {
         auto hooked = co_await ask_hooks(*authorized, working);
@@ -180,9 +205,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         working.policy = std::make_shared<const EffectivePolicy>(std::move(*effective));
     }
     const Milliseconds allowed = working.policy ? working.policy->timeout : std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
-    const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
-    AdmittedCall admitted(*validated, deadline);
-    admitted.late_ = &working.late;
+    Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
 
     // A call whose id we made ourselves cannot be repeated by anybody, so the ledger in memory need not know it.
     Ledger::Ticket ticket;
@@ -217,6 +240,20 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     reach(Stage::kAdmitted, now);
 
     if (auto taken = working.rules->rates->take(*authenticated.principal(), *tool, now); !taken) co_return ended(std::move(taken.error()));
+    auto approved = Result<ApprovedCall>(ApprovedCall(validated->authorized()));
+    const bool must_ask = working.facts.decision.verdict == Verdict::kNeedsApproval || (working.policy && working.policy->needs_approval());
+    if (must_ask) {
+        reach(Stage::kAsked, now);
+        approved = co_await ask_approval(*validated, deadline, working);
+        if (!approved) co_return ended(std::move(approved.error()));
+        tool = working.facts.tool;
+        now = services_.clock.steady_now();
+        reach(Stage::kApproved, now);
+        const auto waited = call.approval_stops_clock ? working.facts.approval->waited : std::chrono::nanoseconds(0);
+        deadline = std::min(call.caller_deadline, call.timeline.started() + allowed + waited);
+    }
+    AdmittedCall admitted(*approved, deadline);
+    admitted.late_ = &working.late;
     if (tool->gate) {
         auto entered = co_await tool->gate->enter(timers_, deadline);
         if (!entered) co_return ended(std::move(entered.error()));
@@ -379,8 +416,7 @@ Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, cons
         case Verdict::kAllow: return AuthorizedCall(authenticated, *tool);
         case Verdict::kDeny:
             return fail(ErrorCode::kForbidden, fmt::format("{} may not make this call ({})", authenticated.principal()->id, working.facts.decision.rule));
-        case Verdict::kNeedsApproval:
-            return fail(ErrorCode::kApprovalRequired, fmt::format("this call needs an approval ({}), and there is nobody to ask", working.facts.decision.rule));
+        case Verdict::kNeedsApproval: return AuthorizedCall(authenticated, *tool);  // asked for once the call is known to be good
     }
     return fail(ErrorCode::kInternal, "no verdict");
 }
@@ -438,6 +474,83 @@ Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& wor
     const Tool& tool = authorized.tool();
     if (!tool.input->is_valid(*working.args)) return fail(invalid_arguments(tool.input->validate(*working.args)));
     return ValidatedCall(authorized);
+}
+
+/// What whoever decides is shown, and what the decision will cover. The arguments are parsed.
+ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working& working) {
+    constexpr std::size_t kMostShown = 16 * 1024;   // bytes of arguments
+    const Call& call = authorized.call();
+    const Tool& tool = authorized.tool();
+    const Principal& principal = *authorized.principal();
+    const bool by_rule = working.facts.decision.verdict == Verdict::kNeedsApproval;
+    ApprovalQuestion question;
+    question.id = fmt::format("{:012x}", ids_.random() & 0xffff'ffff'ffffULL);
+    question.subject = {.tenant = std::string(call.tenant), .principal = principal.id, .tool = tool.unique_name, .source = tool.source_text,
+                        .place = tool.host ? tool.host->place_of(call, principal) : std::string(), .rule = by_rule ? std::string(working.facts.decision.rule) : std::string(),
+                        .session = std::string(call.context.session_id), .network = Network::kDenyAll, .privilege = Privilege::kMinimal,
+                        .content = content_of(call, tool, *working.args)};
+    if (working.policy) {
+        question.subject.network = working.policy->network;
+        question.subject.privilege = working.policy->privilege;
+    }
+    question.call_id = call.id;
+    question.agent = call.context.agent_id;
+    question.front = call.front;
+    question.credential = principal.credential_id;
+    question.args = cut_text(call.args, kMostShown);
+    question.description = tool.spec.description;
+    return question;
+}
+
+Task<Result<ApprovedCall>> Pipeline::ask_approval(ValidatedCall validated, Deadline deadline, Working& working) {
+    const AuthorizedCall& authorized = validated.authorized();
+    Call& call = authorized.call();
+    auto parsed = parse_arguments(call);  // again: others may have used the parser since
+    if (!parsed) co_return fail(std::move(parsed.error()));
+    working.args = *parsed;
+    ApprovalQuestion question = question_of(authorized, working);
+    working.args.reset();  // other calls use the parser meanwhile
+    const ApprovalSubject approved = question.subject;
+    const std::string why = approved.rule.empty() ? fmt::format("{}, {}", name_of(approved.privilege), name_of(approved.network)) : approved.rule;
+    ApprovalEnd end{.id = {}, .state = ApprovalState::kUnattended, .scope = {}, .by = {}, .remembered = false, .waited = {}};
+    if (services_.approvals != nullptr) {
+        const Deadline until = call.approval_stops_clock ? call.caller_deadline : deadline;
+        end = co_await services_.approvals->ask(std::move(question), until, timers_, call.approver);
+    }
+    working.facts.approval = end;
+    if (!end.allowed()) co_return fail(not_approved(end, why));
+    co_return check_again(validated, approved, working);
+}
+
+/// While somebody thought about it, the tool may have left or changed, and so may the rules.
+Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const ApprovalSubject& approved, Working& working) {
+    const AuthorizedCall& authorized = validated.authorized();
+    Call& call = authorized.call();
+    working.newer = rules_.get();
+    const Policy& policy = *working.newer->policy;
+    const View view{.principal = authorized.principal().get(), .policy = &policy, .tenant = call.tenant, .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
+    auto tool = registry_.get()->resolve(view, authorized.tool().unique_name);
+    if (!tool) return fail(ErrorCode::kUnavailable, "the tool left, or is not yours to call any more, while the call waited for its approval; it was not run");
+    if (!stands_in_for(**tool, authorized.tool())) return fail(ErrorCode::kUnavailable, "the tool changed while the call waited for its approval, so it was not run; call again");
+    auto parsed = parse_arguments(call);
+    if (!parsed) return fail(std::move(parsed.error()));
+    working.args = *parsed;
+    working.facts.decision = policy.decide_call(*authorized.principal(), **tool, working.args);
+    if (working.facts.decision.verdict == Verdict::kDeny) {
+        return fail(ErrorCode::kForbidden, fmt::format("{} may not make this call any more ({})", authorized.principal()->id, working.facts.decision.rule));
+    }
+    working.facts.tool = std::move(*tool);
+    if (working.facts.tool->limits) {
+        auto effective = effective_policy(*working.facts.tool->limits, call.policy, call.timeout);
+        if (!effective) return fail(std::move(effective.error()));
+        working.policy = std::make_shared<const EffectivePolicy>(std::move(*effective));
+    }
+    const AuthorizedCall again(AuthenticatedCall(call, authorized.principal()), *working.facts.tool);
+    const bool asks = working.facts.decision.verdict == Verdict::kNeedsApproval || (working.policy && working.policy->needs_approval());
+    if (asks && !approved.covers(question_of(again, working).subject)) {
+        return fail(ErrorCode::kUnavailable, "what this call may do changed while it waited for its approval, so it was not run; call again");
+    }
+    return ApprovedCall(again);
 }
 
 bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error) const {

@@ -7,6 +7,7 @@
 #include "base/task.hpp"
 #include "base/timer_wheel.hpp"
 #include "core/admitted_call.hpp"
+#include "core/approvals.hpp"
 #include "core/audit_log.hpp"
 #include "core/call_events.hpp"
 #include "core/call_record.hpp"
@@ -47,6 +48,7 @@ struct CallServices {
     AuditLog& audit;
     LedgerJournal* journal = nullptr;   ///< null: the ledger lives in memory only, and side effects wait for their audit record
     CallEvents* events = nullptr;       ///< null: nobody hears of calls
+    Approvals* approvals = nullptr;     ///< null: there is nobody to ask, and calls that need an approval are refused
 };
 
 /// How a call ended.
@@ -57,10 +59,11 @@ struct CallEnd {
     ToolRef tool;                                        ///< null when the name led nowhere
     std::shared_ptr<const EffectivePolicy> policy;       ///< what bound the run; null when the tool has no PolicyLimits
     std::uint32_t attempts = 0;                          ///< that were dispatched
+    std::string approval_id;                             ///< of the question that it needed, if it was put
     std::string cancelled_by;                            ///< the principal who cancelled it by its id; empty: nobody did
 };
 
-/// The one path that every call takes: resolve, authorize, hooks, validate, admit, limit, dispatch, check, audit, event.
+/// The one path that every call takes: resolve, authorize, hooks, validate, admit, approve, limit, dispatch, check, audit, event.
 /// One per event loop, used on that loop only. The order is carried by the stage types of core/admitted_call.hpp.
 class Pipeline {
 public:
@@ -91,6 +94,7 @@ private:
 
     Task<OutcomeRef> process(AuthenticatedCall call, FrameSink& sink, Working& working);
     Task<Result<AuthorizedCall>> ask_hooks(AuthorizedCall call, Working& working);
+    Task<Result<ApprovedCall>> ask_approval(ValidatedCall call, Deadline deadline, Working& working);
     Task<std::optional<Error>> record_admission(AdmittedCall call, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working);
     Task<OutcomeRef> tell_of_dispatch(AdmittedCall call, FrameSink& sink, Working& working);
     Task<OutcomeRef> dispatch(AdmittedCall call, FrameSink& sink, Working& working);
@@ -100,6 +104,8 @@ private:
     Result<AuthorizedCall> resolve_and_authorize(AuthenticatedCall call, Working& working);
     Result<AuthorizedCall> authorize(AuthenticatedCall call, const ToolRef& tool, Working& working);
     Result<ValidatedCall> validate(AuthorizedCall call, Working& working);
+    ApprovalQuestion question_of(const AuthorizedCall& call, Working& working);
+    Result<ApprovedCall> check_again(ValidatedCall call, const ApprovalSubject& approved, Working& working);
     Result<simdjson::dom::element> parse_arguments(Call& call);
     void leave(LateCall& late, Working& working, Ledger::Ticket ticket, SteadyTime started);
     Task<void> finish_late(LateCall& late, Outcome outcome);

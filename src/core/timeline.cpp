@@ -9,6 +9,8 @@ std::string_view name_of(Stage stage) {
         case Stage::kHooked: return "hooked";
         case Stage::kValidated: return "validated";
         case Stage::kAdmitted: return "admitted";
+        case Stage::kAsked: return "asked";
+        case Stage::kApproved: return "approved";
         case Stage::kLimited: return "limited";
         case Stage::kDispatched: return "dispatched";
         case Stage::kAnswered: return "answered";

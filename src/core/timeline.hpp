@@ -10,9 +10,9 @@
 
 namespace crab::core {
 
-/// The stages of a call, in their order.
-enum class Stage : std::uint8_t { kReceived, kAuthorized, kHooked, kValidated, kAdmitted, kLimited, kDispatched, kAnswered, kFinished };
-inline constexpr std::size_t kStages = 9;
+/// The stages of a call, in their order. kAsked and kApproved are for calls that needed an approval.
+enum class Stage : std::uint8_t { kReceived, kAuthorized, kHooked, kValidated, kAdmitted, kAsked, kApproved, kLimited, kDispatched, kAnswered, kFinished };
+inline constexpr std::size_t kStages = 11;
 std::string_view name_of(Stage stage);
 
 /// When a call reached each stage. Plain numbers: filling it allocates nothing.

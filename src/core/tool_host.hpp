@@ -5,6 +5,8 @@
 #include "core/frame_sink.hpp"
 #include "core/tool_result.hpp"
 
+#include <string>
+
 namespace crab::core {
 
 /// What runs calls: a built-in, a device's session, a paired service. run() is awaited on the event loop of the call's front.
@@ -15,6 +17,11 @@ public:
     /// Errors of transport: kUnavailable when the request was surely not delivered, kOutcomeUnknown when it may have been;
     /// kTimeout, kCancelled; else the tool's own word. Hosts do not retry.
     virtual Task<Outcome> run(AdmittedCall call, FrameSink& sink) = 0;
+    /// Where the call would run, for whoever approves it: a worktree, for one. Empty: there is but one place.
+    virtual std::string place_of(const Call& call, const Principal& principal) const {
+        static_cast<void>(call), static_cast<void>(principal);
+        return {};
+    }
 };
 
 }  // namespace crab::core
