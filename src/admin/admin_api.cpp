@@ -108,6 +108,8 @@ Task<bool> AdminApi::serve(net::HttpExchange& exchange, core::PrincipalRef princ
         if (allows("POST")) co_await pair(exchange);
     } else if (path == "/v1/admin/devices/revoke") {
         if (allows("POST")) co_await revoke(exchange);
+    } else if (path == "/v1/admin/devices/approve") {
+        if (allows("POST")) co_await approve_tools(exchange);
     } else if (path == "/v1/admin/status") {
         if (allows("GET")) status(exchange);
     } else if (path == "/v1/admin/reload") {
@@ -210,6 +212,11 @@ void AdminApi::devices(net::HttpExchange& exchange) {
     for (const auto& [slug, row] : rows) {
         writer.begin_object().key("device").string(slug).key("name").string_lossy(row.name).key("principal").string(row.principal);
         writer.key("connected").boolean(row.connections > 0).key("connections").unsigned_integer(row.connections).key("tools").unsigned_integer(row.tools);
+        if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(slug) : std::vector<std::string>(); !waiting.empty()) {
+            writer.key("waiting_tools").begin_array();
+            for (const std::string& tool : waiting) writer.string(tool);
+            writer.end_array();
+        }
         if (row.last_seen) writer.key("last_seen_at").string(to_rfc3339(*row.last_seen));
         writer.key("tokens").begin_array();
         for (const auto& token : row.tokens) {
@@ -223,6 +230,34 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         }
         writer.end_array().end_object();
     }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> AdminApi::approve_tools(net::HttpExchange& exchange) {
+    const auto root = parser_.parse(exchange.request().body);
+    const auto device = root ? json::get_string(root->element(), "device") : std::nullopt;
+    if (!device) {
+        exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object with `device`, and perhaps `tools`");
+        co_return;
+    }
+    std::vector<std::string> names;
+    if (const auto list = json::get_array(root->element(), "tools")) {
+        for (const json::Element item : *list) {
+            std::string_view name;
+            if (item.get(name) == simdjson::SUCCESS) names.emplace_back(name);
+        }
+    }
+    exchange.keep_running_when_caller_leaves();
+    auto work = [this, device = std::string(*device), names = std::move(names)] { return gateway_.approve_tools(device, names); };
+    const auto approved = co_await services_.pool.run(std::move(work));
+    if (!approved) {
+        respond(exchange, approved.error());
+        co_return;
+    }
+    json::Writer writer(exchange.begin_response(200, kJson));
+    writer.begin_object().key("approved").begin_array();
+    for (const std::string& name : *approved) writer.string(name);
     writer.end_array().end_object();
     exchange.finish_response();
 }

@@ -31,6 +31,10 @@ struct Gateway {
     std::function<std::size_t(const core::Principal& asker, std::string_view call_id)> cancel;
     /// Errors: kInvalidArgs with all that is wrong with the file; then nothing changes.
     std::function<Result<void>()> reload;
+    /// Tools of a device that wait for an operator.
+    std::function<std::vector<std::string>(std::string_view device)> waiting_tools;
+    /// Approves these, or all when there are none; answers what had waited. May block; called on the pool.
+    std::function<Result<std::vector<std::string>>(const std::string& device, const std::vector<std::string>& names)> approve_tools;
     std::function<bool()> ledger_failing;   ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
@@ -61,6 +65,7 @@ private:
     void devices(net::HttpExchange& exchange);
     Task<void> pair(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);
+    Task<void> approve_tools(net::HttpExchange& exchange);
     void status(net::HttpExchange& exchange);
 
     Services services_;

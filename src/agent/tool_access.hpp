@@ -27,6 +27,8 @@ public:
         call.prefer_connection = turn_.prefer_connection;
         call.scope = &agent_.tools;
         call.front = turn_.front;
+        call.approver = turn_.approver;
+        call.approval_stops_clock = true;   // a person thinks as long as the turn has time
     }
     /// The principal's own, else the agent's.
     std::string_view tenant() const { return turn_.principal->tenant.empty() ? std::string_view(agent_.tenant) : turn_.principal->tenant.text(); }

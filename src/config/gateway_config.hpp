@@ -159,6 +159,23 @@ struct LeaseOptions {
     friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
 };
 
+/// What becomes of a call that needs an approval while nobody can be asked.
+enum class UnattendedRule : std::uint8_t { kRefuse, kWait };
+/// Who may decide about the calls of a chat from within it.
+enum class ChatApprover : std::uint8_t { kOperator, kOwner };
+/// What becomes of tools that a known device had not offered before.
+enum class NewToolRule : std::uint8_t { kAllow, kAsk };
+/// Calls that a person has to approve.
+struct ApprovalOptions {
+    Milliseconds wait = std::chrono::seconds(60);
+    std::size_t max_waiting = 256;
+    std::size_t max_waiting_per_principal = 16;
+    UnattendedRule unattended = UnattendedRule::kRefuse;
+    ChatApprover in_chat = ChatApprover::kOperator;
+    NewToolRule new_tools = NewToolRule::kAllow;
+    friend bool operator==(const ApprovalOptions&, const ApprovalOptions&) = default;
+};
+
 /// Which calls have events.
 enum class CallEventRule : std::uint8_t {
     kEffects,   ///< those with side effects, and others while somebody wants them
@@ -354,6 +371,7 @@ struct GatewayConfig {
     std::vector<PolicyRule> policy;
     std::vector<PeerOptions> peers;
     LeaseOptions leases;
+    ApprovalOptions approvals;
     std::vector<ToolOverride> tools;
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;

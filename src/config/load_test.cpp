@@ -93,6 +93,7 @@ policy:
 peers:
   - {id: subscriber/log, role: listener, tenants: [harbour], allow: ["events.*"], deny: ["events.publish:*"]}
 leases: {ttl: 90s, max_ttl: 2d, renewal_window: 250ms, max_per_peer: 3}
+approvals: {wait: 30s, max_waiting: 5, max_waiting_per_principal: 2, unattended: wait, in_chat: owner, new_tools: ask}
 tools:
   - {match: "*", timeout_ms: 5, max_timeout_ms: 6, max_concurrency: 7, queue: 8, trust_annotations: true, idempotent: false, side_effects: true}
 hooks:
@@ -142,6 +143,8 @@ metrics: {enabled: false}
     expected.policy = {rule};
     expected.peers = {{.id = "subscriber/log", .role = "listener", .tenants = {"harbour"}, .allow = {"events.*"}, .deny = {"events.publish:*"}}};
     expected.leases = {.ttl = 90s, .max_ttl = std::chrono::days(2), .renewal_window = 250ms, .max_per_peer = 3};
+    expected.approvals = {.wait = 30s, .max_waiting = 5, .max_waiting_per_principal = 2, .unattended = UnattendedRule::kWait, .in_chat = ChatApprover::kOwner,
+                          .new_tools = NewToolRule::kAsk};
     expected.tools = {{"*", 5ms, 6ms, 7, 8, true, false, true}};
     expected.hooks = {{.name = "ask", .type = HookType::kCommand, .tools = {"a"}, .run = {"/bin/ask", "-q"}, .timeout = 9ms},
                       {.name = "stop", .type = HookType::kDeny, .reason = "closed"},

@@ -69,6 +69,15 @@ void read(const Value& value, CallEventRule& out) {
     if (*word == "all") out = CallEventRule::kAll;
     if (*word == "wanted") out = CallEventRule::kWanted;
 }
+void read(const Value& value, UnattendedRule& out) {
+    if (const std::string* word = value.as_string()) out = *word == "wait" ? UnattendedRule::kWait : UnattendedRule::kRefuse;
+}
+void read(const Value& value, ChatApprover& out) {
+    if (const std::string* word = value.as_string()) out = *word == "owner" ? ChatApprover::kOwner : ChatApprover::kOperator;
+}
+void read(const Value& value, NewToolRule& out) {
+    if (const std::string* word = value.as_string()) out = *word == "ask" ? NewToolRule::kAsk : NewToolRule::kAllow;
+}
 void read(const Value& value, ModelApiKind& out) {
     if (const std::string* word = value.as_string()) out = *word == "anthropic" ? ModelApiKind::kAnthropic : ModelApiKind::kOpenAi;
 }
@@ -243,6 +252,9 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("peers", config.peers, read_peer);
     root.in("leases")("ttl", config.leases.ttl)("max_ttl", config.leases.max_ttl)("renewal_window", config.leases.renewal_window);
     root.in("leases")("max_per_peer", config.leases.max_per_peer);
+    root.in("approvals")("wait", config.approvals.wait)("max_waiting", config.approvals.max_waiting)("unattended", config.approvals.unattended);
+    root.in("approvals")("max_waiting_per_principal", config.approvals.max_waiting_per_principal)("in_chat", config.approvals.in_chat);
+    root.in("approvals")("new_tools", config.approvals.new_tools);
     root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket)("peer", out.peer); });

@@ -23,6 +23,8 @@ std::string_view name_of(EventType type) {
         case EventType::kPairingFailed: return "pairing.failed";
         case EventType::kConfigApplied: return "config.applied";
         case EventType::kConfigReverted: return "config.reverted";
+        case EventType::kApprovalRequested: return "approval.requested";
+        case EventType::kApprovalDecided: return "approval.decided";
     }
     return "";
 }

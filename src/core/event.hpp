@@ -30,8 +30,10 @@ enum class EventType : std::uint8_t {
     kPairingFailed,
     kConfigApplied,
     kConfigReverted,
+    kApprovalRequested,
+    kApprovalDecided,
 };
-inline constexpr std::size_t kEventTypes = 17;
+inline constexpr std::size_t kEventTypes = 19;
 
 /// `tool.call.requested` and so on.
 std::string_view name_of(EventType type);

@@ -1,6 +1,7 @@
 #include "core/pipeline.hpp"
 
 #include "base/cut_text.hpp"
+#include "core/approvals.hpp"
 #include "core/late_call.hpp"
 #include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
@@ -528,7 +529,8 @@ Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const Approv
     Call& call = authorized.call();
     working.newer = rules_.get();
     const Policy& policy = *working.newer->policy;
-    const View view{.principal = authorized.principal().get(), .policy = &policy, .tenant = call.tenant, .prefer_source = call.prefer_source, .prefer = call.prefer_connection};
+    const View view{.principal = authorized.principal().get(), .policy = &policy, .tenant = call.tenant, .prefer_source = call.prefer_source, .prefer = call.prefer_connection,
+                    .scope = call.scope};
     auto tool = registry_.get()->resolve(view, authorized.tool().unique_name);
     if (!tool) return fail(ErrorCode::kUnavailable, "the tool left, or is not yours to call any more, while the call waited for its approval; it was not run");
     if (!stands_in_for(**tool, authorized.tool())) return fail(ErrorCode::kUnavailable, "the tool changed while the call waited for its approval, so it was not run; call again");

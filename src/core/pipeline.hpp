@@ -7,7 +7,7 @@
 #include "base/task.hpp"
 #include "base/timer_wheel.hpp"
 #include "core/admitted_call.hpp"
-#include "core/approvals.hpp"
+#include "core/approval.hpp"
 #include "core/audit_log.hpp"
 #include "core/call_events.hpp"
 #include "core/call_record.hpp"
@@ -27,6 +27,8 @@
 #include <vector>
 
 namespace crab::core {
+
+class Approvals;
 
 /// What the operator's configuration says about calls; replaced as a whole when it is reloaded.
 struct CallRules {

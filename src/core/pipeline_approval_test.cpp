@@ -2,6 +2,7 @@
 
 #include "base/test_loop.hpp"
 #include "core/approval_store_memory.hpp"
+#include "core/approvals.hpp"
 #include "core/function_host.hpp"
 #include "core/test_tools.hpp"
 #include "json/value.hpp"

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kEventTypes{"channel.message.received", "channel.message.edited", "channel.message.deleted", "cron.triggered", "heartbeat.tick",
                                  "agent.turn.started", "agent.turn.completed", "agent.turn.failed", "agent.response.created", "tool.call.requested",
                                  "tool.call.completed", "tool.call.failed", "pairing.started", "pairing.completed", "pairing.failed", "config.applied",
-                                 "config.reverted"};
+                                 "config.reverted", "approval.requested", "approval.decided"};
 constexpr std::array kControls{"control.config:reload", "control.sessions:list", "control.peers:revoke", "control.subscriptions:ack"};
 
 std::vector<std::string> all_actions() {

@@ -9,6 +9,8 @@
 
 namespace crab::core {
 
+class Approver;
+
 /// One question to the agent.
 struct TurnRequest {
     PrincipalRef principal;
@@ -20,6 +22,7 @@ struct TurnRequest {
     std::string_view front = "chat";        ///< which accent it came in, for the audit trail; a literal
     std::string prefer_source;              ///< tools of this device win over equal names elsewhere
     ConnectionId prefer_connection{};
+    Approver* approver = nullptr;           ///< whoever can be asked about the turn's calls; outlives the turn
 };
 
 /// What a turn tells while it runs. Called on the event loop that runs the turn.

@@ -4,6 +4,7 @@
 #include "adapters/clawseed/title.hpp"
 #include "adapters/clawseed/wire.hpp"
 #include "base/waiter.hpp"
+#include "core/approval.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -62,7 +63,7 @@ struct Chat::Waiting final : TimerNode {
 };
 
 /// The running turn: turns events into frames, and remembers what a connection that returns has missed.
-class Chat::Turn final : public core::TurnEvents, private TimerNode {
+class Chat::Turn final : public core::TurnEvents, public core::Approver, private TimerNode {
 public:
     Turn(Chat& chat, ChatQuestion asked) : question(std::move(asked)), target(question.asker), returned(chat.loop_.timers()), chat_(chat) {}
 
@@ -106,9 +107,23 @@ public:
         target = std::move(other);
         gone_until.reset();
         disarm();
+        if (can_be_asked()) {
+            for (const auto& question : asked_) write([&](std::string& out) { write_approval_request(out, question); });
+        }
         returned.wake();
     }
     void on_expired() override { chat_.tasks_.cancel(); }
+
+    // Approver: the person in this chat.
+    bool can_be_asked() const override { return target && target->takes_approvals(); }
+    void on_question(const core::ApprovalQuestion& question) override {
+        asked_.push_back(question);
+        write([&](std::string& out) { write_approval_request(out, question); });
+    }
+    void on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) override {
+        std::erase_if(asked_, [&](const auto& each) { return each.id == question.id; });
+        if (can_be_asked()) write([&](std::string& out) { write_approval_ended(out, question.id, end); });
+    }
 
     ChatQuestion question;
     std::shared_ptr<FrameTarget> target;
@@ -121,6 +136,7 @@ private:
     Chat& chat_;
     std::size_t stored_text_ = 0;   ///< of full_response
     bool debug_sent_ = false;
+    std::vector<core::ApprovalQuestion> asked_;   ///< open, for a connection that returns
 };
 
 Chat::Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal, core::ChatSession session)
@@ -256,7 +272,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     TaskChain& chain = co_await this_chain();
     core::TurnRequest request{.principal = principal_, .session_id = id(), .persona = session().persona, .content = turn->question.content,
                               .regenerate = turn->question.regenerate, .debug = turn->question.debug,
-                              .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection()};
+                              .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection(), .approver = turn.get()};
     const core::ModelName model = runner_.model_of(request.persona);
     bool nothing_to_regenerate = false;
     if (request.regenerate) {

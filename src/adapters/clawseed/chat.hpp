@@ -28,6 +28,8 @@ public:
     virtual ~FrameTarget() = default;
     virtual void send_frame(std::string frame) = 0;
     virtual ConnectionId connection() const = 0;
+    /// Whether whoever is there may decide about calls, and wants to be asked.
+    virtual bool takes_approvals() const { return false; }
 };
 
 struct ChatQuestion {

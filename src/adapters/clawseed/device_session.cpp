@@ -1,7 +1,9 @@
 #include "adapters/clawseed/device_session.hpp"
 
 #include "base/log.hpp"
+#include "core/approvals.hpp"
 #include "json/writer.hpp"
+#include "trust/device_tools.hpp"
 
 #include <algorithm>
 
@@ -133,6 +135,7 @@ void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
     if (*type == "message") return on_question(frame, false);
     if (*type == "regenerate") return on_question(frame, true);
     if (*type == "abort") return on_abort();
+    if (*type == "approval_decision") return on_approval_decision(frame);
     if (*type == "get_registered_tools") return on_get_registered();
     if (*type == "unregister_tools") return on_unregister(frame);
     if (*type == "tool_call_accepted" || *type == "tool_call_progress") {
@@ -153,6 +156,7 @@ void DeviceSession::on_connect(Element frame, bool first) {
     if (const auto name = json::get_string(frame, "device_name")) device_name_ = name->substr(0, kMaxDeviceName);
     extensions_ = parse_capabilities(frame);
     host_->set_extensions(extensions_);
+    takes_approvals_ = extensions_.has(Extension::kApprovals) && may_approve() && hub_.services().approvals != nullptr;
     if (const auto version = json::get_int64(frame, "v"); version && *version != kVersion) {
         log::info("client speaks another version", {{"principal", principal_->id}, {"v", *version}});
     }
@@ -180,6 +184,8 @@ void DeviceSession::on_register(Element frame) {
                                       .already_held = [&](std::string_view name) { return std::ranges::binary_search(held, name, std::less<>()); }, .held = held.size()};
     Registration registration;
     if (list) registration = read_registration(*list, context);
+    if (replace) held_.clear();
+    if (list) hold_new_tools(*list, registration);
     const std::size_t count = registration.count;
     const std::vector<Rejected> rejected = std::move(registration.rejected);
     register_tools(std::move(registration), replace);
@@ -189,6 +195,45 @@ void DeviceSession::on_register(Element frame) {
     }
     write([&](std::string& out) {
         write_tools_registered(out, count, tools_, extensions_.has(Extension::kRejected) ? std::span<const Rejected>(rejected) : std::span<const Rejected>());
+    });
+}
+
+/// Takes out of `registration` what this device, which is known, has not offered before.
+void DeviceSession::hold_new_tools(json::Array list, Registration& registration) {
+    trust::DeviceTools* const known = hub_.services().device_tools;
+    const auto options = hub_.options();
+    if (known == nullptr || !options->ask_about_new_tools || principal_->device.empty()) return;
+    const auto name_of_tool = [](const auto& tool) -> const std::string& { return tool->spec.name; };
+    std::vector<std::string> names;
+    for (const auto& tool : registration.taken) names.push_back(tool->spec.name);
+    const auto waiting = known->offer(principal_->device, connection_, names);
+    hub_.services().store_pool.post([known] {
+        if (const auto stored = known->flush(); !stored) log::warn("names of tools were not stored", {{"reason", stored.error().message}});
+    });
+    std::size_t index = 0;
+    for (const Element element : list) {
+        const std::string_view name = json::get_string(element, "name").value_or("");
+        const auto taken = std::ranges::find(registration.taken, name, name_of_tool);
+        if (taken != registration.taken.end() && std::ranges::find(waiting, name) != waiting.end()) {
+            std::erase_if(held_, [&](const auto& tool) { return tool->spec.name == name; });
+            if (held_.size() < options->registration.tools) held_.push_back(std::move(*taken));
+            registration.taken.erase(taken);
+            registration.rejected.push_back({.index = index, .name = std::string(name), .code = ErrorCode::kApprovalRequired,
+                                             .message = "this tool is new; it waits until an operator approves it (crab devices approve)"});
+        }
+        ++index;
+    }
+}
+
+void DeviceSession::release_tools(std::vector<std::string> names) {
+    loop_.post([self = shared_from_this(), names = std::move(names)] {
+        if (self->socket_ == nullptr) return;
+        Registration approved;
+        for (const auto& tool : self->held_) {
+            if (std::ranges::find(names, tool->spec.name) != names.end()) approved.taken.push_back(tool);
+        }
+        std::erase_if(self->held_, [&](const auto& tool) { return std::ranges::find(names, tool->spec.name) != names.end(); });
+        self->register_tools(std::move(approved), false);
     });
 }
 
@@ -222,6 +267,7 @@ void DeviceSession::on_unregister(Element frame) {
             if (item.get(name) == simdjson::SUCCESS) names.emplace_back(name);
         }
     }
+    std::erase_if(held_, [&](const auto& tool) { return std::ranges::find(names, tool->spec.name) != names.end(); });
     core::Registry& registry = hub_.services().registry;
     registry.change(connection_, {}, names);
     tools_ = registry.owned_by(connection_).size();
@@ -255,6 +301,29 @@ void DeviceSession::on_question(Element frame, bool regenerate) {
         question.content = *content;
     }
     chat_->ask(std::move(question));
+}
+
+/// Decides about a call of this chat, of which the person in it was asked.
+void DeviceSession::on_approval_decision(Element frame) {
+    core::Approvals* const approvals = hub_.services().approvals;
+    auto word = parse_approval_decision(frame);
+    const auto refuse = [&](std::string_view code, std::string_view message) {
+        write([&](std::string& out) { write_approval_refused(out, word ? std::string_view(word->id) : std::string_view(), code, message); });
+    };
+    if (!word) return refuse("INVALID_ARGS", word.error().message);
+    const auto standing = approvals != nullptr ? approvals->find(word->id) : std::nullopt;
+    const bool own = standing && standing->question->front == "chat" && standing->question->subject.session == chat_->id() &&
+                     standing->question->subject.principal == principal_->id;
+    if (!own) return refuse("NOT_FOUND", "no call of this chat waits for that approval");
+    if (!may_approve()) return refuse("FORBIDDEN", "only an operator decides about this; see approvals.in_chat in the gateway's configuration");
+    word->decision.by = principal_->id;
+    hub_.services().store_pool.post([approvals, self = shared_from_this(), word = std::move(*word)] {
+        const auto decided = approvals->decide(word.id, word.decision);
+        if (decided) return;
+        std::string refused;
+        write_approval_refused(refused, word.id, token_of(decided.error().code), decided.error().message);
+        self->send_frame(std::move(refused));
+    });
 }
 
 void DeviceSession::on_abort() {

@@ -6,9 +6,11 @@
 #include "json/parser.hpp"
 #include "net/websocket_session.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace crab::clawseed {
 
@@ -29,7 +31,10 @@ public:
     // FrameTarget: from any loop.
     void send_frame(std::string frame) override;
     ConnectionId connection() const override { return connection_; }
+    bool takes_approvals() const override { return takes_approvals_.load(); }
     void close_from_anywhere(std::uint16_t code, std::string reason);
+    /// Registers what was held back under these names; from any loop.
+    void release_tools(std::vector<std::string> names);
 
     // DeviceLink: on the loop.
     bool send_request(std::string_view frame, std::uint64_t& starts_at) override;
@@ -47,10 +52,13 @@ private:
     void on_reply(const json::Root& root, bool is_error);
     void on_question(Element frame, bool regenerate);
     void on_abort();
+    void on_approval_decision(Element frame);
+    bool may_approve() const { return principal_->roles.has(core::Role::kOperator) || options_->owners_approve; }
     bool require(core::Role role, std::string_view what);
     void error(std::string_view code, std::string_view message);
     template <class F>
     void write(F&& frame);
+    void hold_new_tools(json::Array list, Registration& registration);
     void register_tools(Registration registration, bool replace);
     std::string own_slug();
     std::size_t tool_count() const { return tools_; }
@@ -73,7 +81,9 @@ private:
     std::string device_name_;
     std::string slug_;
     std::size_t tools_ = 0;
+    std::vector<std::shared_ptr<core::Tool>> held_;   ///< new tools of a known device, until an operator approves them
     Extensions extensions_;
+    std::atomic<bool> takes_approvals_{false};
     bool seen_text_ = false;
 };
 

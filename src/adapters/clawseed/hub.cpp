@@ -201,6 +201,18 @@ void Hub::close_credential(const std::string& credential_id) {
     for (const auto& session : sessions) session->close_from_anywhere(4401, "credential revoked");
 }
 
+void Hub::release_tools(const std::string& slug, const std::vector<std::string>& names) {
+    std::vector<std::shared_ptr<DeviceSession>> sessions;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [connection, live] : live_) {
+            if (live.device.slug != slug) continue;
+            if (auto session = live.session.lock()) sessions.push_back(std::move(session));
+        }
+    }
+    for (const auto& session : sessions) session->release_tools(names);
+}
+
 void Hub::record(std::string_view event, std::string_view fields) {
     const std::string time = to_rfc3339(services_.clock.system_now());
     services_.audit.append([&](std::string& out) { out += fmt::format(R"({{"event":"{}","time":"{}",{}}})", event, time, fields); });

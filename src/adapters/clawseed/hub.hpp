@@ -21,6 +21,10 @@
 #include <string_view>
 #include <vector>
 
+namespace crab::trust {
+class DeviceTools;
+}
+
 namespace crab::clawseed {
 
 class DeviceSession;
@@ -42,6 +46,8 @@ struct Options {
     RegistrationLimits registration;
     std::vector<ToolOverride> overrides;
     std::vector<std::string> personas;
+    bool ask_about_new_tools = false;   ///< what a known device adds waits for an operator
+    bool owners_approve = false;   ///< whoever owns a chat decides about its calls; else operators only
     bool give_titles = false;   ///< name a chat session after its first question (section 2, `title_updated`)
 };
 
@@ -64,6 +70,8 @@ public:
         core::AuditLog& audit;
         core::ChatSessionStore& chats;
         BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
+        trust::DeviceTools* device_tools = nullptr;   ///< null: nothing is held back
+        core::Approvals* approvals = nullptr;   ///< null: nothing is decided in chats
     };
     /// Gives the turn runner of an event loop; it must outlive the hub's chats.
     using RunnerOf = std::function<core::TurnRunner*(net::EventLoop&)>;
@@ -112,6 +120,8 @@ public:
     std::size_t known_links() const;
     /// Closes the connections behind a credential that was revoked (4401).
     void close_credential(const std::string& credential_id);
+    /// Registers what live connections of this device hold back under these names.
+    void release_tools(const std::string& slug, const std::vector<std::string>& names);
 
     /// An audit record that is not about a call: `fields` is the inside of a JSON object, after `event` and `time`.
     void record(std::string_view event, std::string_view fields);

@@ -11,7 +11,8 @@ using json::Element;
 using json::Writer;
 
 constexpr std::array kExtensions{Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
-                                 Extension::kCaller,  Extension::kCancel,     Extension::kAccepted, Extension::kProgress};
+                                 Extension::kCaller,  Extension::kCancel,     Extension::kAccepted, Extension::kProgress,
+                                 Extension::kApprovals};
 
 struct ClaimableCode {
     std::string_view word;
@@ -67,6 +68,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kCancel: return "tool_call_cancel";
         case Extension::kAccepted: return "tool_call_accepted";
         case Extension::kProgress: return "tool_call_progress";
+        case Extension::kApprovals: return "approvals";
     }
     return "";
 }
@@ -204,6 +206,38 @@ void write_tool_call(std::string& out, std::string_view id, std::string_view nam
 
 void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output) {
     Writer(out).begin_object().key("type").string("tool_result").key("id").string_lossy(id).key("name").string_lossy(name).key("output").string_lossy(output).end_object();
+}
+
+void write_approval_request(std::string& out, const core::ApprovalQuestion& question) {
+    const core::ApprovalSubject& subject = question.subject;
+    Writer writer(out);
+    writer.begin_object().key("type").string("approval_request").key("id").string(question.id).key("tool").string(subject.tool);
+    writer.key("args").string_lossy(question.args).key("description").string_lossy(question.description);
+    if (!subject.rule.empty()) writer.key("rule").string_lossy(subject.rule);
+    if (!subject.place.empty()) writer.key("worktree").string_lossy(subject.place);
+    writer.key("network_policy").string(core::name_of(subject.network)).key("privilege_level").string(core::name_of(subject.privilege));
+    writer.key("until").string(to_rfc3339(question.until)).end_object();
+}
+
+void write_approval_ended(std::string& out, std::string_view id, const core::ApprovalEnd& end) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("approval_ended").key("id").string(id).key("state").string(core::name_of(end.state));
+    if (!end.by.empty()) writer.key("by").string_lossy(end.by).key("scope").string(core::name_of(end.scope));
+    writer.end_object();
+}
+
+void write_approval_refused(std::string& out, std::string_view id, std::string_view code, std::string_view message) {
+    Writer(out).begin_object().key("type").string("approval_refused").key("id").string_lossy(id).key("code").string(code).key("message").string_lossy(message).end_object();
+}
+
+Result<ApprovalWord> parse_approval_decision(Element frame) {
+    const auto id = json::get_string(frame, "id");
+    const std::string_view word = json::get_string(frame, "decision").value_or("");
+    const auto scope = core::find_approval_scope(json::get_string(frame, "scope").value_or("once"));
+    if (!id || id->empty() || (word != "allow" && word != "deny") || !scope) {
+        return fail(ErrorCode::kInvalidArgs, "`approval_decision` needs `id`, `decision` (allow or deny), and perhaps `scope` (once, session or always)");
+    }
+    return ApprovalWord{.id = std::string(*id), .decision = {.allow = word == "allow", .scope = *scope, .by = {}}};
 }
 
 void write_title_updated(std::string& out, std::string_view title) {

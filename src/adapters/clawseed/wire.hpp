@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/approval.hpp"
 #include "core/call.hpp"
 #include "core/tool.hpp"
 #include "core/tool_result.hpp"
@@ -19,7 +20,7 @@ namespace crab::clawseed {
 inline constexpr int kVersion = 1;
 
 /// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
-enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress };
+enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals };
 std::string_view name_of(Extension extension);
 
 class Extensions {
@@ -77,6 +78,18 @@ void write_done(std::string& out, std::string_view full_response);
 void write_title_updated(std::string& out, std::string_view title);
 void write_plain(std::string& out, std::string_view type);                            ///< `aborted`, `chunk_reset`
 void write_abort_ack(std::string& out, bool aborted);
+
+// Approvals, an extension (section 9).
+void write_approval_request(std::string& out, const core::ApprovalQuestion& question);
+void write_approval_ended(std::string& out, std::string_view id, const core::ApprovalEnd& end);
+/// The answer to an `approval_decision` that decided nothing.
+void write_approval_refused(std::string& out, std::string_view id, std::string_view code, std::string_view message);
+/// `approval_decision`; by whom is left open. Errors: kInvalidArgs.
+struct ApprovalWord {
+    std::string id;
+    core::ApprovalDecision decision;
+};
+Result<ApprovalWord> parse_approval_decision(json::Element frame);
 
 /// What a `tool_result` or `tool_error` frame says about its call (section 4, items 3 and 4).
 core::Outcome parse_tool_result(const json::Root& frame);

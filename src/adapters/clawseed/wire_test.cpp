@@ -209,7 +209,7 @@ TEST_F(WireTest, ExtensionsAreThoseListedAndUnknownNamesAreIgnored) {
     EXPECT_TRUE(capabilities(R"({"capabilities":"tool_call_cancel"})").empty());
     EXPECT_TRUE(capabilities(R"({"capabilities":[7,null,"teleport"]})").empty());
     const Extensions some = capabilities(R"({"capabilities":["tool_call_cancel","teleport","tool_call_request.deadline_ms"]})");
-    for (const Extension extension : {Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline, Extension::kCancel, Extension::kAccepted, Extension::kProgress}) {
+    for (const Extension extension : {Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline, Extension::kCancel, Extension::kAccepted, Extension::kProgress, Extension::kApprovals}) {
         EXPECT_EQ(some.has(extension), extension == Extension::kCancel || extension == Extension::kDeadline) << name_of(extension);
         EXPECT_TRUE(capabilities(R"({"capabilities":[")" + std::string(name_of(extension)) + R"("]})").has(extension));
     }

@@ -73,6 +73,7 @@ bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Princi
     call.front = "grpc";
     call.canceller = &rpc.grpc().stream().canceller();
     call.caller_deadline = rpc.grpc().deadline();
+    call.approval_stops_clock = true;
     call.idempotency_key = rpc.metadata("idempotency-key").value_or("");
     call.traceparent = rpc.metadata("traceparent").value_or("");
     call.context.trace_id = rpc.correlation_id();
@@ -114,6 +115,7 @@ void CallService::fail(Rpc& rpc, const Request& request, const core::CallEnd& en
                         {.type = "call", .id = request.call.id});
     }
     const Error& error = end.outcome->error();
+    if (error.code == ErrorCode::kApprovalRequired && !end.approval_id.empty()) return rpc.fail(error, {.type = "approval", .id = end.approval_id});
     if (form_of(error).status == net::GrpcStatus::kDeadlineExceeded) {
         const Milliseconds limit = end.policy ? end.policy->timeout : request.call.timeout.value_or(end.tool ? end.tool->spec.default_timeout : Milliseconds(0));
         const std::string configured = std::to_string(limit.count());

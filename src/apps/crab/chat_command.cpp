@@ -1,4 +1,5 @@
 #include "apps/crab/admin_client.hpp"
+#include "apps/crab/chat_approvals.hpp"
 #include "apps/crab/chat_link.hpp"
 #include "apps/crab/chat_view.hpp"
 #include "apps/crab/commands.hpp"
@@ -81,6 +82,7 @@ public:
         const auto start = (*link)->next();
         if (!start) return fail(ErrorCode::kUnavailable, (*link)->why_gone());
         link_ = std::move(*link);
+        if (options_.once.empty()) ChatApprovals::announce(*link_);  // a script's question is for nobody to answer
         session_ = text_of(*start, "session_id");
         const std::string name = text_of(*start, "name"), agent = text_of(*start, "persona");
         greeting_ = fmt::format("chat {}{}{} ({} messages)", name.empty() ? "" : name + ", ", session_, agent.empty() ? "" : " with " + agent, number_of(*start, "message_count"));
@@ -95,10 +97,13 @@ public:
         const Interrupt interrupt([this] { link_->send(R"({"type":"abort"})"); });
         link_->send(frame);
         ChatView view(options_, places_);
+        ChatApprovals approvals(*link_);
         for (;;) {
             const auto told = link_->next();
             if (!told) return std::nullopt;
-            if (!view.show(*told)) return view.finish();
+            const auto taken = approvals.take(*told, [&](const json::Value& other) { return view.show(other); });
+            if (taken == ChatApprovals::Taken::kYes) continue;
+            if (taken == ChatApprovals::Taken::kTurnOver || !view.show(*told)) return view.finish();
         }
     }
 

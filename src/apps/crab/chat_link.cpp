@@ -1,11 +1,13 @@
 #include "apps/crab/chat_link.hpp"
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/spawn.hpp"
 #include "net/codec/url.hpp"
 #include "net/dialer.hpp"
 #include "net/event_loop.hpp"
 
+#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -14,7 +16,10 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace crab::app {
 namespace {
@@ -30,13 +35,13 @@ public:
         if (!frame) return;
         const std::scoped_lock lock(mutex_);
         frames_.push_back(std::move(*frame));
-        changed_.notify_one();
+        announce();
     }
     void on_closed(net::WebSocketSession&, const net::CloseInfo& info) override {
         session = nullptr;
         const std::scoped_lock lock(mutex_);
         gone_ = fmt::format("the gateway ended the connection ({}{}{})", info.code, info.reason.empty() ? "" : ", ", info.reason);
-        changed_.notify_one();
+        announce();
     }
     std::optional<json::Value> next() {
         std::unique_lock lock(mutex_);
@@ -46,6 +51,18 @@ public:
         frames_.pop_front();
         return frame;
     }
+    bool before_input() {
+        for (;;) {
+            {
+                const std::scoped_lock lock(mutex_);
+                if (!frames_.empty() || gone_) return true;
+                std::uint64_t announced = 0;
+                (void)!::read(bell_.get(), &announced, sizeof(announced));
+            }
+            std::array<pollfd, 2> both{{{.fd = bell_.get(), .events = POLLIN, .revents = 0}, {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
+            if (::poll(both.data(), both.size(), -1) > 0 && both[1].revents != 0 && (both[0].revents & POLLIN) == 0) return false;
+        }
+    }
     std::string why_gone() {
         const std::scoped_lock lock(mutex_);
         return gone_.value_or("");
@@ -54,8 +71,16 @@ public:
     std::shared_ptr<net::WebSocketSession> session;   ///< on the loop only
 
 private:
+    /// Under the mutex: there is something for next() and before_input().
+    void announce() {
+        changed_.notify_one();
+        const std::uint64_t one = 1;
+        (void)!::write(bell_.get(), &one, sizeof(one));
+    }
+
     std::mutex mutex_;
     std::condition_variable changed_;
+    const Descriptor bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     std::deque<json::Value> frames_;
     std::optional<std::string> gone_;
 };
@@ -129,6 +154,7 @@ void ChatLink::send(std::string frame) {
 }
 
 std::optional<json::Value> ChatLink::next() { return state_->inbox->next(); }
+bool ChatLink::frame_before_input() { return state_->inbox->before_input(); }
 std::string ChatLink::why_gone() const { return state_->inbox->why_gone(); }
 
 }  // namespace crab::app

@@ -24,6 +24,8 @@ public:
     void send(std::string frame);
     /// The next frame, waited for; nothing when the link is gone.
     std::optional<json::Value> next();
+    /// Waits for a frame, or the end of the link (true), or something to read at standard input (false), whichever comes first.
+    bool frame_before_input();
     /// Why the link is gone.
     std::string why_gone() const;
 

@@ -47,6 +47,7 @@ void ChatView::show_call(const json::Value& frame) {
 void ChatView::show_result(const json::Value& frame) {
     const auto took = std::chrono::steady_clock::now() - started_[text_of(frame, "id")];
     end_line();
+    if (text_of(frame, "output").starts_with("Error: APPROVAL_REQUIRED")) complain(printable(text_of(frame, "output")));
     note(fmt::format("← {} after {}: {}", printable(text_of(frame, "name")), to_words(std::chrono::duration_cast<std::chrono::microseconds>(took)), shortened(text_of(frame, "output"))));
 }
 

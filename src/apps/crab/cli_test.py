@@ -92,8 +92,8 @@ class Help(CliTest):
             self.assertTrue(text.endswith("\n"))
             self.assertNotIn("\0", text)
         for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "chat", "calls list", "calls show", "calls cancel", "events tail", "explain",
-                     "devices list", "devices pair", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
-                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "policy test", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
+                     "devices list", "devices pair", "devices approve", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
+                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
     def test_version_and_exit_codes_are_printed(self):
@@ -356,6 +356,32 @@ class Devices(CliTest):
         self.assertEqual(self.crab("devices", "revoke", "phone").stdout, "revoked 2 tokens\n")
         self.assertEqual(self.crab("devices", "revoke", "--token-id", "t9").returncode, 5)
         self.assertEqual(self.crab("devices", "revoke").returncode, 2)
+
+
+class Approvals(CliTest):
+    QUESTION = {"id": "5f0c9a3be214", "state": "pending", "principal": "caller/ci", "tool": "phone__sms", "rule": "policy[0]", "privilege_level": "MINIMAL",
+                "network_policy": "DENY_ALL", "args": "{\"to\":\"Bob\"}"}
+
+    def test_those_that_wait_are_listed_and_with_all_the_others(self):
+        over = {**self.QUESTION, "id": "aaaaaaaaaaaa", "state": "denied", "decided_by": "local/0", "scope": "always"}
+        self.gateway.answer("GET", "/v1/admin/approvals", {"watchers": 0, "approvals": [over, self.QUESTION]})
+        rows = self.crab("approvals", "list").stdout.splitlines()
+        self.assertEqual([row.split()[0] for row in rows], ["APPROVAL", "5f0c9a3be214"])
+        self.assertIn("denied by local/0 (always)", self.crab("approvals", "list", "--all").stdout)
+
+    def test_a_decision_is_sent_with_its_scope(self):
+        for words, sent in ((["allow"], ("allow", "once")), (["allow", "--session"], ("allow", "session")), (["deny", "--always"], ("deny", "always"))):
+            self.gateway.answer("POST", "/v1/admin/approvals/5f0c9a3be214", {**self.QUESTION, "state": "allowed", "scope": sent[1]})
+            done = self.crab("approvals", words[0], "5f0c9a3be214", *words[1:])
+            self.assertEqual((done.returncode, done.stdout), (0, f"allowed phone__sms of caller/ci, {sent[1]}\n"))
+        self.assertNotEqual(self.crab("approvals", "allow", "5f0c9a3be214", "--once", "--always").returncode, 0)
+
+    def test_remembered_decisions_are_listed_and_forgotten(self):
+        held = {**self.QUESTION, "decision": "allow", "scope": "always", "decided_by": "local/0"}
+        self.gateway.answer("GET", "/v1/admin/approvals/remembered", {"remembered": [held]})
+        self.assertIn("allow", self.crab("approvals", "remembered").stdout)
+        self.gateway.answer("DELETE", "/v1/admin/approvals/remembered/5f0c9a3be214", held)
+        self.assertEqual(self.crab("approvals", "forget", "5f0c9a3be214").stdout, "forgot: allow phone__sms for caller/ci\n")
 
 
 class Leases(CliTest):

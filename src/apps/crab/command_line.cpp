@@ -40,6 +40,7 @@ public:
         devices();
         pair();
         peers();
+        approvals();
         leases();
         worktree();
         policy();
@@ -288,6 +289,11 @@ private:
         pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
         local(pair, pair_options->target);
         choose_output(pair, pair_options->output);
+        auto [approve, approve_options] = leaf<DevicesApprove>(parent, "approve", "Take in tools that a known device has added (configuration: approvals.new_tools)",
+                                                               "  crab devices approve phone\n  crab devices approve phone sms.send");
+        approve->add_option("device", approve_options->device, "The device")->type_name("DEVICE")->required();
+        approve->add_option("tools", approve_options->tools, "Names of tools (default: all that wait)")->type_name("TOOL");
+        local(approve, approve_options->target);
         auto [revoke, revoke_options] = leaf<DevicesRevoke>(parent, "revoke", "Revoke a device with all its tokens, or one token",
                                                             "  crab devices revoke phone\n  crab devices revoke --token-id tok_1");
         CLI::Option* name = revoke->add_option("device", revoke_options->device, "Device")->type_name("DEVICE");
@@ -353,6 +359,44 @@ private:
     }
     static void peer(CLI::App* command, std::string& name, Target& target) {
         command->add_option("peer", name, "Type and id, such as tool_host/memory")->type_name("PEER")->required();
+        local(command, target);
+    }
+
+    void approvals() {
+        CLI::App& parent = group("approvals", "See and decide which calls may run");
+        auto [list, list_options] = leaf<ApprovalsList>(parent, "list", "List the calls that wait for a decision", "  crab approvals list\n  crab approvals list --all");
+        list->add_flag("--all", list_options->all, "Also those that ended in the last minutes; most of them can still be allowed for a repeat");
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [show, show_options] = leaf<ApprovalsShow>(parent, "show", "Show one with its arguments", "  crab approvals show 5f0c9a3be214");
+        approval(show, show_options->id, show_options->target);
+        choose_output(show, show_options->output);
+        decide(parent, "allow", "Let the call run", true, "  crab approvals allow 5f0c9a3be214\n  crab approvals allow 5f0c9a3be214 --session");
+        decide(parent, "deny", "Refuse the call", false, "  crab approvals deny 5f0c9a3be214\n  crab approvals deny 5f0c9a3be214 --always");
+        auto [watch, watch_options] = leaf<ApprovalsWatch>(parent, "watch", "Follow the questions; while this runs, calls wait instead of being refused",
+                                                           "  crab approvals watch\n  crab approvals watch --ask");
+        watch->add_flag("--ask", watch_options->ask, "Decide each at this terminal");
+        local(watch, watch_options->target);
+        choose_output(watch, watch_options->output);
+        auto [remembered, remembered_options] = leaf<ApprovalsRemembered>(parent, "remembered", "List the decisions that hold for calls to come", "  crab approvals remembered");
+        local(remembered, remembered_options->target);
+        choose_output(remembered, remembered_options->output);
+        auto [forget, forget_options] = leaf<ApprovalsForget>(parent, "forget", "Withdraw a remembered decision", "  crab approvals forget 5f0c9a3be214");
+        approval(forget, forget_options->id, forget_options->target);
+    }
+    void decide(CLI::App& parent, const std::string& name, const std::string& description, bool allow, const std::string& examples) {
+        auto [command, options] = leaf<ApprovalsDecide>(parent, name, description, examples);
+        options->allow = allow;
+        const auto scope = [&](const std::string& word, const std::string& help) {
+            return command->add_flag_callback("--" + word, [options, word] { options->scope = word; }, help);
+        };
+        CLI::Option* const once = scope("once", "This call only (the default)");
+        CLI::Option* const session = scope("session", "Such calls of its session")->excludes(once);
+        scope("always", "Such calls of its principal, until `crab approvals forget`")->excludes(once)->excludes(session);
+        approval(command, options->id, options->target);
+    }
+    static void approval(CLI::App* command, std::string& id, Target& target) {
+        command->add_option("approval", id, "Its id")->type_name("APPROVAL_ID")->required();
         local(command, target);
     }
 

@@ -130,6 +130,12 @@ struct DevicesPair {
     bool token = false;
     Output output = Output::kText;
 };
+/// New tools of a known device.
+struct DevicesApprove {
+    Target target;
+    std::string device;
+    std::vector<std::string> tools;   ///< empty: all that wait
+};
 struct DevicesRevoke {
     Target target;
     std::string device;    ///< or
@@ -190,6 +196,36 @@ struct WorktreeStatus {
     Output output = Output::kText;
 };
 
+struct ApprovalsList {
+    Target target;
+    bool all = false;        ///< those that are over as well
+    Output output = Output::kText;
+};
+struct ApprovalsShow {
+    Target target;
+    std::string id;
+    Output output = Output::kText;
+};
+/// `crab approvals allow|deny`.
+struct ApprovalsDecide {
+    Target target;
+    std::string id;
+    bool allow = false;
+    std::string scope = "once";
+};
+struct ApprovalsWatch {
+    Target target;
+    bool ask = false;        ///< decide here, at the terminal
+    Output output = Output::kText;
+};
+struct ApprovalsRemembered {
+    Target target;
+    Output output = Output::kText;
+};
+struct ApprovalsForget {
+    Target target;
+    std::string id;
+};
 struct LeasesList {
     Target target;
     Output output = Output::kText;
@@ -261,8 +297,8 @@ struct BridgeCall {
 };
 
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
-                             DevicesPair, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             LeasesList, LeasesRevoke, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
+                             LeasesList, LeasesRevoke, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -281,6 +317,7 @@ int run(const EventsTail& options);
 int run(const Explain& options);
 int run(const DevicesList& options);
 int run(const DevicesPair& options);
+int run(const DevicesApprove& options);
 int run(const DevicesRevoke& options);
 int run(const PairRemote& options);
 int run(const PairTest& options);
@@ -294,6 +331,12 @@ int run(const WorktreeBind& options);
 int run(const WorktreeStatus& options);
 int run(const LeasesList& options);
 int run(const LeasesRevoke& options);
+int run(const ApprovalsList& options);
+int run(const ApprovalsShow& options);
+int run(const ApprovalsDecide& options);
+int run(const ApprovalsWatch& options);
+int run(const ApprovalsRemembered& options);
+int run(const ApprovalsForget& options);
 int run(const PolicyTest& options);
 int run(const Device& options);
 int run(const BridgeRun& options);

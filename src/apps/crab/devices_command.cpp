@@ -24,7 +24,27 @@ std::string tokens_of(const json::Value& device) {
     return words;
 }
 
+/// How many, and which wait for an operator.
+std::string tools_of(const json::Value& device) {
+    std::string text = text_of(device, "tools"), waiting;
+    for (const json::Value& tool : items_of(device, "waiting_tools")) waiting += (waiting.empty() ? "" : ", ") + (tool.as_string() ? *tool.as_string() : tool.dump());
+    return waiting.empty() ? text : fmt::format("{} (to approve: {})", text, waiting);
+}
+
 }  // namespace
+
+int run(const DevicesApprove& options) {
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    json::Value request = json::Value::object({{"device", options.device}});
+    if (!options.tools.empty()) request.set("tools", json::Value::array());
+    for (const std::string& tool : options.tools) request.find("tools")->push_back(tool);
+    const auto reply = accepted(client->post("/v1/admin/devices/approve", request));
+    if (!reply) return report(reply.error());
+    for (const json::Value& tool : items_of(*reply, "approved")) print_line(printable(fmt::format("approved {}", tool.as_string() ? *tool.as_string() : tool.dump())));
+    if (items_of(*reply, "approved").empty()) complain("none of these tools waits; crab devices list shows which do");
+    return items_of(*reply, "approved").empty() ? kExitFailed : kExitOk;
+}
 
 int run(const DevicesList& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
@@ -34,7 +54,7 @@ int run(const DevicesList& options) {
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table({"DEVICE", "NAME", "STATE", "TOOLS", "LAST SEEN", "TOKENS"});
     for (const json::Value& device : items_of(*reply, "devices")) {
-        table.add({text_of(device, "device"), text_of(device, "name"), flag_of(device, "connected") ? "connected" : "away", text_of(device, "tools"),
+        table.add({text_of(device, "device"), text_of(device, "name"), flag_of(device, "connected") ? "connected" : "away", tools_of(device),
                    text_of(device, "last_seen_at"), tokens_of(device)});
     }
     if (table.empty()) print_line("No devices yet: crab devices pair --name phone");

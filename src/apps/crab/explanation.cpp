@@ -88,6 +88,11 @@ std::string explanation_of(const json::Value& record, const Terminal& terminal) 
                               {"tenant ", text_of(record, "tenant")}}));
     const std::string decision = text_of(record, "decision"), rule = text_of(record, "rule");
     story.line("allowed", joined({{"", decision}, {"by rule ", rule}}));
+    if (const json::Value* const approval = record.find("approval")) {
+        const std::string by = text_of(*approval, "by");
+        const std::string how = flag_of(*approval, "remembered") ? "remembered" : "after " + to_words(std::chrono::microseconds(number_of(*approval, "us")));
+        story.line("approval", joined({{"", text_of(*approval, "state")}, {"by ", by}, {"", text_of(*approval, "scope")}, {"", how}, {"id ", text_of(*approval, "id")}}));
+    }
     for (const json::Value& hook : items_of(record, "hooks")) {
         story.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"), text_of(hook, "answer"), to_words(std::chrono::microseconds(number_of(hook, "us")))));
     }

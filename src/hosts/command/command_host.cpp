@@ -131,10 +131,7 @@ CommandHost::CommandHost(CommandServices services, Options options, std::vector<
 int CommandHost::filter_of(core::Privilege level) const { return level == core::Privilege::kMinimal ? minimal_filter_.get() : filter_.get(); }
 
 std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const {
-    const bool needs_approval = policy.network == core::Network::kFullAccess || policy.privilege >= core::Privilege::kElevated;
-    if (needs_approval) {
-        return fail(ErrorCode::kApprovalRequired, fmt::format("{} and {} need an approval, and there is nobody to ask", name_of(policy.network), name_of(policy.privilege))).error();
-    }
+    // What only a person may grant was granted before the call came here (core/approvals.hpp).
     const auto check = [&](std::string_view label, std::optional<std::string> missing) -> std::optional<Error> {
         if (!missing) return std::nullopt;
         if (options_.advisory && services_.abilities.namespaces) {
@@ -145,6 +142,11 @@ std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, s
     };
     if (auto refused = check(name_of(policy.network), services_.abilities.missing(policy.network, options_.has_egress))) return refused;
     return check(name_of(policy.privilege), services_.abilities.missing(policy.privilege));
+}
+
+std::string CommandHost::place_of(const core::Call& call, const core::Principal& principal) const {
+    const Worktree* const worktree = services_.worktrees->find(call.context.agent_id, principal.id, options_.worktree);
+    return worktree == nullptr ? std::string() : worktree->id;
 }
 
 Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, const CommandTool& tool) const {

@@ -37,10 +37,12 @@ public:
     CommandHost(CommandServices services, Options options, std::vector<CommandTool> tools);
 
     /// Errors: kInvalidArgs (arguments that no command can be made of, worktree paths), kWorktreeNotBound,
-    /// kPolicyUnenforceable, kApprovalRequired, kTimeout, kWallTimeout, kCpuBudgetExceeded, kCancelled, kOversize,
+    /// kPolicyUnenforceable, kTimeout, kWallTimeout, kCpuBudgetExceeded, kCancelled, kOversize,
     /// kToolFailed with exit status and the end of standard error; kUnavailable when the sandbox did not start.
     /// Returns when no process of the command is left.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
+    /// The worktree that the call would run in.
+    std::string place_of(const core::Call& call, const core::Principal& principal) const override;
 
     const Options& options() const { return options_; }
     const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }

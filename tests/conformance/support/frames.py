@@ -36,6 +36,13 @@ _EXTENSIONS: dict[str, tuple[str, dict[str, type] | None]] = {
     "tool_call_request.caller": ("tool_call_request", {"caller": dict}),
     "tool_call_cancel": ("tool_call_cancel", None),
 }
+#: types that only clients with the extension `approvals` get
+_APPROVALS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
+    "approval_request": ({"id": _STRING, "tool": _STRING, "args": _STRING, "description": _STRING, "network_policy": _STRING,
+                          "privilege_level": _STRING, "until": _STRING}, {"rule": _STRING, "worktree": _STRING}),
+    "approval_ended": ({"id": _STRING, "state": _STRING}, {"by": _STRING, "scope": _STRING}),
+    "approval_refused": ({"id": _STRING, "code": _STRING, "message": _STRING}, {}),
+}
 _CODES = {"INVALID_JSON", "UNKNOWN_MESSAGE_TYPE", "EMPTY_CONTENT", "NO_USER_MESSAGE", "SESSION_BUSY", "AUTH_ERROR", "PROVIDER_ERROR",
           "AGENT_ERROR", "FORBIDDEN", "RATE_LIMITED"}
 
@@ -49,6 +56,8 @@ def check_frame(frame: Any, capabilities: Collection[str] = ()) -> None:
     assert isinstance(frame, dict), f"a frame that is no object: {frame!r}"
     kind = frame.get("type")
     required, optional = _FRAMES.get(kind, (None, None))
+    if "approvals" in capabilities:
+        required, optional = _APPROVALS.get(kind, (required, optional))
     if kind == "tool_call_cancel" and kind in capabilities:
         required, optional = {"id": _STRING, "reason": _STRING}, {}
     assert required is not None, f"type {kind!r} is not for this client: {frame!r}"

@@ -44,6 +44,8 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::Gat
                              .parameters_bytes = config.limits.parameters_bytes, .parameters_depth = 32,
                              .default_timeout = config.calls.default_timeout, .max_timeout = config.calls.max_timeout};
     options->give_titles = true;
+    options->ask_about_new_tools = config.approvals.new_tools == config::NewToolRule::kAsk;
+    options->owners_approve = config.approvals.in_chat == config::ChatApprover::kOwner;
     for (const auto& agent : agents) options->personas.push_back(agent.name);
     for (const auto& rule : config.tools) {
         clawseed::ToolOverride made{.match = Glob(rule.match), .timeout = rule.timeout, .max_timeout = rule.max_timeout, .max_concurrency = {}, .queue = rule.queue,

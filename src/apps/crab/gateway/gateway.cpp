@@ -5,6 +5,7 @@
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "apps/crab/gateway/access_side.hpp"
+#include "apps/crab/gateway/approval_side.hpp"
 #include "apps/crab/gateway/agent_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
@@ -107,6 +108,7 @@ struct Gateway::Parts {
     std::unique_ptr<EventSide> events;
     std::unique_ptr<Published<core::CallRules>> rules;
     std::unique_ptr<AccessSide> access;
+    std::unique_ptr<ApprovalSide> approvals;
     core::MetricsPage metrics;
     clawseed::WebhookReplies webhooks;
     clawseed::StatusFacts facts;
@@ -276,10 +278,15 @@ Result<void> Gateway::Parts::build() {
     auto opened_access = AccessSide::open(places.state_dir / "trust.db", config.leases, {.rules = *rules, .clock = clock, .pool = pool, .audit = *audit});
     if (!opened_access) return fail(std::move(opened_access.error()));
     access = std::move(*opened_access);
+    auto opened_approvals = ApprovalSide::open(places.state_dir / "trust.db", config.approvals,
+                                               {.clock = clock, .pool = pool, .audit = *audit, .outbox = events->outbox(), .gateway_id = peers->keys().identity.gateway_id});
+    if (!opened_approvals) return fail(std::move(opened_approvals.error()));
+    approvals = std::move(*opened_approvals);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls()};
+    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls(),
+                                       .approvals = &approvals->approvals()};
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     auto turns = make_turn_setup(config);
     if (!turns) return fail(std::move(turns.error()));
@@ -299,9 +306,12 @@ Result<void> Gateway::Parts::build() {
         return nullptr;
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool},
+                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals()},
                                           make_clawseed_options(config, config.agents), runner_of);
-    tokens->on_revoked([this](const std::string& credential) { hub->close_credential(credential); });
+    tokens->on_revoked([this](const std::string& credential) {
+        hub->close_credential(credential);
+        approvals->approvals().withdraw(credential);
+    });
     registry.reserve(agent::kFindTools);
     register_built_in_tools(registry, [this] { return hub->connected(); });
     const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
@@ -337,7 +347,10 @@ Result<void> Gateway::Parts::build() {
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
                                                                                                 .tokens = *tokens, .codes = *codes, .pool = pool,
                                                                                                 .webhooks = webhooks, .facts = facts,
-                                                                                                .session_deleted = access->on_session_deleted()});
+                                                                                                .session_deleted = [this, end_leases = access->on_session_deleted()](const std::string& session) {
+                                                                                                    approvals->approvals().end_session(session);
+                                                                                                    end_leases(session);
+                                                                                                }});
         side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, metrics, config.listen, config.limits.request_body_bytes);
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
@@ -364,6 +377,12 @@ admin::Gateway Gateway::Parts::admin_view() {
     };
     view.running = [this] { return running(); };
     view.cancel = [this](const core::Principal& asker, std::string_view id) { return cancel(asker, {}, id); };
+    view.waiting_tools = [this](std::string_view device) { return approvals->device_tools().waiting(device); };
+    view.approve_tools = [this](const std::string& device, const std::vector<std::string>& names) {
+        auto approved = approvals->device_tools().approve(device, names);
+        if (approved) hub->release_tools(device, *approved);
+        return approved;
+    };
     view.reload = [this] { return reload(); };
     view.ledger_failing = [this] { return journal->failing(); };
     view.version = CRAB_VERSION;
@@ -399,7 +418,7 @@ Result<void> Gateway::Parts::listen() {
     worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
     agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.config = config, .agents = agent_book, .pipeline = first.pipeline, .turns = agents->turns(), .chats = *chats, .pool = pool});
     admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events, access->leases_api(),
-                                                   access->policy_api(), *worktrees_api, *agents_api, *first.front);
+                                                   access->policy_api(), *worktrees_api, *agents_api, approvals->api(), *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     if (auto listening = admin_server->listen(*admin_listener); !listening) return listening;
     return peers->listen(events->services(access->access()), access->access(), access->leases_api());
@@ -423,6 +442,7 @@ void Gateway::Parts::add_metrics() {
         append_host_metrics(out, hosts->status());
         append_provider_metrics(out, providers->status());
         access->append_metrics(out);
+        approvals->append_metrics(out);
         std::vector<const core::TurnRunner*> runners;
         for (const auto& side : sides) runners.push_back(side->runner.get());
         append_turn_metrics(out, runners);
@@ -438,6 +458,7 @@ Result<void> Gateway::Parts::reload() {
     if (!made) return fail(std::move(made.error()));
     rules->set(*made);
     access->set_options(read->leases);
+    approvals->set_options(read->approvals);
     hub->set_options(make_clawseed_options(*read, config.agents));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
@@ -465,6 +486,7 @@ void Gateway::Parts::stop() {
         peers->stop_accepting();
     });
     if (grpc) grpc->drain();
+    approvals->approvals().stop();  // whoever waits for a person does not hold the end up
     // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
     const auto began = std::chrono::steady_clock::now();
     const auto wait_for_calls = [&](auto limit, std::string_view front) {
@@ -511,6 +533,9 @@ void Gateway::Parts::stop() {
         sides.front()->loop.post([&] { each->stop([&] { tasks_ended.set_value(); }); });
         tasks_ended.get_future().wait();
     }
+    std::promise<void> chats_settled;  // what chats still decide or store answers on loops
+    chat_pool.post([&] { chats_settled.set_value(); });
+    chats_settled.get_future().wait();
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
     events.reset();

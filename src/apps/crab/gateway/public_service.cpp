@@ -132,7 +132,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (co_await peers_.serve(exchange) || co_await pairings_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;
-    if (co_await worktrees_.serve(exchange)) co_return;
+    if (co_await worktrees_.serve(exchange) || co_await approvals_.serve(exchange, principal)) co_return;
     if (co_await agents_.serve(exchange, principal)) co_return;
     if (path == "/api/sessions" || path.starts_with("/api/sessions/")) {
         co_await chat_.serve_sessions(exchange, principal, path);

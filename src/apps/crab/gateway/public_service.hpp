@@ -7,6 +7,7 @@
 #include "adapters/rtp/peers_api.hpp"
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
+#include "admin/approvals_api.hpp"
 #include "admin/policy_api.hpp"
 #include "apps/crab/gateway/agents_api.hpp"
 #include "apps/crab/gateway/caller_identity.hpp"
@@ -60,8 +61,8 @@ private:
 class AdminService final : public net::HttpService {
 public:
     AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
-                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, clawseed::Front& chat)
-        : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), chat_(chat) {}
+                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, admin::ApprovalsApi& approvals, clawseed::Front& chat)
+        : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), approvals_(approvals), chat_(chat) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
@@ -80,6 +81,7 @@ private:
     admin::PolicyApi& policy_;
     WorktreesApi& worktrees_;
     AgentsApi& agents_;
+    admin::ApprovalsApi& approvals_;
     clawseed::Front& chat_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;

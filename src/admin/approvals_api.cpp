@@ -1,0 +1,153 @@
+#include "admin/approvals_api.hpp"
+
+#include "admin/admin_api.hpp"
+#include "admin/approvals_wire.hpp"
+#include "base/scope_exit.hpp"
+#include "json/element.hpp"
+#include "net/codec/sse.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace crab::admin {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kPath = "/v1/admin/approvals";
+constexpr std::chrono::seconds kKeepAlive{15};
+
+void refuse(net::HttpExchange& exchange, const Error& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
+
+bool allows(net::HttpExchange& exchange, std::string_view method) {
+    if (exchange.request().method() == method) return true;
+    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
+    return false;
+}
+
+Result<core::ApprovalDecision> parse_decision(std::string_view body, json::Parser& parser, const core::Principal& principal) {
+    const auto root = parser.parse(body);
+    if (!root || !root->element().is_object()) return fail(ErrorCode::kInvalidArgs, "the body must be a JSON object");
+    const std::string_view word = json::get_string(root->element(), "decision").value_or("");
+    if (word != "allow" && word != "deny") return fail(ErrorCode::kInvalidArgs, "/decision: allow or deny");
+    const auto scope = core::find_approval_scope(json::get_string(root->element(), "scope").value_or("once"));
+    if (!scope) return fail(ErrorCode::kInvalidArgs, "/scope: once, session or always");
+    return core::ApprovalDecision{.allow = word == "allow", .scope = *scope, .by = principal.id};
+}
+
+}  // namespace
+
+Task<bool> ApprovalsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const std::string_view path = exchange.request().path();
+    if (path == kPath) {
+        if (allows(exchange, "GET")) list(exchange);
+        co_return true;
+    }
+    if (!path.starts_with(kPath) || path[kPath.size()] != '/') co_return false;
+    const std::string rest(path.substr(kPath.size() + 1));
+    constexpr std::string_view kRemembered = "remembered/";
+    if (rest == "watch") {
+        if (allows(exchange, "GET")) co_await watch(exchange);
+    } else if (rest == "remembered") {
+        if (allows(exchange, "GET")) remembered(exchange);
+    } else if (rest.starts_with(kRemembered)) {
+        if (allows(exchange, "DELETE")) co_await forget(exchange, rest.substr(kRemembered.size()));
+    } else if (exchange.request().method() == "GET") {
+        show(exchange, rest);
+    } else if (allows(exchange, "POST")) {
+        co_await decide(exchange, std::move(principal), rest);
+    }
+    co_return true;
+}
+
+void ApprovalsApi::list(net::HttpExchange& exchange) const {
+    json::Writer writer(exchange.begin_response(200, kJson));
+    writer.begin_object().key("watchers").unsigned_integer(watchers_).key("approvals").begin_array();
+    for (const auto& standing : approvals_.list()) append_approval(writer, *standing.question, standing.end);
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+void ApprovalsApi::show(net::HttpExchange& exchange, std::string_view id) const {
+    const auto standing = approvals_.find(id);
+    if (!standing) return exchange.respond_error(404, "NOT_FOUND", "no such approval is open or ended lately; crab approvals list shows them");
+    json::Writer writer(exchange.begin_response(200, kJson));
+    append_approval(writer, *standing->question, standing->end);
+    exchange.finish_response();
+}
+
+void ApprovalsApi::remembered(net::HttpExchange& exchange) const {
+    json::Writer writer(exchange.begin_response(200, kJson));
+    writer.begin_object().key("remembered").begin_array();
+    for (const auto& decision : approvals_.remembered()) append_remembered(writer, decision);
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef principal, std::string id) {
+    auto decision = parse_decision(exchange.request().body, parser_, *principal);
+    if (!decision) {
+        refuse(exchange, decision.error());
+        co_return;
+    }
+    exchange.keep_running_when_caller_leaves();
+    auto work = [this, id = std::move(id), decision = std::move(*decision)] { return approvals_.decide(id, decision); };
+    const auto standing = co_await pool_.run(std::move(work));
+    if (!standing) {
+        refuse(exchange, standing.error());
+        co_return;
+    }
+    json::Writer writer(exchange.begin_response(200, kJson));
+    append_approval(writer, *standing->question, standing->end);
+    exchange.finish_response();
+}
+
+Task<void> ApprovalsApi::forget(net::HttpExchange& exchange, std::string id) {
+    exchange.keep_running_when_caller_leaves();
+    auto work = [this, id = std::move(id)] { return approvals_.forget(id); };
+    const auto forgotten = co_await pool_.run(std::move(work));
+    if (!forgotten) {
+        refuse(exchange, forgotten.error());
+        co_return;
+    }
+    json::Writer writer(exchange.begin_response(200, kJson));
+    append_remembered(writer, *forgotten);
+    exchange.finish_response();
+}
+
+Task<void> ApprovalsApi::watch(net::HttpExchange& exchange) {
+    net::EventLoop& loop = exchange.loop();
+    const auto watcher = std::make_shared<ApprovalFeed::Watcher>(loop.executor(), loop.timers());
+    feed_.add(watcher);
+    const core::Approvals::Watch attending(approvals_);
+    ++watchers_;
+    const ScopeExit gone([&] { --watchers_; });
+    const auto send = [&](std::string_view type, std::string_view json) {
+        std::string event;
+        if (net::append_sse_event(event, type, {}, json)) exchange.write_chunk(event);
+    };
+    exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
+    send("watching", "{}");   // from here on nobody is refused for want of somebody to ask
+    for (const auto& standing : approvals_.list()) {
+        if (standing.end.state != core::ApprovalState::kPending) continue;
+        std::string json;
+        json::Writer writer(json);
+        append_approval(writer, *standing.question, standing.end);
+        send("question", json);
+    }
+    while (!exchange.caller_gone()) {
+        const WaitEnd how = co_await watcher->wait(loop.now() + kKeepAlive);
+        if (how == WaitEnd::kCancelled) break;
+        for (const auto& news : watcher->take()) send(news.type, news.json);
+        if (watcher->fell_behind()) break;
+        if (how == WaitEnd::kExpired) {
+            std::string ping;
+            net::append_sse_ping(ping);
+            exchange.write_chunk(ping);
+        }
+        co_await exchange.drained();
+    }
+    exchange.end_stream();
+}
+
+}  // namespace crab::admin

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "store/sqlite/database.hpp"
+#include "trust/device_tool_store.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+namespace crab::store::sqlite {
+
+/// Tool names of devices in the table `device_tools`. What returns has survived the process and a loss of power. Thread-safe.
+class DeviceToolStoreSqlite final : public trust::DeviceToolStore {
+public:
+    /// Errors: those of Database.
+    static Result<std::unique_ptr<DeviceToolStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+
+    Result<std::vector<trust::DeviceToolRecord>> load() override;
+    Result<void> put(std::span<const trust::DeviceToolRecord> records) override;
+
+private:
+    explicit DeviceToolStoreSqlite(Database database) : database_(std::move(database)) {}
+
+    std::mutex mutex_;
+    Database database_;
+};
+
+}  // namespace crab::store::sqlite

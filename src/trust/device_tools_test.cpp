@@ -1,0 +1,71 @@
+#include "trust/device_tools.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::trust {
+namespace {
+
+using Names = std::vector<std::string>;
+
+struct FakeStore final : DeviceToolStore {
+    Result<std::vector<DeviceToolRecord>> load() override { return kept; }
+    Result<void> put(std::span<const DeviceToolRecord> records) override {
+        if (failing) return fail(ErrorCode::kUnavailable, "the disk is full");
+        for (const DeviceToolRecord& record : records) {
+            std::erase_if(kept, [&](const auto& each) { return each.device == record.device && each.tool == record.tool; });
+            kept.push_back(record);
+        }
+        return {};
+    }
+    std::vector<DeviceToolRecord> kept;
+    bool failing = false;
+};
+
+struct DeviceToolsTest : testing::Test {
+    FakeStore store;
+    std::unique_ptr<DeviceTools> tools = DeviceTools::load(store).value();
+    Names offer(unsigned connection, const Names& names) { return tools->offer("phone", ConnectionId{connection}, names); }
+    void restart() { tools = DeviceTools::load(store).value(); }
+};
+
+TEST_F(DeviceToolsTest, ADeviceIsKnownForAllThatItsFirstConnectionOffers) {
+    EXPECT_EQ(offer(1, {"camera"}), Names{});
+    EXPECT_EQ(offer(1, {"camera", "sms"}), Names{}) << "lists grow while it connects";
+    EXPECT_EQ(offer(2, {"camera", "sms"}), Names{});
+}
+
+TEST_F(DeviceToolsTest, WhatAKnownDeviceAddsWaitsUntilItIsApproved) {
+    offer(1, {"camera"});
+    EXPECT_EQ(offer(2, {"camera", "sms", "shell"}), (Names{"sms", "shell"}));
+    EXPECT_EQ(tools->waiting("phone"), (Names{"shell", "sms"}));
+    EXPECT_EQ(tools->approve("phone", Names{"sms"}).value(), Names{"sms"});
+    EXPECT_EQ(offer(3, {"camera", "sms", "shell"}), Names{"shell"});
+    EXPECT_EQ(tools->approve("phone", {}).value(), Names{"shell"});
+    EXPECT_EQ(tools->approve("nobody", {}).value(), Names{});
+}
+
+TEST_F(DeviceToolsTest, ItIsKnownAfterARestart) {
+    offer(1, {"camera"});
+    offer(2, {"sms"});
+    ASSERT_TRUE(tools->flush());
+    restart();
+    EXPECT_EQ(offer(1, {"camera", "sms", "shell"}), (Names{"sms", "shell"}));
+}
+
+TEST_F(DeviceToolsTest, WhatTheStoreRefusesIsStoredLater) {
+    offer(1, {"camera"});
+    store.failing = true;
+    EXPECT_FALSE(tools->flush());
+    store.failing = false;
+    ASSERT_TRUE(tools->flush());
+    EXPECT_EQ(store.kept.size(), 1u);
+}
+
+TEST_F(DeviceToolsTest, NamesWithoutEndFillNothing) {
+    offer(1, {"camera"});
+    for (int i = 0; i < 3000; ++i) EXPECT_EQ(offer(2, {"n" + std::to_string(i)}).size(), 1u);
+    EXPECT_EQ(tools->waiting("phone").size(), 1023u);
+}
+
+}  // namespace
+}  // namespace crab::trust

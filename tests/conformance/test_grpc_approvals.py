@@ -1,0 +1,78 @@
+"""docs/protocols/sw4rm.md, section 9, over gRPC: calls that wait for an approval (checklist 23, 36, 37)."""
+
+from __future__ import annotations
+
+import time
+import unittest
+
+from support.approver import Approver
+from support.tool_service import tool_call, tool_pb, trailers_of
+from support.wait import eventually
+from test_commands import can_sandbox, shell
+from test_grpc import GrpcCase, Status
+
+
+class ApprovalCase(GrpcCase):
+    CONFIG = {**GrpcCase.CONFIG, "policy": [{"principal": "*", "call": {"needs_approval": ["list_devices"]}}],
+              "providers": [{"id": "workshop", "kind": "command",
+                             "tools": [shell("make", defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings={"privilege": "ELEVATED", "timeout": "20s"})]}]}
+
+    def watch(self) -> Approver:
+        approver = Approver(self.gateway)
+        self.addCleanup(approver.__exit__)
+        return approver
+
+
+class CallTest(ApprovalCase):
+    def test_sw4rm_36_with_nobody_to_ask_it_is_refused_at_once_with_an_id(self) -> None:
+        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(tool_call("list_devices")))
+        trailers = trailers_of(error)
+        self.assertEqual(trailers["resource-type"], "approval")
+        self.gateway.crab("approvals", "allow", trailers["resource-id"])
+        self.assertIn(b"devices", self.client().call(tool_call("list_devices")).data)
+        self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(tool_call("list_devices")))
+
+    def test_sw4rm_23_waiting_for_an_approval_leaves_the_timeout_untouched(self) -> None:
+        approver = self.watch()
+        policy = tool_pb().ExecutionPolicy()
+        policy.timeout.nanos = 200_000_000
+        began = time.monotonic()
+        running = self.client().start(tool_call("list_devices", policy=policy))
+        question = approver.question()
+        eventually(lambda: time.monotonic() > began + 0.3, "the timeout has passed")
+        approver.decide(question["id"], "allow")
+        self.assertIn(b"devices", running.result().data)
+
+    def test_sw4rm_37_a_stream_waits_too_and_a_denial_is_told(self) -> None:
+        approver = self.watch()
+        stream = self.client().call_stream(tool_call("list_devices", call_id=self.unique("denied")))
+        approver.decide(approver.question()["id"], "deny")
+        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: list(stream))
+
+    def test_who_drops_the_rpc_takes_the_question_back(self) -> None:
+        approver = self.watch()
+        running = self.client().start(tool_call("list_devices"))
+        approver.question()
+        running.cancel()
+        self.assertEqual(approver.end()["state"], "cancelled")
+
+
+@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+class LabelTest(ApprovalCase):
+    def test_sw4rm_37_elevated_is_asked_for_and_covers_nothing_looser_or_other(self) -> None:
+        elevated = tool_pb().ExecutionPolicy(privilege_level="ELEVATED")
+        self.assertEqual(self.client().call(tool_call("make", {"script": "echo hi"})).data, b"hi\n", "its default needs nobody")
+        approver = self.watch()
+        running = self.client().start(tool_call("make", {"script": "echo hi"}, policy=elevated))
+        question = approver.question()
+        self.assertEqual(question["privilege_level"], "ELEVATED")
+        approver.decide(question["id"], "allow")
+        self.assertEqual(running.result().data, b"hi\n")
+        approver.end()
+        again = self.client().start(tool_call("make", {"script": "echo hi"}, policy=elevated))
+        approver.decide(approver.question()["id"], "deny")
+        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", again.result)
+
+
+if __name__ == "__main__":
+    unittest.main()
