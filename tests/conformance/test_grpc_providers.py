@@ -222,7 +222,7 @@ class StreamingOutTest(ProviderCase):
 
         self.provider.call_stream = much
         resident = self.gateway.forget_peak()
-        stream = self.client(options=(("grpc.http2.lookahead_bytes", 65_536),)).call_stream(tool_call("lab__echo"))
+        stream = self.client(options=(("grpc.http2.lookahead_bytes", 65_536),)).call_stream(tool_call("lab__echo"), timeout=12 * PATIENCE)
         first = next(iter(stream))
         self.assertEqual(first.frame_no, 1)
         # Not reading: what is written comes to a stop before the hundred megabytes are through.
@@ -259,8 +259,9 @@ class LifeTest(GrpcCase):
     def test_a_call_that_was_sent_and_lost_is_in_doubt(self) -> None:
         provider = GrpcProvider([descriptor("lost")])
         self.addCleanup(provider.stop)
-        begun = threading.Event()
-        provider.call = lambda request, _: (begun.set(), threading.Event().wait(1.0), frame(request, b"{}"))[2]
+        begun, released = threading.Event(), threading.Event()
+        self.addCleanup(released.set)
+        provider.call = lambda request, _: (begun.set(), released.wait(6 * PATIENCE), frame(request, b"{}"))[2]
         with Gateway({"providers": [{"id": "far", "kind": "grpc", "address": provider.address}]}) as gateway:
             gateway.wait_listed("lost")
             future = gateway.start_call("lost")
