@@ -221,8 +221,10 @@ class StreamingOutTest(ProviderCase):
                 yield frame(request, b"x" * 262_144, written[0], written[0] == 400, "text/plain")
 
         self.provider.call_stream = much
+        patient = tool_pb().ExecutionPolicy()
+        patient.timeout.FromSeconds(60)
         resident = self.gateway.forget_peak()
-        stream = self.client(options=(("grpc.http2.lookahead_bytes", 65_536),)).call_stream(tool_call("lab__echo"), timeout=12 * PATIENCE)
+        stream = self.client(options=(("grpc.http2.lookahead_bytes", 65_536),)).call_stream(tool_call("lab__once", policy=patient), timeout=12 * PATIENCE)
         first = next(iter(stream))
         self.assertEqual(first.frame_no, 1)
         # Not reading: what is written comes to a stop before the hundred megabytes are through.
