@@ -32,7 +32,9 @@ bool may_start_turns(core::EventType type) {
         case core::EventType::kAgentResponseCreated:
         case core::EventType::kToolCallRequested:
         case core::EventType::kToolCallCompleted:
-        case core::EventType::kToolCallFailed: return false;
+        case core::EventType::kToolCallFailed:
+        case core::EventType::kApprovalRequested:
+        case core::EventType::kApprovalDecided: return false;
     }
     return false;
 }
