@@ -72,7 +72,22 @@ TEST_F(WireTest, Item60_ConnectedTellsItsLimitsOnlyToClientsThatListCapabilities
     EXPECT_EQ(extended.find("grace_ms")->as_int64(), 15'000);
     EXPECT_EQ(*extended.find("capabilities"),
               parsed(R"(["register_tools.replace","unregister_tools","tools_registered.rejected","tool_call_request.deadline_ms",
-                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress"])"));
+                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress","approvals"])"));
+}
+
+TEST_F(WireTest, ApprovalsAreAskedForAndEndInFrames) {
+    core::ApprovalQuestion question;
+    question.id = "5f0c9a3be214";
+    question.subject.tool = "phone__sms";
+    question.subject.rule = "policy[0]";
+    question.args = R"({"to":"Bob"})";
+    const Value asked = written([&](std::string& out) { write_approval_request(out, question); });
+    EXPECT_EQ(*asked.find("id")->as_string(), "5f0c9a3be214");
+    EXPECT_EQ(*asked.find("args")->as_string(), R"({"to":"Bob"})") << "as text: nobody has to understand it";
+    EXPECT_EQ(asked.find("worktree"), nullptr);
+    const core::ApprovalEnd end{.id = question.id, .state = core::ApprovalState::kAllowed, .scope = core::ApprovalScope::kSession, .by = "local/0", .remembered = false, .waited = {}};
+    EXPECT_EQ(written([&](std::string& out) { write_approval_ended(out, question.id, end); }),
+              parsed(R"({"type":"approval_ended","id":"5f0c9a3be214","state":"allowed","by":"local/0","scope":"session"})"));
 }
 
 TEST_F(WireTest, Item11_RegistrationsAreCounted) {
