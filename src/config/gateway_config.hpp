@@ -269,6 +269,14 @@ struct ProviderOptions {
     friend bool operator==(const ProviderOptions&, const ProviderOptions&) = default;
 };
 
+/// A text that no log, audit record or answer may hold: where it is read from when the gateway starts.
+struct SecretOptions {
+    std::string name;
+    std::string env;              ///< environment variable; empty: `file`
+    std::filesystem::path file;   ///< its content without the line end
+    friend bool operator==(const SecretOptions&, const SecretOptions&) = default;
+};
+
 /// Which built-in tool hosts run inside the gateway.
 struct BuiltInHostOptions {
     bool memory = false;
@@ -377,6 +385,7 @@ struct GatewayConfig {
     std::vector<ToolHostOptions> hosts;
     std::vector<WorktreeOptions> worktrees;
     std::vector<ProviderOptions> providers;
+    std::vector<SecretOptions> secrets;
     PairingOptions pairing;
     BuiltInHostOptions built_in_hosts;
     EventOptions events;

@@ -262,6 +262,7 @@ GatewayConfig read_config(const json::Value& document) {
         worktree("id", out.id)("path", out.path)("read_only", out.read_only);
     });
     root.each("providers", config.providers, read_provider);
+    root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) { secret("name", out.name)("env", out.env)("file", out.file); });
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
     root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls);
     root.each("models", config.models, read_model);

@@ -61,7 +61,10 @@ class CommandCase(GatewayCase):
         cls.tree.mkdir()
         (cls.tree / "notes.md").write_text("one two three\n")
         (cls.folder / "secret").write_text("nobody reads this\n")
+        (cls.folder / "filed").write_text("s3cret-file\n")
+        cls.ENVIRONMENT = {"CRAB_TEST_TOKEN": "s3cret-token"}
         cls.CONFIG = {"worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
+                      "secrets": [{"name": "token", "env": "CRAB_TEST_TOKEN"}, {"name": "filed", "file": str(cls.folder / "filed")}],
                       "providers": [{"id": "workshop", "kind": "command", "worktree": "garden/main", "tools": cls.TOOLS},
                                     {"id": "files", "kind": "command", "worktree": "garden/main", "preset": "worktree", "run": True},
                                     {"id": "nowhere", "kind": "command",
@@ -90,7 +93,9 @@ class CallTest(CommandCase):
         shell("merged", defaults={"privilege": "DEFAULT"}, output={"stderr": "merge"}),
         shell("little", defaults={"privilege": "DEFAULT"}, output={"max_bytes": "64KiB"}),
         shell("elevated", defaults={"privilege": "ELEVATED"}),
-        shell("outside", defaults={"network": "EGRESS_UNRESTRICTED"}),
+        shell("secretive", defaults={"privilege": "DEFAULT", "timeout": "10s"}, env={"TOKEN": {"secret": "token"}, "FROM_FILE": {"secret": "filed"}}),
+        {"name": "variables", "argv": ["sh", "-c", "echo \"$WORD\"; echo $${NUMBER:-unset}"], "side_effects": [], "env": {"WORD": {"argument": "word"}, "NUMBER": {"argument": "number"}},
+         "input_schema": {"type": "object", "properties": {"word": TEXT, "number": {"type": "integer"}}}},
         shell("odd", defaults={"privilege": "DEFAULT"}, ok_exit=[0, 1]),
     ]
 
@@ -156,7 +161,21 @@ class CallTest(CommandCase):
 
     def test_labels_that_need_a_person_or_cannot_be_kept_are_refused_at_once(self) -> None:
         self.assertIn("approval", self.fails("elevated", "echo")["message"])
-        self.assertIn("cannot be enforced", self.fails("outside", "echo")["message"])
+
+    def test_arguments_can_be_variables_and_are_never_read_by_a_shell(self) -> None:
+        word = "a b; $(touch /tmp/x) `id` 'q\""
+        self.assertEqual(self.gateway.call("variables", {"word": word}).result["text"], word + "\nunset\n")
+        self.assertEqual(self.gateway.call("variables", {"word": "w", "number": 7}).result["text"], "w\n7\n")
+        self.assertEqual(self.gateway.call("variables", {"word": "nul\0"}).code, "INVALID_ARGS")
+
+    def test_a_secret_reaches_the_command_and_nobody_else(self) -> None:
+        marker, name = self.unique("secretive"), self.unique("call")
+        call = self.gateway.start_call("secretive", {"script": f": {marker}; sleep 5; echo $(echo $TOKEN | rev) $(echo $FROM_FILE | rev)"}, call_id=name)
+        eventually(lambda: len(processes_of(marker)) >= 3, "the command runs")
+        self.assertEqual(processes_of("s3cret-token") + processes_of("s3cret-file"), [])
+        self.assertEqual(call.result(15).result["text"], "nekot-terc3s elif-terc3s\n")
+        self.assertNotIn("s3cret", self.gateway.log_tail(1 << 20))
+        self.assertNotIn("s3cret", self.gateway.crab("explain", name))
 
     def test_the_environment_is_that_of_the_sandbox(self) -> None:
         lines = dict(line.split("=", 1) for line in self.text("do", "env", call_id="environment-1").splitlines())
@@ -354,3 +373,5 @@ class StartTest(unittest.TestCase):
         self.check(shell("x", argv=["{script}"]), "tool x", "argv")
         self.check(shell("x", argv=["no-such-program"]), "tool x", "no-such-program")
         self.check(shell("bad name"), "name")
+        self.check(shell("x", env={"A": {"secret": "nowhere"}}), "tool x", "nowhere")
+        self.check(shell("x", env={"A": {"argument": "other"}}), "tool x", "other")

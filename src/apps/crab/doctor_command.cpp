@@ -144,12 +144,13 @@ private:
             if (!missing) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", label);
             else not_kept += fmt::format("; {}: {}", label, *missing);
         };
-        for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted}) add(name_of(network), abilities.missing(network, true));
-        for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault}) add(name_of(privilege), abilities.missing(privilege));
+        for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) add(name_of(network), abilities.missing(network));
+        for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated, Privilege::kPrivileged}) add(name_of(privilege), abilities.missing(privilege));
         const bool wanted = !config_.providers.empty();
         if (kept.empty()) return say("sandbox", wanted ? Finding::kFail : Finding::kWarn, "commands cannot run here" + not_kept);
         const std::string landlock = abilities.landlock_abi > 0 ? fmt::format("Landlock ABI {}", abilities.landlock_abi) : "no Landlock";
-        say("sandbox", Finding::kOk, fmt::format("{} ({}){}", kept, landlock, not_kept));
+        const bool bare = abilities.confinement() == command::Confinement::kLandlock;
+        say("sandbox", bare ? Finding::kWarn : Finding::kOk, fmt::format("{} ({}{}){}", kept, bare ? "no namespaces, " : "", landlock, not_kept));
         if (wanted && ::getuid() == 0) {
             say("sandbox user", Finding::kWarn, "the gateway runs as root, and so do its commands as far as files are concerned; run it as a user of its own");
         }

@@ -1,12 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace crab::sandbox {
 
-/// Restricts this process and its children to reading and running what is in sight, and to writing beneath `writable`; with
-/// `no_network` also to no TCP at all where the kernel can (ABI 4). Needs no_new_privs. False with errno set when the kernel
-/// refuses; a kernel without Landlock refuses.
-bool restrict_by_landlock(const std::vector<const char*>& writable, bool no_network);
+struct LandlockOrders {
+    std::vector<const char*> readable;   ///< to be read and run; files that do not exist are left out
+    std::vector<const char*> writable;   ///< and written; devices cannot be made there
+    bool no_network = false;             ///< no TCP where the kernel can (ABI 4), but for connecting to `proxy_port`
+    std::uint16_t proxy_port = 0;        ///< 0: none
+};
+
+/// Restricts this process and its children to what `orders` name. Needs no_new_privs. False with errno set when the kernel refuses; a kernel
+/// without Landlock refuses.
+bool restrict_by_landlock(const LandlockOrders& orders);
 
 }  // namespace crab::sandbox

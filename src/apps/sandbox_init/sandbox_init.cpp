@@ -1,5 +1,6 @@
 #include "apps/sandbox_init/sandbox_init.hpp"
 
+#include "apps/sandbox_init/keeper.hpp"
 #include "apps/sandbox_init/landlock.hpp"
 #include "hosts/command/tool_record.hpp"
 
@@ -14,10 +15,12 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,12 +33,14 @@ using command::ToolRecord;
 
 constexpr int kUsage = 125;
 constexpr rlim_t kDescriptors = 1024;
+constexpr int kProxyBacklog = 64;
 
 struct Orders {
-    int status = -1, control = -1, filter = -1;
+    int status = -1, control = -1, filter = -1, proxy = -1, block = -1;
     rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY, file_size = RLIM_INFINITY;
-    bool landlock = false, no_network = false;
-    std::vector<const char*> writable;
+    bool landlock = false, bare = false, waits = false;
+    LandlockOrders view;
+    const char* place = nullptr;
     char** program = nullptr;
 };
 
@@ -52,15 +57,28 @@ bool read_orders(int argc, char** argv, Orders& orders) {
             continue;
         }
         if (word == "--no-network") {
-            orders.no_network = true;
+            orders.view.no_network = true;
+            continue;
+        }
+        if (word == "--wait") {
+            orders.waits = true;
+            continue;
+        }
+        if (word == "--bare") {
+            orders.bare = true;
             continue;
         }
         if (++i >= argc) return false;
         const char* value = argv[i];
-        if (word == "--write") orders.writable.push_back(value);
+        if (word == "--read") orders.view.readable.push_back(value);
+        else if (word == "--write") orders.view.writable.push_back(value);
+        else if (word == "--chdir") orders.place = value;
+        else if (word == "--block") orders.block = std::atoi(value);
         else if (word == "--status") orders.status = std::atoi(value);
         else if (word == "--control") orders.control = std::atoi(value);
         else if (word == "--filter") orders.filter = std::atoi(value);
+        else if (word == "--proxy") orders.proxy = std::atoi(value);
+        else if (word == "--proxy-port") orders.view.proxy_port = static_cast<std::uint16_t>(std::atoi(value));
         else if (word == "--memory") orders.memory = std::strtoull(value, nullptr, 10);
         else if (word == "--processes") orders.processes = std::strtoull(value, nullptr, 10);
         else if (word == "--cpu") orders.cpu = std::strtoull(value, nullptr, 10);
@@ -98,6 +116,43 @@ bool set_filter(int fd) {
     return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
 
+/// Opens the proxy socket on the loopback of this network namespace and hands it to the gateway, which serves it.
+bool hand_out_proxy(int channel, std::uint16_t port) {
+    const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (listening < 0 || ::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(listening, kProxyBacklog) != 0) return false;
+    char byte = 'L';
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))]{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = room;
+    message.msg_controllen = sizeof room;
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &listening, sizeof listening);
+    const bool sent = ::sendmsg(channel, &message, MSG_NOSIGNAL) == 1;
+    ::close(listening);
+    ::close(channel);
+    return sent;
+}
+
+/// Tells the gateway that this namespace is complete, and waits until it has given it a network.
+bool wait_for_network(const Orders& orders) {
+    tell(orders.status, {.kind = ToolRecord::Kind::kWaiting});
+    char order = 0;
+    ssize_t got = 0;
+    while ((got = ::read(orders.control, &order, 1)) < 0 && errno == EINTR) {}
+    if (got != 1 || order != 'G') errno = ECANCELED;
+    return got == 1 && order == 'G';
+}
+
 /// The tool's side of the fork; never returns.
 [[noreturn]] void become_tool(const Orders& orders, const sigset_t& signals_before) {
     const auto give_up = [&] {
@@ -105,11 +160,13 @@ bool set_filter(int fd) {
         ::_exit(127);
     };
     ::setpgid(0, 0);
+    if (orders.bare) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
     ::umask(022);
     if (!set_limits(orders)) give_up();
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up();
-    if (orders.landlock && !restrict_by_landlock(orders.writable, orders.no_network)) give_up();
+    if (orders.place != nullptr && ::chdir(orders.place) != 0) give_up();
+    if (orders.landlock && !restrict_by_landlock(orders.view)) give_up();
     if (::syscall(SYS_close_range, 3U, ~0U, 1U << 2) != 0) give_up();  // CLOSE_RANGE_CLOEXEC: the status is still wanted if it fails
     if (!set_filter(orders.filter)) give_up();
     ::execvp(orders.program[0], orders.program);
@@ -146,8 +203,9 @@ int run_sandbox_init(int argc, char** argv) {
     sigaddset(&signals, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &signals, &before);
     const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
-    const pid_t tool = ::fork();
-    if (children < 0 || tool < 0) {
+    const bool ready = children >= 0 && (!orders.bare || become_keeper(orders.block)) && (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
+    const pid_t tool = ready && (!orders.waits || wait_for_network(orders)) ? ::fork() : -1;
+    if (tool < 0) {
         tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
         return kUsage;
     }
@@ -162,7 +220,8 @@ int run_sandbox_init(int argc, char** argv) {
         if (watched[1].revents != 0) {
             char order = 0;
             if (::read(orders.control, &order, 1) <= 0) break;  // the gateway is gone, and with this process all others
-            ::kill(-tool, SIGTERM);
+            ::kill(-tool, order == 'K' ? SIGKILL : SIGTERM);
+            if (order == 'K') break;
         }
         if (watched[0].revents != 0) {
             signalfd_siginfo about;
@@ -170,6 +229,7 @@ int run_sandbox_init(int argc, char** argv) {
             ended = reap(tool, status);
         }
     }
+    if (orders.bare) end_descendants(tool);
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
     const auto microseconds = [](const timeval& time) { return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; };

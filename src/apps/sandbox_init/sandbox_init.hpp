@@ -5,9 +5,11 @@
 namespace crab::sandbox {
 
 /// `--status FD --control FD --filter FD --memory BYTES --processes N --cpu SECONDS --file-size BYTES [--landlock]
-/// [--no-network] [--write PATH]... -- PROGRAM ARGUMENT...`: forks, and in the child sets rlimits, Landlock and
+/// [--no-network] [--proxy FD --proxy-port N] [--wait] [--bare --block FD --chdir PATH] [--read PATH]... [--write PATH]... -- PROGRAM ARGUMENT...`: sends a listening socket, if a proxy is wanted, forks, and in the child sets rlimits, Landlock and
 /// the seccomp filter that the filter descriptor holds, in this order, then executes the program in a process group of its
-/// own. A byte on the control descriptor is a SIGTERM for that group; its end is the end of everything. The status descriptor gets
+/// own. With `--wait` it begins at `G` on the control
+/// descriptor. `T` on the control descriptor is a SIGTERM for that group; `K` and its end are the end of everything. With
+/// `--bare` there are no namespaces (keeper.hpp). The status descriptor gets
 /// ToolRecords (hosts/command/tool_record.hpp). Returns the exit status.
 int run_sandbox_init(int argc, char** argv);
 

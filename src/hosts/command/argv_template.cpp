@@ -16,8 +16,9 @@ bool is_name(std::string_view text) {
     });
 }
 
-/// The argument as text of a word. Errors: kInvalidArgs for what has no such form.
-Result<std::string> text_of(std::string_view name, json::Element value) {
+}  // namespace
+
+Result<std::string> word_of(std::string_view name, json::Element value) {
     std::string text;
     switch (value.type()) {
         case simdjson::dom::element_type::STRING: text = value.get_string().value_unsafe(); break;
@@ -34,8 +35,6 @@ Result<std::string> text_of(std::string_view name, json::Element value) {
     if (text.size() >= kMaxWordBytes) return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: is too long for a word of a command", name));
     return text;
 }
-
-}  // namespace
 
 /// The words so far.
 class ArgvTemplate::Expansion {
@@ -67,7 +66,7 @@ private:
             }
             const auto value = json::get(arguments_, piece.text);
             if (!value) return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: is missing", piece.text));
-            auto text = text_of(piece.text, *value);
+            auto text = word_of(piece.text, *value);
             if (!text) return fail(std::move(text.error()));
             word += *text;
         }
@@ -79,7 +78,7 @@ private:
         const auto items = json::get_array(arguments_, name);
         if (!items) return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: must be a list", name));
         for (const json::Element item : *items) {
-            auto text = text_of(name, item);
+            auto text = word_of(name, item);
             if (!text) return fail(std::move(text.error()));
             if (auto pushed = push(std::move(*text), name); !pushed) return pushed;
         }

@@ -9,6 +9,10 @@
 
 namespace crab::command {
 
+/// The argument `name` as text of a word or a variable: a string as it is, a number or boolean in JSON spelling.
+/// Errors: kInvalidArgs for null, lists and objects, NUL characters and what no word can hold.
+Result<std::string> word_of(std::string_view name, json::Element value);
+
 /// How the arguments of a call become the words of a command; there is never a shell in between. An element of the template is
 /// text in which `{name}` stands for that argument (a string as it is, a number or boolean in JSON spelling), `{name...}` alone
 /// (one word per item of a list), or `{if: name, argv: [...]}`, which counts when the argument is true or present and not false.

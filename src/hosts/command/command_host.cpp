@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMostKept = std::size_t{1} << 20;   ///< of streamed output, as the ledger
 constexpr std::size_t kTailInMessage = 1024;
 constexpr std::size_t kTailInDetails = 8 * 1024;
+constexpr int kScopesSignals = 6;   ///< the ABI of Landlock that does
 
 bool contains(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
 
@@ -124,8 +125,10 @@ CommandHost::CommandHost(CommandServices services, Options options, std::vector<
         std::string name = tool.spec.name;
         tools_.insert_or_assign(std::move(name), std::move(tool));
     }
-    if (auto made = make_seccomp_filter(core::Privilege::kMinimal)) minimal_filter_ = std::move(*made);
-    if (auto made = make_seccomp_filter(core::Privilege::kDefault)) filter_ = std::move(*made);
+    const bool bare = services_.abilities.confinement() == Confinement::kLandlock;
+    const SignalScope signals = !bare ? SignalScope::kNamespace : services_.abilities.landlock_abi >= kScopesSignals ? SignalScope::kLandlock : SignalScope::kNobody;
+    if (auto made = make_seccomp_filter(core::Privilege::kMinimal, signals)) minimal_filter_ = std::move(*made);
+    if (auto made = make_seccomp_filter(core::Privilege::kDefault, signals)) filter_ = std::move(*made);
 }
 
 int CommandHost::filter_of(core::Privilege level) const { return level == core::Privilege::kMinimal ? minimal_filter_.get() : filter_.get(); }
@@ -134,19 +137,62 @@ std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, s
     // What only a person may grant was granted before the call came here (core/approvals.hpp).
     const auto check = [&](std::string_view label, std::optional<std::string> missing) -> std::optional<Error> {
         if (!missing) return std::nullopt;
-        if (options_.advisory && services_.abilities.namespaces) {
+        if (options_.advisory && services_.abilities.confinement() != Confinement::kNone) {
             unenforced.emplace_back(label);
             return std::nullopt;
         }
         return fail(ErrorCode::kPolicyUnenforceable, fmt::format("{} cannot be enforced here: {}; crab doctor shows what can", label, *missing)).error();
     };
-    if (auto refused = check(name_of(policy.network), services_.abilities.missing(policy.network, options_.has_egress))) return refused;
+    if (auto refused = check(name_of(policy.network), services_.abilities.missing(policy.network))) return refused;
     return check(name_of(policy.privilege), services_.abilities.missing(policy.privilege));
 }
 
 std::string CommandHost::place_of(const core::Call& call, const core::Principal& principal) const {
     const Worktree* const worktree = services_.worktrees->find(call.context.agent_id, principal.id, options_.worktree);
     return worktree == nullptr ? std::string() : worktree->id;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> CommandHost::environment_of(const core::AdmittedCall& call, const CommandTool& tool, json::Element arguments) const {
+    std::vector<std::pair<std::string, std::string>> environment{
+        {"PATH", std::string(kSandboxPath)}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LANG", "C.UTF-8"}, {"CRAB_CALL_ID", std::string(call.call().id)}};
+    for (const Variable& variable : tool.environment) {
+        switch (variable.kind) {
+            case Variable::Kind::kText: environment.emplace_back(variable.name, variable.value); break;
+            case Variable::Kind::kSecret: environment.emplace_back(variable.name, services_.secrets.at(variable.value).reveal()); break;
+            case Variable::Kind::kArgument: {
+                const auto value = json::get(arguments, variable.value);
+                if (!value) break;
+                auto text = word_of(variable.value, *value);
+                if (!text) return fail(std::move(text.error()));
+                environment.emplace_back(variable.name, std::move(*text));
+                break;
+            }
+        }
+    }
+    return environment;
+}
+
+/// What the labels of the policy permit beyond the least.
+void CommandHost::grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const {
+    switch (policy.network) {
+        case core::Network::kDenyAll: break;
+        case core::Network::kEgressRestricted: request.way_out = options_.egress ? WayOut::kProxy : WayOut::kNone; break;
+        case core::Network::kEgressUnrestricted: request.way_out = services_.abilities.slirp.empty() ? WayOut::kNone : WayOut::kOutbound; break;
+        case core::Network::kFullAccess: request.way_out = WayOut::kHost; break;
+    }
+    if (policy.privilege >= core::Privilege::kElevated) request.writable.assign(tool.elevated_paths.begin(), tool.elevated_paths.end());
+    request.whole_host = policy.privilege == core::Privilege::kPrivileged;
+    request.hidden = services_.own;
+}
+
+Result<void> CommandHost::check() const {
+    for (const auto& [name, tool] : tools_) {
+        for (const Variable& variable : tool.environment) {
+            if (variable.kind != Variable::Kind::kSecret || services_.secrets.contains(variable.value)) continue;
+            return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: env.{}: there is no secret {}; add it under secrets:", name, variable.name, variable.value));
+        }
+    }
+    return {};
 }
 
 Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, const CommandTool& tool) const {
@@ -167,8 +213,10 @@ Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, c
     auto words = tool.argv.expand(root->element());
     if (!words) return fail(std::move(words.error()));
     request.argv = std::move(*words);
-    request.environment = {{"PATH", std::string(kSandboxPath)}, {"HOME", "/tmp"}, {"TMPDIR", "/tmp"}, {"LANG", "C.UTF-8"}, {"CRAB_CALL_ID", std::string(call.call().id)}};
-    request.environment.insert(request.environment.end(), tool.environment.begin(), tool.environment.end());
+    auto environment = environment_of(call, tool, root->element());
+    if (!environment) return fail(std::move(environment.error()));
+    request.environment = std::move(*environment);
+    grant(policy, tool, request);
     request.memory_bytes = tool.memory_bytes;
     request.processes = tool.processes;
     request.landlock = services_.abilities.landlock_abi > 0;
@@ -188,6 +236,10 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
     order.deadline = call.deadline();
     if (policy.budget_wall.count() > 0) order.wall_deadline = call.first_dispatch() + policy.budget_wall;
     order.filter = filter_of(policy.privilege);
+    if (order.request.way_out == WayOut::kProxy) {
+        order.egress = options_.egress;
+        order.user = {.call_id = std::string(call.call().id), .principal = call.principal()->id, .provider = options_.id, .tool = tool.spec.name};
+    }
     if (tool.input == Input::kArguments) order.input = call.args();
     if (tool.input == Input::kArgument) {
         const auto arguments = json::Value::parse(call.args());
@@ -246,6 +298,7 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
 }
 
 Result<std::vector<core::ToolRef>> make_command_tools(const std::shared_ptr<CommandHost>& host) {
+    if (auto complete = host->check(); !complete) return fail(std::move(complete.error()));
     std::vector<core::ToolRef> tools;
     for (const auto& [name, command] : host->tools()) {
         if (!has_program(command.argv.program())) {

@@ -3,13 +3,14 @@
 #include "base/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/secret.hpp"
 #include "base/timer_wheel.hpp"
 #include "core/tool_host.hpp"
 #include "hosts/command/command_run.hpp"
 #include "hosts/command/command_tool.hpp"
 #include "hosts/command/worktrees.hpp"
 
-#include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ struct CommandServices {
     BlockingPool& threads;               ///< one is taken for as long as a command runs
     SandboxAbilities abilities;
     std::shared_ptr<const Worktrees> worktrees;
+    std::map<std::string, Secret<std::string>, std::less<>> secrets{};   ///< for `env: {NAME: {secret: name}}`
+    std::vector<std::filesystem::path> own{};                            ///< files and folders of crab, which no command sees
 };
 
 /// One provider of commands: its tools run under bubblewrap, within the call's effective policy, or not at all.
@@ -31,7 +34,7 @@ public:
     struct Options {
         std::string id;                  ///< the provider's
         std::string worktree;            ///< for callers bound nowhere else; empty: none
-        bool has_egress = false;         ///< hosts are listed
+        std::shared_ptr<Egress> egress;  ///< the way to the hosts that are listed; null: none are
         bool advisory = false;           ///< labels that cannot be kept are told, not refused
     };
     CommandHost(CommandServices services, Options options, std::vector<CommandTool> tools);
@@ -44,11 +47,15 @@ public:
     /// The worktree that the call would run in.
     std::string place_of(const core::Call& call, const core::Principal& principal) const override;
 
+    /// What the configuration names and this process does not have. Errors: kInvalidArgs that names the tool.
+    Result<void> check() const;
     const Options& options() const { return options_; }
     const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }
 
 private:
     Result<CommandOrder> order_of(const core::AdmittedCall& call, const CommandTool& tool, std::vector<std::string>& unenforced) const;
+    Result<std::vector<std::pair<std::string, std::string>>> environment_of(const core::AdmittedCall& call, const CommandTool& tool, json::Element arguments) const;
+    void grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const;
     Result<SandboxRequest> request_of(const core::AdmittedCall& call, const CommandTool& tool) const;
     std::optional<Error> refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const;
     int filter_of(core::Privilege level) const;

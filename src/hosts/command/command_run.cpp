@@ -2,9 +2,10 @@
 
 #include "base/descriptor.hpp"
 #include "base/pipe.hpp"
-#include "base/scope_exit.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/process_tree.hpp"
+#include "hosts/command/slirp_network.hpp"
+#include "hosts/command/spawn_program.hpp"
 #include "hosts/command/tool_record.hpp"
 
 #include <algorithm>
@@ -13,11 +14,12 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,14 +36,26 @@ constexpr std::chrono::milliseconds kLastOutput{200};   ///< for what is in the 
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 
-/// A file in memory that holds these words, each ended by NUL, as bubblewrap reads its options.
-Descriptor file_of(const std::vector<std::string>& words) {
+Descriptor file_of(std::string_view text) {
     Descriptor file(::memfd_create("crab-sandbox", MFD_CLOEXEC));
-    std::string text;
-    for (const std::string& word : words) text.append(word).push_back('\0');
     if (!file.is_open() || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return Descriptor();
     ::lseek(file.get(), 0, SEEK_SET);
     return file;
+}
+
+/// As bubblewrap reads its options from a file.
+std::string ended_by_nul(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text.append(word).push_back('\0');
+    return text;
+}
+
+/// A folder for one command, which only this user may enter. False with errno set.
+bool make_scratch(std::filesystem::path& folder) {
+    std::string name = "/tmp/crab-command-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) return false;
+    folder = name;
+    return true;
 }
 
 std::string next_group_name() {
@@ -53,8 +67,15 @@ std::string next_group_name() {
 class Run {
 public:
     Run(const SandboxAbilities& abilities, const CommandOrder& order, CommandTalk& talk)
-        : abilities_(abilities), order_(order), talk_(talk), began_(std::chrono::steady_clock::now()),
+        : abilities_(abilities), order_(order), talk_(talk), bare_(abilities.confinement() == Confinement::kLandlock), began_(std::chrono::steady_clock::now()),
           group_(abilities.cgroups, next_group_name(), {.memory_bytes = order.request.memory_bytes, .processes = order.request.processes + 1}) {}
+
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    ~Run() {
+        std::error_code ignored;
+        if (!scratch_.empty()) std::filesystem::remove_all(scratch_, ignored);
+    }
 
     CommandEnd operator()() {
         if (order_.deadline <= began_) return finish(EndReason::kDeadline);
@@ -70,12 +91,18 @@ public:
 private:
     bool start() {
         if (!input_.open() || !output_.open() || !errors_.open() || !info_.open() || !block_.open() || !status_.open() || !control_.open()) return refuse("no pipe for a command", errno);
-        const SandboxDescriptors inside{.info = info_.write_end.get(), .block = block_.read_end.get(), .status = status_.write_end.get(), .control = control_.read_end.get(), .filter = order_.filter};
-        const Descriptor options = file_of(bubblewrap_options(abilities_, order_.request, inside));
-        if (!options.is_open()) return refuse("no memory for a command", errno);
-        if (const int failed = spawn(options.get(), inside); failed != 0) return refuse("the sandbox could not be started", failed);
+        if (order_.egress) {
+            auto door = order_.egress->open_door(order_.user);
+            if (!door) return refuse(door.error().message, errno);
+            door_ = std::move(*door);
+        }
+        const SandboxDescriptors inside{.info = info_.write_end.get(), .block = block_.read_end.get(), .status = status_.write_end.get(), .control = control_.read_end.get(),
+                                        .filter = order_.filter, .proxy = door_ ? door_->inside() : -1, .resolver = -1};
+        const int failed = bare_ ? spawn_bare(inside) : spawn_namespaces(inside);
+        if (failed != 0) return refuse("the sandbox could not be started", failed);
         sandbox_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
         for (Pipe* pipe : {&output_, &errors_, &info_, &status_}) pipe->write_end.close();
+        if (door_) door_->close_inside();
         input_.read_end.close();
         control_.read_end.close();
         block_.read_end.close();
@@ -90,32 +117,40 @@ private:
         return false;
     }
 
-    int spawn(int options, const SandboxDescriptors& inside) {
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
-        posix_spawn_file_actions_init(&actions);
-        posix_spawnattr_init(&attributes);
-        const ScopeExit free_both([&] {
-            posix_spawn_file_actions_destroy(&actions);
-            posix_spawnattr_destroy(&attributes);
-        });
-        posix_spawn_file_actions_adddup2(&actions, input_.read_end.get(), 0);
-        posix_spawn_file_actions_adddup2(&actions, output_.write_end.get(), 1);
-        posix_spawn_file_actions_adddup2(&actions, (order_.errors == Errors::kMerge ? output_ : errors_).write_end.get(), 2);
-        // Onto itself: it stays open, and every other descriptor of this process closes.
-        for (const int fd : {options, inside.info, inside.block, inside.status, inside.control, inside.filter}) posix_spawn_file_actions_adddup2(&actions, fd, fd);
-        sigset_t none, defaults;
-        sigemptyset(&none);
-        sigfillset(&defaults);
-        posix_spawnattr_setsigmask(&attributes, &none);
-        posix_spawnattr_setsigdefault(&attributes, &defaults);
-        posix_spawnattr_setpgroup(&attributes, 0);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        std::vector<std::string> words{abilities_.bubblewrap.string(), "--args", std::to_string(options), "--"};
-        std::vector<std::string> command = sandbox_command(order_.request, inside);
+    /// bubblewrap, which tells in `info` who its first process is, and holds that back until `block` is written to.
+    int spawn_namespaces(SandboxDescriptors inside) {
+        const Descriptor resolver = order_.request.way_out == WayOut::kOutbound ? file_of(kSlirpResolver) : Descriptor();
+        inside.resolver = resolver.get();
+        const Descriptor options = file_of(ended_by_nul(bubblewrap_options(abilities_, order_.request, inside)));
+        if (!options.is_open()) return ENOMEM;
+        std::vector<std::string> words{abilities_.bubblewrap.string(), "--args", std::to_string(options.get()), "--"};
+        std::vector<std::string> command = sandbox_command(abilities_, order_.request, inside);
         words.insert(words.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
-        char* no_environment[] = {nullptr};
-        return ::posix_spawn(&pid_, abilities_.bubblewrap.c_str(), &actions, &attributes, pointers_to(words).data(), no_environment);
+        const std::array kept{options.get(), inside.info, inside.block, inside.status, inside.control, inside.filter, inside.proxy, inside.resolver};
+        return spawn_program(abilities_.bubblewrap, std::move(words), {.standard = standard(), .kept = kept}, pid_);
+    }
+
+    /// crab-sandbox-init by itself, in a folder of its own for what does not last.
+    int spawn_bare(const SandboxDescriptors& inside) {
+        SandboxRequest request = order_.request;
+        if (!make_scratch(request.scratch)) return errno;
+        scratch_ = request.scratch;
+        request.processes += tasks_of_this_user();
+        Inherited inherited{.standard = standard(), .kept = {}, .environment = {}};
+        for (const auto& [name, value] : request.environment) {
+            const bool is_scratch = name == "HOME" || name == "TMPDIR";
+            inherited.environment.push_back(fmt::format("{}={}", name, is_scratch ? request.scratch.string() : value));
+        }
+        const std::array kept{inside.block, inside.status, inside.control, inside.filter};
+        inherited.kept = kept;
+        const int failed = spawn_program(abilities_.init, bare_command(abilities_, request, inside), std::move(inherited), pid_);
+        if (failed == 0) begin_with(pid_);
+        info_.read_end.close();
+        return failed;
+    }
+
+    std::array<int, 3> standard() const {
+        return {input_.read_end.get(), output_.write_end.get(), (order_.errors == Errors::kMerge ? output_ : errors_).write_end.get()};
     }
 
     /// Everything is dead and everything is read.
@@ -127,13 +162,15 @@ private:
 
     void wait() {
         const bool wants_output = talk_.room() > 0 || stopping_;
-        std::array<pollfd, 7> watched{{{input_.write_end.get(), POLLOUT, 0},
+        std::array<pollfd, 9> watched{{{input_.write_end.get(), POLLOUT, 0},
                                        {wants_output ? output_.read_end.get() : -1, POLLIN, 0},
                                        {errors_.read_end.get(), POLLIN, 0},
                                        {info_.read_end.get(), POLLIN, 0},
                                        {status_.read_end.get(), POLLIN, 0},
                                        {exited_ ? -1 : sandbox_.get(), POLLIN, 0},
-                                       {talk_.wakeup(), POLLIN, 0}}};
+                                       {talk_.wakeup(), POLLIN, 0},
+                                       {door_ ? door_->outside() : -1, POLLIN, 0},
+                                       {network_ ? network_->ready() : -1, POLLIN, 0}}};
         if (exited_ && !wants_output) give_up_at_ = std::chrono::steady_clock::now() + kLastOutput;
         const auto pause = std::chrono::ceil<std::chrono::milliseconds>(wake_at() - std::chrono::steady_clock::now());
         ::poll(watched.data(), watched.size(), static_cast<int>(std::clamp<std::int64_t>(pause.count(), 0, 1000)));
@@ -143,6 +180,8 @@ private:
         if (watched[3].revents != 0) read_info();
         if (watched[4].revents != 0) read_status();
         if (watched[6].revents != 0) talk_.clear_wakeup();
+        if (watched[7].revents != 0) door_->take();
+        if (watched[8].revents != 0) read_network();
         if (watched[5].revents != 0 || !sandbox_.is_open()) reap();
     }
 
@@ -197,10 +236,36 @@ private:
         if (at == info_text_.npos || info_text_.find('}') == info_text_.npos) return;
         const std::size_t digits = info_text_.find_first_of("0123456789", at + key.size());
         if (digits != info_text_.npos) std::from_chars(info_text_.data() + digits, info_text_.data() + info_text_.size(), first_);
-        if (first_ > 0) first_fd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_, 0)));
         info_.read_end.close();
+        begin_with(first_);
+    }
+
+    /// Its namespace is complete: bubblewrap and slirp4netns would both set up the loopback, and the second one would fail.
+    void start_network() {
+        auto network = SlirpNetwork::start(abilities_.slirp, first_);
+        if (!network) return give_up(network.error().message);
+        network_ = std::move(*network);
+    }
+
+    /// The first process is known, and may begin.
+    void begin_with(pid_t first) {
+        first_ = first;
+        if (first_ > 0) first_fd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_, 0)));
         group_.add(first_);   // if not, rlimits and polling hold alone
         (void)write_quietly(block_.write_end.get(), "g");
+    }
+
+    void read_network() {
+        if (network_->is_up()) (void)write_quietly(control_.write_end.get(), "G");
+        else give_up("slirp4netns could not make a network for it");
+    }
+
+    /// What it was promised cannot be had, so it does not begin.
+    void give_up(std::string_view why) {
+        end_.failure = why;
+        stopping_ = killed_ = true;
+        end_.reason = EndReason::kNotStarted;
+        ::kill(pid_, SIGKILL);
     }
 
     void read_status() {
@@ -208,6 +273,7 @@ private:
         const ssize_t got = ::read(status_.read_end.get(), &record, sizeof record);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got != sizeof record) return status_.read_end.close();
+        if (record.kind == ToolRecord::Kind::kWaiting) return start_network();
         if (!record_) record_ = record;   // why it did not start comes before the end of what was forked for it
     }
 
@@ -255,9 +321,11 @@ private:
         if (stopping_ && !killed_ && !exited_) kill_all();
     }
 
-    /// With its first process the kernel ends the whole PID namespace; bubblewrap outside only waits for that.
+    /// With its first process the kernel ends the whole PID namespace; bubblewrap outside only waits for that. Without a namespace the first
+    /// process ends all others, for which it has to live.
     void kill_all() {
         killed_ = true;
+        if (bare_ && write_quietly(control_.write_end.get(), "K") == 1) return;
         group_.kill();
         if (first_fd_.is_open()) ::syscall(SYS_pidfd_send_signal, first_fd_.get(), SIGKILL, nullptr, 0);
         else ::kill(pid_, SIGKILL);
@@ -296,9 +364,13 @@ private:
     const SandboxAbilities& abilities_;
     const CommandOrder& order_;
     CommandTalk& talk_;
+    const bool bare_;             ///< no namespaces
     const SteadyTime began_;
     const CommandCgroup group_;
     Pipe input_, output_, errors_, info_, block_, status_, control_;
+    std::unique_ptr<EgressDoor> door_;
+    std::unique_ptr<SlirpNetwork> network_;
+    std::filesystem::path scratch_;   ///< empty: none
     pid_t pid_ = -1;              ///< bubblewrap outside
     pid_t first_ = -1;            ///< crab-sandbox-init, process 1 inside
     Descriptor sandbox_, first_fd_;   ///< pidfds of both

@@ -2,6 +2,7 @@
 
 #include "hosts/command/command_talk.hpp"
 #include "hosts/command/command_tool.hpp"
+#include "hosts/command/egress.hpp"
 #include "hosts/command/sandbox.hpp"
 
 namespace crab::command {
@@ -15,6 +16,8 @@ struct CommandOrder {
     SteadyTime deadline = kNoDeadline;
     SteadyTime wall_deadline = kNoDeadline;
     int filter = -1;                     ///< of make_seccomp_filter(); outlives the run
+    std::shared_ptr<Egress> egress;      ///< null: no way out; else `request.proxy` is set
+    EgressUser user;                     ///< with `egress`
 };
 
 /// Runs a command in its sandbox, from its start until no process of it is left, on the calling thread, which it blocks. Output

@@ -7,8 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace crab::command {
@@ -23,7 +25,7 @@ using testing::Not;
 class CommandRunTest : public testing::Test {
 protected:
     void SetUp() override {
-        if (!abilities().namespaces) GTEST_SKIP() << abilities().missing(core::Network::kDenyAll, false).value_or("no sandbox here");
+        if (!abilities().namespaces) GTEST_SKIP() << abilities().missing(core::Network::kDenyAll).value_or("no sandbox here");
         filter = make_seccomp_filter(core::Privilege::kDefault).value();
         order.request.memory_bytes = std::uint64_t{256} << 20;
         order.request.processes = 64;
@@ -51,7 +53,7 @@ protected:
                 std::this_thread::yield();
             }
         });
-        CommandEnd end = run_command(abilities(), order, *talk);
+        CommandEnd end = run_command(with, order, *talk);
         taking.request_stop();
         taking.join();
         take(*talk);
@@ -63,6 +65,21 @@ protected:
     Descriptor filter;
     CommandOrder order;
     std::string output;
+    SandboxAbilities with = abilities();
+};
+
+/// The same as if user namespaces were missing.
+class BareCommandTest : public CommandRunTest {
+protected:
+    void SetUp() override {
+        CommandRunTest::SetUp();
+        if (IsSkipped()) return;
+        with.namespaces = false;
+        if (with.confinement() != Confinement::kLandlock) GTEST_SKIP() << "no Landlock here";
+        filter = make_seccomp_filter(core::Privilege::kDefault, with.landlock_abi >= 6 ? SignalScope::kLandlock : SignalScope::kNobody).value();
+        order.filter = filter.get();
+        order.request.environment = {{"PATH", std::string(kSandboxPath)}, {"HOME", "/tmp"}};
+    }
 };
 
 TEST_F(CommandRunTest, ACommandEndsWithItsStatusAndAllItsOutput) {
@@ -142,6 +159,59 @@ TEST_F(CommandRunTest, UsageIsTold) {
     EXPECT_GT(end.peak_memory_bytes, 100'000u);
 }
 
+TEST_F(CommandRunTest, ANetworkOfItsOwnHasAResolverAndIsGoneAfterwards) {
+    if (with.slirp.empty()) GTEST_SKIP() << "slirp4netns is not usable here";
+    order.request.way_out = WayOut::kOutbound;
+    EXPECT_EQ(run("cat /etc/resolv.conf; ls /sys/class/net 2>/dev/null; grep -c tap0 /proc/net/dev").reason, EndReason::kExited);
+    EXPECT_EQ(output, "nameserver 10.0.2.3\n1\n");
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
+}
+
+TEST_F(CommandRunTest, ANetworkThatCannotBeMadeStartsNothing) {
+    with.slirp = "/bin/false";
+    order.request.way_out = WayOut::kOutbound;
+    const CommandEnd end = run("echo ran");
+    EXPECT_EQ(end.reason, EndReason::kNotStarted);
+    EXPECT_THAT(end.failure, HasSubstr("network"));
+    EXPECT_EQ(output, "");
+}
+
+TEST_F(BareCommandTest, ItEndsWithItsStatusAndItsFolderIsGone) {
+    EXPECT_EQ(run("echo kept > $HOME/x && cat $HOME/x && echo $HOME; pwd; exit 7").status, 7);
+    const std::string home = output.substr(5, output.find('\n', 5) - 5);
+    EXPECT_EQ(output, "kept\n" + home + "\n" + home + "\n");
+    EXPECT_THAT(home, HasSubstr("crab-command-"));
+    EXPECT_FALSE(std::filesystem::exists(home));
+}
+
+TEST_F(BareCommandTest, NothingOutsideIsReadWrittenOrSignalled) {
+    const std::string self = std::to_string(::getpid());
+    EXPECT_EQ(run("for f in /etc/shadow /etc/passwd /proc/" + self + "/environ /proc/" + self + "/cmdline; do cat $f && echo READ; done;"
+                  "for f in /tmp/crab-x /usr/crab-x /dev/shm/crab-x; do echo x > $f && echo WROTE; done;"
+                  "kill -0 " + self + " && echo SIGNALLED; kill -0 $PPID && echo SIGNALLED; chmod 777 / && echo CHANGED; true").status, 0);
+    EXPECT_EQ(output, "");
+}
+
+TEST_F(BareCommandTest, ItsClocksEndAllOfIt) {
+    order.deadline = std::chrono::steady_clock::now() + 700ms;
+    const CommandEnd end = run("trap '' TERM; (setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' &) ; while :; do sleep 1; done");
+    EXPECT_EQ(end.reason, EndReason::kDeadline);
+    EXPECT_EQ(look_at_tree(::getpid()).processes, 1u) << "whoever was started has ended";
+}
+
+TEST_F(BareCommandTest, ADaemonEndsWithItsCommand) {
+    EXPECT_EQ(run("(setsid sleep 100 >/dev/null 2>&1 &) ; echo done").reason, EndReason::kExited);
+    EXPECT_EQ(output, "done\n");
+    EXPECT_EQ(look_at_tree(::getpid()).processes, 1u);
+}
+
+TEST_F(BareCommandTest, MinimalStartsNoProcess) {
+    filter = make_seccomp_filter(core::Privilege::kMinimal, SignalScope::kNobody).value();
+    order.filter = filter.get();
+    EXPECT_NE(run("ls /usr | wc -l; echo never").status, 0);
+    EXPECT_EQ(output, "");
+}
+
 TEST(SandboxTest, OptionsHideTheHostAndNeverStandOnACommandLine) {
     SandboxRequest request{.argv = {"true"}, .environment = {{"TOKEN", "abc"}}, .worktree = "/srv/tree", .worktree_writable = false};
     const auto options = bubblewrap_options({.init = "/opt/init"}, request, {});
@@ -152,18 +222,51 @@ TEST(SandboxTest, OptionsHideTheHostAndNeverStandOnACommandLine) {
     ASSERT_NE(at, options.end());
     EXPECT_EQ(*(at - 1), "--ro-bind");
     EXPECT_EQ(*(at + 1), "/wt");
-    EXPECT_THAT(sandbox_command(request, {}), Not(Contains("abc")));
+    EXPECT_THAT(sandbox_command({}, request, {}), Not(Contains("abc")));
 }
 
 TEST(SandboxTest, WhatAHostLacksIsToldWithAHint) {
-    EXPECT_THAT(SandboxAbilities{}.missing(core::Network::kDenyAll, false).value(), HasSubstr("install bubblewrap"));
-    SandboxAbilities good{.bubblewrap = "/usr/bin/bwrap", .init = "/x", .namespaces = true, .landlock_abi = 7, .seccomp = true};
-    EXPECT_EQ(good.missing(core::Network::kDenyAll, true), std::nullopt);
-    EXPECT_EQ(good.missing(core::Network::kEgressRestricted, false), std::nullopt) << "an empty list is no network at all";
-    EXPECT_NE(good.missing(core::Network::kEgressRestricted, true), std::nullopt);
-    EXPECT_NE(good.missing(core::Network::kEgressUnrestricted, false), std::nullopt);
+    using core::Network, core::Privilege;
+    SandboxAbilities good{.bubblewrap = "/usr/bin/bwrap", .init = "/x", .slirp = "/usr/bin/slirp4netns", .namespaces = true, .landlock_abi = 7, .seccomp = true};
+    EXPECT_EQ(good.confinement(), Confinement::kNamespaces);
+    for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_EQ(good.missing(network), std::nullopt);
+    good.slirp.clear();
+    EXPECT_THAT(good.missing(Network::kEgressUnrestricted).value(), HasSubstr("slirp4netns"));
     good.seccomp = false;
-    EXPECT_NE(good.missing(core::Privilege::kMinimal), std::nullopt);
+    EXPECT_THAT(good.missing(Privilege::kMinimal).value(), HasSubstr("seccomp"));
+    EXPECT_EQ(SandboxAbilities{}.confinement(), Confinement::kNone);
+    EXPECT_NE(SandboxAbilities{}.missing(Network::kDenyAll), std::nullopt);
+}
+
+TEST(SandboxTest, LandlockAloneKeepsThreeLabels) {
+    using core::Network, core::Privilege;
+    SandboxAbilities bare{.init = "/x", .slirp = "/usr/bin/slirp4netns", .landlock_abi = 3, .seccomp = true};
+    EXPECT_EQ(bare.confinement(), Confinement::kLandlock);
+    EXPECT_EQ(bare.missing(Network::kDenyAll), std::nullopt);
+    EXPECT_EQ(bare.missing(Privilege::kMinimal), std::nullopt);
+    EXPECT_EQ(bare.missing(Privilege::kDefault), std::nullopt);
+    for (const auto network : {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_THAT(bare.missing(network).value(), HasSubstr("bubblewrap"));
+    for (const auto privilege : {Privilege::kElevated, Privilege::kPrivileged}) EXPECT_NE(bare.missing(privilege), std::nullopt);
+    bare.landlock_abi = 2;
+    EXPECT_EQ(bare.confinement(), Confinement::kNone);
+    EXPECT_NE(bare.missing(Privilege::kMinimal), std::nullopt);
+}
+
+TEST(SandboxTest, TheHostsNetworkAndFilesAreThereForThoseLabelsOnlyAndWithoutCrabsOwn) {
+    SandboxRequest request{.argv = {"true"}, .environment = {}, .worktree = {}, .worktree_writable = false};
+    EXPECT_THAT(bubblewrap_options({}, request, {}), Contains("--unshare-net"));
+    request.way_out = WayOut::kHost;
+    EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("--unshare-net")));
+    request.whole_host = true;
+    request.hidden = {"/var"};
+    const auto options = bubblewrap_options({}, request, {});
+    const auto hidden = std::ranges::find(options, "/var");
+    ASSERT_NE(hidden, options.end());
+    EXPECT_EQ(*(hidden - 1), "--tmpfs");
+    request.whole_host = false;
+    EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("/var"))) << "what is out of sight needs no hiding";
+    request.writable = {"/var"};
+    EXPECT_THAT(bubblewrap_options({}, request, {}), Contains("--tmpfs"));
 }
 
 TEST(SandboxTest, ProgramsAreLookedForWhereTheSandboxHasThem) {

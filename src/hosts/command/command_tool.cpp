@@ -11,6 +11,8 @@
 namespace crab::command {
 namespace {
 
+using namespace std::string_view_literals;
+
 constexpr std::uint32_t kDefaultConcurrency = 16;
 
 /// Reads the members of one object; the first thing wrong is kept, with the member's name.
@@ -40,6 +42,14 @@ public:
         if (!value || !value->as_array()) return *this;
         out.clear();
         for (const json::Value& item : *value->as_array()) out.push_back(static_cast<int>(item.as_int64().value_or(0)));
+        return *this;
+    }
+    const Reader& operator()(std::string_view name, std::vector<std::string>& out) const {
+        const json::Value* value = find(name);
+        if (!value || !value->as_array()) return *this;
+        for (const json::Value& item : *value->as_array()) {
+            if (item.as_string()) out.push_back(*item.as_string());
+        }
         return *this;
     }
     const Reader& duration(std::string_view name, Milliseconds& out) const {
@@ -102,6 +112,19 @@ void read_input(const Reader& tool, CommandTool& out) {
     if (out.input == Input::kArgument) out.input_argument = word;
 }
 
+/// `NAME: text`, `NAME: {secret: name}`, `NAME: {argument: name}`.
+Result<Variable> read_variable(const std::string& name, const json::Value& value) {
+    const bool good_name = !name.empty() && name.find_first_of("=\0"sv) == name.npos;
+    if (good_name && value.as_string()) return Variable{.name = name, .kind = Variable::Kind::kText, .value = *value.as_string()};
+    const json::Value* secret = value.find("secret");
+    const json::Value* argument = value.find("argument");
+    const json::Value* which = secret ? secret : argument;
+    if (!good_name || !which || !which->as_string() || (secret && argument)) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("env.{}: write a text, {{secret: name}} or {{argument: name}}", name));
+    }
+    return Variable{.name = name, .kind = secret ? Variable::Kind::kSecret : Variable::Kind::kArgument, .value = *which->as_string()};
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
@@ -138,10 +161,6 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     const json::Value* properties = input_schema.find("properties");
     auto names = tool.argv.names();
     if (tool.input == Input::kArgument) names.push_back(tool.input_argument);
-    for (const std::string& name : names) {
-        if (!properties || !properties->find(name)) return refused(fmt::format("{} is used, but is no property of input_schema", name));
-    }
-
     std::uint32_t concurrency = kDefaultConcurrency;
     root("max_concurrency", concurrency)("queue", tool.queue)("ok_exit", tool.ok_exit)("retryable_exit", tool.retryable_exit);
     spec.max_concurrency = concurrency;
@@ -150,8 +169,17 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     spec.effects_known = true;
     spec.annotations = {.read_only = !spec.side_effects, .destructive = spec.side_effects, .idempotent = spec.idempotent, .open_world = {}, .trusted = true};
     if (const json::Value* environment = root.find("env"); environment && environment->as_object()) {
-        for (const auto& [name, value] : *environment->as_object()) tool.environment.emplace_back(name, value.as_string() ? *value.as_string() : value.dump());
+        for (const auto& [name, value] : *environment->as_object()) {
+            auto variable = read_variable(name, value);
+            if (!variable) return refused(variable.error().message);
+            if (variable->kind == Variable::Kind::kArgument) names.push_back(variable->value);
+            tool.environment.push_back(std::move(*variable));
+        }
     }
+    for (const std::string& name : names) {
+        if (!properties || !properties->find(name)) return refused(fmt::format("{} is used, but is no property of input_schema", name));
+    }
+    root("elevated_paths", tool.elevated_paths);
     const Reader output = root.in("output");
     output("content_type", tool.content_type).word("streams", tool.streams, find_streams).word("stderr", tool.errors, find_errors);
     output.word("max_bytes", tool.max_output_bytes, parse_size);

@@ -18,6 +18,14 @@ enum class Streams : std::uint8_t { kNone, kLines, kBytes };
 /// What becomes of its standard error.
 enum class Errors : std::uint8_t { kLog, kMerge, kDiscard };
 
+/// A variable in the environment of a command.
+struct Variable {
+    enum class Kind : std::uint8_t { kText, kSecret, kArgument };
+    std::string name;
+    Kind kind = Kind::kText;
+    std::string value;   ///< the text, or the name of the secret or argument; an argument that is not there sets no variable
+};
+
 /// One tool that is a program. Source: docs/protocols/sw4rm.md, section 11.
 struct CommandTool {
     core::ToolSpec spec;
@@ -25,7 +33,8 @@ struct CommandTool {
     ArgvTemplate argv;
     Input input = Input::kNone;
     std::string input_argument;                    ///< for Input::kArgument
-    std::vector<std::pair<std::string, std::string>> environment;
+    std::vector<Variable> environment;
+    std::vector<std::string> elevated_paths;       ///< writable from ELEVATED on; absolute
     std::string content_type = "text/plain";
     Streams streams = Streams::kNone;
     Errors errors = Errors::kLog;

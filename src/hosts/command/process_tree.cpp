@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -82,6 +83,20 @@ TreeUsage look_at_tree(pid_t root) {
         add_children(all[i], all);
     }
     return usage;
+}
+
+std::uint32_t tasks_of_this_user() {
+    std::uint32_t tasks = 0;
+    DIR* const folder = ::opendir("/proc");
+    if (folder == nullptr) return 0;
+    while (const dirent* entry = ::readdir(folder)) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+        struct stat about{};
+        const std::string threads = fmt::format("/proc/{}/task", entry->d_name);
+        if (::stat(threads.c_str(), &about) == 0 && about.st_uid == ::getuid() && about.st_nlink > 2) tasks += static_cast<std::uint32_t>(about.st_nlink - 2);
+    }
+    ::closedir(folder);
+    return tasks;
 }
 
 }  // namespace crab::command

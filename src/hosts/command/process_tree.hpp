@@ -19,4 +19,7 @@ struct TreeUsage {
 /// leave the tree.
 TreeUsage look_at_tree(pid_t root);
 
+/// How many tasks, threads counted, run as this user; for RLIMIT_NPROC, which counts them all.
+std::uint32_t tasks_of_this_user();
+
 }  // namespace crab::command

@@ -1,6 +1,7 @@
 #include "hosts/command/sandbox.hpp"
 
 #include "base/subprocess.hpp"
+#include "hosts/command/egress.hpp"
 #include "hosts/command/seccomp_filter.hpp"
 
 #include <algorithm>
@@ -23,6 +24,14 @@ constexpr std::uint64_t kScratchBytes = std::uint64_t{256} << 20;
 constexpr std::array kSystem{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 constexpr std::array kSystemFiles{"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/ssl/certs",
                                   "/etc/ca-certificates", "/etc/mime.types", "/etc/magic", "/etc/terminfo"};
+
+/// With the host's network, its way of finding names.
+constexpr std::array kResolverFiles{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf"};
+constexpr std::array kHarmlessDevices{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+constexpr int kLeastLandlock = 3;   ///< without truncation (ABI 2) files that are only readable could be emptied
+
+/// Programs differ in which they read, and in which case.
+constexpr std::array kProxyVariables{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"};
 
 bool is_runnable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
 
@@ -64,6 +73,7 @@ SandboxAbilities SandboxAbilities::detect() {
     SandboxAbilities abilities;
     abilities.bubblewrap = find_program("bwrap", kSandboxPath);
     abilities.init = find_init();
+    if (::access("/dev/net/tun", R_OK | W_OK) == 0) abilities.slirp = find_program("slirp4netns", kSandboxPath);
     const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1U);
     abilities.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
     abilities.seccomp = make_seccomp_filter(core::Privilege::kMinimal).has_value();
@@ -71,36 +81,54 @@ SandboxAbilities SandboxAbilities::detect() {
     return abilities;
 }
 
-std::optional<std::string> SandboxAbilities::missing(core::Network network, bool egress) const {
-    switch (network) {
-        case core::Network::kDenyAll: break;
-        case core::Network::kEgressRestricted:
-            if (egress) return "the egress proxy is not part of this version; leave egress empty or use DENY_ALL";
-            break;
-        case core::Network::kEgressUnrestricted: return "EGRESS_UNRESTRICTED needs pasta or slirp4netns, which this version does not use yet";
-        case core::Network::kFullAccess: break;
-    }
-    if (bubblewrap.empty()) return "install bubblewrap";
+Confinement SandboxAbilities::confinement() const {
+    if (init.empty() || !seccomp) return Confinement::kNone;
+    if (namespaces) return Confinement::kNamespaces;
+    return landlock_abi >= kLeastLandlock ? Confinement::kLandlock : Confinement::kNone;
+}
+
+std::optional<std::string> SandboxAbilities::why_not() const {
     if (init.empty()) return "crab-sandbox-init was not found beside crab";
-    if (!namespaces) return "bubblewrap cannot make user namespaces here; allow them (sysctl user.max_user_namespaces, AppArmor)";
-    return std::nullopt;
+    if (!seccomp) return "this kernel or libseccomp makes no seccomp filters";
+    if (bubblewrap.empty()) return "install bubblewrap";
+    return "bubblewrap cannot make user namespaces here; allow them (sysctl user.max_user_namespaces, AppArmor)";
+}
+
+std::optional<std::string> SandboxAbilities::missing(core::Network network) const {
+    const Confinement kept_by = confinement();
+    if (kept_by == Confinement::kNone) return why_not();
+    switch (network) {
+        case core::Network::kDenyAll: return std::nullopt;
+        case core::Network::kEgressRestricted:
+        case core::Network::kFullAccess: break;
+        case core::Network::kEgressUnrestricted:
+            if (kept_by == Confinement::kNamespaces && slirp.empty()) return "install slirp4netns (it needs /dev/net/tun)";
+            break;
+    }
+    return kept_by == Confinement::kLandlock ? why_not() : std::nullopt;
 }
 
 std::optional<std::string> SandboxAbilities::missing(core::Privilege privilege) const {
+    const Confinement kept_by = confinement();
+    if (kept_by == Confinement::kNone) return why_not();
     switch (privilege) {
         case core::Privilege::kMinimal:
-        case core::Privilege::kDefault:
+        case core::Privilege::kDefault: return std::nullopt;
         case core::Privilege::kElevated:
         case core::Privilege::kPrivileged: break;
     }
-    if (!seccomp) return "this kernel or libseccomp makes no seccomp filters";
-    return missing(core::Network::kDenyAll, false);
+    return kept_by == Confinement::kLandlock ? why_not() : std::nullopt;
 }
 
-std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors) {
-    std::vector<std::string> options{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net",
-                                     "--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox",
-                                     "--uid", "1000", "--gid", "1000", "--clearenv"};
+/// Whether the sandbox shows a file of the host beside the system and the worktree.
+bool is_shown(const SandboxRequest& request, const fs::path& path) {
+    return request.whole_host || std::ranges::any_of(request.writable, [&](const fs::path& shown) {
+        return std::ranges::mismatch(shown, path).in1 == shown.end();
+    });
+}
+
+/// The system read-only, what programs need of /etc, and places for what does not last.
+void add_view(std::vector<std::string>& options, const SandboxRequest& request, const SandboxDescriptors& descriptors) {
     const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
     add({"--ro-bind", "/usr", "/usr"});
     for (const char* folder : kSystem) {
@@ -109,30 +137,82 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, c
         else add({"--ro-bind-try", folder, folder});
     }
     for (const char* file : kSystemFiles) add({"--ro-bind-try", file, file});
+    if (request.way_out == WayOut::kHost) {
+        for (const char* file : kResolverFiles) add({"--ro-bind-try", file, file});
+    }
+    if (descriptors.resolver >= 0) add({"--ro-bind-data", std::to_string(descriptors.resolver), "/etc/resolv.conf"});
     add({"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(kScratchBytes), "--tmpfs", "/tmp"});
-    if (!abilities.init.empty()) add({"--ro-bind", abilities.init.string(), kInitInside});
-    if (request.worktree) add({request.worktree_writable ? "--bind" : "--ro-bind", request.worktree->string(), "/wt"});
+}
+
+std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors) {
+    std::vector<std::string> options{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--hostname", "sandbox",
+                                     "--uid", "1000", "--gid", "1000", "--clearenv"};
+    const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
+    if (request.way_out != WayOut::kHost) add({"--unshare-net"});
+    if (request.whole_host) add({"--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
+    else add_view(options, request, descriptors);
+    const std::string worktree = !request.worktree ? "/tmp" : request.whole_host ? request.worktree->string() : "/wt";
+    if (!abilities.init.empty() && !request.whole_host) add({"--ro-bind", abilities.init.string(), kInitInside});
+    if (request.worktree && (!request.whole_host || !request.worktree_writable)) add({request.worktree_writable ? "--bind" : "--ro-bind", request.worktree->string(), worktree});
+    for (const fs::path& path : request.writable) add({"--bind-try", path.string(), path.string()});
+    for (const fs::path& path : request.hidden) {
+        std::error_code error;
+        if (!is_shown(request, path)) continue;
+        if (fs::is_directory(path, error)) add({"--tmpfs", path.string()});
+        else if (fs::exists(path, error)) add({"--ro-bind", "/dev/null", path.string()});
+    }
     // A gateway of root owns /proc/sys in every user namespace, so all of /proc is read-only.
-    add({"--remount-ro", "/proc", "--remount-ro", "/", "--chdir", request.worktree ? "/wt" : "/tmp"});
+    add({"--remount-ro", "/proc"});
+    if (!request.whole_host) add({"--remount-ro", "/"});
+    add({"--chdir", worktree});
     for (const auto& [name, value] : request.environment) add({"--setenv", name, value});
+    if (request.way_out == WayOut::kProxy) {
+        const std::string proxy = fmt::format("http://127.0.0.1:{}", kProxyPort);
+        for (const std::string_view name : kProxyVariables) add({"--setenv", name, proxy});
+    }
     if (descriptors.info >= 0) add({"--info-fd", std::to_string(descriptors.info)});
     if (descriptors.block >= 0) add({"--block-fd", std::to_string(descriptors.block)});
     return options;
 }
 
-std::vector<std::string> sandbox_command(const SandboxRequest& request, const SandboxDescriptors& descriptors) {
-    std::vector<std::string> words{std::string(kInitInside), "--status", std::to_string(descriptors.status), "--control", std::to_string(descriptors.control),
-                                   "--filter", std::to_string(descriptors.filter), "--memory", std::to_string(request.memory_bytes),
-                                   "--processes", std::to_string(request.processes)};
-    const auto add = [&](std::initializer_list<std::string_view> more) { words.insert(words.end(), more.begin(), more.end()); };
+/// What crab-sandbox-init is told whether there are namespaces or not.
+std::vector<std::string> common_orders(const SandboxRequest& request, const SandboxDescriptors& descriptors) {
+    std::vector<std::string> words{"--status", std::to_string(descriptors.status), "--control", std::to_string(descriptors.control), "--filter",
+                                   std::to_string(descriptors.filter), "--memory", std::to_string(request.memory_bytes), "--processes", std::to_string(request.processes)};
     if (request.budget_cpu.count() > 0) {
         const auto seconds = std::chrono::ceil<std::chrono::seconds>(request.budget_cpu).count() + 1;  // the meter comes first, with its own word
-        add({"--cpu", std::to_string(seconds)});
+        words.insert(words.end(), {"--cpu", std::to_string(seconds)});
     }
-    if (request.landlock) {
-        add({"--landlock", "--no-network", "--write", "/tmp", "--write", "/dev"});
+    return words;
+}
+
+std::vector<std::string> sandbox_command(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors) {
+    std::vector<std::string> words = common_orders(request, descriptors);
+    words.insert(words.begin(), request.whole_host ? abilities.init.string() : std::string(kInitInside));
+    const auto add = [&](std::initializer_list<std::string_view> more) { words.insert(words.end(), more.begin(), more.end()); };
+    if (request.way_out == WayOut::kProxy) add({"--proxy", std::to_string(descriptors.proxy), "--proxy-port", std::to_string(kProxyPort)});
+    if (request.way_out == WayOut::kOutbound) add({"--wait"});
+    if (request.landlock && !request.whole_host) {
+        add({"--landlock", "--read", "/", "--write", "/tmp", "--write", "/dev"});
+        if (request.way_out == WayOut::kNone || request.way_out == WayOut::kProxy) add({"--no-network"});
         if (request.worktree && request.worktree_writable) add({"--write", "/wt"});
+        for (const fs::path& path : request.writable) add({"--write", path.string()});
     }
+    add({"--"});
+    words.insert(words.end(), request.argv.begin(), request.argv.end());
+    return words;
+}
+
+std::vector<std::string> bare_command(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors) {
+    std::vector<std::string> words = common_orders(request, descriptors);
+    words.insert(words.begin(), abilities.init.string());
+    const auto add = [&](std::initializer_list<std::string_view> more) { words.insert(words.end(), more.begin(), more.end()); };
+    const std::string scratch = request.scratch.string(), place = request.worktree ? request.worktree->string() : scratch;
+    add({"--bare", "--block", std::to_string(descriptors.block), "--file-size", std::to_string(kScratchBytes), "--chdir", place, "--landlock", "--no-network"});
+    for (const char* folder : kSystem) add({"--read", folder});
+    for (const char* file : kSystemFiles) add({"--read", file});
+    add({"--read", "/usr", "--write", scratch, request.worktree_writable ? "--write" : "--read", place});
+    for (const char* device : kHarmlessDevices) add({"--write", device});
     add({"--"});
     words.insert(words.end(), request.argv.begin(), request.argv.end());
     return words;

@@ -12,10 +12,26 @@
 
 namespace crab::command {
 
+/// How a command is kept apart from everything else.
+enum class Confinement : std::uint8_t {
+    kNone,         ///< not at all: nothing may run
+    kNamespaces,   ///< bubblewrap's namespaces, and Landlock and seccomp inside
+    kLandlock,     ///< Landlock and seccomp alone
+};
+
+/// The ways out of a sandbox.
+enum class WayOut : std::uint8_t {
+    kNone,
+    kProxy,        ///< a proxy socket on its loopback, kProxyPort
+    kOutbound,     ///< a network of its own, joined by slirp4netns
+    kHost,         ///< the host's network
+};
+
 /// What this host can enforce; found out once, at the start.
 struct SandboxAbilities {
     std::filesystem::path bubblewrap;    ///< empty: not installed
     std::filesystem::path init;          ///< crab-sandbox-init; empty: not found
+    std::filesystem::path slirp;         ///< slirp4netns; empty: not installed, or without a device to work with
     bool namespaces = false;             ///< bubblewrap can make its namespaces here
     int landlock_abi = 0;                ///< 0: none
     bool seccomp = false;
@@ -23,9 +39,13 @@ struct SandboxAbilities {
 
     /// Looks for programs, asks the kernel, and makes one empty sandbox. Blocks for some milliseconds.
     static SandboxAbilities detect();
-    /// Why the label cannot be kept here and what would help; nothing when it can. `egress`: whether the provider lists hosts.
-    std::optional<std::string> missing(core::Network network, bool egress) const;
+    Confinement confinement() const;
+    /// Why the label cannot be kept here and what would help; nothing when it can.
+    std::optional<std::string> missing(core::Network network) const;
     std::optional<std::string> missing(core::Privilege privilege) const;
+
+private:
+    std::optional<std::string> why_not() const;
 };
 
 /// One command as it has to run.
@@ -38,11 +58,16 @@ struct SandboxRequest {
     std::uint32_t processes = 0;
     Milliseconds budget_cpu{0};                      ///< 0: none
     bool landlock = true;
+    WayOut way_out = WayOut::kNone;
+    std::vector<std::filesystem::path> writable;     ///< of the host, beside the worktree, at their own places
+    bool whole_host = false;                         ///< all files of this user, but `hidden`; the worktree is where it is, for nothing is mounted new
+    std::vector<std::filesystem::path> hidden;
+    std::filesystem::path scratch;                   ///< without namespaces: its folder for what does not last
 };
 
 /// The descriptors that bubblewrap and crab-sandbox-init find open, by number.
 struct SandboxDescriptors {
-    int info = -1, block = -1, status = -1, control = -1, filter = -1;
+    int info = -1, block = -1, status = -1, control = -1, filter = -1, proxy = -1, resolver = -1;
 };
 
 /// Bubblewrap's options, those that may be read by everybody and those that may not being the same list: it goes through a
@@ -50,7 +75,9 @@ struct SandboxDescriptors {
 /// system, private /proc, /dev and /tmp. Source: docs/protocols/sw4rm.md, section 10.
 std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors);
 /// The words after bubblewrap's options: crab-sandbox-init with its orders, then the command.
-std::vector<std::string> sandbox_command(const SandboxRequest& request, const SandboxDescriptors& descriptors);
+std::vector<std::string> sandbox_command(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors);
+/// crab-sandbox-init with its orders and the command where there are no namespaces: it keeps its descendants by itself.
+std::vector<std::string> bare_command(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors);
 
 /// Where commands are looked for inside the sandbox.
 constexpr std::string_view kSandboxPath = "/usr/local/bin:/usr/bin:/bin";

@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,10 @@ public:
         const int number = seccomp_syscall_resolve_name(name);
         if (number != __NR_SCMP_ERROR) keep(seccomp_rule_add(context_, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)), number, 0));
     }
+    void refuse_if(const char* name, std::initializer_list<scmp_arg_cmp> conditions) {
+        const int number = seccomp_syscall_resolve_name(name);
+        if (number != __NR_SCMP_ERROR) refuse_if(number, EPERM, conditions);
+    }
     void refuse_if(int number, int error, std::initializer_list<scmp_arg_cmp> conditions) {
         keep(seccomp_rule_add_array(context_, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)), number, static_cast<unsigned>(conditions.size()), conditions.begin()));
     }
@@ -59,7 +64,41 @@ private:
     int error_ = 0;
 };
 
-void add_rules(Rules& rules, core::Privilege level) {
+/// What reaches others of the same user, or files outside by their names, where no namespace hides them. Landlock keeps reads and writes, not
+/// these.
+constexpr const char* kRefusedBare[] = {
+    "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat",
+    "setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat",
+    "inotify_add_watch", "fanotify_init", "fanotify_mark",
+    "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
+    "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify",
+};
+/// The same for files that are open, which Landlock has let through for reading.
+constexpr const char* kRefusedOnOpenFiles[] = {"fchmod", "fchown", "fsetxattr", "fremovexattr"};
+/// Their first argument is a process; 0 is the one that asks.
+constexpr const char* kForOneself[] = {"prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler", "migrate_pages", "move_pages"};
+/// Their second argument is one, or a group or a user.
+constexpr const char* kForOneselfSecond[] = {"setpriority", "ioprio_set"};
+
+void add_bare_rules(Rules& rules, core::Privilege level, SignalScope signals) {
+    for (const char* name : kRefusedBare) rules.refuse(name);
+    const bool read_only = level == core::Privilege::kMinimal || ::geteuid() == 0;   // root owns what it can only read, too
+    for (const char* name : kRefusedOnOpenFiles) {
+        if (read_only) rules.refuse(name);
+    }
+    if (read_only) rules.refuse("utimensat");
+    else rules.refuse_if(SCMP_SYS(utimensat), EPERM, {argument(1, SCMP_CMP_NE, 0)});   // by name
+    for (const char* name : kForOneself) rules.refuse_if(name, {argument(0, SCMP_CMP_NE, 0)});
+    for (const char* name : kForOneselfSecond) rules.refuse_if(name, {argument(1, SCMP_CMP_NE, 0)});
+    for (const std::uint64_t command : {8U, 10U, 15U}) rules.refuse_if("fcntl", {argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, command)});   // F_SETOWN, F_SETSIG, F_SETOWN_EX
+    for (const std::uint64_t request : {0x8901U, 0x8902U}) rules.refuse_if("ioctl", {argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, request)});   // FIOSETOWN, SIOCSPGRP
+    rules.refuse("socket", EAFNOSUPPORT);
+    if (signals == SignalScope::kLandlock) return;
+    rules.refuse_if("kill", {argument(0, SCMP_CMP_NE, 0)});   // its own group is left
+    for (const char* name : {"tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"}) rules.refuse(name);
+}
+
+void add_rules(Rules& rules) {
     for (const char* name : kRefused) rules.refuse(name);
     rules.refuse("clone3", ENOSYS);
     for (std::uint64_t flag = 1; flag != 0 && flag <= kNewNamespaces; flag <<= 1) {
@@ -68,13 +107,19 @@ void add_rules(Rules& rules, core::Privilege level) {
     for (const unsigned long request : {static_cast<unsigned long>(TIOCSTI), static_cast<unsigned long>(TIOCLINUX)}) {
         rules.refuse_if(SCMP_SYS(ioctl), EPERM, {argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, request)});
     }
+}
+
+/// Unix, IPv4, IPv6 and route netlink are left.
+void refuse_families(Rules& rules) {
     for (std::uint64_t family = 0; family < kMostFamilies; ++family) {
         if (family == kUnix || family == kIpv4 || family == kIpv6) continue;
         if (family == kNetlink) rules.refuse_if(SCMP_SYS(socket), EAFNOSUPPORT, {argument(0, SCMP_CMP_MASKED_EQ, 0xffffffffU, family), argument(2, SCMP_CMP_NE, 0)});
         else rules.refuse_if(SCMP_SYS(socket), EAFNOSUPPORT, {argument(0, SCMP_CMP_MASKED_EQ, 0xffffffffU, family)});
     }
     rules.refuse_if(SCMP_SYS(socket), EAFNOSUPPORT, {argument(0, SCMP_CMP_GE, kMostFamilies)});
-    if (level != core::Privilege::kMinimal) return;
+}
+
+void refuse_processes(Rules& rules) {
     rules.refuse("fork");
     rules.refuse("vfork");
     rules.refuse_if(SCMP_SYS(clone), EPERM, {argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
@@ -82,12 +127,15 @@ void add_rules(Rules& rules, core::Privilege level) {
 
 }  // namespace
 
-Result<Descriptor> make_seccomp_filter(core::Privilege level) {
+Result<Descriptor> make_seccomp_filter(core::Privilege level, SignalScope signals) {
     const scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
     if (context == nullptr) return fail(ErrorCode::kUnavailable, "no seccomp filter can be made here");
     const ScopeExit release([&] { seccomp_release(context); });
     Rules rules(context);
-    add_rules(rules, level);
+    add_rules(rules);
+    if (signals == SignalScope::kNamespace) refuse_families(rules);
+    else add_bare_rules(rules, level, signals);
+    if (level == core::Privilege::kMinimal) refuse_processes(rules);
     if (rules.error() != 0) return fail(ErrorCode::kUnavailable, fmt::format("no seccomp filter can be made here: {}", std::strerror(rules.error())));
     Descriptor file(::memfd_create("crab-seccomp", MFD_CLOEXEC));
     if (!file.is_open()) return fail(ErrorCode::kUnavailable, fmt::format("no memory file: {}", std::strerror(errno)));

@@ -79,7 +79,7 @@ std::vector<CommandTool> worktree_tools(bool with_run) {
         item.set("idempotent", true);
         tools.push_back(read(item));
         // The worktree belongs to whoever the gateway runs as, or to somebody it was given by; the sandbox is the guard.
-        tools.back().environment = {{"GIT_CONFIG_COUNT", "1"}, {"GIT_CONFIG_KEY_0", "safe.directory"}, {"GIT_CONFIG_VALUE_0", "/wt"}};
+        tools.back().environment = {{.name = "GIT_CONFIG_COUNT", .value = "1"}, {.name = "GIT_CONFIG_KEY_0", .value = "safe.directory"}, {.name = "GIT_CONFIG_VALUE_0", .value = "*"}};
     }
     if (with_run) tools.push_back(read(json::Value::parse(kRun).value()));
     std::erase_if(tools, [](const CommandTool& tool) { return !has_program(tool.argv.program()); });

@@ -101,7 +101,7 @@ Result<void> HostEngine::Parts::open_stores(const Options& options) {
         journal = std::make_unique<core::LedgerJournal>(*ledger_store, ledger_pool, clock);
     }
     audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
-    auto opened = options.make_tools(loops.at(0));
+    auto opened = options.make_tools(loops.at(0), *audit);
     if (!opened) return fail(std::move(opened.error()));
     hosted = std::move(*opened);
     return hosted->register_in(registry);

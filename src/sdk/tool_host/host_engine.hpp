@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "core/audit_log.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
 
@@ -31,8 +32,8 @@ public:
         std::optional<Paired> paired;
         std::filesystem::path state_dir;        ///< made if need be; `ledger.db`, `audit.db` and the folder `pairing` are there; on a Unix socket it
                                                 ///< may be empty: then keys hold as long as the process
-        /// Makes the tools for the loop that will call them.
-        std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home)> make_tools;
+        /// Makes the tools for the loop that will call them; what they have to tell beside calls goes to `audit`.
+        std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home, core::AuditLog& audit)> make_tools;
         /// Told of what a paired host has for connections of its own to its gateway, before anything runs; may be empty.
         std::function<void(RemoteTrust& trust)> on_trust;
     };

@@ -90,8 +90,8 @@ public:
     void stop() { engine_.reset(); }
 
 private:
-    std::function<Result<std::unique_ptr<sdk::HostedTools>>(net::EventLoop&)> maker() const {
-        return [tools = tools_](net::EventLoop& home) -> Result<std::unique_ptr<sdk::HostedTools>> {
+    std::function<Result<std::unique_ptr<sdk::HostedTools>>(net::EventLoop&, core::AuditLog&)> maker() const {
+        return [tools = tools_](net::EventLoop& home, core::AuditLog&) -> Result<std::unique_ptr<sdk::HostedTools>> {
             return std::make_unique<sdk::HandlerTools>(tools, home);
         };
     }

@@ -11,14 +11,16 @@ from .gateway import Gateway
 
 
 class GatewayCase(unittest.TestCase):
-    """`CONFIG` is merged into the configuration that all tests share."""
+    """`CONFIG` is merged into the configuration that all tests share; `PREFIX` and `ENVIRONMENT` are those of Gateway."""
 
     CONFIG: ClassVar[Mapping[str, Any]] = {}
+    PREFIX: ClassVar[tuple[str, ...]] = ()
+    ENVIRONMENT: ClassVar[Mapping[str, str]] = {}
     gateway: ClassVar[Gateway]
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.gateway = cls.enterClassContext(Gateway(cls.CONFIG))
+        cls.gateway = cls.enterClassContext(Gateway(cls.CONFIG, cls.PREFIX, cls.ENVIRONMENT))
 
     def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
         """As unittest does it; after a failure the gateway's folder is kept and its log is shown."""

@@ -75,7 +75,9 @@ class Reply:
 class Gateway:
     """A running gateway. A context manager; leaving it stops the process and checks that nothing stays behind."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, config: Mapping[str, Any] | None = None, prefix: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> None:
+        """`prefix` are words that become the gateway by exec(); `environment` is added to this process's own."""
+        self.prefix, self.environment = prefix, {**os.environ, **(environment or {})}
         self.folder = Path(tempfile.mkdtemp(prefix="crab-test-"))
         base = {"gateway": {"name": "test", "threads": 2, "state_dir": str(self.folder / "state"), "runtime_dir": str(self.folder / "run"),
                             "log": {"level": "info"}},
@@ -125,7 +127,7 @@ class Gateway:
         self.write_config(self.config)
         self._may_end = False
         self._errors = open(self.folder / "stderr", "ab")  # noqa: SIM115: closed in _clean_up()
-        self.process = subprocess.Popen([program(), "gateway", "run", "--config", str(self.config_file)], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*self.prefix, program(), "gateway", "run", "--config", str(self.config_file)], stdin=subprocess.DEVNULL, env=self.environment,
                                         stdout=subprocess.PIPE, stderr=self._errors, text=True, start_new_session=True)
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read_lines, args=(self.process.stdout,), daemon=True)

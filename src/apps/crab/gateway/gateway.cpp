@@ -220,7 +220,7 @@ Result<void> Gateway::Parts::open_commands() {
     if (!bindings) return fail(std::move(bindings.error()));
     worktrees->set_bindings(std::move(*bindings));
     if (!has_commands(config)) return {};
-    auto opened = HostedCommands::open(config, worktrees, loops->at(0));
+    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, {places.state_dir, std::filesystem::path(places.admin_socket).parent_path()});
     if (!opened) return fail(std::move(opened.error()));
     hosted.push_back(std::move(*opened));
     return {};
@@ -464,10 +464,11 @@ Result<void> Gateway::Parts::reload() {
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
                        read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->models == config.models &&
-                       read->agent == config.agent && read->agents == config.agents && read->worktrees == config.worktrees && read->providers == config.providers;
+                       read->agent == config.agent && read->agents == config.agents && read->worktrees == config.worktrees && read->providers == config.providers &&
+                       read->secrets == config.secrets;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, agents, worktrees, providers, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, agents, worktrees, providers, secrets, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }

@@ -23,10 +23,11 @@ std::string_view name_of(HostKind kind) {
 namespace {
 
 /// Worktrees are those of the providers: bindings are a gateway's affair.
-Result<std::unique_ptr<sdk::HostedTools>> open_commands(const config::GatewayConfig& config, net::EventLoop& home) {
+Result<std::unique_ptr<sdk::HostedTools>> open_commands(const config::GatewayConfig& config, net::EventLoop& home, core::AuditLog& audit,
+                                                         const std::filesystem::path& state_dir) {
     auto worktrees = make_worktrees(config);
     if (!worktrees) return fail(std::move(worktrees.error()));
-    return HostedCommands::open(config, std::move(*worktrees), home);
+    return HostedCommands::open(config, std::move(*worktrees), home, audit, {state_dir});
 }
 
 Task<Result<void>> check_gateway(sdk::RemoteTrust& trust, std::string certificate_der) {
@@ -44,7 +45,7 @@ Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem:
     if (!gateway.is_unix()) authority.host = gateway.text();
     const std::string component_id = where.paired ? where.paired->component_id : "cron";
     const auto unconnected = std::make_shared<HttpEventSink*>(nullptr);  // between the two functions; the scheduler owns the sink
-    where.make_tools = [=](net::EventLoop& home) -> Result<std::unique_ptr<sdk::HostedTools>> {
+    where.make_tools = [=](net::EventLoop& home, core::AuditLog&) -> Result<std::unique_ptr<sdk::HostedTools>> {
         auto sink = std::make_unique<HttpEventSink>(home);
         if (gateway.is_unix()) sink->connect_to(authority);
         *unconnected = sink.get();
@@ -66,9 +67,9 @@ Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host, sdk::Hos
     where.service = name_of(host.kind);
     const std::filesystem::path file = where.state_dir / (where.service + ".db");
     switch (host.kind) {
-        case HostKind::kMemory: where.make_tools = [file](net::EventLoop& home) { return HostedMemory::open(file, home.clock()); }; break;
-        case HostKind::kCron: where.make_tools = [file](net::EventLoop& home) { return HostedCron::open(file, home, std::make_unique<NoEventSink>()); }; break;
-        case HostKind::kExec: where.make_tools = [config = host.commands](net::EventLoop& home) { return open_commands(config, home); }; break;
+        case HostKind::kMemory: where.make_tools = [file](net::EventLoop& home, core::AuditLog&) { return HostedMemory::open(file, home.clock()); }; break;
+        case HostKind::kCron: where.make_tools = [file](net::EventLoop& home, core::AuditLog&) { return HostedCron::open(file, home, std::make_unique<NoEventSink>()); }; break;
+        case HostKind::kExec: where.make_tools = [config = host.commands, state = where.state_dir](net::EventLoop& home, core::AuditLog& audit) { return open_commands(config, home, audit, state); }; break;
     }
     if (host.events_to) {
         if (auto sent = send_events(where, file, *host.events_to); !sent) return fail(std::move(sent.error()));

@@ -1,14 +1,19 @@
 #include "apps/crab/host/hosted_commands.hpp"
 
+#include "apps/crab/egress/egress_proxy.hpp"
 #include "hosts/command/worktree_tools.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 
 namespace crab::app {
 namespace {
 
+using Secrets = std::map<std::string, Secret<std::string>, std::less<>>;
 using Hosts = std::vector<std::shared_ptr<command::CommandHost>>;
 
 constexpr std::size_t kMostThreads = 64;
@@ -42,13 +47,40 @@ std::size_t threads_of(const config::GatewayConfig& config) {
 
 bool is_command(const config::ProviderOptions& provider) { return provider.kind == config::ProviderKind::kCommand; }
 
-Result<Hosts> make_hosts(const config::GatewayConfig& config, const command::CommandServices& services) {
+/// Errors: kInvalidArgs that names the secret, never its value.
+Result<Secrets> read_secrets(const config::GatewayConfig& config) {
+    Secrets secrets;
+    for (const config::SecretOptions& secret : config.secrets) {
+        const auto wrong = [&](std::string_view what) { return fail(ErrorCode::kInvalidArgs, fmt::format("secrets: {}: {}", secret.name, what)); };
+        if (secret.env.empty() == secret.file.empty()) return wrong("say where it is: env or file");
+        std::string value;
+        if (!secret.env.empty()) {
+            const char* const text = std::getenv(secret.env.c_str());
+            if (text == nullptr) return wrong(fmt::format("the environment variable {} is not set", secret.env));
+            value = text;
+        } else {
+            std::ifstream file(config.source.parent_path() / secret.file);
+            value.assign(std::istreambuf_iterator<char>(file), {});
+            if (!file) return wrong(fmt::format("cannot read {}", secret.file.string()));
+            while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
+        }
+        if (value.empty() || value.contains('\0')) return wrong("it is empty or holds a NUL character");
+        if (!secrets.emplace(secret.name, std::move(value)).second) return wrong("is there twice");
+    }
+    return secrets;
+}
+
+/// `egress` null: nothing will run.
+Result<Hosts> make_hosts(const config::GatewayConfig& config, const command::CommandServices& services, const EgressServices* egress) {
     Hosts hosts;
     for (const config::ProviderOptions& provider : config.providers) {
         if (!is_command(provider)) continue;
         auto tools = read_tools(provider);
         if (!tools) return fail(std::move(tools.error()));
-        command::CommandHost::Options options{.id = provider.id, .worktree = provider.worktree, .has_egress = !provider.egress.empty(), .advisory = provider.labels == config::LabelRule::kAdvisory};
+        auto list = EgressList::parse(provider.egress);
+        if (!list) return refused(provider, list.error());
+        command::CommandHost::Options options{.id = provider.id, .worktree = provider.worktree, .egress = nullptr, .advisory = provider.labels == config::LabelRule::kAdvisory};
+        if (egress != nullptr && !list->empty()) options.egress = std::make_shared<EgressProxy>(*egress, std::move(*list));
         hosts.push_back(std::make_shared<command::CommandHost>(services, std::move(options), std::move(*tools)));
     }
     return hosts;
@@ -84,11 +116,17 @@ bool has_commands(const config::GatewayConfig& config) {
     return std::ranges::any_of(config.providers, is_command);
 }
 
-Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home) {
+Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
+                                                              core::AuditLog& audit, std::vector<std::filesystem::path> own) {
+    auto secrets = read_secrets(config);
+    if (!secrets) return fail(std::move(secrets.error()));
+    if (!config.source.empty()) own.push_back(std::filesystem::absolute(config.source));
     std::unique_ptr<HostedCommands> made(new HostedCommands(threads_of(config)));
-    command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees)};
+    command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
+                                      .secrets = std::move(*secrets), .own = std::move(own)};
     services.abilities.cgroups = command::CgroupPlaces::find();
-    auto hosts = make_hosts(config, services);
+    const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
+    auto hosts = make_hosts(config, services, &egress);
     if (!hosts) return fail(std::move(hosts.error()));
     made->hosts_ = std::move(*hosts);
     return made;
@@ -99,9 +137,11 @@ Result<void> HostedCommands::register_in(core::Registry& registry) { return regi
 Result<void> check_commands(const config::GatewayConfig& config) {
     auto worktrees = make_worktrees(config);
     if (!worktrees) return fail(std::move(worktrees.error()));
+    auto secrets = read_secrets(config);
+    if (!secrets) return fail(std::move(secrets.error()));
     const RealClock clock;
     BlockingPool unused(1);
-    const auto hosts = make_hosts(config, {.clock = clock, .threads = unused, .abilities = {}, .worktrees = std::move(*worktrees)});
+    const auto hosts = make_hosts(config, {.clock = clock, .threads = unused, .abilities = {}, .worktrees = std::move(*worktrees), .secrets = std::move(*secrets)}, nullptr);
     if (!hosts) return fail(hosts.error());
     core::Registry registry;
     return register_hosts(registry, *hosts);

@@ -2,6 +2,7 @@
 
 #include "base/blocking_pool.hpp"
 #include "config/gateway_config.hpp"
+#include "core/audit_log.hpp"
 #include "hosts/command/command_host.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 
@@ -17,8 +18,11 @@ Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::Gateway
 class HostedCommands final : public sdk::HostedTools {
 public:
     /// Finds out what this host can enforce, and moves this process into a control group where that helps. Blocks for some milliseconds.
+    /// The proxies of providers with an egress list run on `home`, and tell `audit` what they refuse. `own` are the
+    /// files and folders of crab, which no command sees.
     /// Errors: kInvalidArgs that names the provider, the tool and what is wrong.
-    static Result<std::unique_ptr<HostedCommands>> open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home);
+    static Result<std::unique_ptr<HostedCommands>> open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
+                                                        core::AuditLog& audit, std::vector<std::filesystem::path> own);
 
     /// Errors: kInvalidArgs that names provider and tool.
     Result<void> register_in(core::Registry& registry) override;
@@ -26,6 +30,7 @@ public:
 private:
     explicit HostedCommands(std::size_t threads) : threads_(threads) {}
 
+    BlockingPool names_{2};
     BlockingPool threads_;
     std::vector<std::shared_ptr<command::CommandHost>> hosts_;
 };
