@@ -25,9 +25,9 @@ def run(name, build, options, report, say):
         agent_goals(timings, report)
 
 
-def timings_of(program, seconds, report):
-    """{benchmark: nanoseconds of CPU per iteration}; adds the rows."""
-    words = [program, "--benchmark_format=json", f"--benchmark_min_time={seconds}"]
+def results_of(program, seconds, *more):
+    """What a Google Benchmark program found, aggregates left out."""
+    words = [program, "--benchmark_format=json", f"--benchmark_min_time={seconds}", *more]
     process = processes.start(words, machine.cores("same")[0], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         out, errors = process.communicate()
@@ -35,9 +35,14 @@ def timings_of(program, seconds, report):
         processes.stop(process)
     if process.returncode != 0:
         raise RuntimeError(errors.strip())
+    return [found for found in json.loads(out)["benchmarks"] if found.get("run_type") != "aggregate"]
+
+
+def timings_of(program, seconds, report):
+    """{benchmark: nanoseconds of CPU per iteration}; adds the rows."""
     timings = {}
-    for found in json.loads(out)["benchmarks"]:
-        if found.get("run_type") == "aggregate" or "error_message" in found:
+    for found in results_of(program, seconds):
+        if "error_message" in found:
             continue
         nanoseconds = found["cpu_time"] * NANOSECONDS[found["time_unit"]]
         timings[found["name"]] = nanoseconds
