@@ -1,8 +1,7 @@
 #include "crypto/key_folder.hpp"
 
-#include "base/descriptor.hpp"
+#include "base/file.hpp"
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -63,16 +62,10 @@ Result<std::optional<std::string>> KeyFolder::read(std::string_view name, Access
     if ((status.st_mode & 0777 & ~mode_of(access)) != 0) {
         return fail(ErrorCode::kForbidden, fmt::format("{} is open to others; run `chmod {:o}` on it", name, mode_of(access)));
     }
-    std::string content;
-    std::array<char, 4096> part{};
-    while (true) {
-        const ssize_t n = ::read(file.get(), part.data(), part.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return unavailable(name, "cannot be read");
-        if (n == 0) return content;
-        content.append(part.data(), static_cast<std::size_t>(n));
-        if (content.size() > kMostBytes) return fail(ErrorCode::kOversize, fmt::format("{} is too long to be a key or certificate", name));
-    }
+    auto content = read_to_end(file, kMostBytes);
+    if (!content && errno == EFBIG) return fail(ErrorCode::kOversize, fmt::format("{} is too long to be a key or certificate", name));
+    if (!content) return unavailable(name, "cannot be read");
+    return content;
 }
 
 Result<void> KeyFolder::write(std::string_view name, std::string_view content, Access access) const {

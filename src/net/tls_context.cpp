@@ -1,5 +1,7 @@
 #include "net/tls_context.hpp"
 
+#include "base/file.hpp"
+
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -7,8 +9,6 @@
 
 #include <arpa/inet.h>
 
-#include <fstream>
-#include <iterator>
 
 namespace crab::net {
 namespace {
@@ -26,11 +26,8 @@ using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 
 Result<std::string> load(const TlsContext::Pem& pem, std::string_view what) {
     if (pem.file.empty()) return pem.text;
-    std::ifstream file(pem.file, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file.good() && text.empty()) {
-        return fail(ErrorCode::kInvalidArgs, "cannot read the TLS " + std::string(what) + " file; check its path and permissions");
-    }
+    auto text = read_file(pem.file);
+    if (!text) return fail(ErrorCode::kInvalidArgs, "cannot read the TLS " + std::string(what) + " file; check its path and permissions");
     return text;
 }
 

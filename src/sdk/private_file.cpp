@@ -1,8 +1,7 @@
 #include "sdk/private_file.hpp"
 
-#include "base/descriptor.hpp"
+#include "base/file.hpp"
 
-#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -13,6 +12,8 @@
 
 namespace crab::sdk {
 namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 
 std::string reason() { return std::generic_category().message(errno); }
 
@@ -28,31 +29,17 @@ Result<std::string> read_private_file(const std::filesystem::path& path) {
     if (S_ISREG(status.st_mode) && (status.st_mode & 077) != 0) {
         return fail(ErrorCode::kForbidden, fmt::format("{} can be read by others; run `chmod 600` on it", path.string()));
     }
-    std::string content;
-    std::array<char, 4096> part{};
-    while (true) {
-        const ssize_t n = ::read(file.get(), part.data(), part.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path.string(), reason()));
-        if (n == 0) return content;
-        content.append(part.data(), static_cast<std::size_t>(n));
-    }
+    auto content = read_to_end(file, kMostBytes);
+    if (!content) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path.string(), reason()));
+    return *std::move(content);
 }
 
 Result<void> write_private_file(const std::filesystem::path& path, std::string_view content) {
-    const auto failed = [&] { return fail(ErrorCode::kUnavailable, fmt::format("{} cannot be written: {}", path.string(), reason())); };
-    std::error_code ignored;  // open() below says what is wrong
+    std::error_code ignored;  // replace_file() says what is wrong
     if (const auto folder = path.parent_path(); !folder.empty() && std::filesystem::create_directories(folder, ignored)) {
         std::filesystem::permissions(folder, std::filesystem::perms::owner_all, ignored);
     }
-    const std::string fresh = path.string() + ".new";
-    ::unlink(fresh.c_str());
-    {
-        const Descriptor file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        if (!file.is_open() || !file.write_and_sync(content)) return failed();
-    }
-    if (::rename(fresh.c_str(), path.c_str()) != 0) return failed();
-    return {};
+    return replace_file(path, content);
 }
 
 }  // namespace crab::sdk

@@ -1,10 +1,9 @@
 #include "sdk/tool_host/remote_trust.hpp"
 
 #include "base/encoding.hpp"
+#include "base/file.hpp"
 #include "base/log.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,9 +45,8 @@ crypto::AltNames names_of(const net::Endpoint& endpoint) {
 }
 
 Result<std::string> text_of(const std::filesystem::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(stream), {});
-    if (!stream) return fail(ErrorCode::kInvalidArgs, fmt::format("{} cannot be read", file.string()));
+    auto text = read_file(file);
+    if (!text) return fail(ErrorCode::kInvalidArgs, text.error().message);
     return text;
 }
 

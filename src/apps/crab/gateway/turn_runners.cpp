@@ -3,11 +3,10 @@
 #include "agent/anthropic_messages.hpp"
 #include "agent/chat_completions.hpp"
 #include "agent/offline.hpp"
+#include "base/file.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -26,10 +25,9 @@ Result<Secret<std::string>> read_key(const config::ModelOptions& model, std::str
         return Secret(without_line_end(value));
     }
     if (model.key_file.empty()) return Secret<std::string>();
-    std::ifstream file(model.key_file);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file || without_line_end(text).empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_file: cannot read a key from {}", at, model.key_file.string()));
-    return Secret(without_line_end(std::move(text)));
+    auto text = read_file(model.key_file);
+    if (!text || without_line_end(*text).empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_file: cannot read a key from {}", at, model.key_file.string()));
+    return Secret(without_line_end(*std::move(text)));
 }
 
 struct Vendor {
