@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/leases_wire.hpp"
 #include "base/log.hpp"
+#include "core/audit_event.hpp"
 #include "core/metrics.hpp"
 #include "json/writer.hpp"
 
@@ -20,12 +21,7 @@ trust::Leases::Options to_options(const config::LeaseOptions& options) {
 /// `{"event":"lease.granted","time":…,"lease":{…}}` for whatever happens to a lease.
 trust::Leases::Witness auditor(core::AuditLog& audit, const Clock& clock) {
     return [&audit, &clock](std::string_view what, const trust::Lease& lease) {
-        audit.append([&](std::string& out) {
-            json::Writer writer(out);
-            writer.begin_object().key("event").string(fmt::format("lease.{}", what)).key("time").string(to_rfc3339(clock.system_now())).key("lease");
-            rtp::append_lease(writer, lease);
-            writer.end_object();
-        });
+        core::append_event(audit, clock, fmt::format("lease.{}", what), [&lease](json::Writer& writer) { rtp::append_lease(writer.key("lease"), lease); });
     };
 }
 

@@ -1,6 +1,7 @@
 #include "apps/crab/gateway/peer_side.hpp"
 
 #include "base/log.hpp"
+#include "core/audit_event.hpp"
 #include "trust/pairing/peer_check.hpp"
 
 #include <utility>
@@ -173,14 +174,8 @@ std::function<void(const trust::PeerName&, std::string_view)> PeerSide::mismatch
     };
 }
 
-/// `{"event":…,"time":…,…}` for the audit trail.
 void PeerSide::record(std::string_view event, const std::function<void(json::Writer&)>& members) {
-    services_.audit.append([&](std::string& out) {
-        json::Writer writer(out);
-        writer.begin_object().key("event").string(event).key("time").string(to_rfc3339(services_.clock.system_now()));
-        members(writer);
-        writer.end_object();
-    });
+    core::append_event(services_.audit, services_.clock, event, members);
 }
 
 }  // namespace crab::app
