@@ -102,6 +102,17 @@ struct DeviceOptions {
     friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };
 
+/// `artifacts`: large results that devices upload.
+struct ArtifactOptions {
+    std::size_t max_bytes = 67'108'864;            ///< of one
+    std::size_t inline_bytes = 262'144;            ///< results beyond are better uploaded
+    std::size_t tenant_bytes = 1'073'741'824;      ///< of all of a tenant
+    std::size_t total_bytes = 4'294'967'296;
+    std::size_t uploads = 64;                      ///< at once
+    Milliseconds ttl{std::chrono::hours(24)};
+    friend bool operator==(const ArtifactOptions&, const ArtifactOptions&) = default;
+};
+
 struct CallOptions {
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
@@ -389,6 +400,7 @@ struct GatewayConfig {
     PairingOptions pairing;
     BuiltInHostOptions built_in_hosts;
     EventOptions events;
+    ArtifactOptions artifacts;
     std::vector<ModelOptions> models;  ///< in the order in which they are asked
     AgentOptions agent;
     std::vector<NamedAgentOptions> agents;

@@ -265,6 +265,8 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) { secret("name", out.name)("env", out.env)("file", out.file); });
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
     root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls);
+    root.in("artifacts")("max_bytes", config.artifacts.max_bytes)("inline_bytes", config.artifacts.inline_bytes)("ttl", config.artifacts.ttl);
+    root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)("total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
     root.each("models", config.models, read_model);
     root.in("agent")("instructions", config.agent.instructions)("max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
     root.in("agent")("context_tokens", config.agent.context_tokens)("output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);

@@ -172,23 +172,44 @@ Result<ClientResponse> BlockingClient::send(const ClientRequest& request, Deadli
     std::string bytes;
     std::vector<HttpHeader> headers;
     for (const auto& [name, value] : request.headers) headers.push_back({name, value});
-    if (!append_request(bytes, request.method, request.target, options_.host_header, {}, request.body, headers)) {
+    bool fit = true;
+    if (request.next_piece) {
+        fit = append_request_line(bytes, request.method, request.target, options_.host_header);
+        for (const HttpHeader& header : headers) fit = fit && append_header(bytes, header.name, header.value);
+        append_content_length(bytes, request.streamed_bytes);
+        append_head_end(bytes);
+    } else {
+        fit = append_request(bytes, request.method, request.target, options_.host_header, {}, request.body, headers);
+    }
+    if (!fit) {
         return fail(ErrorCode::kInvalidArgs, "method, target or a header is not fit for an HTTP request");
     }
     if (stream_ && !stream_->is_quiet()) close();  // the server has closed it, or says what nobody asked
     const bool kept = stream_ != nullptr;
     bool answered = false;
-    auto response = exchange(request.method, bytes, deadline, on_body, answered);
+    auto response = exchange(request, bytes, deadline, on_body, answered);
     // The server may have closed the kept connection just now. What was sent may still have been handled, so only what
     // changes nothing is sent again.
     const bool safe = request.method == "GET" || request.method == "HEAD";
     if (!response && response.error().code == ErrorCode::kUnavailable && kept && !answered && safe) {
-        response = exchange(request.method, bytes, deadline, on_body, answered);
+        response = exchange(request, bytes, deadline, on_body, answered);
     }
     return response;
 }
 
-Result<ClientResponse> BlockingClient::exchange(const std::string& method, std::string_view bytes, Deadline deadline, const OnBody& on_body,
+/// False when the server has answered in the middle.
+Result<bool> BlockingClient::write_streamed(Stream& stream, const ClientRequest& request, Deadline deadline) {
+    for (std::uint64_t left = request.streamed_bytes; left > 0;) {
+        if (!options_.tls && !stream.is_quiet()) return false;  // under TLS that may be a session ticket
+        const std::string_view piece = request.next_piece().substr(0, left);
+        if (piece.empty()) return fail(ErrorCode::kCancelled, "the request's body ended early");
+        if (auto written = stream.write_all(piece, deadline, options_.io_timeout); !written) return fail(std::move(written.error()));
+        left -= piece.size();
+    }
+    return true;
+}
+
+Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request, std::string_view bytes, Deadline deadline, const OnBody& on_body,
                                                 bool& answered) {
     if (!stream_) {
         auto connected = Stream::connect(endpoint_, options_, deadline);
@@ -197,7 +218,10 @@ Result<ClientResponse> BlockingClient::exchange(const std::string& method, std::
     }
     // Until the answer is whole and the connection good for another one, every way out closes it.
     std::unique_ptr<Stream> stream = std::move(stream_);
-    const auto written = stream->write_all(bytes, deadline, options_.io_timeout);
+    const std::string& method = request.method;
+    Result<bool> written = true;
+    if (auto head_written = stream->write_all(bytes, deadline, options_.io_timeout); !head_written) written = fail(std::move(head_written.error()));
+    if (written && request.next_piece) written = write_streamed(*stream, request, deadline);
     // A server that refuses a large body answers before it has read it and may take no more: its answer counts.
     if (!written && written.error().code != ErrorCode::kUnavailable) return fail(written.error());
     ClientResponse response;
@@ -228,7 +252,7 @@ Result<ClientResponse> BlockingClient::exchange(const std::string& method, std::
     response.status = head.status;
     for (const HttpHeader header : head.headers) response.headers.emplace_back(header.name, header.value);
     const BodyFraming framing = head.framing(method);
-    const bool keep_alive = head.keep_alive && framing != BodyFraming::kUntilClose && head.status != 101 && written.has_value();
+    const bool keep_alive = head.keep_alive && framing != BodyFraming::kUntilClose && head.status != 101 && written.value_or(false);
     BodyLimits limits;
     limits.max_body_bytes = on_body ? std::numeric_limits<std::uint64_t>::max() : options_.max_body_bytes;
     BodyDecoder body(framing, head.content_length.value_or(0), limits);

@@ -20,6 +20,9 @@ struct ClientRequest {
     std::string target = "/";
     std::vector<std::pair<std::string, std::string>> headers;  ///< Host, Content-Length and Connection are added
     std::string body;
+    /// Instead of `body`: that many bytes, which `next_piece` hands over one after the other; it ends the request with an empty piece.
+    std::uint64_t streamed_bytes = 0;
+    std::function<std::string_view()> next_piece{};
 };
 
 struct ClientResponse {
@@ -61,7 +64,8 @@ public:
 
 private:
     class Stream;
-    Result<ClientResponse> exchange(const std::string& method, std::string_view bytes, Deadline deadline, const OnBody& on_body, bool& answered);
+    Result<ClientResponse> exchange(const ClientRequest& request, std::string_view bytes, Deadline deadline, const OnBody& on_body, bool& answered);
+    Result<bool> write_streamed(Stream& stream, const ClientRequest& request, Deadline deadline);
     Endpoint endpoint_;
     Options options_;
     std::unique_ptr<Stream> stream_;

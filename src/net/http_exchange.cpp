@@ -27,7 +27,32 @@ bool HttpExchange::may_answer() {
 
 std::string& HttpExchange::out() { return request_.connection != nullptr ? request_.connection->out() : nowhere_; }
 
+void HttpExchange::wake_reader() {
+    if (incoming_.reader != nullptr) incoming_.reader->wake();
+}
+
+Task<Result<std::string>> HttpExchange::read_body() {
+    if (std::exchange(incoming_.continue_wanted, false) && request_.connection != nullptr) {
+        append_status_line(request_.connection->out(), 100);
+        append_head_end(request_.connection->out());
+        request_.connection->mark_dirty();
+    }
+    Waiter waiter(loop_.timers());
+    while (incoming_.bytes.empty() && !incoming_.ended && !incoming_.error) {
+        incoming_.reader = &waiter;
+        const WaitEnd end = co_await waiter.wait(loop_.clock().steady_now() + incoming_.patience);
+        incoming_.reader = nullptr;
+        if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left in the middle of the body");
+        if (end == WaitEnd::kExpired) co_return fail(ErrorCode::kTimeout, "the request body did not come in time");
+    }
+    if (incoming_.bytes.empty() && incoming_.error) co_return fail(*incoming_.error);
+    std::string piece = std::exchange(incoming_.bytes, {});
+    if (request_.connection != nullptr && request_.connection->paused()) request_.connection->resume_reading();
+    co_return piece;
+}
+
 std::string& HttpExchange::begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+    if (!incoming_.ended) keep_alive_ = false;  // what is left of the body is not read
     std::string& out = this->out();
     start_at_ = out.size();
     append_status_line(out, status);
@@ -99,7 +124,19 @@ void HttpExchange::start_stream(int status, std::string_view content_type, std::
     if (request_.connection != nullptr) request_.connection->mark_dirty();
 }
 
+void HttpExchange::start_sized_stream(int status, std::string_view content_type, std::uint64_t length, std::span<const HttpHeader> extra) {
+    if (!may_answer()) return;
+    chunked_ = false;
+    std::string& out = begin_head(status, content_type, extra);
+    append_content_length(out, length);
+    append_head_end(out);
+    state_ = State::kStream;
+    stream_left_ = length;
+    if (request_.connection != nullptr) request_.connection->mark_dirty();
+}
+
 void HttpExchange::write_chunk(std::string_view bytes) {
+    if (stream_left_) bytes = bytes.substr(0, *stream_left_), *stream_left_ -= bytes.size();
     if (state_ != State::kStream || request_.connection == nullptr || head_only_ || !request_.connection->make_room()) return;
     if (chunked_) {
         append_chunk(request_.connection->out(), bytes);
@@ -116,7 +153,7 @@ Task<void> HttpExchange::drained() {
 }
 
 void HttpExchange::end_stream() {
-    if (state_ != State::kStream) return;
+    if (state_ != State::kStream || (stream_left_.value_or(0) != 0 && !head_only_)) return;
     if (request_.connection != nullptr && chunked_ && !head_only_) append_last_chunk(request_.connection->out());
     done();
 }

@@ -1,13 +1,17 @@
 #pragma once
 
+#include "base/result.hpp"
 #include "base/task.hpp"
+#include "base/waiter.hpp"
 #include "net/date_field.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_request.hpp"
 #include "net/wakeup.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +34,12 @@ public:
 
     /// What cancels serve(), for whoever wants this exchange to end although its caller is still there.
     CancelSignal& canceller() { return *canceller_; }
+
+    /// The next piece of a body that the service streams, never empty until its end, which is an empty piece. At most kBodyWindow and
+    /// one read wait here; then nothing more is taken from the caller. An answer before the end closes the connection after it.
+    /// Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller fell silent), kCancelled.
+    Task<Result<std::string>> read_body();
+    static constexpr std::size_t kBodyWindow = 128 * 1024;
 
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
     void respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra = {});
@@ -55,6 +65,8 @@ public:
     void start_stream(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra) {
         start_stream(status, content_type, std::span(extra.begin(), extra.size()));
     }
+    /// A body of that many bytes, in pieces; fewer of them end in a broken connection.
+    void start_sized_stream(int status, std::string_view content_type, std::uint64_t length, std::span<const HttpHeader> extra = {});
     void write_chunk(std::string_view bytes);
     /// Waits until less than 64 KiB are queued.
     Task<void> drained();
@@ -66,12 +78,24 @@ public:
 private:
     friend class HttpSession;
     enum class State : std::uint8_t { kOpen, kBody, kStream, kDone };
+    /// A request's body on its way to serve().
+    struct Incoming {
+        std::string bytes;
+        std::optional<Error> error;
+        Waiter* reader = nullptr;        // waits in read_body()
+        Milliseconds patience{0};
+        bool ended = true;
+        bool continue_wanted = false;    // the caller waits for a 100
+    };
     explicit HttpExchange(EventLoop& loop) : loop_(loop) {}
     std::string& begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra);
     bool may_answer();
     std::string& out();
     void drop_response();  // begun and not finished
     void done();
+    bool wants_body() const { return incoming_.bytes.size() < kBodyWindow; }
+    void take_body(std::string_view piece) { incoming_.bytes += piece; }
+    void wake_reader();
 
     EventLoop& loop_;
     CancelSignal* canceller_ = nullptr;
@@ -80,6 +104,8 @@ private:
     std::string buffer_;  // head and body; all views of request_ point into it
     std::string nowhere_;
     Wakeup drained_;
+    Incoming incoming_;
+    std::optional<std::uint64_t> stream_left_;  // of a sized stream
     std::size_t start_at_ = 0;   // in the outgoing queue
     std::size_t length_at_ = 0;  // where the length goes
     std::size_t body_at_ = 0;

@@ -63,6 +63,9 @@ public:
     virtual std::optional<Refusal> refuse_head(const HttpRequest&) { return std::nullopt; }
     /// Limits for the body of a request whose head is complete; only the head is set.
     virtual RequestBodyLimits limits_for(const HttpRequest&) { return {}; }
+    /// Whether serve() takes the body of this request piece by piece (HttpExchange::read_body) and begins as soon as its head is
+    /// complete; only the head is set. Of its limits, `timeout` is then how long the caller may be silent.
+    virtual bool streams_body(const HttpRequest&) { return false; }
     /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500 in place of a missing
     /// answer, a broken WebSocket handshake. `request` is null while its head is not complete; else its body may be
     /// missing. By default `{"error":reason,"code":...}`.

@@ -44,6 +44,10 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
                 break;
             case Phase::kBody: taken = take_body(rest); break;
             case Phase::kServing:
+                if (body_) {
+                    taken = take_streamed_body(rest);
+                    break;
+                }
                 if (rest.size() > server_.options().max_pipelined_bytes) connection.pause_reading();
                 break;
             case Phase::kOver: return bytes.size();
@@ -91,6 +95,10 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         return bytes.size();
     }
     const std::size_t length = request.head.content_length.value_or(0);
+    if (request.head.framing() != BodyFraming::kNone && server_.service_.streams_body(request)) {
+        buffer.resize(head_bytes_);
+        return begin_streamed_body() ? head_bytes_ : bytes.size();
+    }
     if (request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
         (length == 0 || length <= server_.service_.limits_for(request).max_bytes)) {
         buffer.resize(head_bytes_ + length);
@@ -116,6 +124,54 @@ void HttpSession::begin_body() {
         append_head_end(connection_->out());
         connection_->mark_dirty();
     }
+}
+
+/// The request is served from here on, and its body follows. False when it was refused.
+bool HttpSession::begin_streamed_body() {
+    const RequestHead& head = exchange_.request_.head;
+    const RequestBodyLimits limits = server_.service_.limits_for(exchange_.request_);
+    if (head.content_length.value_or(0) > limits.max_bytes) {
+        refuse(Head::kKnown, 413, "the request body is larger than the limit");
+        return false;
+    }
+    BodyLimits decoder_limits;
+    decoder_limits.max_body_bytes = limits.max_bytes;
+    body_.emplace(head, decoder_limits);
+    HttpExchange::Incoming& incoming = exchange_.incoming_;
+    incoming.ended = false;
+    incoming.patience = limits.timeout;
+    incoming.continue_wanted = head.expect_continue;
+    complete();
+    return true;
+}
+
+std::size_t HttpSession::take_streamed_body(std::string_view bytes) {
+    std::string_view rest = bytes;
+    HttpExchange::Incoming& incoming = exchange_.incoming_;
+    while (body_) {
+        if (!exchange_.wants_body()) {
+            connection_->pause_reading();
+            break;
+        }
+        const BodyEvent event = body_->next(rest);
+        if (event.kind == BodyEvent::Kind::kNeedMore) break;
+        switch (event.kind) {
+            case BodyEvent::Kind::kNeedMore: break;
+            case BodyEvent::Kind::kData: exchange_.take_body(event.data); break;
+            case BodyEvent::Kind::kEnd:
+                incoming.ended = true;
+                body_.reset();
+                break;
+            case BodyEvent::Kind::kRefused:
+                incoming.error = Error{.code = event.status == 413 ? ErrorCode::kOversize : ErrorCode::kInvalidArgs, .message = std::string(event.reason)};
+                body_.reset();
+                rest = {};
+                break;
+        }
+    }
+    const std::size_t taken = bytes.size() - rest.size();
+    exchange_.wake_reader();  // which may end the exchange, and with it the connection
+    return taken;
 }
 
 std::size_t HttpSession::take_body(std::string_view bytes) {
@@ -194,6 +250,10 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
 
 void HttpSession::finish_exchange(std::string_view failure) {
     server_.exchange_ended();
+    const bool unread = !exchange_.incoming_.ended;
+    exchange_.incoming_ = {};
+    exchange_.stream_left_.reset();
+    body_.reset();
     const bool gone = exchange_.caller_gone_;
     if (!failure.empty() && (!gone || exchange_.keeps_running_)) {
         log::error("request failed", {{"path", exchange_.request_.path()}, {"reason", failure}});
@@ -213,7 +273,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
         case HttpExchange::State::kDone: break;
     }
     server_.loop().give_buffer(std::move(exchange_.buffer_));
-    if (gone || !exchange_.keep_alive_ || !server_.accepting_) {
+    if (gone || unread || !exchange_.keep_alive_ || !server_.accepting_) {
         phase_ = Phase::kOver;
         return connection_->close_after_flush();
     }

@@ -34,7 +34,9 @@ private:
     enum class Phase : std::uint8_t { kHead, kBody, kServing, kOver };
     std::size_t take_head(std::string_view bytes);
     std::size_t take_body(std::string_view bytes);
+    std::size_t take_streamed_body(std::string_view bytes);
     void begin_body();
+    bool begin_streamed_body();
     void complete();
     bool try_upgrade();
     void refuse(const Refusal& refusal);

@@ -1,12 +1,15 @@
 #include "sdk/device_driver.hpp"
 
 #include "net/codec/url.hpp"
+#include "sdk/answer_bytes.hpp"
 #include "sdk/private_file.hpp"
 #include "sdk/run_handler.hpp"
 
 #include <utility>
 
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace crab::sdk {
 namespace {
@@ -69,7 +72,7 @@ private:
 
 DeviceDriver::DeviceDriver(const DeviceOptions& options, const DeviceTools& tools, GatewayAddress address,
                            std::shared_ptr<net::TlsContext> tls)
-    : options_(options), address_(std::move(address)), tls_(std::move(tls)), loop_(clock_), gate_(std::make_shared<ProgressGate>(*this)),
+    : options_(options), address_(std::move(address)), tls_(std::move(tls)), loop_(clock_), uploader_(address_, tls_), gate_(std::make_shared<ProgressGate>(*this)),
       handlers_(options.parallel_handlers, options.queued_calls),
       link_(link_options(), {.clock = clock_, .timers = loop_.timers(), .random = loop_.ids()}, tools, *this),
       socket_(std::make_shared<Socket>(*this)), tasks_(loop_.executor()) {}
@@ -103,6 +106,7 @@ void DeviceDriver::tools_changed() {
 
 void DeviceDriver::fetch_token(TokenNeed need) { tasks_.spawn("device token", bring_token(need)); }
 void DeviceDriver::dial(const std::string& token, const std::string& session_id) {
+    uploader_.set_token(token);
     tasks_.spawn("device dial", connect(token, session_id));
 }
 void DeviceDriver::send(std::string_view frame) {
@@ -116,10 +120,19 @@ void DeviceDriver::abort() {
 }
 SteadyTime DeviceDriver::last_heard() const { return session_ ? session_->last_heard() : SteadyTime{}; }
 
-bool DeviceDriver::run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool) {
-    return handlers_.submit([this, call = std::move(call), tool = std::move(tool)] {
+bool DeviceDriver::run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool, std::optional<UploadTerms> uploads) {
+    return handlers_.submit([this, call = std::move(call), tool = std::move(tool), uploads = std::move(uploads)] {
         if (call->cancelled()) return;  // while it was queued; nobody waits any more
         auto handled = run_handler(tool->handler, call);
+        if (uploads && is_large(handled.answer, uploads->inline_bytes)) {
+            auto uploaded = uploader_.upload(*uploads, *call, handled.answer);
+            if (uploaded) {
+                loop_.post([this, id = call->id(), artifact = std::move(*uploaded)] { link_.finish_uploaded(id, artifact); });
+                return;
+            }
+            handled.complaint = fmt::format("{}: the result was not uploaded: {}", call->tool(), uploaded.error().message);
+            handled.answer = ToolAnswer::error(token_of(uploaded.error().code), "the result could not be uploaded: " + uploaded.error().message);
+        }
         loop_.post([this, id = call->id(), handled = std::move(handled)] {
             if (!handled.complaint.empty()) report({.kind = DeviceEvent::Kind::kNotice, .message = handled.complaint});
             link_.finish(id, handled.answer);

@@ -8,6 +8,7 @@
 #include "sdk/device_ports.hpp"
 #include "sdk/gateway_address.hpp"
 #include "sdk/handler_pool.hpp"
+#include "sdk/uploader.hpp"
 
 #include "crab/device.hpp"
 
@@ -43,7 +44,7 @@ private:
     void close(std::uint16_t code, std::string_view reason) override;
     void abort() override;
     SteadyTime last_heard() const override;
-    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool) override;
+    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool, std::optional<UploadTerms> uploads) override;
     void report(const DeviceEvent& event) override;
     void ended(DeviceEnd end) override;
 
@@ -58,6 +59,7 @@ private:
     const std::shared_ptr<net::TlsContext> tls_;
     RealClock clock_;
     net::EventLoop loop_;
+    Uploader uploader_;
     std::shared_ptr<ProgressGate> gate_;
     HandlerPool handlers_;
     BlockingPool blocking_{1};

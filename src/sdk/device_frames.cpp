@@ -1,6 +1,7 @@
 #include "sdk/device_frames.hpp"
 
 #include "json/writer.hpp"
+#include "sdk/answer_bytes.hpp"
 
 #include <cmath>
 
@@ -16,7 +17,8 @@ constexpr std::string_view kSpoken[] = {kReplace,
                                         "tool_call_request.deadline_ms",
                                         "tool_call_cancel",
                                         kAccepted,
-                                        kProgress};
+                                        kProgress,
+                                        "artifacts"};
 
 }  // namespace
 
@@ -33,6 +35,13 @@ GatewayTerms read_terms(json::Element connected) {
     }
     if (const auto bytes = json::get_int64(connected, "max_message_bytes"); bytes && *bytes > 0) {
         terms.max_message_bytes = static_cast<std::size_t>(*bytes);
+    }
+    if (const auto uploads = json::get(connected, "artifacts")) {
+        const auto path = json::get_string(*uploads, "upload");
+        const auto inline_bytes = json::get_int64(*uploads, "inline_bytes"), max_bytes = json::get_int64(*uploads, "max_bytes");
+        if (path && path->starts_with('/') && inline_bytes && max_bytes && *inline_bytes >= 0 && *max_bytes > 0) {
+            terms.uploads = {.path = std::string(*path), .inline_bytes = static_cast<std::size_t>(*inline_bytes), .max_bytes = static_cast<std::uint64_t>(*max_bytes)};
+        }
     }
     if (const auto grace = json::get_int64(connected, "grace_ms"); grace && *grace >= 0) terms.grace = std::chrono::milliseconds(*grace);
     return terms;
@@ -70,9 +79,16 @@ std::string reply_frame(std::string_view call_id, const ToolAnswer& answer) {
     switch (answer.kind()) {
         case ToolAnswer::Kind::kText: writer.key("output").string_lossy(answer.content()); break;
         case ToolAnswer::Kind::kJson: writer.key("output").raw(answer.content()); break;
+        case ToolAnswer::Kind::kBytes: writer.key("output").raw(inline_bytes(answer)); break;
         case ToolAnswer::Kind::kError: writer.key("error").string_lossy(answer.content()); break;
     }
     writer.key("success").boolean(!failed).end_object();
+    return frame;
+}
+
+std::string artifact_frame(std::string_view call_id, std::string_view artifact_id) {
+    std::string frame;
+    json::Writer(frame).begin_object().key("type").string("tool_result").key("id").string(call_id).key("artifact").string(artifact_id).key("success").boolean(true).end_object();
     return frame;
 }
 

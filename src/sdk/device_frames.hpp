@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,12 +18,20 @@
 /// The frames of docs/protocols/clawseed.md, sections 2 and 9, as a device writes and reads them.
 namespace crab::sdk {
 
+/// Where and when large results are uploaded, as `connected` says.
+struct UploadTerms {
+    std::string path;               ///< below the gateway's prefix
+    std::size_t inline_bytes = 0;   ///< text and JSON beyond this are uploaded
+    std::uint64_t max_bytes = 0;    ///< of one upload
+};
+
 /// What the gateway said it understands, in `connected`. Until then: the plain protocol.
 struct GatewayTerms {
     bool replaces_lists = false;
     bool takes_accepted = false;
     bool takes_progress = false;
     std::size_t max_message_bytes = std::size_t{8} << 20;
+    std::optional<UploadTerms> uploads{};
     std::chrono::milliseconds grace{15'000};  ///< how long replies are worth keeping after a break
 };
 GatewayTerms read_terms(json::Element connected);
@@ -31,6 +41,8 @@ enum class ListMode { kMerge, kReplace };
 std::string register_frame(std::span<const std::shared_ptr<const DeviceTool>> tools, ListMode mode);
 /// `tool_result` or `tool_error`. JSON in `answer` has been checked.
 std::string reply_frame(std::string_view call_id, const ToolAnswer& answer);
+/// `tool_result` whose output was uploaded.
+std::string artifact_frame(std::string_view call_id, std::string_view artifact_id);
 std::string accepted_frame(std::string_view call_id);
 std::string progress_frame(std::string_view call_id, const ToolProgress& progress);
 

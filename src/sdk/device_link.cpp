@@ -213,7 +213,7 @@ void DeviceLink::on_request(const json::Root& request) {
     auto alarm = std::make_unique<Alarm>([this, id] { on_deadline(id); });
     around_.timers.arm(*alarm, deadline);
     calls_.emplace(id, Running{state, std::move(alarm)});
-    if (!ports_.run(std::move(state), tool)) {
+    if (!ports_.run(std::move(state), tool, terms_.uploads)) {
         calls_.erase(id);
         return reply(id, ToolAnswer::error("RATE_LIMITED", "this device is busy with other calls; try again in a moment"));
     }
@@ -238,6 +238,10 @@ void DeviceLink::finish(const std::string& call_id, const ToolAnswer& answer) {
     if (calls_.erase(call_id) != 0) reply(call_id, answer);
 }
 
+void DeviceLink::finish_uploaded(const std::string& call_id, const std::string& artifact_id) {
+    if (calls_.erase(call_id) != 0) deliver(call_id, artifact_frame(call_id, artifact_id));
+}
+
 void DeviceLink::progress(const std::string& call_id, const ToolProgress& progress) {
     if (state_ == State::kOpen && terms_.takes_progress && calls_.contains(call_id)) ports_.send(progress_frame(call_id, progress));
 }
@@ -248,6 +252,10 @@ void DeviceLink::reply(const std::string& call_id, const ToolAnswer& answer) {
         frame = reply_frame(call_id, ToolAnswer::error("OVERSIZE", fmt::format("the result takes {} bytes, and {} are allowed; ask for less",
                                                                                frame.size(), terms_.max_message_bytes)));
     }
+    deliver(call_id, std::move(frame));
+}
+
+void DeviceLink::deliver(const std::string& call_id, std::string frame) {
     if (state_ == State::kOpen) ports_.send(frame);
     outbox_.add(call_id, std::move(frame));
 }

@@ -60,6 +60,8 @@ public:
 
     /// A handler is done. Dropped when its call was cancelled, its deadline has passed, or there was an answer already.
     void finish(const std::string& call_id, const ToolAnswer& answer);
+    /// The same for an answer that the gateway holds already.
+    void finish_uploaded(const std::string& call_id, const std::string& artifact_id);
     void progress(const std::string& call_id, const ToolProgress& progress);
 
     std::size_t running_calls() const { return calls_.size(); }
@@ -82,6 +84,7 @@ private:
     void on_deadline(const std::string& call_id);
     void cancel(std::string_view call_id);
     void reply(const std::string& call_id, const ToolAnswer& answer);
+    void deliver(const std::string& call_id, std::string frame);
 
     const Options options_;
     const Surroundings around_;

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "sdk/call_state.hpp"
+#include "sdk/device_frames.hpp"
 #include "sdk/device_tools.hpp"
 
 #include "crab/device.hpp"
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,7 +37,8 @@ public:
     /// When bytes last came in.
     virtual SteadyTime last_heard() const = 0;
     /// Has the handler run on another thread and its answer given to DeviceLink::finish(); false when there is no room.
-    virtual bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool) = 0;
+    /// `uploads`: how a large result is sent ahead of its answer; nothing when it cannot be.
+    virtual bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool, std::optional<UploadTerms> uploads) = 0;
     virtual void report(const DeviceEvent& event) = 0;
     /// Nothing more will be asked.
     virtual void ended(DeviceEnd end) = 0;

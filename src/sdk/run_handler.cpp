@@ -1,6 +1,7 @@
 #include "sdk/run_handler.hpp"
 
 #include "json/parser.hpp"
+#include "sdk/answer_bytes.hpp"
 
 #include <exception>
 #include <utility>
@@ -17,6 +18,9 @@ ToolAnswer internal(std::string_view tool) {
 }
 
 Handled checked(std::string_view tool, ToolAnswer answer) {
+    if (answer.kind() == ToolAnswer::Kind::kBytes && !bytes_of(answer)) {
+        return {internal(tool), fmt::format("{}: the file of the answer cannot be read", tool)};
+    }
     if (answer.kind() != ToolAnswer::Kind::kJson) return {std::move(answer), {}};
     json::Parser parser({.max_bytes = answer.content().size(), .max_depth = kMaxDepth});
     if (const auto parsed = parser.parse(answer.content()); !parsed) {

@@ -23,7 +23,7 @@ public:
         link->on_closed({});
     }
     SteadyTime last_heard() const override { return heard; }
-    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool>) override {
+    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool>, std::optional<UploadTerms>) override {
         if (room == 0) return false;
         --room;
         running.push_back(std::move(call));

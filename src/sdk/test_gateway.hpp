@@ -4,6 +4,7 @@
 #include "json/writer.hpp"
 #include "net/test_support.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -27,19 +28,41 @@ public:
         token_ = std::move(token);
     }
     /// The next frame of that type that some device sends; others are skipped. Fails the test when none comes.
-    json::Value wait_for(std::string_view type) {
+    json::Value wait_for(std::string_view type) { return wait_for_any({type}); }
+    json::Value wait_for_any(std::initializer_list<std::string_view> types) {
         std::unique_lock lock(mutex_);
         while (true) {
             while (!frames_.empty()) {
                 json::Value frame = std::move(frames_.front());
                 frames_.pop_front();
-                if (*frame.find("type") == json::Value(type)) return frame;
+                if (std::ranges::find(types, *frame.find("type")->as_string()) != types.end()) return frame;
             }
             if (changed_.wait_for(lock, std::chrono::milliseconds(net::test::kPatienceMs)) == std::cv_status::timeout) {
-                ADD_FAILURE() << "no frame " << type << " came";
+                ADD_FAILURE() << "no frame " << *types.begin() << " came";
                 return {};
             }
         }
+    }
+    struct Upload {
+        std::string target, content_type, digest, authorization, body;
+    };
+    /// From the next connection on, devices are told to upload beyond 256 KiB; each upload is the artifact `a1`.
+    void take_uploads() {
+        const std::scoped_lock lock(mutex_);
+        takes_uploads_ = true;
+    }
+    /// So many uploads lose their connection in the middle.
+    void break_uploads(int count) {
+        const std::scoped_lock lock(mutex_);
+        broken_uploads_ = count;
+    }
+    void refuse_uploads(std::string body) {
+        const std::scoped_lock lock(mutex_);
+        refusal_ = std::move(body);
+    }
+    std::vector<Upload> uploads() {
+        const std::scoped_lock lock(mutex_);
+        return uploads_;
     }
     /// To the device that connected last.
     void send(std::string frame) {
@@ -83,8 +106,33 @@ public:
         return net::AcceptUpgrade{.handler = std::make_shared<Chat>(*this)};
     }
 
+    bool streams_body(const net::HttpRequest& request) override { return request.path().ends_with("/up"); }
+    net::RequestBodyLimits limits_for(const net::HttpRequest&) override { return {.max_bytes = std::size_t{8} << 20}; }
+
+    Task<void> take_upload(net::HttpExchange& exchange) {
+        const net::HttpRequest& request = exchange.request();
+        Upload upload{.target = std::string(request.target()), .content_type = std::string(request.find("content-type").value_or("")),
+                      .digest = std::string(request.find("content-digest").value_or("")), .authorization = std::string(request.find("authorization").value_or("")), .body = {}};
+        bool breaks = false;
+        std::string refusal;
+        {
+            const std::scoped_lock lock(mutex_);
+            breaks = broken_uploads_ > 0 && broken_uploads_-- > 0;
+            refusal = refusal_;
+        }
+        if (!refusal.empty()) co_return exchange.respond(507, "application/json", refusal);
+        for (auto piece = co_await exchange.read_body(); piece && !piece->empty(); piece = co_await exchange.read_body()) {
+            upload.body += *piece;
+            if (breaks) co_return exchange.request().connection->close_now(net::CloseReason::kLocal);
+        }
+        const std::scoped_lock lock(mutex_);
+        uploads_.push_back(std::move(upload));
+        exchange.respond(201, "application/json", R"({"artifact":"a1","bytes":1,"expires_at":"2030-01-01T00:00:00Z"})");
+    }
+
     Task<void> serve(net::HttpExchange& exchange) override {
         const std::string_view path = exchange.request().path();
+        if (path.ends_with("/up")) co_return co_await take_upload(exchange);
         const auto body = json::Value::parse(exchange.request().body);
         if (path.ends_with("/pair")) {
             const bool good = exchange.request().find("x-pairing-code") == "1234-5678-9012";
@@ -117,7 +165,9 @@ private:
             const auto frame = json::Value::parse({text.data(), text.size()});
             ASSERT_TRUE(frame) << std::string(text.data(), text.size());
             if (*frame->find("type") == json::Value("connect")) {
-                session.send_text(R"({"type":"connected","v":1,"message":"hello","device":"kitchen","grace_ms":15000,"max_message_bytes":8388608,)"
+                const std::scoped_lock lock(gateway_.mutex_);
+                const std::string uploads = gateway_.takes_uploads_ ? R"("artifacts":{"upload":"/up","inline_bytes":262144,"max_bytes":8000000},)" : "";
+                session.send_text(R"({"type":"connected","v":1,"message":"hello","device":"kitchen","grace_ms":15000,"max_message_bytes":8388608,)" + uploads +
                                   R"("capabilities":["register_tools.replace","tool_call_accepted","tool_call_progress"]})");
             } else if (*frame->find("type") == json::Value("register_tools")) {
                 const std::string count = std::to_string(frame->find("tools")->as_array()->size());
@@ -167,6 +217,10 @@ private:
     std::deque<json::Value> frames_;
     std::deque<net::CloseInfo> closes_;
     std::vector<std::string> targets_;
+    std::vector<Upload> uploads_;
+    std::string refusal_;
+    int broken_uploads_ = 0;
+    bool takes_uploads_ = false;
     std::string token_;
     std::shared_ptr<net::WebSocketSession> session_;  // on the server's loop
     net::test::ServerThread server_;

@@ -73,9 +73,10 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
     }
     const ScopeExit count_down([this] { calls_out_.fetch_sub(1, std::memory_order_relaxed); });
     PendingReply reply(home, sink);
+    reply.call = &call;
     const std::uint64_t tag = replies_->add(reply);
     const ScopeExit forget([&] { replies_->remove(tag); });
-    const UuidText id = home.ids().uuid_v7(tag);
+    const UuidText id = reply.id;
     const SteadyTime sent_at = home.clock().steady_now();
     send_request(tag, id.view(), call, sent_at);
 

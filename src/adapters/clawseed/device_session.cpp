@@ -161,7 +161,12 @@ void DeviceSession::on_connect(Element frame, bool first) {
         log::info("client speaks another version", {{"principal", principal_->id}, {"v", *version}});
     }
     hub_.update(connection_, tools_, principal_->device, device_name_);
-    write([&](std::string& out) { write_connected(out, lists_capabilities(frame), options_->max_message_bytes, options_->grace); });
+    Terms terms{.max_message_bytes = options_->max_message_bytes, .grace = options_->grace};
+    if (hub_.services().artifacts != nullptr && extensions_.has(Extension::kArtifacts)) {
+        terms.artifacts = {.inline_bytes = options_->artifact_inline_bytes, .max_bytes = options_->artifact_bytes};
+    }
+    const bool extended = lists_capabilities(frame);
+    write([&](std::string& out) { write_connected(out, extended ? &terms : nullptr); });
 }
 
 std::string DeviceSession::own_slug() {
@@ -288,7 +293,13 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     // The acknowledgement precedes whatever the answer sets off.
     write([&](std::string& out) { write_result_acknowledged(out, *id); });
     const auto tag = uuid_tag(*id);
-    if (tag) replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(root));
+    if (!tag) return;
+    const auto artifact = is_error || !json::get_bool(frame, "success").value_or(true) ? std::nullopt : json::get_string(frame, "artifact");
+    if (artifact) {
+        replies_->resolve(*tag, replies_->claim_artifact(*tag, *artifact));
+    } else {
+        replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(root));
+    }
 }
 
 void DeviceSession::on_question(Element frame, bool regenerate) {

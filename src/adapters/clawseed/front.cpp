@@ -54,7 +54,7 @@ std::string_view Front::local_path(std::string_view path) const {
 bool Front::owns(std::string_view path) const {
     const std::string_view local = local_path(path);
     return local == kEndpoint || local == "/health" || local == "/pair" || local == "/webhook" || local == "/api/tools" || local == "/api/status" ||
-           local == "/api/sessions" || local.starts_with("/api/sessions/");
+           local == kUploadPath || local == "/api/sessions" || local.starts_with("/api/sessions/");
 }
 
 std::optional<std::string> Front::refused_source(const net::HttpRequest& request) const {
@@ -153,6 +153,10 @@ Task<void> Front::serve(net::HttpExchange& exchange) {
     const auto principal = authenticate(request, trust::bearer_of(request.find("authorization").value_or("")));
     if (!principal) {
         exchange.respond_error(401, "UNAUTHENTICATED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+        co_return;
+    }
+    if (path == kUploadPath) {
+        if (expect("POST")) co_await upload(exchange, *principal);
         co_return;
     }
     if (!(*principal)->may(core::Role::kCaller)) {

@@ -70,6 +70,11 @@ public:
     net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal);
     /// Answers a request for a path that it owns.
     Task<void> serve(net::HttpExchange& exchange);
+    /// Whether that is an upload, whose body serve() takes piece by piece.
+    bool is_upload(const net::HttpRequest& request) const;
+    net::RequestBodyLimits upload_limits() const;
+    /// Takes an upload of a device whose identity is proven.
+    Task<void> upload(net::HttpExchange& exchange, core::PrincipalRef principal);
 
     /// `/api/sessions` and what is below it, for a caller whose identity is proven otherwise; `path` is without any prefix.
     Task<void> serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path);

@@ -78,10 +78,28 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
     auto& link = links_[link_key(*principal, session.id.text())];
     opening.replies = link.lock();
     if (!opening.replies) {
-        link = opening.replies = std::make_shared<PendingReplies>();
+        link = opening.replies = std::make_shared<PendingReplies>(discard_artifacts());
         sweep_links();
     }
     return opening;
+}
+
+PendingReplies::Discard Hub::discard_artifacts() const {
+    if (services_.artifacts == nullptr) return {};
+    return [&store = *services_.artifacts, &pool = *services_.artifact_pool](std::vector<std::string> ids) {
+        pool.post([&store, gone = std::move(ids)] {
+            for (const std::string& id : gone) (void)store.remove(id);
+        });
+    };
+}
+
+std::shared_ptr<PendingReplies> Hub::find_request(const core::Principal& principal, std::string_view request_id) const {
+    const std::string prefix = link_key(principal, {});
+    const std::scoped_lock lock(mutex_);
+    for (auto it = links_.lower_bound(prefix); it != links_.end() && it->first.starts_with(prefix); ++it) {
+        if (auto replies = it->second.lock(); replies && replies->find_call(request_id)) return replies;
+    }
+    return nullptr;
 }
 
 /// Forgets the links that nobody holds any more whenever there are twice as many as the last sweep left.

@@ -3,8 +3,10 @@
 #include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/registration.hpp"
+#include "adapters/clawseed/uploads.hpp"
 #include "base/blocking_pool.hpp"
 #include "base/published.hpp"
+#include "core/artifact_store.hpp"
 #include "core/audit_log.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/pipeline.hpp"
@@ -48,6 +50,9 @@ struct Options {
     std::vector<std::string> personas;
     bool ask_about_new_tools = false;   ///< what a known device adds waits for an operator
     bool owners_approve = false;   ///< whoever owns a chat decides about its calls; else operators only
+    std::size_t artifact_inline_bytes = 256 * 1024;              ///< results beyond are better uploaded
+    std::uint64_t artifact_bytes = std::uint64_t{64} << 20;      ///< of one upload
+    std::size_t uploads_at_once = 64;                            ///< of all devices
     bool give_titles = false;   ///< name a chat session after its first question (section 2, `title_updated`)
 };
 
@@ -72,6 +77,8 @@ public:
         BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
         trust::DeviceTools* device_tools = nullptr;   ///< null: nothing is held back
         core::Approvals* approvals = nullptr;   ///< null: nothing is decided in chats
+        core::ArtifactStore* artifacts = nullptr;   ///< null: devices cannot upload
+        BlockingPool* artifact_pool = nullptr;      ///< with `artifacts`
     };
     /// Gives the turn runner of an event loop; it must outlive the hub's chats.
     using RunnerOf = std::function<core::TurnRunner*(net::EventLoop&)>;
@@ -107,6 +114,9 @@ public:
     /// Cancels all turns and calls `done`, on any loop, when the last has ended.
     void stop_chats(const std::function<void()>& done);
 
+    /// The replies among which a request of that id waits, of any chat session of `principal`; null when nobody waits for it.
+    std::shared_ptr<PendingReplies> find_request(const core::Principal& principal, std::string_view request_id) const;
+
     /// The slug under which a connection's tools are qualified; one identity keeps one slug while any of its connections lives.
     std::string take_slug(const core::Principal& principal, std::string_view device_name);
     void release_slug(const std::string& slug);
@@ -115,6 +125,7 @@ public:
     void update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name);
     void remove(ConnectionId connection);
     std::vector<ConnectedDevice> connected() const;
+    Uploads& uploads() { return uploads_; }
     std::size_t connections() const;
     /// Chat sessions whose calls may still be answered, and some that are over and not swept up yet.
     std::size_t known_links() const;
@@ -137,6 +148,7 @@ private:
     };
 
     static constexpr std::size_t kFirstSweep = 64;
+    PendingReplies::Discard discard_artifacts() const;
     bool find_live(std::string_view session_id) const;
     void sweep_links();
     core::TurnRunner* runner_of(net::EventLoop& loop) const { return runner_of_(loop); }
@@ -144,6 +156,7 @@ private:
     Services services_;
     Published<Options> options_;
     RunnerOf runner_of_;
+    Uploads uploads_;
     mutable std::mutex mutex_;
     std::uint64_t next_connection_ = 1;
     std::map<std::string, std::size_t, std::less<>> per_principal_;

@@ -1,5 +1,6 @@
 #include "adapters/clawseed/pending_replies.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace crab::clawseed {
@@ -25,7 +26,9 @@ std::uint64_t PendingReplies::add(PendingReply& reply) {
     }
     slots_[index].reply = &reply;
     ++used_;
-    return make_tag(index, slots_[index].generation);
+    const std::uint64_t tag = make_tag(index, slots_[index].generation);
+    reply.id = reply.home.ids().uuid_v7(tag);
+    return tag;
 }
 
 PendingReply* PendingReplies::find(std::uint64_t tag) const {
@@ -35,14 +38,56 @@ PendingReply* PendingReplies::find(std::uint64_t tag) const {
     return make_tag(index, slot.generation) == tag ? slot.reply : nullptr;
 }
 
+PendingReply* PendingReplies::find(std::string_view request_id) const {
+    const auto tag = uuid_tag(request_id);
+    PendingReply* const reply = tag ? find(*tag) : nullptr;
+    return reply != nullptr && reply->id.view() == request_id ? reply : nullptr;
+}
+
 void PendingReplies::remove(std::uint64_t tag) {
+    std::vector<std::string> unnamed;
+    {
+        const std::scoped_lock lock(mutex_);
+        PendingReply* const reply = find(tag);
+        if (reply == nullptr) return;
+        for (core::Artifact& artifact : reply->artifacts) unnamed.push_back(std::move(artifact.id));
+        const auto index = static_cast<std::uint32_t>(tag);
+        slots_[index].reply = nullptr;
+        ++slots_[index].generation;
+        free_.push_back(index);
+        --used_;
+    }
+    if (!unnamed.empty() && discard_) discard_(std::move(unnamed));
+}
+
+std::optional<PendingReplies::WaitingCall> PendingReplies::find_call(std::string_view request_id) const {
     const std::scoped_lock lock(mutex_);
-    if (find(tag) == nullptr) return;
-    const auto index = static_cast<std::uint32_t>(tag);
-    slots_[index].reply = nullptr;
-    ++slots_[index].generation;
-    free_.push_back(index);
-    --used_;
+    const PendingReply* const reply = find(request_id);
+    if (reply == nullptr || reply->answer || reply->call == nullptr) return std::nullopt;
+    const core::Call& call = reply->call->call();
+    return WaitingCall{.tenant = std::string(call.tenant), .call_id = std::string(call.id), .tool = reply->call->tool().unique_name, .artifacts = reply->artifacts.size()};
+}
+
+bool PendingReplies::attach(std::string_view request_id, core::Artifact artifact) {
+    const std::scoped_lock lock(mutex_);
+    PendingReply* const reply = find(request_id);
+    if (reply == nullptr || reply->answer) return false;
+    reply->artifacts.push_back(std::move(artifact));
+    return true;
+}
+
+core::Outcome PendingReplies::claim_artifact(std::uint64_t tag, std::string_view artifact_id) {
+    const std::scoped_lock lock(mutex_);
+    PendingReply* const reply = find(tag);
+    if (reply != nullptr) {
+        const auto named = std::ranges::find(reply->artifacts, artifact_id, &core::Artifact::id);
+        if (named != reply->artifacts.end()) {
+            core::ToolResult result{.kind = core::ContentKind::kJson, .content = core::to_reference(*named), .content_type = {}, .is_reference = true, .logs = {}, .usage = {}};
+            reply->artifacts.erase(named);
+            return result;
+        }
+    }
+    return fail(ErrorCode::kInternal, "the device answered with an artifact that it did not upload for this call; the call may have taken effect");
 }
 
 /// Resumes the call on its own loop: here and now if this is it, else by a post that looks whether it still waits.

@@ -3,14 +3,19 @@
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "base/waiter.hpp"
+#include "core/admitted_call.hpp"
+#include "core/artifact.hpp"
 #include "core/frame_sink.hpp"
 #include "core/tool_result.hpp"
 #include "net/event_loop.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace crab::clawseed {
@@ -25,6 +30,9 @@ struct PendingReply {
     net::EventLoop& home;
     Waiter waiter;
     core::FrameSink& sink;
+    UuidText id;                                  ///< of the request; set by PendingReplies::add()
+    const core::AdmittedCall* call = nullptr;     ///< null in tests that need none
+    std::vector<core::Artifact> artifacts;        ///< uploaded for it so far
     ConnectionId sent_on{};
     std::uint64_t starts_at = 0;                  ///< position of the request in its connection's outgoing bytes
     std::optional<core::Outcome> answer;
@@ -34,9 +42,12 @@ struct PendingReply {
 };
 
 /// The calls out to one chat session of one principal. Any of its connections may bring a reply, on any event loop; a reply
-/// that nobody waits for does no harm. Thread-safe. Source: docs/protocols/clawseed.md, section 4.
+/// that nobody waits for does no harm. Thread-safe; `discard` gets the ids of artifacts that no result named, on any thread. Source: docs/protocols/clawseed.md, section 4.
 class PendingReplies : public std::enable_shared_from_this<PendingReplies> {
 public:
+    using Discard = std::function<void(std::vector<std::string> artifact_ids)>;
+    explicit PendingReplies(Discard discard = {}) : discard_(std::move(discard)) {}
+
     /// Adds a waiting call and returns its tag, which goes into the request's id (IdSource::uuid_v7) and never repeats.
     std::uint64_t add(PendingReply& reply);
     /// The call waits no more; called on its home loop, on every way out.
@@ -50,6 +61,17 @@ public:
     void sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at);
     /// `connection` is gone; it had handed `written` bytes to the kernel. Requests behind that were never delivered.
     void connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end, SteadyTime now);
+
+    /// The call behind a request's id, as far as an upload for it has to know it; nothing when nobody waits for it.
+    struct WaitingCall {
+        std::string tenant, call_id, tool;
+        std::size_t artifacts = 0;
+    };
+    std::optional<WaitingCall> find_call(std::string_view request_id) const;
+    /// An upload for it is complete. False when nobody waits any more.
+    bool attach(std::string_view request_id, core::Artifact artifact);
+    /// The call is answered with an artifact of its own; kInternal when it has none of that id.
+    core::Outcome claim_artifact(std::uint64_t tag, std::string_view artifact_id);
 
     /// What has come for `reply` so far; its owner asks whenever it wakes.
     struct News {
@@ -67,8 +89,10 @@ private:
         std::uint32_t generation = 0;
     };
     PendingReply* find(std::uint64_t tag) const;   // with mutex_ held
+    PendingReply* find(std::string_view request_id) const;   // with mutex_ held
     void wake(std::uint64_t tag, net::EventLoop& home);
 
+    const Discard discard_;
     mutable std::mutex mutex_;
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_;

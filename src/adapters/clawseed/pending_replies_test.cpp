@@ -161,6 +161,36 @@ TEST_F(PendingRepliesTest, AnAnswerThatCameBeforeTheBreakStays) {
     replies->remove(tag);
 }
 
+TEST_F(PendingRepliesTest, AnUploadIsForTheCallThatItNamesAndIsClaimedOnce) {
+    PendingReply first(loop, sink), second(loop, sink);
+    const std::uint64_t tag = replies->add(first), other = replies->add(second);
+    EXPECT_TRUE(replies->attach(first.id.view(), {.id = "a1", .content_type = "image/jpeg", .bytes = 7}));
+    EXPECT_FALSE(replies->attach("0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77", {.id = "a2"}));
+    EXPECT_EQ(replies->claim_artifact(other, "a1").error().code, ErrorCode::kInternal) << "of another call";
+    const auto claimed = replies->claim_artifact(tag, "a1");
+    ASSERT_TRUE(claimed);
+    EXPECT_TRUE(claimed->is_reference);
+    EXPECT_THAT(claimed->content, testing::HasSubstr(R"("href":"/v1/artifacts/a1")"));
+    EXPECT_FALSE(replies->claim_artifact(tag, "a1"));
+    on_loop([&] { replies->resolve(tag, text("done")); });
+    EXPECT_FALSE(replies->attach(first.id.view(), {.id = "a3"})) << "it was answered";
+    replies->remove(tag), replies->remove(other);
+}
+
+TEST(PendingRepliesUploads, WhatNoResultNamedIsDiscardedWithItsCall) {
+    FakeClock clock;
+    net::EventLoop loop(clock);
+    core::FrameSink sink;
+    std::vector<std::string> discarded;
+    const auto replies = std::make_shared<PendingReplies>([&](std::vector<std::string> ids) { discarded = std::move(ids); });
+    PendingReply call(loop, sink);
+    const std::uint64_t tag = replies->add(call);
+    for (const char* id : {"a1", "a2", "a3"}) EXPECT_TRUE(replies->attach(call.id.view(), {.id = id}));
+    EXPECT_TRUE(replies->claim_artifact(tag, "a2"));
+    replies->remove(tag);
+    EXPECT_THAT(discarded, testing::ElementsAre("a1", "a3"));
+}
+
 TEST_F(PendingRepliesTest, Item62_ProgressIsPassedOnAtMostTenTimesASecond) {
     PendingReply call(loop, sink);
     const std::uint64_t tag = replies->add(call);

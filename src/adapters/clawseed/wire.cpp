@@ -12,7 +12,7 @@ using json::Writer;
 
 constexpr std::array kExtensions{Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
                                  Extension::kCaller,  Extension::kCancel,     Extension::kAccepted, Extension::kProgress,
-                                 Extension::kApprovals};
+                                 Extension::kApprovals, Extension::kArtifacts};
 
 struct ClaimableCode {
     std::string_view word;
@@ -69,6 +69,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kAccepted: return "tool_call_accepted";
         case Extension::kProgress: return "tool_call_progress";
         case Extension::kApprovals: return "approvals";
+        case Extension::kArtifacts: return "artifacts";
     }
     return "";
 }
@@ -101,13 +102,17 @@ void write_session_start(std::string& out, const SessionStart& frame) {
     writer.end_object();
 }
 
-void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace) {
+void write_connected(std::string& out, const Terms* terms) {
     Writer writer(out);
     writer.begin_object().key("type").string("connected").key("v").integer(kVersion).key("message").string("connected to crab");
-    if (with_extensions) {
+    if (terms != nullptr) {
         writer.key("capabilities").begin_array();
         for (const Extension extension : kExtensions) writer.string(name_of(extension));
-        writer.end_array().key("max_message_bytes").unsigned_integer(max_message_bytes).key("grace_ms").integer(grace.count());
+        writer.end_array().key("max_message_bytes").unsigned_integer(terms->max_message_bytes).key("grace_ms").integer(terms->grace.count());
+        if (terms->artifacts) {
+            writer.key("artifacts").begin_object().key("upload").string(kUploadPath).key("inline_bytes").unsigned_integer(terms->artifacts->inline_bytes);
+            writer.key("max_bytes").unsigned_integer(terms->artifacts->max_bytes).end_object();
+        }
     }
     writer.end_object();
 }

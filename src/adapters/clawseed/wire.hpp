@@ -20,7 +20,7 @@ namespace crab::clawseed {
 inline constexpr int kVersion = 1;
 
 /// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
-enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals };
+enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals, kArtifacts };
 std::string_view name_of(Extension extension);
 
 class Extensions {
@@ -45,8 +45,20 @@ struct SessionStart {
     std::string_view name, persona;   ///< empty: left out
 };
 void write_session_start(std::string& out, const SessionStart& frame);
-/// `max_message_bytes` and `grace` are told only to clients that list capabilities.
-void write_connected(std::string& out, bool with_extensions, std::size_t max_message_bytes, Milliseconds grace);
+/// How a device uploads large results, for `connected`.
+struct ArtifactTerms {
+    std::size_t inline_bytes = 0;     ///< a result beyond this is better uploaded
+    std::uint64_t max_bytes = 0;      ///< of one upload
+};
+/// What `connected` tells to clients that list capabilities.
+struct Terms {
+    std::size_t max_message_bytes = 0;
+    Milliseconds grace{0};
+    std::optional<ArtifactTerms> artifacts{};   ///< for clients that upload
+};
+/// `terms` null: a client that lists no capabilities.
+void write_connected(std::string& out, const Terms* terms);
+inline constexpr std::string_view kUploadPath = "/api/artifacts";
 
 /// An element of `register_tools` that was not taken.
 struct Rejected {

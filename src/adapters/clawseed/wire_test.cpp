@@ -65,14 +65,15 @@ TEST_F(WireTest, Item07_ASessionStartLeavesOutWhatItDoesNotKnow) {
 }
 
 TEST_F(WireTest, Item60_ConnectedTellsItsLimitsOnlyToClientsThatListCapabilities) {
-    const Value plain = written([](std::string& out) { write_connected(out, false, 8'388'608, Milliseconds(15'000)); });
+    const Value plain = written([](std::string& out) { write_connected(out, nullptr); });
     EXPECT_THAT(member_names(plain), ElementsAre("type", "v", "message"));
-    const Value extended = written([](std::string& out) { write_connected(out, true, 8'388'608, Milliseconds(15'000)); });
+    const Terms terms{.max_message_bytes = 8'388'608, .grace = Milliseconds(15'000)};
+    const Value extended = written([&](std::string& out) { write_connected(out, &terms); });
     EXPECT_EQ(extended.find("max_message_bytes")->as_int64(), 8'388'608);
     EXPECT_EQ(extended.find("grace_ms")->as_int64(), 15'000);
     EXPECT_EQ(*extended.find("capabilities"),
               parsed(R"(["register_tools.replace","unregister_tools","tools_registered.rejected","tool_call_request.deadline_ms",
-                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress","approvals"])"));
+                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress","approvals","artifacts"])"));
 }
 
 TEST_F(WireTest, ApprovalsAreAskedForAndEndInFrames) {

@@ -89,6 +89,12 @@ Result<Reply> AdminClient::remove(const std::string& path, Deadline deadline) {
     return parsed(state_->send("DELETE", path, {}, "application/json", deadline));
 }
 
+Result<int> AdminClient::download(const std::string& path, const std::function<bool(std::string_view part)>& on_body) {
+    const auto answer = state_->send("GET", path, {}, "*/*", kNoDeadline, on_body);
+    if (!answer) return fail(answer.error());
+    return answer->status;
+}
+
 /// Reads an answer that is a stream of events, which `on_event` gets until it answers false, or else the JSON of another answer.
 Result<Reply> AdminClient::read_stream(std::string method, const std::string& path, std::string body, const std::function<bool(const ServerEvent& event)>& on_event,
                                        Deadline deadline) {

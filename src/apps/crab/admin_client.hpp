@@ -41,6 +41,8 @@ public:
     Result<Reply> post(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);
     Result<Reply> patch(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);
     Result<Reply> remove(const std::string& path, Deadline deadline = kNoDeadline);
+    /// Hands the body of an answer with any status to `on_body` as it comes, which ends it by answering false.
+    Result<int> download(const std::string& path, const std::function<bool(std::string_view part)>& on_body);
     /// Asks for an event stream; `on_event` gets its events. An answer that is no stream comes back as the reply.
     Result<Reply> stream(const std::string& path, const json::Value& body, const OnEvent& on_event, Deadline deadline = kNoDeadline);
 

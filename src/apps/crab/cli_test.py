@@ -93,7 +93,7 @@ class Help(CliTest):
             self.assertNotIn("\0", text)
         for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "chat", "calls list", "calls show", "calls cancel", "events tail", "explain",
                      "devices list", "devices pair", "devices approve", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
-                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
+                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "artifacts list", "artifacts get", "artifacts delete", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
     def test_version_and_exit_codes_are_printed(self):

@@ -42,6 +42,7 @@ public:
         peers();
         approvals();
         leases();
+        artifacts();
         worktree();
         policy();
         device();
@@ -408,6 +409,20 @@ private:
         auto [revoke, revoke_options] = leaf<LeasesRevoke>(parent, "revoke", "End a lease now", "  crab leases revoke 9f2c…");
         revoke->add_option("lease", revoke_options->lease_id, "Id of the lease")->type_name("LEASE_ID")->required();
         local(revoke, revoke_options->target);
+    }
+
+    void artifacts() {
+        CLI::App& parent = group("artifacts", "List, fetch and delete large results");
+        auto [list, list_options] = leaf<ArtifactsList>(parent, "list", "List the large results that are kept", "  crab artifacts list");
+        local(list, list_options->target);
+        choose_output(list, list_options->output);
+        auto [get, get_options] = leaf<ArtifactsGet>(parent, "get", "Fetch one into a file and check its hash", "  crab artifacts get 9f2c… --to photo.jpg");
+        get->add_option("artifact", get_options->id, "Its id")->type_name("ARTIFACT")->required();
+        get->add_option("--to", get_options->file, "Where to; - is standard output [the id, in this folder]")->type_name("FILE");
+        local(get, get_options->target);
+        auto [remove, remove_options] = leaf<ArtifactsDelete>(parent, "delete", "Delete one now", "  crab artifacts delete 9f2c…");
+        remove->add_option("artifact", remove_options->id, "Its id")->type_name("ARTIFACT")->required();
+        local(remove, remove_options->target);
     }
 
     void worktree() {

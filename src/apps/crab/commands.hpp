@@ -234,6 +234,19 @@ struct LeasesRevoke {
     Target target;
     std::string lease_id;
 };
+struct ArtifactsList {
+    Target target;
+    Output output = Output::kText;
+};
+struct ArtifactsGet {
+    Target target;
+    std::string id;
+    std::string file;   ///< empty: the id, in this folder; `-`: standard output
+};
+struct ArtifactsDelete {
+    Target target;
+    std::string id;
+};
 /// May this principal do that, and by which rule?
 struct PolicyTest {
     Target target;                      ///< the configuration; the socket only with `lease`
@@ -298,7 +311,7 @@ struct BridgeCall {
 
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             LeasesList, LeasesRevoke, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -337,6 +350,9 @@ int run(const ApprovalsDecide& options);
 int run(const ApprovalsWatch& options);
 int run(const ApprovalsRemembered& options);
 int run(const ApprovalsForget& options);
+int run(const ArtifactsList& options);
+int run(const ArtifactsGet& options);
+int run(const ArtifactsDelete& options);
 int run(const PolicyTest& options);
 int run(const Device& options);
 int run(const BridgeRun& options);

@@ -42,6 +42,7 @@ constexpr Status kStatuses[] = {
     {413, "HTTP/1.1 413 Content Too Large\r\n"},
     {414, "HTTP/1.1 414 URI Too Long\r\n"},
     {415, "HTTP/1.1 415 Unsupported Media Type\r\n"},
+    {416, "HTTP/1.1 416 Range Not Satisfiable\r\n"},
     {417, "HTTP/1.1 417 Expectation Failed\r\n"},
     {421, "HTTP/1.1 421 Misdirected Request\r\n"},
     {422, "HTTP/1.1 422 Unprocessable Content\r\n"},
@@ -56,6 +57,7 @@ constexpr Status kStatuses[] = {
     {503, "HTTP/1.1 503 Service Unavailable\r\n"},
     {504, "HTTP/1.1 504 Gateway Timeout\r\n"},
     {505, "HTTP/1.1 505 HTTP Version Not Supported\r\n"},
+    {507, "HTTP/1.1 507 Insufficient Storage\r\n"},
 };
 
 constexpr std::size_t kBeforePhrase = std::string_view("HTTP/1.1 200 ").size();

@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "core/late_call.hpp"
 #include "json/writer.hpp"
+#include "sdk/answer_bytes.hpp"
 #include "sdk/run_handler.hpp"
 
 #include <utility>
@@ -27,6 +28,7 @@ core::Outcome outcome_of(const ToolAnswer& answer, std::vector<std::string> logs
     switch (answer.kind()) {
         case ToolAnswer::Kind::kError: return failure(answer.content());
         case ToolAnswer::Kind::kText: writer.begin_object().key("text").string_lossy(answer.content()).end_object(); break;
+        case ToolAnswer::Kind::kBytes: result.content = inline_bytes(answer); break;
         case ToolAnswer::Kind::kJson: {
             const std::size_t begin = answer.content().find_first_not_of(" \t\r\n");   // there is one: it was parsed
             if (answer.content()[begin] == '{') {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +13,7 @@ from urllib.parse import urlencode
 
 from .frames import check_frame
 from .gateway import Gateway
+from .http import Response
 from .stream import EndOfStream
 from .websocket import Closed, WebSocket
 
@@ -33,6 +36,7 @@ class Device:
 
     def __init__(self, gateway: Gateway, token: str | None, *, session_id: str | None = None, capabilities: Sequence[str] = (),
                  connect: bool = True, query: Mapping[str, str] | None = None, device_name: str = "Test device", **options: Any) -> None:
+        self._gateway, self._token = gateway, token
         words = dict(query or {})
         if session_id is not None:
             words["session_id"] = session_id
@@ -126,6 +130,18 @@ class Device:
     def fail(self, request: Mapping[str, Any], error: str) -> None:
         """Sends a `tool_error` and waits for its acknowledgement."""
         self.send("tool_error", id=request["id"], error=error, success=False)
+        self.acknowledged(request["id"])
+
+    def upload(self, request: Mapping[str, Any], content: bytes, content_type: str = "image/jpeg", **options: Any) -> Response:
+        """Uploads a large result for a call; `digest_of`, `token`, `call_id` and `headers` replace what is right."""
+        digest = base64.b64encode(hashlib.sha256(options.get("digest_of", content)).digest()).decode()
+        headers = {"Content-Type": content_type, "Content-Digest": f"sha-256=:{digest}:", **options.get("headers", {})}
+        target = "/api/artifacts?" + urlencode({"call_id": options.get("call_id", request["id"])})
+        return self._gateway.fetch("POST", target, options.get("token", self._token), headers, content)
+
+    def answer_uploaded(self, request: Mapping[str, Any], artifact: str) -> None:
+        """Sends a `tool_result` that names an artifact, and waits for its acknowledgement."""
+        self.send("tool_result", id=request["id"], artifact=artifact, success=True)
         self.acknowledged(request["id"])
 
     # By itself

@@ -35,6 +35,7 @@ _EXTENSIONS: dict[str, tuple[str, dict[str, type] | None]] = {
     "tool_call_request.deadline_ms": ("tool_call_request", {"deadline_ms": _INT}),
     "tool_call_request.caller": ("tool_call_request", {"caller": dict}),
     "tool_call_cancel": ("tool_call_cancel", None),
+    "artifacts": ("connected", {"artifacts": _OBJECT}),
 }
 #: types that only clients with the extension `approvals` get
 _APPROVALS: dict[str, tuple[dict[str, type], dict[str, type]]] = {

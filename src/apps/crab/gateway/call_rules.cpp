@@ -47,6 +47,9 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::Gat
     options->ask_about_new_tools = config.approvals.new_tools == config::NewToolRule::kAsk;
     options->owners_approve = config.approvals.in_chat == config::ChatApprover::kOwner;
     for (const auto& agent : agents) options->personas.push_back(agent.name);
+    options->artifact_inline_bytes = config.artifacts.inline_bytes;
+    options->artifact_bytes = config.artifacts.max_bytes;
+    options->uploads_at_once = config.artifacts.uploads;
     for (const auto& rule : config.tools) {
         clawseed::ToolOverride made{.match = Glob(rule.match), .timeout = rule.timeout, .max_timeout = rule.max_timeout, .max_concurrency = {}, .queue = rule.queue,
                                     .trust_annotations = rule.trust_annotations, .idempotent = rule.idempotent, .side_effects = rule.side_effects};

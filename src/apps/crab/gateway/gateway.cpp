@@ -7,6 +7,7 @@
 #include "apps/crab/gateway/access_side.hpp"
 #include "apps/crab/gateway/approval_side.hpp"
 #include "apps/crab/gateway/agent_side.hpp"
+#include "apps/crab/gateway/artifact_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/event_side.hpp"
@@ -109,6 +110,7 @@ struct Gateway::Parts {
     std::unique_ptr<Published<core::CallRules>> rules;
     std::unique_ptr<AccessSide> access;
     std::unique_ptr<ApprovalSide> approvals;
+    std::unique_ptr<ArtifactSide> artifacts;
     core::MetricsPage metrics;
     clawseed::WebhookReplies webhooks;
     clawseed::StatusFacts facts;
@@ -282,6 +284,9 @@ Result<void> Gateway::Parts::build() {
                                                {.clock = clock, .pool = pool, .audit = *audit, .outbox = events->outbox(), .gateway_id = peers->keys().identity.gateway_id});
     if (!opened_approvals) return fail(std::move(opened_approvals.error()));
     approvals = std::move(*opened_approvals);
+    auto opened_artifacts = ArtifactSide::open(places.state_dir / "artifacts", config.artifacts, clock, *audit);
+    if (!opened_artifacts) return fail(std::move(opened_artifacts.error()));
+    artifacts = std::move(*opened_artifacts);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
@@ -306,7 +311,7 @@ Result<void> Gateway::Parts::build() {
         return nullptr;
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals()},
+                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()},
                                           make_clawseed_options(config, config.agents), runner_of);
     tokens->on_revoked([this](const std::string& credential) {
         hub->close_credential(credential);
@@ -351,7 +356,7 @@ Result<void> Gateway::Parts::build() {
                                                                                                     approvals->approvals().end_session(session);
                                                                                                     end_leases(session);
                                                                                                 }});
-        side->service = std::make_unique<PublicService>(*side->front, *side->tools, *tokens, metrics, config.listen, config.limits.request_body_bytes);
+        side->service = std::make_unique<PublicService>(*side->front, *side->tools, artifacts->api(), *tokens, metrics, config.listen, config.limits.request_body_bytes);
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
         options.count = connections;
@@ -418,7 +423,7 @@ Result<void> Gateway::Parts::listen() {
     worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
     agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.config = config, .agents = agent_book, .pipeline = first.pipeline, .turns = agents->turns(), .chats = *chats, .pool = pool});
     admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events, access->leases_api(),
-                                                   access->policy_api(), *worktrees_api, *agents_api, approvals->api(), *first.front);
+                                                   access->policy_api(), *worktrees_api, *agents_api, approvals->api(), artifacts->api(), *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     if (auto listening = admin_server->listen(*admin_listener); !listening) return listening;
     return peers->listen(events->services(access->access()), access->access(), access->leases_api());
@@ -443,6 +448,7 @@ void Gateway::Parts::add_metrics() {
         append_provider_metrics(out, providers->status());
         access->append_metrics(out);
         approvals->append_metrics(out);
+        artifacts->append_metrics(out, hub->uploads());
         std::vector<const core::TurnRunner*> runners;
         for (const auto& side : sides) runners.push_back(side->runner.get());
         append_turn_metrics(out, runners);
@@ -459,6 +465,7 @@ Result<void> Gateway::Parts::reload() {
     rules->set(*made);
     access->set_options(read->leases);
     approvals->set_options(read->approvals);
+    artifacts->set_options(read->artifacts);
     hub->set_options(make_clawseed_options(*read, config.agents));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
@@ -581,6 +588,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
     }));
     parts->periodic.push_back(parts->access->keep(first));
+    parts->periodic.push_back(parts->artifacts->keep(first));
     first.post([raw] {
         for (const auto& each : raw->hosted) each->start();
         raw->peers->start();

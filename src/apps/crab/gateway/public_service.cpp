@@ -74,6 +74,8 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     }
     if (is_health_path(path)) {
         rtp::serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
+    } else if (rtp::ArtifactsApi::owns(path)) {
+        co_await serve_artifacts(exchange);
     } else if (front_.owns(path)) {
         co_await front_.serve(exchange);
     } else if (page_ && page_->owns(path)) {
@@ -84,6 +86,13 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     } else {
         rtp::respond_unknown_path(exchange);
     }
+}
+
+Task<void> PublicService::serve_artifacts(net::HttpExchange& exchange) {
+    if (!source_allowed(exchange)) co_return;
+    auto principal = authenticate(exchange.request());
+    if (!principal) co_return exchange.respond_error(401, "UNAUTHORIZED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+    co_await artifacts_.serve(exchange, std::move(*principal));
 }
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
@@ -129,6 +138,8 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         rtp::serve_health(exchange, exchange.request().method(), stopping_);
         co_return;
     }
+    if (rtp::ArtifactsApi::owns(path)) co_return co_await artifacts_.serve(exchange, principal);
+    if (chat_.is_upload(exchange.request())) co_return co_await chat_.upload(exchange, principal);
     if (co_await peers_.serve(exchange) || co_await pairings_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;
     if (policy_.serve(exchange)) co_return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/clawseed/front.hpp"
+#include "adapters/rtp/artifacts_api.hpp"
 #include "adapters/rtp/events_api.hpp"
 #include "adapters/rtp/leases_api.hpp"
 #include "adapters/rtp/pairings_api.hpp"
@@ -28,15 +29,18 @@ namespace crab::app {
 /// the device page.
 class PublicService final : public net::HttpService {
 public:
-    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, trust::Tokens& tokens, const core::MetricsPage& metrics, const config::ListenOptions& listen,
+    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts, trust::Tokens& tokens, const core::MetricsPage& metrics, const config::ListenOptions& listen,
                   std::size_t max_body_bytes)
-        : front_(front), tools_(tools), metrics_(metrics), identity_(tokens, listen.open_loopback), max_body_bytes_(max_body_bytes) {
+        : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), identity_(tokens, listen.open_loopback), max_body_bytes_(max_body_bytes) {
         if (listen.device_page) page_.emplace(listen.path_prefix);
     }
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
-    net::RequestBodyLimits limits_for(const net::HttpRequest&) override { return {.max_bytes = max_body_bytes_}; }
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
+        return front_.is_upload(request) ? front_.upload_limits() : net::RequestBodyLimits{.max_bytes = max_body_bytes_};
+    }
+    bool streams_body(const net::HttpRequest& request) override { return front_.is_upload(request); }
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     /// From here on `/readyz` says that the gateway is stopping.
     void stop() { stopping_ = true; }
@@ -45,10 +49,11 @@ private:
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
     bool is_operator(const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange);
-    Task<void> serve_tools(net::HttpExchange& exchange, std::string_view path);
+    Task<void> serve_artifacts(net::HttpExchange& exchange);
 
     clawseed::Front& front_;
     rtp::ToolsApi& tools_;
+    rtp::ArtifactsApi& artifacts_;
     const core::MetricsPage& metrics_;
     CallerIdentity identity_;
     const std::size_t max_body_bytes_;
@@ -61,11 +66,15 @@ private:
 class AdminService final : public net::HttpService {
 public:
     AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
-                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, admin::ApprovalsApi& approvals, clawseed::Front& chat)
-        : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), approvals_(approvals), chat_(chat) {}
+                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts, clawseed::Front& chat)
+        : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), approvals_(approvals), artifacts_(artifacts), chat_(chat) {}
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
+        if (chat_.is_upload(request)) return chat_.upload_limits();
+        return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
+    }
+    bool streams_body(const net::HttpRequest& request) override { return chat_.is_upload(request); }
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     void stop() { stopping_ = true; }
 
@@ -82,6 +91,7 @@ private:
     WorktreesApi& worktrees_;
     AgentsApi& agents_;
     admin::ApprovalsApi& approvals_;
+    rtp::ArtifactsApi& artifacts_;
     clawseed::Front& chat_;
     std::unordered_map<unsigned, core::PrincipalRef> operators_;
     bool stopping_ = false;

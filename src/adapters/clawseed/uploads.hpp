@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace crab::clawseed {
+
+/// How many uploads run, and how many there were. Thread-safe.
+class Uploads {
+public:
+    class Count {
+    public:
+        void add() { value_.fetch_add(1, std::memory_order_relaxed); }
+        std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+    private:
+        std::atomic<std::uint64_t> value_{0};
+    };
+
+    /// A place among at most `most`, held until the returned object is gone; null when there is none. *this outlives it.
+    std::shared_ptr<void> enter(std::size_t most) {
+        if (running_.fetch_add(1) >= most) {
+            running_.fetch_sub(1);
+            return nullptr;
+        }
+        return {this, [](Uploads* uploads) { uploads->running_.fetch_sub(1); }};
+    }
+    std::size_t running() const { return running_.load(std::memory_order_relaxed); }
+
+    Count stored, refused;
+
+private:
+    std::atomic<std::size_t> running_{0};
+};
+
+}  // namespace crab::clawseed
