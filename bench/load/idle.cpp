@@ -5,9 +5,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace crab::bench {
@@ -18,6 +22,7 @@ void run_idle(Options options) {
     const std::string tokens_file = options.text("tokens");
     const bool tls = options.count("tls", 0) != 0;
     const bool tools = options.count("tools", 0) != 0;
+    const std::size_t threads = std::max<std::size_t>(1, options.count("threads", 1));
     options.refuse_others();
 
     constexpr std::size_t kPerSourceAddress = 16'000;  // well below the 28 000 ports one address has
@@ -33,16 +38,27 @@ void run_idle(Options options) {
     allow_descriptors(wanted + 32);
     std::vector<int> open;
     std::string failure;
-    for (std::size_t i = 0; i < wanted && failure.empty(); ++i) {
-        try {
-            const int source = wanted > kPerSourceAddress ? static_cast<int>(2 + i / kPerSourceAddress) : 0;
-            Stream stream(gateway, tls, source);
-            open_device(stream, gateway, tokens[i % tokens.size()], tools ? tool_name(i, wanted) : "");
-            open.push_back(stream.release());
-        } catch (const std::exception& reason) {
-            failure = reason.what();
+    std::mutex mutex;
+    std::atomic<std::size_t> next = 0;
+    const auto connect = [&] {
+        for (std::size_t i = next++; i < wanted; i = next++) {
+            try {
+                const int source = wanted > kPerSourceAddress ? static_cast<int>(2 + i / kPerSourceAddress) : 0;
+                Stream stream(gateway, tls, source);
+                open_device(stream, gateway, tokens[i % tokens.size()], tools ? tool_name(i, wanted) : "");
+                const std::scoped_lock lock(mutex);
+                open.push_back(stream.release());
+            } catch (const std::exception& reason) {
+                const std::scoped_lock lock(mutex);
+                if (failure.empty()) failure = reason.what();
+                next = wanted;
+            }
         }
-    }
+    };
+    std::vector<std::jthread> crowd;
+    for (std::size_t i = 1; i < threads; ++i) crowd.emplace_back(connect);
+    connect();
+    crowd.clear();
     std::printf("{\"open\":%zu}\n", open.size());
     std::fflush(stdout);
     if (!failure.empty()) std::fprintf(stderr, "bench_load: after %zu devices: %s\n", open.size(), failure.c_str());

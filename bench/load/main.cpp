@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kUsage = R"(usage: bench_load MODE --name value ...
   calls  --target http|nats|nats-mux  --connect ADDRESS  [--device ADDRESS --devices N] [--backend-fd FD] [--token T]
          [--tool NAME | --get PATH] [--in-flight N] [--rate CALLS_PER_SECOND] [--warm-up S] [--seconds S] [--server-pid PID]
-  idle   --device ADDRESS --count N [--tokens FILE] [--tls 1] [--tools 1] [--server-pid PID]
+  idle   --device ADDRESS --count N [--tokens FILE] [--tls 1] [--tools 1] [--threads N]
   soak   --connect ADDRESS --device ADDRESS [--token T] [--devices N] [--in-flight N] [--seconds S] [--seed N]
   host   --listen unix:PATH
   device --device ADDRESS [--token T] [--devices N]

@@ -183,6 +183,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         std::string name, principal;
         std::size_t connections = 0, tools = 0;
         std::optional<SystemTime> last_seen;
+        std::optional<double> battery;
+        std::optional<bool> charging, metered, foreground;
         std::vector<trust::TokenRecord> tokens;
     };
     std::map<std::string, Row> rows;
@@ -205,6 +207,11 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         ++row.connections;
         row.tools += live.tools;
         row.last_seen = std::chrono::system_clock::now();
+        // Of several connections of one device the last that said something counts.
+        if (live.battery) row.battery = live.battery;
+        if (live.charging) row.charging = live.charging;
+        if (live.metered) row.metered = live.metered;
+        if (live.foreground) row.foreground = live.foreground;
     }
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
@@ -218,9 +225,13 @@ void AdminApi::devices(net::HttpExchange& exchange) {
             writer.end_array();
         }
         if (row.last_seen) writer.key("last_seen_at").string(to_rfc3339(*row.last_seen));
+        if (row.battery) writer.key("battery").number(*row.battery);
+        if (row.charging) writer.key("charging").boolean(*row.charging);
+        if (row.metered) writer.key("metered").boolean(*row.metered);
+        if (row.foreground) writer.key("foreground").boolean(*row.foreground);
         writer.key("tokens").begin_array();
         for (const auto& token : row.tokens) {
-            writer.begin_object().key("id").string(token.id).key("roles").begin_array();
+            writer.begin_object().key("id").string(token.id).key("kind").string(token.public_key.empty() ? "token" : "key").key("roles").begin_array();
             for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin}) {
                 if (token.roles.has(role)) writer.string(core::name_of(role));
             }

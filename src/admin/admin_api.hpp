@@ -9,6 +9,7 @@
 #include "trust/tokens.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct Presence {
     std::string principal;
     std::size_t tools = 0;
     SystemTime since;
+    std::optional<double> battery{};   ///< 0 to 1; what it does not say is absent
+    std::optional<bool> charging{}, metered{}, foreground{};
 };
 
 /// What the API asks the rest of the process. Functions are called on the admin socket's event loop.

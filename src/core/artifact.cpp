@@ -3,6 +3,11 @@
 #include "json/writer.hpp"
 
 namespace crab::core {
+namespace {
+
+constexpr std::string_view kReferenceType = "application/vnd.crab.artifact+json";
+
+}  // namespace
 
 bool is_artifact_id(std::string_view text) {
     constexpr std::size_t kSize = 32;
@@ -20,11 +25,13 @@ void append_artifact(std::string& out, const Artifact& artifact, bool whole) {
     writer.key("expires_at").string(to_rfc3339(artifact.expires_at)).end_object();
 }
 
-std::string to_reference(const Artifact& artifact) {
-    std::string out = R"({"artifact":)";
-    append_artifact(out, artifact, false);
-    out += '}';
-    return out;
+ToolResult to_reference(const Artifact& artifact) {
+    ToolResult result{.kind = ContentKind::kJson, .content = R"({"artifact":)", .content_type = std::string(kReferenceType), .logs = {}, .usage = {}};
+    append_artifact(result.content, artifact, false);
+    result.content += '}';
+    return result;
 }
+
+bool is_reference(const ToolResult& result) { return result.kind == ContentKind::kJson && result.content_type == kReferenceType; }
 
 }  // namespace crab::core

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/id.hpp"
+#include "core/tool_result.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +29,9 @@ bool is_artifact_id(std::string_view text);
 /// The result of a call whose output is an artifact, the same JSON in every protocol:
 /// `{"artifact":{"id","href","content_type","bytes","sha256","expires_at"}}`. `href` is a path of the public listener.
 /// Source: docs/protocols/clawseed.md, section 9, "Large results".
-std::string to_reference(const Artifact& artifact);
+ToolResult to_reference(const Artifact& artifact);
+/// Whether a result is such a reference and not the tool's own JSON: it says so as its content type.
+bool is_reference(const ToolResult& result);
 /// The object inside of it, appended to `out`, with tenant, owner, call and tool when `whole`.
 void append_artifact(std::string& out, const Artifact& artifact, bool whole);
 

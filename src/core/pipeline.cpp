@@ -2,6 +2,7 @@
 
 #include "base/cut_text.hpp"
 #include "core/approvals.hpp"
+#include "core/artifact.hpp"
 #include "core/late_call.hpp"
 #include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
@@ -639,7 +640,7 @@ Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRule
     if (outcome->content.size() > rules.max_result_bytes) {
         return fail(ErrorCode::kOversize, fmt::format("the result has {} bytes, more than the {} allowed; ask the tool for less", outcome->content.size(), rules.max_result_bytes));
     }
-    if (outcome->is_reference) return outcome;
+    if (is_reference(*outcome)) return outcome;
     if (!tool.output) {
         if (rules.operation_ids) add_operation_id(tool, *outcome);
         return outcome;

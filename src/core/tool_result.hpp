@@ -26,7 +26,6 @@ struct ToolResult {
     ContentKind kind = ContentKind::kText;
     std::string content;                 ///< UTF-8 text, compact JSON, or bytes, as `kind` says
     std::string content_type;            ///< for kBytes only
-    bool is_reference = false;           ///< `content` is the JSON that refers to an artifact (core/artifact.hpp), not the tool's own
     std::vector<std::string> logs;
     Usage usage;
     std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept

@@ -158,27 +158,46 @@ Task<void> DeviceDriver::bring_token(TokenNeed need) {
 }
 
 std::expected<std::string, DeviceEnd> DeviceDriver::find_token(TokenNeed need) {
+    if (identity_) return prove_identity();
     if (need == TokenNeed::kRefused) {
         auto fresh = options_.new_token ? options_.new_token() : std::nullopt;
         if (!fresh) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kRefused, {}});
         return *std::move(fresh);
     }
-    if (!options_.pair_code.empty()) {
-        auto token = pair_device(options_.gateway, options_.pair_code, options_.ca_file);
-        if (!token) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kRefused, token.error().message});
-        if (!options_.token_file.empty()) {
-            if (const auto kept = write_private_file(options_.token_file, *token + "\n"); !kept) {
-                loop_.post([this, why = kept.error().message] {
-                    report({.kind = DeviceEvent::Kind::kNotice, .message = "the token is not kept: " + why});
-                });
-            }
-        }
-        return *std::move(token);
-    }
+    if (!options_.pair_code.empty()) return pair();
     if (!options_.token.empty() || options_.token_file.empty()) return options_.token;
     auto kept = read_private_file(options_.token_file);
     if (!kept && kept.error().code != ErrorCode::kNotFound) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kInvalid, kept.error().message});
-    return trimmed(std::move(kept).value_or(""));
+    const std::string credential = trimmed(std::move(kept).value_or(""));
+    identity_ = DeviceIdentity::parse(credential);
+    return identity_ ? prove_identity() : credential;
+}
+
+/// A token for our key; kLost while the gateway cannot be asked.
+std::expected<std::string, DeviceEnd> DeviceDriver::prove_identity() {
+    auto token = identity_->fetch_token({.address = address_, .tls = tls_});
+    if (token) return *std::move(token);
+    const bool refused = token.error().code == ErrorCode::kUnauthenticated || token.error().code == ErrorCode::kForbidden;
+    return std::unexpected(DeviceEnd{refused ? DeviceEnd::Reason::kRefused : DeviceEnd::Reason::kLost, token.error().message});
+}
+
+std::expected<std::string, DeviceEnd> DeviceDriver::pair() {
+    auto paired = pair_with_code({.address = address_, .tls = tls_}, options_.pair_code, crypto::PrivateKey::generate_ed25519());
+    if (!paired) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kRefused, paired.error().message});
+    if (!paired->identity) {
+        keep(paired->token);
+        return std::move(paired->token);
+    }
+    identity_ = std::move(paired->identity);
+    keep(identity_->to_text().reveal());
+    return prove_identity();
+}
+
+void DeviceDriver::keep(std::string_view credential) {
+    if (options_.token_file.empty()) return;
+    const auto kept = write_private_file(options_.token_file, fmt::format("{}\n", credential));
+    if (kept) return;
+    loop_.post([this, why = kept.error().message] { report({.kind = DeviceEvent::Kind::kNotice, .message = "the credential is not kept: " + why}); });
 }
 
 Task<Result<std::vector<net::SocketAddress>>> DeviceDriver::addresses() {

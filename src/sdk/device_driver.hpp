@@ -4,6 +4,7 @@
 #include "base/task_group.hpp"
 #include "net/dialer.hpp"
 #include "net/event_loop.hpp"
+#include "sdk/device_identity.hpp"
 #include "sdk/device_link.hpp"
 #include "sdk/device_ports.hpp"
 #include "sdk/gateway_address.hpp"
@@ -50,6 +51,9 @@ private:
 
     DeviceLink::Options link_options() const;
     std::expected<std::string, DeviceEnd> find_token(TokenNeed need);
+    std::expected<std::string, DeviceEnd> prove_identity();
+    std::expected<std::string, DeviceEnd> pair();
+    void keep(std::string_view credential);
     Task<void> bring_token(TokenNeed need);
     Task<void> connect(std::string token, std::string session_id);
     Task<Result<std::vector<net::SocketAddress>>> addresses();
@@ -67,6 +71,7 @@ private:
     std::shared_ptr<Socket> socket_;
     std::shared_ptr<net::WebSocketSession> session_;  // while the link is open
     std::optional<DeviceEnd> end_;
+    std::optional<DeviceIdentity> identity_;          // on the blocking thread
     TaskGroup tasks_;
 };
 

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kReplace = "register_tools.replace";
 constexpr std::string_view kAccepted = "tool_call_accepted";
 constexpr std::string_view kProgress = "tool_call_progress";
+constexpr std::string_view kResume = "tool_call_resume";
 constexpr std::string_view kSpoken[] = {kReplace,
                                         "unregister_tools",
                                         "tools_registered.rejected",
@@ -18,7 +19,8 @@ constexpr std::string_view kSpoken[] = {kReplace,
                                         "tool_call_cancel",
                                         kAccepted,
                                         kProgress,
-                                        "artifacts"};
+                                        "artifacts",
+                                        kResume};
 
 }  // namespace
 
@@ -31,6 +33,7 @@ GatewayTerms read_terms(json::Element connected) {
             terms.replaces_lists |= name == kReplace;
             terms.takes_accepted |= name == kAccepted;
             terms.takes_progress |= name == kProgress;
+            terms.resumes |= name == kResume;
         }
     }
     if (const auto bytes = json::get_int64(connected, "max_message_bytes"); bytes && *bytes > 0) {
@@ -47,13 +50,13 @@ GatewayTerms read_terms(json::Element connected) {
     return terms;
 }
 
-std::string connect_frame(std::string_view device_name, std::string_view session_id) {
+std::string connect_frame(std::string_view device_name, std::string_view session_id, std::string_view instance) {
     std::string frame;
     json::Writer writer(frame);
     writer.begin_object().key("type").string("connect").key("v").integer(1);
     if (!session_id.empty()) writer.key("session_id").string_lossy(session_id);
     if (!device_name.empty()) writer.key("device_name").string_lossy(device_name);
-    writer.key("capabilities").begin_array();
+    writer.key("instance").string(instance).key("capabilities").begin_array();
     for (const std::string_view name : kSpoken) writer.string(name);
     writer.end_array().end_object();
     return frame;

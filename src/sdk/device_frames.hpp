@@ -30,13 +30,15 @@ struct GatewayTerms {
     bool replaces_lists = false;
     bool takes_accepted = false;
     bool takes_progress = false;
+    bool resumes = false;         ///< asks again what it heard no answer to
     std::size_t max_message_bytes = std::size_t{8} << 20;
     std::optional<UploadTerms> uploads{};
     std::chrono::milliseconds grace{15'000};  ///< how long replies are worth keeping after a break
 };
 GatewayTerms read_terms(json::Element connected);
 
-std::string connect_frame(std::string_view device_name, std::string_view session_id);
+/// `instance` names the process that remembers what it was asked; another one knows nothing of it.
+std::string connect_frame(std::string_view device_name, std::string_view session_id, std::string_view instance);
 enum class ListMode { kMerge, kReplace };
 std::string register_frame(std::span<const std::shared_ptr<const DeviceTool>> tools, ListMode mode);
 /// `tool_result` or `tool_error`. JSON in `answer` has been checked.

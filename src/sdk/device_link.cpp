@@ -29,8 +29,8 @@ std::string describe(const net::CloseInfo& info) {
 }  // namespace
 
 DeviceLink::DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools, DevicePorts& ports)
-    : options_(std::move(options)), around_(surroundings), tools_(tools), ports_(ports), session_id_(options_.session_id),
-      redial_([this] { dial(); }), gather_([this] { send_tools(); }), liveness_([this] { check_liveness(); }) {}
+    : options_(std::move(options)), around_(surroundings), tools_(tools), ports_(ports), instance_(fmt::format("{:016x}{:016x}", surroundings.random.random(), surroundings.random.random())), session_id_(options_.session_id),
+      redial_([this] { dial(); }), gather_([this] { send_tools(); }), liveness_([this] { check_liveness(); }), send_again_([this] { send_again(); }) {}
 
 void DeviceLink::start() {
     state_ = State::kFetchingToken;
@@ -53,12 +53,17 @@ void DeviceLink::end(DeviceEnd end) {
     redial_.disarm();
     gather_.disarm();
     liveness_.disarm();
+    send_again_.disarm();
     ports_.ended(std::move(end));
 }
 
 // --- Getting a link --------------------------------------------------------------------------------------------------
 
 void DeviceLink::dial() {
+    if (std::exchange(token_wanted_, false)) {
+        state_ = State::kFetchingToken;
+        return ports_.fetch_token(refusal_.empty() ? TokenNeed::kFirst : TokenNeed::kRefused);
+    }
     state_ = State::kDialing;
     ports_.dial(token_, session_id_);
 }
@@ -66,6 +71,10 @@ void DeviceLink::dial() {
 void DeviceLink::on_token(std::expected<std::string, DeviceEnd> token) {
     if (state_ != State::kFetchingToken) return;
     const bool refused_before = !refusal_.empty();
+    if (!token && token.error().reason == DeviceEnd::Reason::kLost) {  // the gateway could not be asked for one
+        token_wanted_ = true;
+        return retry(token.error().message, Milliseconds(0));
+    }
     if (!token) {
         if (refused_before && token.error().message.empty()) token.error().message = refusal_;
         return end(std::move(token.error()));
@@ -108,10 +117,11 @@ void DeviceLink::on_open() {
     refusal_.clear();
     device_.clear();
     backoff_.link_opened(now);
-    ports_.send(connect_frame(options_.name, session_id_));
+    ports_.send(connect_frame(options_.name, session_id_, instance_));
     ports_.send(register_frame(tools_.list(), ListMode::kMerge));
     for (const Outbox::Reply& kept : outbox_.link_opened(now)) ports_.send(kept.frame);
-    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = false;
+    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes = false;
+    terms_.uploads.reset();
     around_.timers.arm(liveness_, now + kDeadAfter);
 }
 
@@ -121,8 +131,9 @@ void DeviceLink::on_closed(const net::CloseInfo& info) {
     const SteadyTime now = around_.clock.steady_now();
     gather_.disarm();
     liveness_.disarm();
+    send_again_.disarm();
     backoff_.link_lost(now);
-    outbox_.link_broke(now + terms_.grace);
+    outbox_.link_broke(now + (terms_.resumes ? std::max(terms_.grace, kKeepForResume) : terms_.grace));
     if (info.code == kNormal) {
         return end({DeviceEnd::Reason::kSentAway, "the gateway sent this device away" + (info.reason.empty() ? "" : ": " + info.reason)});
     }
@@ -190,6 +201,7 @@ void DeviceLink::on_text(std::string_view text) {
         terms_known_ = true;
         device_ = json::get_string(root, "device").value_or("");
         if (std::exchange(changes_pending_, false)) send_tools();
+        if (terms_.resumes && outbox_.size() != 0) around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
     } else if (type == "error") {
         DeviceEvent event{.message = fmt::format("{}: {}", json::get_string(root, "code").value_or("ERROR"),
                                                  json::get_string(root, "message").value_or(""))};
@@ -201,13 +213,24 @@ void DeviceLink::on_request(const json::Root& request) {
     const json::Element root = request.element();
     const std::string id(json::get_string(root, "id").value_or(""));
     const std::string name(json::get_string(root, "name").value_or(""));
-    if (id.empty() || calls_.contains(id) || outbox_.holds(id)) return;  // one reply per request
+    if (id.empty()) return;
+    // One run and one reply per request, however often the gateway asks: it asks again after a break, and when it missed something.
+    if (calls_.contains(id)) {
+        if (terms_.takes_accepted) ports_.send(accepted_frame(id));
+        return;
+    }
+    if (const Outbox::Reply* kept = outbox_.find(id)) {
+        if (terms_.resumes) ports_.send(kept->frame);
+        return;
+    }
+    if (seen_.contains(id)) return;
     const auto tool = tools_.find(name);
     if (!tool) return reply(id, ToolAnswer::error("TOOL_NOT_FOUND", fmt::format("this device has no tool `{}` any more; list the tools again", name)));
 
     const bool has_args = json::get_object(root, "args").has_value();
     const auto left = json::get_int64(root, "deadline_ms");
     const Deadline deadline = around_.clock.steady_now() + (left && *left > 0 ? Milliseconds(std::min(*left, kMaxDeadlineMs)) : kUsualTimeout);
+    seen_.add(id);
     auto state = std::make_shared<CallState>(id, name, has_args ? std::string(*request.raw_member("args")) : "{}", deadline,
                                              options_.on_progress);
     auto alarm = std::make_unique<Alarm>([this, id] { on_deadline(id); });
@@ -258,6 +281,15 @@ void DeviceLink::reply(const std::string& call_id, const ToolAnswer& answer) {
 void DeviceLink::deliver(const std::string& call_id, std::string frame) {
     if (state_ == State::kOpen) ports_.send(frame);
     outbox_.add(call_id, std::move(frame));
+    if (state_ == State::kOpen && terms_.resumes && !send_again_.armed()) around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
+}
+
+/// What was not acknowledged within kSendAgain may have been lost on a link that lives, by a proxy that spoiled it.
+void DeviceLink::send_again() {
+    if (state_ != State::kOpen || outbox_.size() == 0) return;
+    for (const Outbox::Reply& kept : outbox_.unacknowledged()) ports_.send(kept.frame);
+    send_again_in_ = std::min(2 * send_again_in_, kSendAgainAtMost);
+    around_.timers.arm(send_again_, around_.clock.steady_now() + send_again_in_);
 }
 
 }  // namespace crab::sdk

@@ -10,6 +10,7 @@
 #include "sdk/device_frames.hpp"
 #include "sdk/device_ports.hpp"
 #include "sdk/outbox.hpp"
+#include "sdk/seen_calls.hpp"
 
 #include <expected>
 #include <functional>
@@ -29,6 +30,9 @@ public:
     static constexpr Milliseconds kDeadAfter{60'000};     ///< without a frame or ping
     static constexpr Milliseconds kUsualTimeout{30'000};  ///< of a request that names no deadline
     static constexpr Milliseconds kMaxRetryAfter{3'600'000};
+    static constexpr Milliseconds kSendAgain{5'000};      ///< replies without an acknowledgement, where the gateway resumes calls; then twice that, …
+    static constexpr Milliseconds kSendAgainAtMost{60'000};
+    static constexpr Milliseconds kKeepForResume{600'000};  ///< replies after a break: the gateway may notice it later than this side
 
     struct Options {
         std::string name;
@@ -85,6 +89,7 @@ private:
     void cancel(std::string_view call_id);
     void reply(const std::string& call_id, const ToolAnswer& answer);
     void deliver(const std::string& call_id, std::string frame);
+    void send_again();
 
     const Options options_;
     const Surroundings around_;
@@ -93,6 +98,8 @@ private:
     json::Parser parser_;
     Backoff backoff_;
     Outbox outbox_;
+    SeenCalls seen_;
+    const std::string instance_;
     GatewayTerms terms_;
     std::unordered_map<std::string, Running> calls_;
     std::string token_;
@@ -102,10 +109,13 @@ private:
     Alarm redial_;
     Alarm gather_;
     Alarm liveness_;
+    Alarm send_again_;
+    Milliseconds send_again_in_ = kSendAgain;
     State state_ = State::kIdle;
     bool terms_known_ = false;     // `connected` has come on this link
     bool changes_pending_ = false; // tools changed before it came
     bool announced_ = false;       // kConnected was reported for this link
+    bool token_wanted_ = false;    // it could not be fetched, and is before the next dial
     bool token_is_new_ = false;    // it was refused once and replaced, and no link has opened since
 };
 

@@ -22,7 +22,10 @@ bool Outbox::acknowledge(std::string_view call_id) {
     return true;
 }
 
-bool Outbox::holds(std::string_view call_id) const { return std::ranges::find(replies_, call_id, &Reply::call_id) != replies_.end(); }
+const Outbox::Reply* Outbox::find(std::string_view call_id) const {
+    const auto found = std::ranges::find(replies_, call_id, &Reply::call_id);
+    return found == replies_.end() ? nullptr : &*found;
+}
 
 const std::deque<Outbox::Reply>& Outbox::link_opened(SteadyTime now) {
     if (now > std::exchange(keep_until_, kNoDeadline)) {

@@ -24,7 +24,9 @@ public:
     void add(std::string call_id, std::string frame);
     /// False when no reply of that id was waiting.
     bool acknowledge(std::string_view call_id);
-    bool holds(std::string_view call_id) const;
+    /// The reply to that call; null when none is waiting. Valid until the next change.
+    const Reply* find(std::string_view call_id) const;
+    const std::deque<Reply>& unacknowledged() const { return replies_; }
     /// The link broke: what is here, or is added before it is back, is kept until `keep_until`.
     void link_broke(Deadline keep_until) { keep_until_ = keep_until; }
     /// The link is back: forgets what came too late and returns the rest.

@@ -55,11 +55,12 @@ std::size_t PairingCodes::open_count() {
     return open_.size();
 }
 
-Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address) {
+Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address, std::string public_key) {
     auto taken = take(code, remote_address);
     if (!taken) return fail(std::move(taken.error()));
     const PairingOffer& offer = taken->offer;
-    auto issued = tokens_.issue({.name = offer.name, .roles = offer.roles, .tenant = offer.tenant, .lifetime = offer.lifetime, .device = offer.device});
+    auto issued = tokens_.issue({.name = offer.name, .roles = offer.roles, .tenant = offer.tenant, .lifetime = offer.lifetime, .device = offer.device,
+                                 .public_key = offer.roles.has(core::Role::kDevice) ? std::move(public_key) : std::string()});
     if (!issued) {
         const std::scoped_lock lock(mutex_);
         open_.push_back(std::move(*taken));  // the person may try again once the store works

@@ -50,10 +50,10 @@ public:
     std::size_t close_all();
     std::size_t open_count();
 
-    /// Turns a code into a token, once. Dashes and spaces in `code` do not matter.
+    /// Turns a code into a token, once; or, with `public_key` (DER), into the right of that key. Dashes and spaces in `code` do not matter.
     /// Errors, in this order: kRateLimited with retry_after; kNotFound when no code is open; kForbidden for a wrong code;
     /// those of Tokens::issue(), and then the code stays good.
-    Result<IssuedToken> redeem(std::string_view code, std::string_view remote_address);
+    Result<IssuedToken> redeem(std::string_view code, std::string_view remote_address, std::string public_key = {});
 
 private:
     struct Open {

@@ -9,11 +9,11 @@
 
 namespace crab::trust {
 
-/// What is kept about a bearer token. The token itself is 64 lower-case hexadecimal characters (32 random bytes) and is kept
-/// nowhere.
+/// What is kept about a credential: a bearer token, which is 64 lower-case hexadecimal characters (32 random bytes) and is kept nowhere,
+/// or a device's key, whose owner gets bearer tokens that live as long as the process by signing (device_keys.hpp).
 struct TokenRecord {
     std::string id;                            ///< 8 hexadecimal characters, safe to show and to log
-    std::string hash_hex;                      ///< SHA-256 of the token's characters
+    std::string hash_hex;                      ///< SHA-256 of the token's characters, or of the key
     std::string name;                          ///< as the operator gave it
     std::string device;                        ///< slug of its device record, or empty
     core::Roles roles;
@@ -22,6 +22,7 @@ struct TokenRecord {
     std::optional<SystemTime> expires_at;      ///< absent: only revocation ends it
     std::optional<SystemTime> revoked_at;
     std::optional<SystemTime> last_used_at;    ///< may lag behind by a flush
+    std::string public_key;                    ///< DER of the SubjectPublicKeyInfo; empty for a bearer token
 
     /// Whether it lets anybody in at `now`.
     bool is_live(SystemTime now) const { return !revoked_at && (!expires_at || now < *expires_at); }

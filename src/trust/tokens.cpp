@@ -34,7 +34,7 @@ core::PrincipalRef principal_of(const TokenRecord& record) {
     principal.id = record.device.empty() ? "caller/" + caller_slug(record.name) : "device/" + record.device;
     principal.tenant = record.tenant;
     principal.roles = record.roles;
-    principal.proof = core::Proof::kBearerToken;
+    principal.proof = record.public_key.empty() ? core::Proof::kBearerToken : core::Proof::kDeviceKey;
     principal.device = record.device;
     principal.credential_id = record.id;
     return std::make_shared<const core::Principal>(std::move(principal));
@@ -79,9 +79,15 @@ Result<core::PrincipalRef> Tokens::authenticate(std::string_view token) {
     const crypto::Sha256Digest digest = crypto::sha256(token);
     const SystemTime now = clock_.system_now();
     const std::shared_lock lock(index_mutex_);
+    const auto session = sessions_.find(digest);
+    if (session != sessions_.end() && session->second.expires_at <= now) {
+        return fail(ErrorCode::kUnauthenticated, "the bearer token has expired: sign a new challenge");
+    }
     const auto found = by_hash_.find(digest);
-    if (found == by_hash_.end()) return fail(ErrorCode::kUnauthenticated, "the bearer token is unknown here: pair with this gateway");
-    Entry& entry = *found->second;
+    if (session == sessions_.end() && (found == by_hash_.end() || !found->second->record.public_key.empty())) {
+        return fail(ErrorCode::kUnauthenticated, "the bearer token is unknown here: pair with this gateway");
+    }
+    Entry& entry = session != sessions_.end() ? *session->second.key : *found->second;
     if (entry.record.revoked_at) return fail(ErrorCode::kUnauthenticated, "the bearer token was revoked: pair again");
     if (!entry.record.is_live(now)) return fail(ErrorCode::kUnauthenticated, "the bearer token has expired: pair again");
     entry.last_used_ms.store(to_unix_ms(now), std::memory_order_relaxed);
@@ -89,7 +95,7 @@ Result<core::PrincipalRef> Tokens::authenticate(std::string_view token) {
 }
 
 std::optional<SystemTime> Tokens::expires_at(const core::Principal& principal) const {
-    if (principal.proof != core::Proof::kBearerToken) return std::nullopt;
+    if (principal.proof != core::Proof::kBearerToken && principal.proof != core::Proof::kDeviceKey) return std::nullopt;
     const std::shared_lock lock(index_mutex_);
     const auto found = by_id_.find(principal.credential_id);
     return found == by_id_.end() ? std::nullopt : found->second->record.expires_at;
@@ -107,6 +113,7 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     if (request.roles.empty()) return fail(ErrorCode::kInvalidArgs, "a token needs at least one role");
     if (request.lifetime && request.lifetime->count() <= 0) return fail(ErrorCode::kInvalidArgs, "a token's lifetime must be positive");
     const bool for_device = request.roles.has(core::Role::kDevice);
+    if (!request.public_key.empty() && !for_device) return fail(ErrorCode::kInvalidArgs, "only devices have keys; a token for a caller is made without one");
     if (!for_device && !request.device.empty()) return fail(ErrorCode::kInvalidArgs, "a token for a device needs the role device");
 
     const std::scoped_lock writing(writing_);  // reading the index below needs no lock: only writers change it
@@ -128,14 +135,45 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
         record.device = request.device;
     }
     issued.slug = for_device ? record.device : caller_slug(request.name);
-    issued.token = Secret(crypto::random_hex(kTokenBytes));
-    record.hash_hex = crypto::sha256_hex(issued.token.reveal());
+    if (request.public_key.empty()) {
+        issued.token = Secret(crypto::random_hex(kTokenBytes));
+        record.hash_hex = crypto::sha256_hex(issued.token.reveal());
+    } else {
+        record.public_key = request.public_key;
+        record.hash_hex = crypto::sha256_hex(request.public_key);
+        if (std::ranges::any_of(by_id_, [&](const auto& entry) { return entry.second->record.hash_hex == record.hash_hex; })) {
+            return fail(ErrorCode::kConflict, "this key is paired already: use it, or make a new one");
+        }
+    }
 
     if (auto stored = store_.insert(record, new_device); !stored) return fail(std::move(stored.error()));
     const std::unique_lock lock(index_mutex_);
     if (new_device) devices_.emplace(new_device->slug, *new_device);
     if (auto added = add(record); !added) return fail(std::move(added.error()));
     return issued;
+}
+
+Result<std::string> Tokens::find_key(std::string_view id) const {
+    const std::shared_lock lock(index_mutex_);
+    const auto found = by_id_.find(std::string(id));
+    if (found == by_id_.end() || found->second->record.public_key.empty()) return fail(ErrorCode::kUnauthenticated, "this key is unknown here: pair with this gateway");
+    if (!found->second->record.is_live(clock_.system_now())) return fail(ErrorCode::kUnauthenticated, "this key was revoked or has expired: pair again");
+    return found->second->record.public_key;
+}
+
+Result<KeySession> Tokens::open_session(std::string_view key_id) {
+    if (auto known = find_key(key_id); !known) return fail(std::move(known.error()));
+    KeySession opened{.token = Secret(crypto::random_hex(kTokenBytes)), .expires_at = clock_.system_now() + kSessionLifetime};
+    const crypto::Sha256Digest digest = crypto::sha256(opened.token.reveal());
+    const std::unique_lock lock(index_mutex_);
+    const EntryRef& key = by_id_.at(std::string(key_id));
+    key->sessions.push_back(digest);
+    if (key->sessions.size() > kSessionsPerKey) {
+        sessions_.erase(key->sessions.front());
+        key->sessions.pop_front();
+    }
+    sessions_.emplace(digest, Session{.key = key, .expires_at = opened.expires_at});
+    return opened;
 }
 
 Result<int> Tokens::revoke(std::string_view device_or_token_id) {

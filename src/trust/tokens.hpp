@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,10 +28,17 @@ struct IssueRequest {
     TenantId tenant;
     std::optional<Milliseconds> lifetime;      ///< absent: until revoked
     std::string device;                        ///< slug of a known device that gets a further token; empty: a new one
+    std::string public_key{};                  ///< DER: a key that the device holds, in place of a bearer token
+};
+
+/// What the holder of a key gets for a signature.
+struct KeySession {
+    Secret<std::string> token;                 ///< a bearer token that ends with the key, with the process, and at `expires_at`
+    SystemTime expires_at;
 };
 
 struct IssuedToken {
-    Secret<std::string> token;                 ///< the only copy
+    Secret<std::string> token;                 ///< the only copy; empty for a key
     TokenRecord record;
     std::string slug;                          ///< of the device, or of the caller in `caller/<slug>`
 };
@@ -55,6 +63,14 @@ public:
     /// Makes a token, and a device record if the roles hold `device` and no known device is named.
     /// Errors: kInvalidArgs; kNotFound for an unknown device; those of the store, and then there is no token.
     Result<IssuedToken> issue(const IssueRequest& request);
+    /// The key of that id, DER. Errors: kUnauthenticated for one that is unknown, revoked or expired, and for a bearer token's id.
+    Result<std::string> find_key(std::string_view id) const;
+    /// A bearer token for the holder of that key, which was proven just now. Of one key the latest kSessionsPerKey are good.
+    /// Errors: those of find_key().
+    Result<KeySession> open_session(std::string_view key_id);
+    static constexpr std::size_t kSessionsPerKey = 32;
+    static constexpr std::chrono::hours kSessionLifetime{24};
+
     /// Ends the tokens of a device (by slug), of a caller (by name) or one token (by id), and returns how many were still good. They are refused
     /// from here on even if the store fails. Errors: kNotFound; those of the store: repeat it, or they return with a restart.
     Result<int> revoke(std::string_view device_or_token_id);
@@ -74,8 +90,13 @@ private:
         TokenRecord record;                        ///< guarded by index_mutex_, except what never changes
         core::PrincipalRef principal;
         std::atomic<std::int64_t> last_used_ms{0}; ///< Unix time; 0: not since the last flush
+        std::deque<crypto::Sha256Digest> sessions; ///< of a key, oldest first
     };
     using EntryRef = std::shared_ptr<Entry>;
+    struct Session {
+        EntryRef key;
+        SystemTime expires_at;
+    };
     /// The hash is uniform already: any eight bytes of it do.
     struct DigestHash {
         std::size_t operator()(const crypto::Sha256Digest& digest) const {
@@ -97,6 +118,7 @@ private:
     mutable std::shared_mutex index_mutex_;        ///< never held across the store's work
     std::unordered_map<crypto::Sha256Digest, EntryRef, DigestHash> by_hash_;
     std::unordered_map<std::string, EntryRef> by_id_;
+    std::unordered_map<crypto::Sha256Digest, Session, DigestHash> sessions_;   ///< of keys
     std::unordered_map<std::string, DeviceRecord> devices_;
     std::vector<std::function<void(const std::string&)>> callbacks_;
 };

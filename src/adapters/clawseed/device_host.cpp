@@ -26,20 +26,26 @@ void DeviceHost::on_link_loop(F function) {
     }
 }
 
-void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
+/// What the client's extensions add to a request.
+RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_view principal, std::string_view agent) const {
     RequestExtras extras;
-    if (speaks(Extension::kDeadline)) extras.deadline = std::chrono::floor<Milliseconds>(call.deadline() - now);
+    if (speaks(Extension::kDeadline)) extras.deadline = std::chrono::floor<Milliseconds>(left);
     if (speaks(Extension::kCaller)) {
-        extras.principal = call.principal()->id;
-        extras.agent = call.call().context.agent_id;
+        extras.principal = principal;
+        extras.agent = agent;
     }
+    return extras;
+}
+
+void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
+    const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id, call.call().context.agent_id);
     const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
         if (link == nullptr || !link->send_request(frame, starts_at)) {
             replies_->resolve(tag, unavailable());
             return;
         }
-        replies_->sent(tag, connection_, starts_at);
+        replies_->sent(tag, connection_, starts_at, instance_);
     };
     if (loop_.in_this_thread()) {
         std::string frame = loop_.take_buffer();
@@ -59,6 +65,26 @@ void DeviceHost::send_cancel(std::string_view id, std::string_view reason) {
     if (!speaks(Extension::kCancel)) return;
     std::string frame;
     write_tool_call_cancel(frame, id, reason);
+    on_link_loop([moved = std::move(frame)](DeviceLink* link) {
+        if (link != nullptr) link->send(moved);
+    });
+}
+
+void DeviceHost::resume(std::string instance) {
+    instance_ = std::move(instance);
+    const SteadyTime now = loop_.clock().steady_now();
+    for (const PendingReplies::Unanswered& call : replies_->resume(instance_, connection_, shared_from_this())) {
+        std::string frame;
+        write_tool_call_request(frame, call.id.view(), call.tool, call.args, extras_for(call.deadline - now, call.principal, call.agent));
+        if (link_ != nullptr) link_->send(frame);
+    }
+}
+
+/// The same request on the same link, for a device that ran it already if it has seen it.
+void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
+    if (!speaks(Extension::kResume)) return;
+    std::string frame;
+    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras_for(call.deadline() - now, call.principal()->id, call.call().context.agent_id));
     on_link_loop([moved = std::move(frame)](DeviceLink* link) {
         if (link != nullptr) link->send(moved);
     });
@@ -85,6 +111,7 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
     std::optional<SteadyTime> pinged_at;
     if (speaks(Extension::kAccepted)) look_at = sent_at + kAcceptWithin;
     std::optional<SteadyTime> broken_at;
+    std::shared_ptr<DeviceHost> carrier;
     for (;;) {
         Deadline until = call.deadline();
         if (broken_at) until = std::min(until, *broken_at + options_.grace);
@@ -93,17 +120,22 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         PendingReplies::News news = replies_->take_news(reply);
         if (news.answer) co_return std::move(*news.answer);
         broken_at = news.broken_at;
+        const bool moved = news.carrier.get() != carrier.get();
+        if (moved) carrier = news.carrier;  // the device is back and was asked again
+        DeviceHost& sender = carrier ? *carrier : *this;
         if (end == WaitEnd::kCancelled) {
-            send_cancel(id.view(), "cancelled");
+            sender.send_cancel(id.view(), "cancelled");
             co_return fail(ErrorCode::kCancelled, "the call was cancelled while the device worked on it");
         }
         if (end == WaitEnd::kWoken) {
             look_at.reset();  // the link is gone; nothing to look after
+            pinged_at.reset();
+            if (moved && !broken_at && sender.speaks(Extension::kAccepted)) look_at = home.clock().steady_now() + kAcceptWithin;
             continue;
         }
         const SteadyTime now = home.clock().steady_now();
         if (now >= call.deadline()) {
-            send_cancel(id.view(), "timeout");
+            sender.send_cancel(id.view(), "timeout");
             if (broken_at) co_return fail(ErrorCode::kOutcomeUnknown, "the device's connection broke and it did not answer before the deadline; the call may have taken effect");
             co_return fail(ErrorCode::kTimeout, "the device did not answer before the deadline");
         }
@@ -116,12 +148,13 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
             } else if (!pinged_at) {
                 pinged_at = now;
                 look_at = now + kSilenceAfterPing;
-                on_link_loop([](DeviceLink* link) {
+                sender.ask_again(id.view(), call, now);
+                sender.on_link_loop([](DeviceLink* link) {
                     if (link != nullptr) link->check_alive();
                 });
             } else {
                 look_at.reset();
-                on_link_loop([since = *pinged_at](DeviceLink* link) {
+                sender.on_link_loop([since = *pinged_at](DeviceLink* link) {
                     if (link != nullptr && link->last_heard() < since) link->drop_dead_link();
                 });
             }

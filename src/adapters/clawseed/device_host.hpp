@@ -41,13 +41,18 @@ public:
     /// Called on the connection's loop: from here on calls go out, and stop() when it has ended.
     void start(DeviceLink& link) { link_ = &link; }
     void stop() { link_ = nullptr; }
+    /// The device remembers what it was asked for as long as it is this instance: asks it again, on the connection's loop, what other
+    /// connections of it left unanswered.
+    void resume(std::string instance);
     void set_extensions(Extensions extensions) { extensions_ = extensions.bits(); }
     std::size_t calls_out() const { return calls_out_.load(std::memory_order_relaxed); }
 
 private:
     bool speaks(Extension extension) const { return (extensions_.load(std::memory_order_relaxed) >> static_cast<unsigned>(extension) & 1u) != 0; }
+    RequestExtras extras_for(std::chrono::nanoseconds left, std::string_view principal, std::string_view agent) const;
     void send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now);
     void send_cancel(std::string_view id, std::string_view reason);
+    void ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now);
     template <class F>
     void on_link_loop(F function);
 
@@ -56,6 +61,7 @@ private:
     const std::shared_ptr<PendingReplies> replies_;
     const Options options_;
     DeviceLink* link_ = nullptr;                  ///< on loop_ only
+    std::string instance_;                        ///< on loop_ only; empty: asks nothing again
     std::atomic<std::uint16_t> extensions_{0};
     std::atomic<std::size_t> calls_out_{0};
 };

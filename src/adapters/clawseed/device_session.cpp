@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxReplyId = 128;
 constexpr std::size_t kMaxDeviceName = 128;
+constexpr std::size_t kMaxInstance = 64;
 constexpr std::uint16_t kNormalClose = 1000;
 constexpr std::uint16_t kCredentialGone = 4401;
 
@@ -66,6 +67,7 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
     socket_ = nullptr;
     host_->stop();
     const bool goodbye = info.peer_initiated && info.code == kNormalClose;
+    if (hub_.services().away != nullptr && tools_ > 0) hub_.services().away->left(connection_, hub_.services().registry.owned_by(connection_));
     hub_.leave(connection_, *principal_);
     chat_->leave(connection_, goodbye);  // first, so that after a goodbye no turn goes on with what its calls come to
     replies_->connection_ended(connection_, socket.bytes_written(), goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken, loop_.clock().steady_now());
@@ -148,6 +150,7 @@ void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
         }
         return;
     }
+    if (*type == "presence") return on_presence(frame);
     error("UNKNOWN_MESSAGE_TYPE", fmt::format("`{}` is no frame of this protocol", type->substr(0, 64)));
 }
 
@@ -165,8 +168,12 @@ void DeviceSession::on_connect(Element frame, bool first) {
     if (hub_.services().artifacts != nullptr && extensions_.has(Extension::kArtifacts)) {
         terms.artifacts = {.inline_bytes = options_->artifact_inline_bytes, .max_bytes = options_->artifact_bytes};
     }
+    const auto instance = json::get_string(frame, "instance").value_or("");
     const bool extended = lists_capabilities(frame);
     write([&](std::string& out) { write_connected(out, extended ? &terms : nullptr); });
+    if (extensions_.has(Extension::kResume) && !instance.empty() && instance.size() <= kMaxInstance && principal_->may(core::Role::kDevice)) {
+        host_->resume(std::string(instance));
+    }
 }
 
 std::string DeviceSession::own_slug() {
@@ -259,6 +266,15 @@ void DeviceSession::register_tools(Registration registration, bool replace) {
     }
     tools_ = registry.owned_by(connection_).size();
     hub_.update(connection_, tools_, slug, device_name_);
+    if (hub_.services().away != nullptr) hub_.services().away->came(tools);
+}
+
+void DeviceSession::on_presence(Element frame) {
+    if (!require(core::Role::kDevice, "tell a device's presence")) return;
+    Presence presence{.battery = json::get_double(frame, "battery"), .charging = json::get_bool(frame, "charging"), .metered = json::get_bool(frame, "metered"),
+                      .foreground = json::get_bool(frame, "foreground")};
+    if (presence.battery && !(*presence.battery >= 0 && *presence.battery <= 1)) presence.battery.reset();
+    hub_.set_presence(connection_, presence);
 }
 
 void DeviceSession::on_unregister(Element frame) {

@@ -49,6 +49,7 @@ private:
     void on_register(Element frame);
     void on_unregister(Element frame);
     void on_get_registered();
+    void on_presence(Element frame);
     void on_reply(const json::Root& root, bool is_error);
     void on_question(Element frame, bool regenerate);
     void on_abort();

@@ -54,7 +54,7 @@ std::string_view Front::local_path(std::string_view path) const {
 bool Front::owns(std::string_view path) const {
     const std::string_view local = local_path(path);
     return local == kEndpoint || local == "/health" || local == "/pair" || local == "/webhook" || local == "/api/tools" || local == "/api/status" ||
-           local == kUploadPath || local == "/api/sessions" || local.starts_with("/api/sessions/");
+           local == kUploadPath || local == kChallengePath || local == kKeyTokenPath || local == "/api/sessions" || local.starts_with("/api/sessions/");
 }
 
 std::optional<std::string> Front::refused_source(const net::HttpRequest& request) const {
@@ -148,6 +148,10 @@ Task<void> Front::serve(net::HttpExchange& exchange) {
     }
     if (path == "/pair") {
         if (expect("POST")) co_await pair(exchange);
+        co_return;
+    }
+    if (path == kChallengePath || path == kKeyTokenPath) {
+        if (expect("POST")) path == kChallengePath ? challenge(exchange) : key_token(exchange);
         co_return;
     }
     const auto principal = authenticate(request, trust::bearer_of(request.find("authorization").value_or("")));

@@ -5,6 +5,7 @@
 #include "core/pipeline.hpp"
 #include "json/parser.hpp"
 #include "net/http_service.hpp"
+#include "trust/device_keys.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/request_authentication.hpp"
 #include "trust/tokens.hpp"
@@ -55,6 +56,7 @@ public:
         core::TurnRunner& runner;
         trust::Tokens& tokens;
         trust::PairingCodes& codes;
+        trust::DeviceKeys& keys;
         BlockingPool& pool;
         WebhookReplies& webhooks;
         const StatusFacts& facts;
@@ -87,6 +89,8 @@ private:
     std::string_view local_path(std::string_view path) const;
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, std::string_view token) const;
     Task<void> pair(net::HttpExchange& exchange);
+    void challenge(net::HttpExchange& exchange);
+    void key_token(net::HttpExchange& exchange);
     void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
     void status(net::HttpExchange& exchange);
     Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest);

@@ -185,6 +185,15 @@ void Hub::update(ConnectionId connection, std::size_t tools, std::string slug, s
     it->second.device.display_name = std::move(display_name);
 }
 
+void Hub::set_presence(ConnectionId connection, const Presence& presence) {
+    const SystemTime now = services_.clock.system_now();
+    const std::scoped_lock lock(mutex_);
+    const auto it = live_.find(connection);
+    if (it == live_.end()) return;
+    it->second.device.presence = presence;
+    it->second.device.presence_at = now;
+}
+
 void Hub::remove(ConnectionId connection) {
     const std::scoped_lock lock(mutex_);
     live_.erase(connection);

@@ -8,6 +8,7 @@
 #include "base/published.hpp"
 #include "core/artifact_store.hpp"
 #include "core/audit_log.hpp"
+#include "core/away_calls.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/pipeline.hpp"
 #include "core/registry.hpp"
@@ -56,12 +57,21 @@ struct Options {
     bool give_titles = false;   ///< name a chat session after its first question (section 2, `title_updated`)
 };
 
+/// What a device says about itself now and then; what it left out is unknown. Source: section 9, `presence`.
+struct Presence {
+    std::optional<double> battery;     ///< 0 to 1
+    std::optional<bool> charging, metered, foreground;
+    friend bool operator==(const Presence&, const Presence&) = default;
+};
+
 /// One live connection as others see it.
 struct ConnectedDevice {
     ConnectionId connection{};
     std::string slug, display_name, principal, credential_id, chat_session;
     std::size_t tools = 0;
     SystemTime since;
+    Presence presence{};
+    std::optional<SystemTime> presence_at{};   ///< when it said so; nothing: never
 };
 
 /// What all connections share, whichever event loop they live on: who is connected, the calls out to each chat session, the
@@ -77,6 +87,7 @@ public:
         BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
         trust::DeviceTools* device_tools = nullptr;   ///< null: nothing is held back
         core::Approvals* approvals = nullptr;   ///< null: nothing is decided in chats
+        core::AwayCalls* away = nullptr;            ///< null: no call waits for a device
         core::ArtifactStore* artifacts = nullptr;   ///< null: devices cannot upload
         BlockingPool* artifact_pool = nullptr;      ///< with `artifacts`
     };
@@ -123,6 +134,7 @@ public:
 
     void add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice device);
     void update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name);
+    void set_presence(ConnectionId connection, const Presence& presence);
     void remove(ConnectionId connection);
     std::vector<ConnectedDevice> connected() const;
     Uploads& uploads() { return uploads_; }

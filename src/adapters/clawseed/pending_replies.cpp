@@ -82,7 +82,7 @@ core::Outcome PendingReplies::claim_artifact(std::uint64_t tag, std::string_view
     if (reply != nullptr) {
         const auto named = std::ranges::find(reply->artifacts, artifact_id, &core::Artifact::id);
         if (named != reply->artifacts.end()) {
-            core::ToolResult result{.kind = core::ContentKind::kJson, .content = core::to_reference(*named), .content_type = {}, .is_reference = true, .logs = {}, .usage = {}};
+            core::ToolResult result = core::to_reference(*named);
             reply->artifacts.erase(named);
             return result;
         }
@@ -146,12 +146,37 @@ void PendingReplies::progress(std::uint64_t tag, core::Progress progress, Steady
     }
 }
 
-void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at) {
+void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at, std::string_view instance) {
     const std::scoped_lock lock(mutex_);
     if (PendingReply* reply = find(tag)) {
         reply->sent_on = connection;
         reply->starts_at = starts_at;
+        reply->instance = instance;
     }
+}
+
+std::vector<PendingReplies::Unanswered> PendingReplies::resume(std::string_view instance, ConnectionId connection, const std::shared_ptr<DeviceHost>& carrier) {
+    std::vector<Unanswered> unanswered;
+    std::vector<net::EventLoop*> homes;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+            PendingReply* reply = slots_[index].reply;
+            if (reply == nullptr || reply->answer || reply->call == nullptr || reply->instance != instance || reply->sent_on == connection) continue;
+            reply->sent_on = connection;
+            reply->starts_at = 0;
+            reply->maybe_seen = true;
+            reply->broken_at.reset();
+            reply->accepted = false;
+            reply->carrier = carrier;
+            unanswered.push_back({.tag = make_tag(index, slots_[index].generation), .id = reply->id, .tool = reply->call->tool().spec.name,
+                                  .args = std::string(reply->call->args()), .principal = reply->call->principal()->id,
+                                  .agent = std::string(reply->call->call().context.agent_id), .deadline = reply->call->deadline()});
+            homes.push_back(&reply->home);
+        }
+    }
+    for (std::size_t i = 0; i < homes.size(); ++i) wake(unanswered[i].tag, *homes[i]);
+    return unanswered;
 }
 
 void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end, SteadyTime now) {
@@ -161,7 +186,7 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
         for (std::uint32_t index = 0; index < slots_.size(); ++index) {
             PendingReply* reply = slots_[index].reply;
             if (reply == nullptr || reply->sent_on != connection || reply->answer) continue;
-            if (reply->starts_at >= written) {
+            if (reply->starts_at >= written && !reply->maybe_seen) {
                 reply->answer = fail(ErrorCode::kUnavailable, "the device's connection ended before the call was sent; call again when it is back");
             } else if (end == LinkEnd::kGoodbye) {
                 reply->answer = fail(ErrorCode::kOutcomeUnknown, "the device said goodbye while the call ran; it may or may not have taken effect");
@@ -176,7 +201,7 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
 
 PendingReplies::News PendingReplies::take_news(PendingReply& reply) {
     const std::scoped_lock lock(mutex_);
-    return {.answer = std::exchange(reply.answer, std::nullopt), .broken_at = reply.broken_at, .accepted = reply.accepted};
+    return {.answer = std::exchange(reply.answer, std::nullopt), .broken_at = reply.broken_at, .accepted = reply.accepted, .carrier = reply.carrier};
 }
 
 std::size_t PendingReplies::size() const {

@@ -20,6 +20,8 @@
 
 namespace crab::clawseed {
 
+class DeviceHost;
+
 /// How a connection ended, as far as its unanswered calls care.
 enum class LinkEnd : std::uint8_t { kBroken, kGoodbye };
 
@@ -33,6 +35,9 @@ struct PendingReply {
     UuidText id;                                  ///< of the request; set by PendingReplies::add()
     const core::AdmittedCall* call = nullptr;     ///< null in tests that need none
     std::vector<core::Artifact> artifacts;        ///< uploaded for it so far
+    std::string instance;                         ///< of the device that has got it, if that can be asked again; else empty
+    std::shared_ptr<DeviceHost> carrier;          ///< of the connection on which it was asked again; null: where it began
+    bool maybe_seen = false;                      ///< it was handed to an earlier connection, so no later one proves that it was not
     ConnectionId sent_on{};
     std::uint64_t starts_at = 0;                  ///< position of the request in its connection's outgoing bytes
     std::optional<core::Outcome> answer;
@@ -57,8 +62,17 @@ public:
     bool resolve(std::uint64_t tag, core::Outcome outcome);
     void accept(std::uint64_t tag);
     void progress(std::uint64_t tag, core::Progress progress, SteadyTime now);
-    /// The request was written at this position of that connection.
-    void sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at);
+    /// The request was written at this position of that connection, to a device of this instance.
+    void sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at, std::string_view instance = {});
+    /// A device of this instance is back on `connection`: its unanswered calls of other connections belong to this one now, and are to
+    /// be asked again with the same ids. `carrier` sends their cancels from here on.
+    struct Unanswered {
+        std::uint64_t tag = 0;
+        UuidText id;
+        std::string tool, args, principal, agent;
+        Deadline deadline = kNoDeadline;
+    };
+    std::vector<Unanswered> resume(std::string_view instance, ConnectionId connection, const std::shared_ptr<DeviceHost>& carrier);
     /// `connection` is gone; it had handed `written` bytes to the kernel. Requests behind that were never delivered.
     void connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end, SteadyTime now);
 
@@ -78,6 +92,7 @@ public:
         std::optional<core::Outcome> answer;
         std::optional<SteadyTime> broken_at;
         bool accepted = false;
+        std::shared_ptr<DeviceHost> carrier;
     };
     News take_news(PendingReply& reply);
 

@@ -169,7 +169,7 @@ TEST_F(PendingRepliesTest, AnUploadIsForTheCallThatItNamesAndIsClaimedOnce) {
     EXPECT_EQ(replies->claim_artifact(other, "a1").error().code, ErrorCode::kInternal) << "of another call";
     const auto claimed = replies->claim_artifact(tag, "a1");
     ASSERT_TRUE(claimed);
-    EXPECT_TRUE(claimed->is_reference);
+    EXPECT_TRUE(core::is_reference(*claimed));
     EXPECT_THAT(claimed->content, testing::HasSubstr(R"("href":"/v1/artifacts/a1")"));
     EXPECT_FALSE(replies->claim_artifact(tag, "a1"));
     on_loop([&] { replies->resolve(tag, text("done")); });

@@ -1,7 +1,9 @@
 // The REST surface of docs/protocols/clawseed.md, section 8: the routes behind Front::serve().
 
 #include "adapters/clawseed/front.hpp"
+#include "base/encoding.hpp"
 #include "base/waiter.hpp"
+#include "crypto/signature.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
@@ -98,12 +100,29 @@ void WebhookReplies::forget(const std::string& key) {
 Task<void> Front::pair(net::HttpExchange& exchange) {
     const auto code = exchange.request().find("x-pairing-code");
     const std::string address = exchange.request().peer.ip();
-    auto work = [&codes = services_.codes, given = std::string(code.value_or("")), address] { return codes.redeem(given, address); };
+    std::string public_key;
+    if (const std::string_view body = exchange.request().body; !body.empty()) {
+        const auto root = parser_.parse(body);
+        if (const auto given = root ? json::get_string(root->element(), "public_key") : std::nullopt) {
+            const auto der = from_base64(*given);
+            Result<crypto::PublicKey> key = fail(ErrorCode::kInvalidArgs, "/public_key: not base64");
+            if (der) key = crypto::read_signing_key(*der);
+            if (!key) co_return exchange.respond_error(400, "INVALID_ARGS", key.error().message);
+            public_key = key->der;
+        }
+    }
+    auto work = [&codes = services_.codes, given = std::string(code.value_or("")), address, public_key] { return codes.redeem(given, address, public_key); };
     auto issued = co_await services_.pool.run(std::move(work));
     if (issued) {
         std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
-        json::Writer(out).begin_object().key("paired").boolean(true).key("persisted").boolean(true).key("token").string(issued->token.reveal()).key("message").string(
-            fmt::format("paired as {}", issued->slug)).end_object();
+        json::Writer writer(out);
+        writer.begin_object().key("paired").boolean(true).key("persisted").boolean(true);
+        if (issued->record.public_key.empty()) {
+            writer.key("token").string(issued->token.reveal());
+        } else {
+            writer.key("key_id").string(issued->record.id).key("device").string(issued->slug);
+        }
+        writer.key("message").string(fmt::format("paired as {}", issued->slug)).end_object();
         exchange.finish_response();
         services_.hub.record("device.paired", fmt::format(R"("device":"{}","token_id":"{}")", issued->slug, issued->record.id));
         co_return;
@@ -143,6 +162,32 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
         case ErrorCode::kToolFailed:
         case ErrorCode::kInternal: respond_store_error(exchange, error); co_return;
     }
+}
+
+/// A key's holder asks for something to sign. Open to everybody: what it costs is an HMAC, and nothing is remembered.
+void Front::challenge(net::HttpExchange& exchange) {
+    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    json::Writer(out).begin_object().key("nonce").string(services_.keys.challenge()).key("expires_in_ms").integer(trust::DeviceKeys::kChallengeLifetime.count()).end_object();
+    exchange.finish_response();
+}
+
+/// A signature (90 µs to verify) is exchanged for a bearer token.
+void Front::key_token(net::HttpExchange& exchange) {
+    const auto root = parser_.parse(exchange.request().body);
+    const auto member = [&](std::string_view name) { return root ? json::get_string(root->element(), name).value_or("") : std::string_view(); };
+    const std::string key_id(member("key_id")), nonce(member("nonce"));
+    const auto signature = from_base64(member("signature"));
+    if (key_id.empty() || nonce.empty() || !signature) {
+        return exchange.respond_error(400, "INVALID_ARGS", "key_id, nonce and signature (base64 of 64 bytes) are required");
+    }
+    const auto session = services_.keys.exchange(key_id, nonce, *signature, exchange.request().peer.ip());
+    if (!session) {
+        const bool limited = session.error().code == ErrorCode::kRateLimited;
+        return exchange.respond_error(limited ? 429 : 401, token_of(session.error().code), session.error().message);
+    }
+    std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
+    json::Writer(out).begin_object().key("token").string(session->token.reveal()).key("expires_at").string(to_rfc3339(session->expires_at)).end_object();
+    exchange.finish_response();
 }
 
 void Front::list_tools(net::HttpExchange& exchange, const core::Principal& principal) {

@@ -12,7 +12,7 @@ using json::Writer;
 
 constexpr std::array kExtensions{Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
                                  Extension::kCaller,  Extension::kCancel,     Extension::kAccepted, Extension::kProgress,
-                                 Extension::kApprovals, Extension::kArtifacts};
+                                 Extension::kApprovals, Extension::kArtifacts, Extension::kResume, Extension::kPresence};
 
 struct ClaimableCode {
     std::string_view word;
@@ -70,6 +70,8 @@ std::string_view name_of(Extension extension) {
         case Extension::kProgress: return "tool_call_progress";
         case Extension::kApprovals: return "approvals";
         case Extension::kArtifacts: return "artifacts";
+        case Extension::kResume: return "tool_call_resume";
+        case Extension::kPresence: return "presence";
     }
     return "";
 }

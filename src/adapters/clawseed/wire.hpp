@@ -20,7 +20,7 @@ namespace crab::clawseed {
 inline constexpr int kVersion = 1;
 
 /// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
-enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals, kArtifacts };
+enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals, kArtifacts, kResume, kPresence };
 std::string_view name_of(Extension extension);
 
 class Extensions {
@@ -58,6 +58,8 @@ struct Terms {
 };
 /// `terms` null: a client that lists no capabilities.
 void write_connected(std::string& out, const Terms* terms);
+inline constexpr std::string_view kChallengePath = "/device/challenge";
+inline constexpr std::string_view kKeyTokenPath = "/device/token";
 inline constexpr std::string_view kUploadPath = "/api/artifacts";
 
 /// An element of `register_tools` that was not taken.

@@ -6,6 +6,9 @@
 #include "json/writer.hpp"
 #include "net/codec/sse.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 namespace crab::rtp {
 namespace {
 
@@ -104,6 +107,14 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
         exchange.finish_response();
         co_return;
     }
+    if (const auto wait = exchange.request().find("crab-away-wait-ms"); wait && away_ != nullptr) {
+        if (auto refused = co_await wait_for_device(exchange, principal, call, *wait)) {
+            const core::Outcome outcome = fail(std::move(*refused));
+            append_call_response(exchange.begin_response(200, kJson), call.id, call.tool, 0, outcome);
+            exchange.finish_response();
+            co_return;
+        }
+    }
     if (const auto trace = exchange.request().find("traceparent")) call.traceparent = *trace;
     if (wants_events(exchange.request())) {
         co_await call_streaming(exchange, principal, call);
@@ -117,6 +128,39 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     std::string& out = exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
     append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
     exchange.finish_response();
+}
+
+/// A tool that only reads may be waited for while its device is away: `Crab-Away-Wait-Ms`, docs/protocols/clawseed.md, section 9. Nothing:
+/// the call goes on, to whatever the pipeline says.
+Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange, core::PrincipalRef principal, core::Call& call, std::string_view wait_ms) {
+    constexpr std::int64_t kMostMs = 120'000;
+    std::int64_t ms = -1;
+    const auto [end, error] = std::from_chars(wait_ms.data(), wait_ms.data() + wait_ms.size(), ms);
+    if (error != std::errc() || end != wait_ms.data() + wait_ms.size() || ms < 0 || ms > kMostMs) {
+        co_return fail(ErrorCode::kInvalidArgs, "Crab-Away-Wait-Ms: must be 0 to 120000").error();
+    }
+    const auto is_away = [&] {
+        const auto tool = pipeline_.resolve(*principal, call.tenant, call.tool);
+        return !tool && tool.error().code == ErrorCode::kToolNotFound;
+    };
+    if (ms == 0 || !is_away()) co_return std::nullopt;
+    net::EventLoop& loop = exchange.loop();
+    const SteadyTime now = loop.clock().steady_now();
+    const auto place = away_->enter(*principal, call.tenant, call.tool, loop.executor(), loop.timers());
+    if (!place && place.error().code == ErrorCode::kRateLimited) co_return place.error();
+    if (!place) co_return std::nullopt;
+    call.parsed_args.reset();  // holds until the first suspension only
+    if (call.timeout) call.caller_deadline = now + *call.timeout;
+    const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(ms));
+    while (is_away()) {
+        const WaitEnd how = co_await (*place)->wait(until);
+        if (how == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left while its call waited for a device").error();
+        if (how == WaitEnd::kExpired && is_away()) {
+            co_return Error{.code = ErrorCode::kUnavailable, .message = "the device that has this tool is away and did not come back in time; nothing was run", .details = {},
+                            .retryable = true, .retry_after = {}};
+        }
+    }
+    co_return std::nullopt;
 }
 
 Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal, core::Call& call) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "core/away_calls.hpp"
 #include "core/pipeline.hpp"
 #include "json/parser.hpp"
 #include "net/http_exchange.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace crab::rtp {
@@ -17,8 +19,9 @@ public:
     /// Cancels a call by id wherever it runs, or on arrival if it has not come yet.
     using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view tenant, std::string_view call_id)>;
 
-    ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel)
-        : pipeline_(pipeline), service_(std::move(service)), cancel_(std::move(cancel)) {}
+    /// `away` null: no call waits for a device.
+    ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel, core::AwayCalls* away = nullptr)
+        : pipeline_(pipeline), service_(std::move(service)), cancel_(std::move(cancel)), away_(away) {}
 
     /// `GET /v1/tools`.
     void list(net::HttpExchange& exchange, const core::Principal& principal);
@@ -31,11 +34,13 @@ public:
     static void refuse(net::HttpExchange& exchange, int status, const Error& error);
 
 private:
+    Task<std::optional<Error>> wait_for_device(net::HttpExchange& exchange, core::PrincipalRef principal, core::Call& call, std::string_view wait_ms);
     Task<void> call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal, core::Call& call);
 
     core::Pipeline& pipeline_;
     std::string service_;
     Cancel cancel_;
+    core::AwayCalls* away_;
     json::Parser parser_;
 };
 

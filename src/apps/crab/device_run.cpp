@@ -17,10 +17,12 @@
 namespace crab::app {
 namespace {
 
-/// What `crab device` keeps between runs: `{"gateway","token","session_id"}`. A token is only ever shown to the gateway that gave it.
+/// What `crab device` keeps between runs: `{"gateway","token","key_file","session_id"}`. A token is only ever shown to the gateway that gave
+/// it; `key_file` has what a pairing gave, since pairings give keys.
 struct DeviceState {
     std::string gateway;
     std::string token;
+    std::string key_file;
     std::string session_id;
 };
 
@@ -40,12 +42,13 @@ Result<DeviceState> load_state(const std::filesystem::path& file, const std::str
     if (!kept) return fail(ErrorCode::kInvalidArgs, fmt::format("{} is no state of a device; remove it and pair again", file.string()));
     if (text_of(*kept, "gateway") != gateway) return state;
     state.token = text_of(*kept, "token");
+    state.key_file = text_of(*kept, "key_file");
     state.session_id = text_of(*kept, "session_id");
     return state;
 }
 
 void save_state(const std::filesystem::path& file, const DeviceState& state) {
-    const auto value = json::Value::object({{"gateway", state.gateway}, {"token", state.token}, {"session_id", state.session_id}});
+    const auto value = json::Value::object({{"gateway", state.gateway}, {"token", state.token}, {"key_file", state.key_file}, {"session_id", state.session_id}});
     if (const auto saved = sdk::write_private_file(file, value.dump() + "\n"); !saved) complain(saved.error().message);
 }
 
@@ -120,12 +123,8 @@ int run_device(const DeviceOptions& options) {
     auto state = load_state(file, options.gateway);
     if (!state) return refuse(state.error());
     if (!options.pair_code.empty()) {
-        const auto token = pair_device(options.gateway, options.pair_code);
-        if (!token) {
-            complain(token.error().message);
-            return exit_code_of(token.error().code);
-        }
-        state->token = *token;
+        state->token.clear();
+        state->key_file = file.string() + ".key";
         save_state(file, *state);
     }
     const bool given = options.pair_code.empty() && !options.token.reveal().empty();  // a new pairing goes before an old token
@@ -137,6 +136,8 @@ int run_device(const DeviceOptions& options) {
                          .token = given ? options.token.reveal() : state->token,
                          .name = name,
                          .session_id = state->session_id,
+                         .pair_code = options.pair_code,
+                         .token_file = state->key_file,
                          .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
                          .reconnect = !options.once});
     sdk::add_machine_tools(device);

@@ -18,7 +18,7 @@ std::string tokens_of(const json::Value& device) {
     std::string words;
     for (const json::Value& token : items_of(device, "tokens")) {
         const std::string until = text_of(token, "expires_at");
-        words += fmt::format("{}{} ({}{})", words.empty() ? "" : "; ", text_of(token, "id"), roles_of(token),
+        words += fmt::format("{}{}{} ({}{})", words.empty() ? "" : "; ", text_of(token, "kind") == "key" ? "key " : "", text_of(token, "id"), roles_of(token),
                              flag_of(token, "revoked") ? ", revoked" : until.empty() ? "" : ", until " + until.substr(0, 10));
     }
     return words;
@@ -29,6 +29,16 @@ std::string tools_of(const json::Value& device) {
     std::string text = text_of(device, "tools"), waiting;
     for (const json::Value& tool : items_of(device, "waiting_tools")) waiting += (waiting.empty() ? "" : ", ") + (tool.as_string() ? *tool.as_string() : tool.dump());
     return waiting.empty() ? text : fmt::format("{} (to approve: {})", text, waiting);
+}
+
+/// `83 %`, with what else it says: `charging`, `metered`, `in use`.
+std::string battery_of(const json::Value& device) {
+    const json::Value* battery = device.find("battery");
+    std::string words = battery && battery->as_double() ? fmt::format("{:.0f} %", *battery->as_double() * 100) : std::string();
+    for (const auto& [name, word] : {std::pair{"charging", "charging"}, std::pair{"metered", "metered"}, std::pair{"foreground", "in use"}}) {
+        if (flag_of(device, name)) words += fmt::format("{}{}", words.empty() ? "" : ", ", word);
+    }
+    return words;
 }
 
 }  // namespace
@@ -52,9 +62,9 @@ int run(const DevicesList& options) {
     const auto reply = accepted(client->get("/v1/admin/devices"));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"DEVICE", "NAME", "STATE", "TOOLS", "LAST SEEN", "TOKENS"});
+    Table table({"DEVICE", "NAME", "STATE", "TOOLS", "BATTERY", "LAST SEEN", "TOKENS"});
     for (const json::Value& device : items_of(*reply, "devices")) {
-        table.add({text_of(device, "device"), text_of(device, "name"), flag_of(device, "connected") ? "connected" : "away", tools_of(device),
+        table.add({text_of(device, "device"), text_of(device, "name"), flag_of(device, "connected") ? "connected" : "away", tools_of(device), battery_of(device),
                    text_of(device, "last_seen_at"), tokens_of(device)});
     }
     if (table.empty()) print_line("No devices yet: crab devices pair --name phone");

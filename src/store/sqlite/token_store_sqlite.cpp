@@ -1,11 +1,14 @@
 #include "store/sqlite/token_store_sqlite.hpp"
 
+#include "base/encoding.hpp"
+#include "crypto/digest.hpp"
+
 #include <array>
 
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 2> kSchema{R"(
     CREATE TABLE device (
         slug TEXT PRIMARY KEY,
         display_name TEXT NOT NULL,
@@ -24,6 +27,9 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
         revoked_ms INTEGER,
         last_used_ms INTEGER
     ) STRICT;
+)",
+                                                     R"(
+    ALTER TABLE token ADD COLUMN public_key TEXT;   -- DER in hexadecimal
 )"};
 
 }  // namespace
@@ -48,7 +54,7 @@ Result<trust::TokenStore::Contents> TokenStoreSqlite::load_all() {
                                     .last_seen_at = devices->optional_time(3)});
     }
     auto tokens = database_.query(
-        "SELECT id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms FROM token ORDER BY created_ms, id");
+        "SELECT id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms, public_key FROM token ORDER BY created_ms, id");
     if (!tokens) return fail(std::move(tokens.error()));
     for (;;) {
         const auto row = tokens->step();
@@ -59,7 +65,7 @@ Result<trust::TokenStore::Contents> TokenStoreSqlite::load_all() {
         contents.tokens.push_back({.id = tokens->text(0), .hash_hex = tokens->text(1), .name = tokens->text(2), .device = tokens->text(3),
                                    .roles = *roles, .tenant = TenantId(tokens->text(5)), .created_at = tokens->time(6),
                                    .expires_at = tokens->optional_time(7), .revoked_at = tokens->optional_time(8),
-                                   .last_used_at = tokens->optional_time(9)});
+                                   .last_used_at = tokens->optional_time(9), .public_key = from_hex(tokens->text_view(10)).value_or("")});
     }
     return contents;
 }
@@ -73,10 +79,10 @@ Result<void> TokenStoreSqlite::insert(const trust::TokenRecord& token, const std
             if (!added) return added;
         }
         return database_.run(
-            "INSERT INTO token (id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms)"
-            " VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO token (id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms, public_key)"
+            " VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, nullif(?, ''))",
             token.id, token.hash_hex, token.name, token.device, token.roles.to_text(), token.tenant.text(), token.created_at, token.expires_at,
-            token.revoked_at, token.last_used_at);
+            token.revoked_at, token.last_used_at, to_hex(crypto::bytes_of(token.public_key)));
     });
 }
 

@@ -18,10 +18,10 @@ void register_built_in_tools(core::Registry& registry, std::function<std::vector
     core::ToolSpec spec;
     spec.name = kListDevices;
     spec.title = "List devices";
-    spec.description = "The devices that are connected to this gateway now, with the number of tools each offers.";
+    spec.description = "The devices that are connected to this gateway now, with the number of tools each offers, and what it says about battery (0 to 1), network and whether somebody uses it.";
     spec.input_schema = R"({"type":"object","additionalProperties":false})";
     spec.output_schema =
-        R"({"type":"object","properties":{"devices":{"type":"array","items":{"type":"object","properties":{"device":{"type":"string"},"name":{"type":"string"},"tools":{"type":"integer"},"connected_at":{"type":"string"}},"required":["device","tools"]}}},"required":["devices"]})";
+        R"({"type":"object","properties":{"devices":{"type":"array","items":{"type":"object","properties":{"device":{"type":"string"},"name":{"type":"string"},"tools":{"type":"integer"},"connected_at":{"type":"string"},"battery":{"type":"number"},"charging":{"type":"boolean"},"metered":{"type":"boolean"},"foreground":{"type":"boolean"},"presence_at":{"type":"string"}},"required":["device","tools"]}}},"required":["devices"]})";
     spec.idempotent = true;
     spec.effects_known = true;
     spec.annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false, .trusted = true};
@@ -35,7 +35,13 @@ void register_built_in_tools(core::Registry& registry, std::function<std::vector
             if (device.slug.empty()) continue;  // it has registered nothing
             writer.begin_object().key("device").string(device.slug);
             if (!device.display_name.empty()) writer.key("name").string_lossy(device.display_name);
-            writer.key("tools").unsigned_integer(device.tools).key("connected_at").string(to_rfc3339(device.since)).end_object();
+            writer.key("tools").unsigned_integer(device.tools).key("connected_at").string(to_rfc3339(device.since));
+            if (device.presence.battery) writer.key("battery").number(*device.presence.battery);
+            if (device.presence.charging) writer.key("charging").boolean(*device.presence.charging);
+            if (device.presence.metered) writer.key("metered").boolean(*device.presence.metered);
+            if (device.presence.foreground) writer.key("foreground").boolean(*device.presence.foreground);
+            if (device.presence_at) writer.key("presence_at").string(to_rfc3339(*device.presence_at));
+            writer.end_object();
         }
         writer.end_array().end_object();
         return result;

@@ -96,6 +96,7 @@ struct Gateway::Parts {
     std::unique_ptr<trust::Tokens> tokens;
     crypto::SystemRandom random;
     std::unique_ptr<trust::PairingCodes> codes;
+    std::unique_ptr<trust::DeviceKeys> keys;
     std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats;
     std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
     std::unique_ptr<core::AuditLog> audit;
@@ -108,6 +109,7 @@ struct Gateway::Parts {
     core::EarlyCancels early_cancels;
     std::unique_ptr<EventSide> events;
     std::unique_ptr<Published<core::CallRules>> rules;
+    std::unique_ptr<core::AwayCalls> away;
     std::unique_ptr<AccessSide> access;
     std::unique_ptr<ApprovalSide> approvals;
     std::unique_ptr<ArtifactSide> artifacts;
@@ -163,6 +165,7 @@ Result<void> Gateway::Parts::open_stores() {
     if (!loaded) return fail(std::move(loaded.error()));
     tokens = std::move(*loaded);
     codes = std::make_unique<trust::PairingCodes>(*tokens, clock);
+    keys = std::make_unique<trust::DeviceKeys>(*tokens, clock);
     auto opened_chats = store::sqlite::ChatSessionStoreSqlite::open(places.state_dir / "sessions.db");
     if (!opened_chats) return fail(std::move(opened_chats.error()));
     chats = std::move(*opened_chats);
@@ -277,6 +280,7 @@ Result<void> Gateway::Parts::build() {
     auto made_rules = make_call_rules(config, pool);
     if (!made_rules) return fail(std::move(made_rules.error()));
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
+    away = std::make_unique<core::AwayCalls>(*rules);
     auto opened_access = AccessSide::open(places.state_dir / "trust.db", config.leases, {.rules = *rules, .clock = clock, .pool = pool, .audit = *audit});
     if (!opened_access) return fail(std::move(opened_access.error()));
     access = std::move(*opened_access);
@@ -311,7 +315,7 @@ Result<void> Gateway::Parts::build() {
         return nullptr;
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()},
+                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()},
                                           make_clawseed_options(config, config.agents), runner_of);
     tokens->on_revoked([this](const std::string& credential) {
         hub->close_credential(credential);
@@ -348,9 +352,9 @@ Result<void> Gateway::Parts::build() {
         tls = std::move(*made);
     }
     for (const auto& side : sides) {
-        side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call);
+        side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call, away.get());
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
-                                                                                                .tokens = *tokens, .codes = *codes, .pool = pool,
+                                                                                                .tokens = *tokens, .codes = *codes, .keys = *keys, .pool = pool,
                                                                                                 .webhooks = webhooks, .facts = facts,
                                                                                                 .session_deleted = [this, end_leases = access->on_session_deleted()](const std::string& session) {
                                                                                                     approvals->approvals().end_session(session);
@@ -367,7 +371,7 @@ Result<void> Gateway::Parts::build() {
         metrics.add(side->pipeline.metrics());
     }
     LoopSide& first = *sides.front();
-    admin_tools = std::make_unique<rtp::ToolsApi>(first.pipeline, config.gateway.name, cancel_call);
+    admin_tools = std::make_unique<rtp::ToolsApi>(first.pipeline, config.gateway.name, cancel_call, away.get());
     return {};
 }
 
@@ -376,7 +380,8 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.presence = [this] {
         std::vector<admin::Presence> all;
         for (const auto& device : hub->connected()) {
-            all.push_back({.device = device.slug, .name = device.display_name, .principal = device.principal, .tools = device.tools, .since = device.since});
+            all.push_back({.device = device.slug, .name = device.display_name, .principal = device.principal, .tools = device.tools, .since = device.since, .battery = device.presence.battery,
+                           .charging = device.presence.charging, .metered = device.presence.metered, .foreground = device.presence.foreground});
         }
         return all;
     };
@@ -435,6 +440,7 @@ void Gateway::Parts::add_metrics() {
         core::append_metric(out, "crab_devices_connected", "gauge", "Live connections of devices and chat clients.", static_cast<double>(live.size()));
         core::append_metric(out, "crab_tools", "gauge", "Tools registered now.", static_cast<double>(registry.snapshot()->size()));
         core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.", static_cast<double>(running().size()));
+        core::append_metric(out, "crab_calls_waiting_for_devices", "gauge", "Calls that wait for a device that is away.", static_cast<double>(away->waiting()));
         core::append_metric(out, "crab_ledger_entries", "gauge", "Calls that a repeat would join or replay.", static_cast<double>(ledger.entries()));
         core::append_metric(out, "crab_ledger_commits_total", "counter", "Durable commits of the ledger.", static_cast<double>(journal->commits()));
         core::append_metric(out, "crab_ledger_writes_total", "counter", "Admissions and ends made durable.", static_cast<double>(journal->changes()));

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "crypto/digest.hpp"
+#include "trust/tokens.hpp"
+
+#include <array>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace crab::trust {
+
+/// Devices that prove who they are by a key: each signs a challenge and gets a bearer token that ends with the process, so that nothing
+/// worth stealing is kept on the device or sent twice. A challenge costs no memory until it was answered rightly, and is good once.
+/// Source: docs/protocols/clawseed.md, section 9, "Device keys". Thread-safe; never blocks.
+class DeviceKeys {
+public:
+    static constexpr Milliseconds kChallengeLifetime{60'000};
+    static constexpr int kWrongPerMinute = 60;             ///< signatures of one address that do not verify; then it waits
+
+    DeviceKeys(Tokens& tokens, const Clock& clock);
+
+    /// Something to sign, 96 hexadecimal characters, good for kChallengeLifetime.
+    std::string challenge();
+    /// What has to be signed for it.
+    static std::string to_be_signed(std::string_view key_id, std::string_view nonce);
+    /// A bearer token for the holder of that key. Errors: kUnauthenticated; kRateLimited.
+    Result<KeySession> exchange(std::string_view key_id, std::string_view nonce, std::string_view signature, std::string_view remote_address);
+
+private:
+    struct Used {
+        std::string nonce;
+        SteadyTime forget_at;
+    };
+    struct Wrong {
+        SteadyTime since{};
+        int count = 0;
+    };
+    std::string seal(std::string_view time_and_random) const;
+    Result<KeySession> judge(std::string_view key_id, std::string_view nonce, std::string_view signature);
+    bool use_up(std::string_view nonce, SteadyTime now);
+
+    Tokens& tokens_;
+    const Clock& clock_;
+    const std::array<std::uint8_t, 32> secret_;            ///< of this process
+    std::mutex mutex_;
+    std::unordered_set<std::string> used_;
+    std::deque<Used> used_order_;
+    std::unordered_map<std::string, Wrong> wrong_;         ///< by address
+};
+
+}  // namespace crab::trust
