@@ -15,7 +15,7 @@ namespace {
 
 using namespace crab;
 using namespace crab::agent;
-using crab::net::require;
+using crab::require;
 
 struct Heard final : AnswerSink {
     void on_text(std::string_view piece) override { text += piece; }

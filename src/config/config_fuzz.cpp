@@ -1,17 +1,10 @@
 // Any bytes: the file is refused with problems that name places in it, or gives a configuration that keeps its promises.
 
+#include "base/fuzz_check.hpp"
 #include "config/load.hpp"
 #include "json/value.hpp"
 
-#include <cstdlib>
-
-namespace {
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
+using crab::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size > (16 << 10)) return 0;

@@ -1,11 +1,10 @@
 // Any PEM or DER: requests and certificates are read or refused, what was read is inside its bounds, and nothing that was not signed
 // by an authority chains to it. A first byte of 0 or 1 makes the rest the DER of a certificate or request.
 
+#include "base/fuzz_check.hpp"
 #include "crypto/certificate_authority.hpp"
 #include "crypto/certificate_request.hpp"
 #include "crypto/pem.hpp"
-
-#include <cstdlib>
 
 namespace {
 
@@ -17,10 +16,6 @@ const SystemTime kNow = FakeClock().system_now();
 const CertificateAuthority& authority() {
     static const CertificateAuthority made = CertificateAuthority::create("crab-pairing-ca-fuzz", kNow);
     return made;
-}
-
-void require(bool condition) {
-    if (!condition) std::abort();
 }
 
 void check(const Certificate& certificate) {

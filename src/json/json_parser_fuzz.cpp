@@ -1,20 +1,12 @@
 // Any bytes: the parser says yes or no, and what it accepts survives being written and read again.
 
+#include "base/fuzz_check.hpp"
 #include "json/parser.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
 
-#include <cstdlib>
-
-namespace {
-
 using namespace crab::json;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
-
-}  // namespace
+using crab::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kMost = 16 << 10;

@@ -4,18 +4,14 @@
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/method_call.hpp"
 #include "adapters/cetp/tool_set.hpp"
+#include "base/fuzz_check.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace {
 
 using namespace crab;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void check_tools(std::string_view text) {
     auto list = cetp::parse_tool_list(text);

@@ -2,20 +2,16 @@
 // objects of a known type, without a null, comes back.
 
 #include "adapters/clawseed/test_support.hpp"
+#include "base/fuzz_check.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 namespace {
 
 using namespace crab;
 using namespace crab::clawseed;
 using clawseed::test::World;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 constexpr std::array<std::string_view, 9> kTypes{"session_start", "connected", "tools_registered", "registered_tools", "tool_call_request",
                                                  "result_acknowledged", "error", "abort_ack", "tool_call_cancel"};

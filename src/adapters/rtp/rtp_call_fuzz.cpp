@@ -1,17 +1,12 @@
 // Any request body: calls and cancels are read or refused with a reason, and what was read is inside its bounds.
 
 #include "adapters/rtp/call_wire.hpp"
+#include "base/fuzz_check.hpp"
 #include "json/value.hpp"
-
-#include <cstdlib>
 
 namespace {
 
 using namespace crab;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void check_response(std::string_view call_id, std::string_view tool, const core::Outcome& outcome) {
     std::string out;

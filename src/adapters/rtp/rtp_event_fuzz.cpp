@@ -2,17 +2,12 @@
 // envelope of the same schema that reads as the same event.
 
 #include "adapters/rtp/event_wire.hpp"
+#include "base/fuzz_check.hpp"
 #include "json/value.hpp"
-
-#include <cstdlib>
 
 namespace {
 
 using namespace crab;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 void check_envelope(std::string_view body, json::Parser& parser) {
     constexpr rtp::EventOrigin kOrigin{.peer_id = "peer", .fingerprint = "sha256:00", .transport = "mtls_http"};

@@ -2,18 +2,13 @@
 // action or none, which is decided without harm.
 
 #include "adapters/rtp/leases_wire.hpp"
+#include "base/fuzz_check.hpp"
 #include "core/policy.hpp"
 #include "trust/named_principal.hpp"
-
-#include <cstdlib>
 
 namespace {
 
 using namespace crab;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 }  // namespace
 

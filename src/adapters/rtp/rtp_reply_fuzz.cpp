@@ -1,17 +1,12 @@
 // Any answer of a tool host: a result, or an error that says whether it may be repeated; lists hold only tools that are in order.
 
 #include "adapters/rtp/host_wire.hpp"
+#include "base/fuzz_check.hpp"
 #include "json/value.hpp"
-
-#include <cstdlib>
 
 namespace {
 
 using namespace crab;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 }  // namespace
 

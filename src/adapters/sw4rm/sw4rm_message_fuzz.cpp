@@ -12,7 +12,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace crab;
-    using net::require;
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     const auto inside = [&](std::string_view part) {
         return part.empty() || (part.data() >= input.data() && part.data() + part.size() <= input.data() + input.size());

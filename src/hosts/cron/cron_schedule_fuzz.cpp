@@ -1,17 +1,15 @@
 // Any text: the parser says yes or no, and what it accepts has an occurrence within twelve years, in every kind of zone.
 
+#include "base/fuzz_check.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 
-#include <cstdlib>
 #include <memory>
+
+using crab::require;
 
 namespace {
 
 using namespace crab::cron;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 }  // namespace
 

@@ -1,17 +1,15 @@
 // Any bytes as a time zone file: accepted or refused, and what is accepted has one offset at any time and lets schedules go on.
 
+#include "base/fuzz_check.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 
-#include <cstdlib>
 #include <memory>
+
+using crab::require;
 
 namespace {
 
 using namespace crab::cron;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 }  // namespace
 

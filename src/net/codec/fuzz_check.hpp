@@ -1,17 +1,13 @@
 #pragma once
 
+#include "base/fuzz_check.hpp"
+
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
 namespace crab::net {
 
-/// Ends a fuzz target with a sentence about the rule that did not hold.
-inline void require(bool holds, const char* rule) {
-    if (holds) return;
-    std::fprintf(stderr, "broken: %s\n", rule);
-    std::abort();
-}
+using crab::require;
 
 /// Where to cut the input next: a small sequence that depends on the input alone, so that every crash repeats.
 class Cuts {

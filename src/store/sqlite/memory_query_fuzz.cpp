@@ -1,11 +1,11 @@
 // Any text as a query: it is read, made an expression and searched with, page by page; it is never a syntax error and no page
 // repeats.
 
+#include "base/fuzz_check.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
 #include "store/sqlite/temporary_folder.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include <simdjson.h>
@@ -13,10 +13,6 @@
 namespace {
 
 using namespace crab;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 struct Bench {
     store::sqlite::TemporaryFolder folder;

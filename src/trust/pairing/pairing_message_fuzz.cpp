@@ -1,22 +1,18 @@
 // Any text, given to both sides of a pairing at each of their steps: what reads as a message writes and signs itself as it was read,
 // and no text of somebody without the keys gets either side a step further.
 
+#include "base/fuzz_check.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
 #include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
 
-#include <cstdlib>
 #include <vector>
 
 namespace {
 
 using namespace crab;
 using namespace crab::trust;
-
-void require(bool condition) {
-    if (!condition) std::abort();
-}
 
 /// An honest handshake, with copies of each side as it waited for each message.
 struct Checkpoints {
