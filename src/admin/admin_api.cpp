@@ -330,7 +330,10 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         co_return;
     }
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
-    json::Writer(out).begin_object().key("code").string(code->code.reveal()).key("expires_at").string(to_rfc3339(code->expires_at)).end_object();
+    json::Writer writer(out);
+    writer.begin_object().key("code").string(code->code.reveal()).key("expires_at").string(to_rfc3339(code->expires_at));
+    if (!gateway_.device_page.empty()) writer.key("page").string(fmt::format("{}#pair={}", gateway_.device_page, code->code.reveal()));
+    writer.end_object();
     exchange.finish_response();
 }
 

@@ -40,6 +40,7 @@ struct Gateway {
     std::function<Result<std::vector<std::string>>(const std::string& device, const std::vector<std::string>& names)> approve_tools;
     std::function<bool()> ledger_failing;   ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
+    std::string device_page;                ///< the address under which a browser finds the device page; empty: not served
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
     SteadyTime started;
 };

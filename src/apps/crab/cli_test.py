@@ -93,7 +93,7 @@ class Help(CliTest):
             self.assertNotIn("\0", text)
         for name in ("gateway run", "gateway check", "host memory", "host cron", "tools list", "tools show", "call", "chat", "calls list", "calls show", "calls cancel", "events tail", "explain",
                      "devices list", "devices pair", "devices approve", "devices revoke", "pair test", "pair tool", "pair subscriber", "pair cli", "peers list", "peers show",
-                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "artifacts list", "artifacts get", "artifacts delete", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
+                     "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "artifacts list", "artifacts get", "artifacts delete", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "tls init", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
     def test_version_and_exit_codes_are_printed(self):
@@ -339,6 +339,16 @@ class Devices(CliTest):
         text = self.crab("devices", "pair", "--name", "phone").stdout
         self.assertIn("crab device --pair 482913", text)
         self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"), {"name": "phone"})
+
+    def test_pair_shows_the_page_as_a_qr_code(self):
+        self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "1234-5678-9012", "expires_at": "2026-11-21T10:00:00Z",
+                                                               "page": "https://crab.local:42617/device/#pair=1234-5678-9012"})
+        text = self.crab("devices", "pair", "--qr").stdout
+        self.assertIn("or open https://crab.local:42617/device/#pair=1234-5678-9012 in its browser", text)
+        picture = [line for line in text.splitlines() if set(line) <= set("█▀▄ ") and line]
+        self.assertEqual({len(line) for line in picture}, {33 + 8})  # version 4 with its quiet zone
+        other = self.crab("devices", "pair", "--qr", "--page", "https://home.example/device/").stdout
+        self.assertIn("https://home.example/device/#pair=1234-5678-9012", other)
 
     def test_pair_with_token_prints_the_token_and_nothing_else(self):
         self.gateway.answer("POST", "/v1/admin/devices/pair", {"token": "crab_t", "device": "x", "token_id": "t1", "expires_at": "2026-12-21T10:00:00Z"})

@@ -47,6 +47,7 @@ public:
         policy();
         device();
         bridge();
+        tls();
         doctor();
         completion();
         schema();
@@ -283,11 +284,14 @@ private:
         local(list, list_options->target);
         choose_output(list, list_options->output);
         auto [pair, pair_options] = leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
-                                                      "  crab devices pair --name phone\n  crab devices pair --token --name ci --role caller --expires 30d > token");
+                                                      "  crab devices pair --name phone --qr\n  crab devices pair --token --name ci --role caller --expires 30d > token");
         pair->add_option("--name", pair_options->name, "Name of the device")->type_name("NAME");
         pair->add_option("--role", pair_options->roles, "Roles, separated by commas: device, caller, operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
         duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
         pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
+        pair->add_flag("--qr", pair_options->qr, "Show a QR code that opens the device page with the code, for the camera of a phone");
+        pair->add_option("--page", pair_options->page, "Address of the device page in that QR code, when the gateway does not know its own, such as https://home.example/device/")
+            ->type_name("URL");
         local(pair, pair_options->target);
         choose_output(pair, pair_options->output);
         auto [approve, approve_options] = leaf<DevicesApprove>(parent, "approve", "Take in tools that a known device has added (configuration: approvals.new_tools)",
@@ -500,6 +504,20 @@ private:
         call->add_option("tool", call_options->tool, "Its tool; without one its list of tools is printed")->type_name("NAME");
         call->add_option("args", call_options->args, "Arguments, a JSON object")->type_name("JSON");
         duration(call, "--timeout", call_options->timeout, "How long to wait (default: 30s)");
+    }
+
+    void tls() {
+        CLI::App& parent = group("tls", "Certificates for the public listener");
+        auto [command, options] = leaf<TlsInit>(parent, "init", "Make a certificate for this machine's names, or check one, and say what to configure",
+                                                "  crab tls init\n  crab tls init --name home.example --name 192.168.1.5\n  crab tls init --cert fullchain.pem --key key.pem");
+        repeated(command, "--name", options->names, "NAME", "A host name or address of the gateway, repeatable (default: this machine's names and addresses)");
+        command->add_option("--dir", options->directory, "Folder for the files (default: tls in the state directory)")->type_name("DIR");
+        CLI::Option* const cert = command->add_option("--cert", options->cert, "A certificate that is there already, its chain behind it: nothing is made")->type_name("FILE");
+        cert->excludes("--name")->excludes("--dir");
+        command->add_option("--key", options->key, "Its key")->type_name("FILE");
+        configuration(command, options->config);
+        command->add_flag("--system", options->system, "For the system service");
+        choose_output(command, options->output);
     }
 
     void doctor() {

@@ -128,6 +128,8 @@ struct DevicesPair {
     std::vector<std::string> roles;
     std::optional<std::chrono::seconds> expires;
     bool token = false;
+    bool qr = false;    ///< the address of the device page, code included, as a QR code
+    std::string page;   ///< that address, when the gateway is known by another one; empty: as the gateway says
     Output output = Output::kText;
 };
 /// New tools of a known device.
@@ -259,6 +261,15 @@ struct PolicyTest {
     std::string source;                 ///< of a call's tool, such as `device/phone`
     Output output = Output::kText;
 };
+/// `crab tls init`
+struct TlsInit {
+    std::vector<std::string> names;   ///< host names and addresses; none: this machine's
+    std::filesystem::path directory;  ///< empty: `tls` in the state directory
+    std::filesystem::path cert, key;  ///< files that are there already, only checked; empty: made
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
 struct Doctor {
     Target target;
     bool system = false;
@@ -311,7 +322,7 @@ struct BridgeCall {
 
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
                              DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+                             LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -360,6 +371,7 @@ int run(const BridgeList& options);
 int run(const BridgeStatusShow& options);
 int run(const BridgeEnable& options);
 int run(const BridgeCall& options);
+int run(const TlsInit& options);
 int run(const Doctor& options);
 int run(const Completion& options);
 int run(const SchemaCheck& options);

@@ -1,7 +1,9 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/pretty_json.hpp"
+#include "apps/crab/qr_code.hpp"
 #include "apps/crab/table.hpp"
+#include "apps/crab/terminal.hpp"
 
 #include <fmt/format.h>
 
@@ -88,10 +90,21 @@ int run(const DevicesPair& options) {
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     if (options.token) return print_line(printable(text_of(*reply, "token"))), kExitOk;
     const std::string code = printable(text_of(*reply, "code"));
+    std::string page = printable(text_of(*reply, "page"));
+    if (!options.page.empty()) page = fmt::format("{}#pair={}", options.page, code);
+    if (options.qr) {
+        const auto picture = page.empty() ? std::nullopt : QrCode::encode(page);
+        if (!picture) {
+            complain(page.empty() ? "the gateway serves no device page (listen.device_page); give its address with --page" : "this address is too long for a QR code");
+            return kExitFailed;
+        }
+        print(picture->to_half_blocks());
+    }
     print_line(Terminal::out().paint(Colour::kBold, code));
     print_line("");
     print_line(fmt::format("Valid once, until {}. On the device:", printable(text_of(*reply, "expires_at"))));
     print_line(fmt::format("  crab device --pair {} --gateway ws://HOST:42617", code));
+    if (!page.empty()) print_line(fmt::format("or open {} in its browser,", page));
     print_line("or type the code into the app's pairing screen.");
     return kExitOk;
 }

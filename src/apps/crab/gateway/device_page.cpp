@@ -22,6 +22,12 @@ std::string content_security_policy(bool tls, std::string_view host) {
 
 }  // namespace
 
+std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port) {
+    if (!listen.device_page || !listen.public_address || device_page_files().empty()) return {};
+    const std::string host = listen.host_names.empty() ? config::HostPort{listen.public_address->host, port}.to_text() : fmt::format("{}:{}", listen.host_names.front(), port);
+    return fmt::format("{}://{}{}/device/", listen.tls ? "https" : "http", host, listen.path_prefix);
+}
+
 void DevicePage::serve(net::HttpExchange& exchange) const {
     const net::HttpRequest& request = exchange.request();
     const std::string_view path = request.path();

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "config/gateway_config.hpp"
 #include "net/embedded_site.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,10 @@ public:
 private:
     std::string root_;
 };
+
+/// Where a browser finds the page: the first of `host_names`, else the address that is listened on, with the port that was bound.
+/// Empty when there is no page or nothing is listened on.
+std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port);
 
 /// What scripts/embed_site.py made of the built page; empty in a build without it (CRAB_WEB=OFF).
 std::span<const net::EmbeddedFile> device_page_files();

@@ -10,6 +10,7 @@
 #include "apps/crab/gateway/artifact_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/device_page.hpp"
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/grpc_providers.hpp"
 #include "apps/crab/gateway/grpc_side.hpp"
@@ -126,6 +127,7 @@ struct Gateway::Parts {
     std::unique_ptr<rtp::HostDirectory> hosts;
     std::unique_ptr<sw4rm::ProviderDirectory> providers;
     std::unique_ptr<PeerSide> peers;
+    std::shared_ptr<net::TlsContext> public_tls;   ///< null: plain
     std::unique_ptr<net::Listener> public_listener, admin_listener;
     std::unique_ptr<GrpcSide> grpc;   ///< null: off
     std::unique_ptr<rtp::ToolsApi> admin_tools;
@@ -342,14 +344,13 @@ Result<void> Gateway::Parts::build() {
     peers->peers().on_change(access->on_peer_changed());
     peers->begin(sides.front()->loop, *hosts);
     auto connections = std::make_shared<std::atomic<std::size_t>>(0);
-    std::shared_ptr<net::TlsContext> tls;
     if (config.listen.tls) {
         net::TlsContext::Options tls_options;
         tls_options.certificate.file = config.listen.tls->cert;
         tls_options.key.file = config.listen.tls->key;
         auto made = net::TlsContext::make(std::move(tls_options));
         if (!made) return fail(std::move(made.error()));
-        tls = std::move(*made);
+        public_tls = std::move(*made);
     }
     for (const auto& side : sides) {
         side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call, away.get());
@@ -364,7 +365,7 @@ Result<void> Gateway::Parts::build() {
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
         options.count = connections;
-        options.tls = tls;
+        options.tls = public_tls;
         options.connection.max_queued_bytes = config.limits.outgoing_queue_bytes;
         options.connection.stall = std::chrono::duration_cast<Milliseconds>(config.limits.slow_reader);
         side->server = std::make_unique<net::HttpServer>(side->loop, *side->service, std::move(options));
@@ -397,6 +398,7 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.ledger_failing = [this] { return journal->failing(); };
     view.version = CRAB_VERSION;
     view.public_endpoint = public_listener ? public_listener->endpoint().text() : std::string();
+    view.device_page = public_listener ? device_page_address(config.listen, facts.port) : std::string();
     view.admin_socket = places.admin_socket;
     view.state_dir = places.state_dir;
     view.token_lifetime = std::chrono::duration_cast<Milliseconds>(config.devices.token_lifetime);
@@ -474,6 +476,9 @@ Result<void> Gateway::Parts::reload() {
     artifacts->set_options(read->artifacts);
     hub->set_options(make_clawseed_options(*read, config.agents));
     log::configure(read->gateway.log.level, read->gateway.log.format);
+    if (public_tls) {
+        if (const auto fresh = public_tls->reload(); !fresh) log::error("the old certificate stays", {{"reason", fresh.error().message}});
+    }
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
                        read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->models == config.models &&
