@@ -15,6 +15,7 @@ from support.wait import eventually
 
 #: Where to leave pictures of the page for the documentation; unset: nowhere.
 PICTURES = os.environ.get("CRAB_SCREENSHOTS")
+PATIENCE = 30.0  #: seconds; a browser on a loaded machine takes its time
 PLACE = {"latitude": 53.5461, "longitude": 9.9661, "accuracy": 12}
 
 
@@ -42,7 +43,7 @@ class DevicePageTest(GatewayCase):
         self.assertEqual(self.page.complaints(), [])
         self.page.run("localStorage.clear()")
         self.page.open("about:blank")
-        self.gateway.wait_gone("get_location")  # so that the next test's is the only one
+        self.gone("get_location")  # so that the next test's is the only one
 
     # Steps
 
@@ -58,7 +59,13 @@ class DevicePageTest(GatewayCase):
         self.page.open(f"{self.address}#pair={self.code(self.slug)}")
         self.page.click_button("Pair this device")
         self.page.wait_text(".link", "Connected")
-        self.gateway.wait_listed("get_location")
+        self.listed("get_location")
+
+    def listed(self, *names: str) -> None:
+        eventually(lambda: set(names) <= self.gateway.tools().keys(), f"{names} are listed", PATIENCE)
+
+    def gone(self, *names: str) -> None:
+        eventually(lambda: not set(names) & self.gateway.tools().keys(), f"{names} are no longer listed", PATIENCE)
 
     def tool(self, name: str) -> str:
         return f"{self.slug}__{name}"
@@ -75,7 +82,7 @@ class DevicePageTest(GatewayCase):
         self.assertRegex(self.page.run("return document.getElementById('code').value"), r"^\d{4}-\d{4}-\d{4}$")
         self.page.click_button("Pair this device")
         self.page.wait_text(".link", "Connected")
-        self.gateway.wait_listed("get_location", "take_photo")
+        self.listed("get_location", "take_photo")
         self.assertNotIn("read_clipboard", self.gateway.tools())  # off until the person switches it on
 
     def test_a_wrong_code_says_what_to_do(self) -> None:
@@ -124,7 +131,7 @@ class DevicePageTest(GatewayCase):
         self.assertEqual(len(base64.b64decode(photo["data_base64"])), photo["bytes"])
         self.page.reload()
         self.page.wait_text(".link", "Connected")
-        self.gateway.wait_listed("take_photo")
+        self.listed("take_photo")
         self.assertEqual(self.start("take_photo").result(60).status, "ok")  # nobody is asked
         other = self.start("take_photo", agent="stranger")
         self.page.wait_text(".ask h2", "stranger wants to take a photo")
@@ -143,6 +150,14 @@ class DevicePageTest(GatewayCase):
         self.page.click_button("Allow once")
         self.assertEqual(call.result(60).status, "ok")
 
+    def test_questions_come_one_after_the_other_and_each_waits_for_its_answer(self) -> None:
+        self.pair()
+        calls = [self.start("get_location", agent=agent) for agent in ("first", "second", "third")]
+        for answer in ("Allow once", "Not now", "Allow once"):
+            self.page.click_button(answer)
+        outcomes = [call.result(60) for call in calls]
+        self.assertEqual(sorted(outcome.status for outcome in outcomes), ["error", "ok", "ok"])
+
     def test_a_call_that_is_taken_back_takes_its_question_with_it(self) -> None:
         self.pair()
         call = self.start("get_location")
@@ -150,7 +165,7 @@ class DevicePageTest(GatewayCase):
         running = self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
         self.gateway.crab("calls", "cancel", running[0]["call_id"])
         self.assertNotEqual(call.result(60).status, "ok")
-        eventually(lambda: not self.page.has("dialog[open]"), "the question is gone")
+        eventually(lambda: not self.page.has("dialog[open]"), "the question is gone", PATIENCE)
         self.page.wait_text(".call.cancelled", "taken back")
 
     # The rest
@@ -158,11 +173,11 @@ class DevicePageTest(GatewayCase):
     def test_a_switch_takes_a_tool_away_and_gives_it_back(self) -> None:
         self.pair()
         self.page.click("#tool-get_location")
-        self.gateway.wait_gone("get_location")
+        self.gone("get_location")
         self.page.click("#tool-get_location")
-        self.gateway.wait_listed("get_location")
+        self.listed("get_location")
         self.page.click("#tool-record_audio")
-        self.gateway.wait_listed("record_audio")
+        self.listed("record_audio")
         call = self.start("record_audio", {"seconds": 0.5})
         self.page.click_button("Allow once")
         clip = call.result(60).result
@@ -191,7 +206,7 @@ class DevicePageTest(GatewayCase):
         self.gateway.config["listen"]["public"] = f"127.0.0.1:{self.gateway.public[1]}"
         self.gateway.start()
         self.page.wait_text(".link", "Connected")
-        self.gateway.wait_listed("get_location")
+        self.listed("get_location")
         self.page.complaints()  # the browser logs every connection that failed
 
 
@@ -204,7 +219,8 @@ class PicturesTest(GatewayCase):
         folder.mkdir(parents=True, exist_ok=True)
         with Browser() as page:
             address = f"http://127.0.0.1:{self.gateway.public[1]}/device/"
-            page.devtools("Browser.grantPermissions", origin=address, permissions=["geolocation"])
+            page.devtools("Browser.grantPermissions", origin=address,
+                          permissions=["geolocation", "videoCapture", "audioCapture", "notifications", "clipboardReadWrite"])
             page.devtools("Emulation.setGeolocationOverride", **PLACE)
             for scheme in ("light", "dark"):
                 page.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -223,7 +239,7 @@ class PicturesTest(GatewayCase):
                     call = self.gateway.start_call(f"phone-{scheme}__{tool}", {}, caller="ci", context={"agent_id": "planner", "session_id": "s"}, timeout=60.0)
                     page.click_button(answer)
                     call.result(60)
-                page.wait_text(".calls", "Camera")
+                page.wait_text(".call.ok", "Camera")
                 page.screenshot(folder / f"device-phone-{scheme}.png")
                 call = self.gateway.start_call(f"phone-{scheme}__take_photo", {"camera": "back", "max_side": 1280}, caller="ci",
                                                context={"agent_id": "planner", "session_id": "s"}, timeout=60.0)

@@ -74,6 +74,7 @@ export class Device {
   private readonly calls: CallRunner;
   private state: "idle" | "dialing" | "open" | "waiting" | "ended" = "idle";
   private socket: Socket | undefined;
+  private attempts = 0; // what belongs to an earlier one is not heard
   private terms: Terms = plainTerms;
   private sessionId = "";
   private termsKnown = false;
@@ -139,6 +140,7 @@ export class Device {
   private dial(): void {
     this.cancelRedial();
     this.state = "dialing";
+    ++this.attempts;
     this.tell({ kind: "connecting" });
     const socket = this.surroundings.openSocket(this.address.endpoint(this.sessionId), ["clawseed.v1", `bearer.${this.options.token}`]);
     this.socket = socket;
@@ -189,11 +191,13 @@ export class Device {
 
   /** A browser hides why a WebSocket was refused, so a plain request with the same token is asked. */
   private async askWhyRefused(): Promise<void> {
+    const attempt = this.attempts;
+    const isCurrent = () => this.state === "dialing" && this.attempts === attempt;
     let retryAfterMs = 0;
     let why = "the gateway does not answer";
     try {
       const response = await this.surroundings.fetch(this.address.route("/api/status"), { headers: { Authorization: `Bearer ${this.options.token}` } });
-      if (this.state !== "dialing") return;
+      if (!isCurrent()) return;
       if (response.status === 401 || response.status === 403) {
         this.calls.cancelAll();
         this.end({ reason: "refused", message: `the gateway refuses this device (${response.status}); pair it again` });
@@ -204,7 +208,7 @@ export class Device {
     } catch {
       // not reachable: tried again below
     }
-    if (this.state === "dialing") this.retry(why, Math.min(retryAfterMs, longestRetryAfterMs));
+    if (isCurrent()) this.retry(why, Math.min(retryAfterMs, longestRetryAfterMs));
   }
 
   private retry(why: string, atLeastMs = 0): void {

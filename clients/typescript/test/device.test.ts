@@ -198,6 +198,19 @@ describe("a device", () => {
     expect(events.at(-1)).toMatchObject({ kind: "ended", end: { reason: "refused" } });
   });
 
+  test("an answer about an earlier connection does not touch the next one", async () => {
+    const device = make();
+    device.start();
+    world.response = new Response("{}", { status: 401 });
+    world.socket.end(1006);
+    device.stop();
+    device.start();
+    await settle();
+    world.socket.open(offers);
+    expect(world.sockets).toHaveLength(2);
+    expect(events.at(-1)).toMatchObject({ kind: "connected" });
+  });
+
   test("a silent gateway is asked for a sign of life, and without one the link is dead", () => {
     connected();
     world.pass(30_000);

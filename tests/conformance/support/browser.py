@@ -35,7 +35,7 @@ def missing() -> str:
 
 
 class NoSuchElement(Exception):
-    """Nothing on the page fits the selector now."""
+    """Nothing on the page fits the selector now, or nobody could click it."""
 
 
 class Browser:
@@ -88,7 +88,7 @@ class Browser:
                 return json.load(response)["value"]
         except urllib.error.HTTPError as failure:
             value = json.load(failure)["value"]
-            if value["error"] in ("no such element", "stale element reference"):
+            if value["error"] in ("no such element", "stale element reference", "element not interactable"):
                 raise NoSuchElement(value["message"]) from None
             raise AssertionError(f"{method} {path}: {value['error']}: {value['message']}") from None
 
@@ -142,12 +142,14 @@ class Browser:
         """Clicks the button with these words, once there is one."""
         xpath = f'//button[normalize-space()="{words}"]'
 
-        def find() -> str | None:
+        def clicked() -> bool:
             found = self._request("POST", "/elements", {"using": "xpath", "value": xpath})
-            return found[0][_ELEMENT] if found else None
+            try:
+                return bool(found) and self._request("POST", f"/element/{found[0][_ELEMENT]}/click") is None
+            except NoSuchElement:
+                return False  # it went between the two requests
 
-        eventually(lambda: find() is not None, f"a button {words!r}", _PATIENCE)
-        self._request("POST", f"/element/{find()}/click")
+        eventually(clicked, f"a button {words!r}", _PATIENCE)
 
     def type(self, selector: str, text: str) -> None:
         self._request("POST", f"/element/{self.find(selector)}/value", {"text": text})
@@ -156,7 +158,7 @@ class Browser:
         eventually(lambda: words in self.text(selector), f"{words!r} in {selector}", _PATIENCE)
 
     def resize(self, width: int, height: int) -> None:
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=width < 600)
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if width < 600 else 1.5, mobile=width < 600)
 
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._request("GET", "/screenshot")))

@@ -11,7 +11,6 @@ const mostEnded = 30;
 export class Activity {
   private readonly runningById = new Map<string, Entry>();
   private endedList: Entry[] = [];
-  private count = 0;
 
   constructor(private readonly changed: () => void) {}
 
@@ -24,7 +23,6 @@ export class Activity {
     } else {
       this.runningById.delete(news.id);
       this.endedList = [entry, ...this.endedList].slice(0, mostEnded);
-      ++this.count;
     }
     this.changed();
   };
@@ -35,10 +33,5 @@ export class Activity {
 
   ended(): Entry[] {
     return this.endedList;
-  }
-
-  /** Of all calls since the page was opened. */
-  total(): number {
-    return this.count;
   }
 }

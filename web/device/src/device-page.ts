@@ -62,6 +62,12 @@ export class DevicePage {
     this.view.showLink({ kind: "elsewhere" }, Date.now());
   }
 
+  /** Says goodbye; the page is used no more. */
+  close(): void {
+    this.abort.abort();
+    this.device.stop();
+  }
+
   private onEvent(event: DeviceEvent): void {
     this.view.showLink(event, Date.now());
     if (event.kind !== "ended") return;
@@ -91,8 +97,7 @@ export class DevicePage {
   }
 
   private end(why: string | undefined): void {
-    this.abort.abort();
-    this.device.stop();
+    this.close();
     this.options.unpaired(why);
   }
 

@@ -10,6 +10,7 @@ import { PairingView } from "./ui/pairing-view.js";
 const app = document.getElementById("app") as HTMLElement;
 const gateway = new URL("..", document.baseURI).href; // the page is at device/ below it
 const settings = new SettingsStore(localStorage, navigator.userAgent);
+let current: DevicePage | undefined;
 const tools = allTools.filter((tool) => tool.available());
 
 /** The code in `#pair=…`; the address bar does not keep it. */
@@ -20,6 +21,8 @@ function takeCode(): string | undefined {
 }
 
 function showPairing(code: string | undefined, notice: string | undefined): void {
+  current?.close();
+  current = undefined;
   const view = new PairingView({
     gateway, name: settings.get().name, code, notice,
     paired: (token, name) => {
@@ -39,6 +42,7 @@ function showDevice(token: string): void {
       showPairing(undefined, why);
     },
   });
+  current = page;
   fill(app, page.element);
   beTheOneTab(() => page.start(), () => page.yieldToOtherTab());
 }

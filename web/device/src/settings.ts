@@ -46,7 +46,7 @@ export class SettingsStore {
 function read(text: string | null): Settings | undefined {
   try {
     const value = JSON.parse(text ?? "null") as Partial<Settings> | null;
-    if (typeof value?.name !== "string" || typeof value.switched !== "object") return undefined;
+    if (typeof value?.name !== "string" || typeof value.switched !== "object" || value.switched === null) return undefined;
     return { name: value.name, switched: value.switched, ...(typeof value.token === "string" && { token: value.token }) };
   } catch {
     return undefined;

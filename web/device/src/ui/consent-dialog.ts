@@ -47,7 +47,7 @@ export class ConsentDialog implements Hands {
 
   private show<T>(call: ToolCall, fallback: T, question: Question<T>): Promise<T> {
     const answer = this.queue.then(() => this.showNow(call, fallback, question));
-    this.queue = answer;
+    this.queue = answer.catch(() => {});
     return answer;
   }
 
@@ -72,7 +72,8 @@ export class ConsentDialog implements Hands {
         Object.keys(call.args).length > 0 && h("pre", { class: "ask-args", tabindex: 0, "aria-label": "What it asks for" }, JSON.stringify(call.args, undefined, 2)),
         h("div", { class: `ask-choices of-${question.choices.length}` }, ...buttons),
       );
-      this.dialog.onclose = giveUp; // the Escape key
+      // The Escape key. The event of the last question's end may come only now; then the dialog is open, with this question.
+      this.dialog.onclose = () => this.dialog.open || giveUp();
       call.signal.addEventListener("abort", giveUp, { once: true });
       this.dialog.showModal();
       title.focus();

@@ -102,7 +102,7 @@ export class DeviceView {
 
   private call(entry: Entry, now: number): HTMLElement {
     const tool = this.options.tools.find((each) => each.name === entry.tool);
-    const phases = { waiting: "waits for you", running: "running", ok: "done", failed: entry.code ?? "failed", cancelled: "taken back" };
+    const phases = { waiting: "waits for you", running: "running", ok: "done", failed: entry.code === "FORBIDDEN" ? "refused" : (entry.code ?? "failed"), cancelled: "taken back" };
     return h("li", { class: `call ${entry.phase}`, ...(entry.message !== undefined && { title: entry.message }) },
       h("span", { class: "tool-picture" }, icon(tool?.icon ?? "spark")),
       h("span", { class: "tool-text" }, h("strong", {}, tool?.title ?? entry.tool), h("span", { class: "quiet" }, `${callerName(entry.caller)} · ${ago(now - entry.startedAt)}`)),
