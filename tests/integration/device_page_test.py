@@ -20,8 +20,8 @@ PLACE = {"latitude": 53.5461, "longitude": 9.9661, "accuracy": 12}
 
 
 @unittest.skipIf(browser.missing(), browser.missing())
-class DevicePageTest(GatewayCase):
-    """One browser for all tests; each begins as one that was never here."""
+class DevicePageCase(GatewayCase):
+    """One gateway, which lets an address pair ten times a minute, and one browser for all tests; each begins as one that was never here."""
 
     page: ClassVar[Browser]
 
@@ -75,6 +75,8 @@ class DevicePageTest(GatewayCase):
 
     # Pairing
 
+
+class PairingTest(DevicePageCase):
     def test_a_typed_code_makes_the_browser_a_device(self) -> None:
         name = self.gateway.unique("typed")
         self.page.open(self.address)
@@ -106,6 +108,8 @@ class DevicePageTest(GatewayCase):
 
     # Consent
 
+
+class ConsentTest(DevicePageCase):
     def test_a_place_is_told_after_the_person_said_yes_to_this_agent(self) -> None:
         self.pair()
         call = self.start("get_location")
@@ -184,6 +188,8 @@ class DevicePageTest(GatewayCase):
         self.assertTrue(clip["mime_type"].startswith("audio/"), clip["mime_type"])
         self.assertGreater(clip["bytes"], 0)
 
+
+class LifeTest(DevicePageCase):
     def test_a_second_tab_takes_over_and_the_first_one_says_so(self) -> None:
         self.pair()
         first = self.page.window()
