@@ -149,7 +149,7 @@ std::size_t HttpSession::take_streamed_body(std::string_view bytes) {
     std::string_view rest = bytes;
     HttpExchange::Incoming& incoming = exchange_.incoming_;
     while (body_) {
-        if (!exchange_.wants_body()) {
+        if (!rest.empty() && !exchange_.wants_body()) {  // with nothing left to give, the body may have ended, and nothing more would come to tell
             connection_->pause_reading();
             break;
         }

@@ -137,6 +137,18 @@ TEST_F(HttpStreamedBodyTest, AServiceThatIsBehindStopsTheCaller) {
     EXPECT_LE(service.largest, HttpExchange::kBodyWindow + std::size_t{256} * 1024);
 }
 
+TEST_F(HttpStreamedBodyTest, ABodyThatJustFillsTheWindowHasItsEnd) {
+    service.slow = true;
+    const std::string body(HttpExchange::kBodyWindow, 'x');
+    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    server.run_until([&] { return service.connection != nullptr; });
+    server.thread.run([&] {
+        service.go_on.notify();
+        return true;
+    });
+    EXPECT_TRUE(client.read_response().ends_with("\r\n" + std::to_string(body.size())));
+}
+
 TEST_F(HttpStreamedBodyTest, ASizedAnswerHasItsLengthAndNeverMore) {
     client.send("GET /sized HTTP/1.1\r\nHost: a\r\n\r\nGET /sized HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_TRUE(client.read_response().ends_with("\r\n\r\n0123456789"));
