@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace crab::rtp {
@@ -87,24 +88,38 @@ Result<void> append(core::EventStore& store, const std::vector<core::NewEvent>& 
     return {};
 }
 
-/// The ledger had them durable, the outbox was to have them a moment later.
-Result<void> add_lost_requests(core::EventStore& store, const std::vector<core::UnfinishedCall>& of_ledger, const Clock& clock) {
-    std::map<std::string, core::NewEvent, std::less<>> lost;
-    SystemTime oldest = SystemTime::max();
+/// A call of an earlier life whose request was to be told.
+struct Recorded {
+    core::NewEvent request;
+    const core::UnfinishedCall* call;
+};
+using RecordedCalls = std::map<std::string, Recorded, std::less<>>;   // by the request's id, and so in the order of time
+
+Result<RecordedCalls> recorded_calls(const std::vector<core::UnfinishedCall>& of_ledger) {
+    RecordedCalls calls;
     for (const core::UnfinishedCall& call : of_ledger) {
         if (call.event.empty()) continue;
         auto request = request_of(call);
         if (!request) return fail(std::move(request.error()));
-        oldest = std::min(oldest, call.admitted_at);
-        lost.emplace(request->event.event_id, std::move(*request));
+        std::string id = request->event.event_id;
+        calls.try_emplace(std::move(id), std::move(*request), &call);
     }
-    if (lost.empty()) return {};
+    return calls;
+}
+
+/// The ledger had them durable, the outbox was to have them a moment later.
+Result<void> add_lost_requests(core::EventStore& store, const RecordedCalls& calls, const Clock& clock) {
+    if (calls.empty()) return {};
+    SystemTime oldest = SystemTime::max();
+    for (const auto& [id, recorded] : calls) oldest = std::min(oldest, recorded.call->admitted_at);
     const auto there = store.requests_since(oldest - kClockStep);
     if (!there) return fail(there.error());
-    for (const std::string& id : *there) lost.erase(id);
-    std::vector<core::NewEvent> events;
-    for (auto& [id, request] : lost) events.push_back(std::move(request));
-    return append(store, events, clock);
+    const std::set<std::string_view> kept(there->begin(), there->end());
+    std::vector<core::NewEvent> lost;
+    for (const auto& [id, recorded] : calls) {
+        if (!kept.contains(id)) lost.push_back(recorded.request);
+    }
+    return append(store, lost, clock);
 }
 
 }  // namespace
@@ -155,25 +170,21 @@ void CallEventLog::ended(const core::AdmittedCall& call, UuidText request_id, Uu
 
 Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const std::vector<core::UnfinishedCall>& of_ledger, const Clock& clock,
                                                  std::string_view gateway_id) {
-    if (auto added = add_lost_requests(store, of_ledger, clock); !added) return fail(std::move(added.error()));
+    const auto recorded = recorded_calls(of_ledger);
+    if (!recorded) return fail(recorded.error());
+    if (auto added = add_lost_requests(store, *recorded, clock); !added) return fail(std::move(added.error()));
     const auto open = store.open_calls();
     if (!open) return fail(open.error());
-    std::map<std::string, const core::UnfinishedCall*, std::less<>> known;
-    for (const core::UnfinishedCall& call : of_ledger) {
-        if (!call.outcome || call.event.empty()) continue;
-        auto request = request_of(call);
-        if (!request) return fail(std::move(request.error()));
-        known.emplace(std::move(request->event.event_id), &call);
-    }
     const core::Outcome unknown = fail(unknown_end());
     IdSource ids(clock);
     std::vector<core::NewEvent> ends;
     for (const core::StoredEvent& request : *open) {
         const auto envelope = json::Value::parse(request.event.envelope);
         if (!envelope) return fail(not_json());
-        const auto found = known.find(request.event.event_id);
-        const core::Outcome& outcome = found == known.end() ? unknown : *found->second->outcome;
-        const std::chrono::nanoseconds duration = found == known.end() ? clock.system_now() - request.at : found->second->duration;
+        const auto found = recorded->find(request.event.event_id);
+        const bool is_known = found != recorded->end() && found->second.call->outcome != nullptr;
+        const core::Outcome& outcome = is_known ? *found->second.call->outcome : unknown;
+        const std::chrono::nanoseconds duration = is_known ? found->second.call->duration : clock.system_now() - request.at;
         const UuidText id = ids.uuid_v7();
         core::NewEvent end{.event = request.event, .publisher = {}, .idempotency_key = {}, .step = end_of(outcome), .call_id = text_at(*envelope, "/payload/call_id"), .requested_id = request.event.event_id};
         end.event.type = type_of_end(outcome);
