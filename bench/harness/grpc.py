@@ -5,7 +5,6 @@ import time
 from contextlib import ExitStack
 
 from . import load, machine, processes
-from .relay import medians
 from .servers import Gateway, Server
 
 MISSING = "apt install libgrpc++-dev protobuf-compiler-grpc"
@@ -102,19 +101,15 @@ def words_of(server, tools, arguments, *more):
 def measure(peer, all_variants, options, load_core, report, say):
     warm_up, seconds, rounds = (0.2, 0.5, 1) if options.quick else (0.4, options.seconds, options.rounds)
     report.settings.update(rounds=rounds, seconds=seconds, cores=options.cores)
-    samples = {}
-    for round_number in range(rounds):
-        for in_flight in options.in_flight:
-            say(f"round {round_number + 1} of {rounds}, {in_flight} in flight")
-            for name, server, tools, arguments, most in all_variants:
-                if most and in_flight > most:
-                    continue
-                more = ("--in-flight", in_flight, "--warm-up", warm_up, "--seconds", seconds)
-                try:
-                    samples.setdefault((name, in_flight), []).append(load.run(peer, load_core, *words_of(server, tools, arguments, *more)))
-                except RuntimeError as failure:
-                    report.skip(f"{name} at {in_flight}", str(failure))
-    return {key: medians(found) for key, found in samples.items() if found}
+    by_name = {name: rest for name, *rest in all_variants}
+
+    def sample(name, in_flight):
+        server, tools, arguments, most = by_name[name]
+        if most and in_flight > most:
+            return None
+        return load.run(peer, load_core, *words_of(server, tools, arguments, "--in-flight", in_flight, "--warm-up", warm_up, "--seconds", seconds))
+
+    return load.in_rounds(rounds, options.in_flight, by_name, sample, report, say)
 
 
 def measure_streams(peer, direct, gateway, options, load_core, report, say):

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from statistics import median
 
 from . import http_client, load, machine
 from .processes import Unavailable
@@ -77,18 +76,8 @@ class RelayBench:
                         "--seconds", seconds or self.seconds, "--server-pid", variant.server.pid, *words, pass_fds=descriptors)
 
     def _closed_loop(self, variants):
-        samples = {}
-        for round_number in range(self.rounds):
-            for in_flight in self.options.in_flight:
-                self.say(f"round {round_number + 1} of {self.rounds}, {in_flight} in flight")
-                for variant in variants:
-                    try:
-                        sample = self._measure(variant, in_flight, self.cores[1])
-                    except RuntimeError as failure:
-                        self.report.skip(f"{variant.name} at {in_flight}", str(failure))
-                        continue
-                    samples.setdefault((variant, in_flight), []).append(sample)
-        return {key: medians(found) for key, found in samples.items()}
+        return load.in_rounds(self.rounds, self.options.in_flight, variants, lambda variant, in_flight: self._measure(variant, in_flight, self.cores[1]),
+                              self.report, self.say, name_of=lambda variant: variant.name)
 
     def _print_rows(self, results):
         by_name = {(variant.name, in_flight): result for (variant, in_flight), result in results.items()}
@@ -170,10 +159,3 @@ class RelayBench:
 
 def ratio(result, floor):
     return result["cpu_us"] / floor["cpu_us"] if floor else None
-
-
-def medians(samples):
-    """The median of each figure, and `spread`: how far the CPU figures lie apart, relative to their median."""
-    result = {key: median(sample[key] for sample in samples) for key in samples[0]}
-    cpu = [sample["cpu_us"] for sample in samples]
-    return {**result, "failures": sum(sample["failures"] for sample in samples), "spread": (max(cpu) - min(cpu)) / result["cpu_us"] if result["cpu_us"] else None}

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 
 from . import http_client, load, machine, micro
 from .processes import Unavailable
-from .relay import medians
 from .servers import Gateway, Nginx, ToolHost
 
 HANDSHAKE_MS = 10.0
@@ -104,18 +103,13 @@ def measure(program, servers, options, report, say):
     load_core = machine.cores(options.cores)[1]
     warm_up, seconds, rounds = (0.2, 0.5, 1) if options.quick else (0.4, options.seconds, options.rounds)
     report.settings.update(rounds=rounds, seconds=seconds, cores=options.cores)
-    samples = {}
-    for round_number in range(rounds):
-        for in_flight in options.in_flight:
-            say(f"round {round_number + 1} of {rounds}, {in_flight} in flight")
-            for name, server in servers.items():
-                words = ("calls", "--target", "http", "--connect", f"unix:{server.callers}", "--tool", "echo", "--in-flight", in_flight,
-                         "--warm-up", warm_up, "--seconds", seconds, "--server-pid", server.pid)
-                try:
-                    samples.setdefault((name, in_flight), []).append(load.run(program, load_core, *words))
-                except RuntimeError as failure:
-                    report.skip(f"{name} at {in_flight}", str(failure))
-    return {key: medians(found) for key, found in samples.items() if found}
+
+    def sample(name, in_flight):
+        server = servers[name]
+        return load.run(program, load_core, "calls", "--target", "http", "--connect", f"unix:{server.callers}", "--tool", "echo", "--in-flight", in_flight,
+                        "--warm-up", warm_up, "--seconds", seconds, "--server-pid", server.pid)
+
+    return load.in_rounds(rounds, options.in_flight, servers, sample, report, say)
 
 
 def print_rows(results, report):
