@@ -29,8 +29,9 @@ command -v dpkg-query > /dev/null || fail "this is no Debian system. Install wha
 
 missing=()
 for package in "${wanted[@]}"; do
-    # ${db:Status-Status}: a package that was removed is still known, as config-files.
-    [[ $(dpkg-query -W -f '${db:Status-Status} ' "$package" 2> /dev/null || true) == *"installed "* ]] || missing+=("$package")
+    # ${db:Status-Status}: a package that was removed is still known, as config-files, and one that others only mention as
+    # not-installed. With several architectures there is a line for each.
+    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2> /dev/null | grep -qx installed || missing+=("$package")
 done
 if ((${#missing[@]} == 0)); then
     echo "setup: all ${#wanted[@]} packages are installed"
