@@ -7,6 +7,7 @@
 #include "json/value.hpp"
 #include "net/codec/url.hpp"
 #include "net/find_addresses.hpp"
+#include "net/finish_on.hpp"
 #include "net/loop_group.hpp"
 #include "sdk/frame_queue.hpp"
 #include "sdk/wire_error.hpp"
@@ -105,9 +106,7 @@ public:
         loops_.start();
     }
     ~GrpcToolTransport() override {
-        std::promise<void> ended;
-        loop().post([&] { client_->stop([&] { ended.set_value(); }); });
-        ended.get_future().wait();
+        net::finish_on(loop(), [&](std::function<void()> done) { client_->stop(std::move(done)); });
         loops_.stop_and_join();
     }
 

@@ -1,49 +1,54 @@
 #include "adapters/rtp/host_directory.hpp"
 
 #include "base/log.hpp"
+#include "net/finish_on.hpp"
 
 #include <algorithm>
-#include <future>
 #include <mutex>
 
 namespace crab::rtp {
 namespace {
 
-constexpr std::chrono::seconds kAtMostEvery{1};                     // lists asked for because a tool was unknown
-constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 63;   // connections of devices count up from 1
+constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 63;  // connections of devices count up from 1
 
 }  // namespace
 
-/// One host and what is known of it. `mutex` guards the status; all else is used on the directory's home loop.
-class HostDirectory::Watched : public RemoteWaiter {
+class HostDirectory::Watched final : public core::ToolListing {
 public:
     Watched(RtpHost::Options options, const Services& services, ConnectionId id)
-        : RemoteWaiter(services.home.executor(), services.home.timers()), host(std::make_shared<RtpHost>(std::move(options), services.loops)), owner(id) {}
+        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "tool host", options.name, id),
+          host(std::make_shared<RtpHost>(std::move(options), services.loops)),
+          pool_(services.pool) {}
 
     const std::shared_ptr<RtpHost> host;
-    const ConnectionId owner;
-    std::string list;             ///< the last one, as it came
-    bool gone = false;            ///< removed: it has no tools any more
-    SteadyTime asked{};           ///< the last time
-
-    void set_status(bool answers, std::optional<std::size_t> tools, std::string problem) {
-        const std::scoped_lock lock(mutex_);
-        status_.answers = answers;
-        if (tools) status_.tools = *tools;
-        status_.problem = std::move(problem);
-    }
-    Status status() const {
-        const std::scoped_lock lock(mutex_);
-        Status copy = status_;
-        copy.name = host->name();
-        copy.answers = copy.answers && !host->breaker().is_open();
-        return copy;
-    }
 
 private:
-    mutable std::mutex mutex_;
-    Status status_;
+    Task<Result<void>> refresh(Deadline deadline) override;
+    void forget() override { list_.clear(); }
+    bool is_reachable() const override { return !host->breaker().is_open(); }
+
+    BlockingPool& pool_;
+    std::string list_;  // the last one, as it came
 };
+
+Task<Result<void>> HostDirectory::Watched::refresh(Deadline deadline) {
+    auto body = co_await host->fetch_tools(deadline);
+    if (!body) co_return fail(std::move(body.error()));
+    if (*body == list_) {
+        unchanged();
+        co_return Result<void>();
+    }
+    const auto text = std::make_shared<const std::string>(std::move(*body));
+    auto read = [text] {
+        json::Parser parser;
+        return read_discovery(*text, parser);
+    };
+    const auto found = co_await pool_.run(std::move(read));
+    if (!found) co_return fail(found.error());
+    offer(*found, {.kind = core::SourceKind::kPeer, .name = name(), .owner = "tool_host/" + name(), .connection = owner()}, host);
+    list_ = *text;
+    co_return Result<void>();
+}
 
 HostDirectory::HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times)
     : services_(std::move(services)), times_(times), tasks_(services_.home.executor()) {
@@ -59,7 +64,7 @@ std::shared_ptr<HostDirectory::Watched> HostDirectory::make(RtpHost::Options opt
 }
 
 HostDirectory::~HostDirectory() {
-    for (const auto& host : hosts_) services_.registry.remove_owner(host->owner);
+    for (const auto& host : hosts_) services_.registry.remove_owner(host->owner());
 }
 
 void HostDirectory::start() {
@@ -69,10 +74,10 @@ void HostDirectory::start() {
     });
 }
 
-void HostDirectory::begin_to_watch(std::shared_ptr<Watched> host) { tasks_.spawn("tools of host " + host->host->name(), watch(host)); }
+void HostDirectory::begin_to_watch(std::shared_ptr<Watched> host) { tasks_.spawn("tools of host " + host->name(), core::ToolListing::watch(host, times_)); }
 
 std::shared_ptr<HostDirectory::Watched> HostDirectory::find(std::string_view name) const {
-    const auto found = std::ranges::find(hosts_, name, [](const auto& host) -> std::string_view { return host->host->name(); });
+    const auto found = std::ranges::find(hosts_, name, [](const auto& host) -> std::string_view { return host->name(); });
     return found == hosts_.end() ? nullptr : *found;
 }
 
@@ -97,10 +102,8 @@ void HostDirectory::remove(std::string name) {
             const std::scoped_lock lock(mutex_);
             std::erase(hosts_, host);
         }
-        host->gone = true;
-        services_.registry.remove_owner(host->owner);
+        host->withdraw();
         tasks_.spawn("end of host " + name, leave(host));
-        host->wake();
     });
 }
 
@@ -127,17 +130,13 @@ Task<void> HostDirectory::leave(std::shared_ptr<Watched> host) {
 }
 
 void HostDirectory::stop() {
-    std::promise<void> watching_ended;
-    services_.home.post([&] {
+    net::finish_on(services_.home, [&](std::function<void()> done) {
         stopping_ = true;
-        tasks_.stop([&] { watching_ended.set_value(); });
+        tasks_.stop(std::move(done));
     });
-    watching_ended.get_future().wait();
     for (const auto& host : hosts_) {
         for (net::EventLoop* loop : services_.loops) {
-            std::promise<void> ended;
-            loop->post([&] { host->host->stop(*loop, [&] { ended.set_value(); }); });
-            ended.get_future().wait();
+            net::finish_on(*loop, [&](std::function<void()> done) { host->host->stop(*loop, std::move(done)); });
         }
     }
 }
@@ -147,71 +146,6 @@ std::vector<HostDirectory::Status> HostDirectory::status() const {
     std::vector<Status> all;
     for (const auto& host : hosts_) all.push_back(host->status());
     return all;
-}
-
-Task<void> HostDirectory::watch(std::shared_ptr<Watched> host) {
-    const Clock& clock = services_.home.clock();
-    core::ListRhythm rhythm(times_, clock.steady_now());
-    const std::string& name = host->host->name();
-    for (;;) {
-        host->asked = clock.steady_now();
-        const Result<void> refreshed = co_await refresh(*host);
-        if ((co_await this_chain()).cancelled() || host->gone) co_return;
-        const SteadyTime now = clock.steady_now();
-        const core::ListRhythm::Next next = refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, !host->list.empty());
-        if (refreshed && next.changed) log::info("tool host answers again", {{"host", name}});
-        if (!refreshed && next.changed) log::warn("tool host does not answer", {{"host", name}, {"reason", refreshed.error().message}});
-        if (!refreshed) host->set_status(false, std::nullopt, refreshed.error().message);
-        if (next.withdraw) {
-            log::warn("tools of a silent host are withdrawn", {{"host", name}});
-            host->list.clear();
-            services_.registry.remove_owner(host->owner);
-            host->set_status(false, 0, refreshed.error().message);
-        }
-        if (co_await host->wait(next.ask) == WaitEnd::kWoken) {
-            // A tool was unknown there; many calls may say so at once.
-            Waiter moment(services_.home.timers());
-            if (!host->gone) co_await moment.wait(host->asked + kAtMostEvery);
-        }
-        if ((co_await this_chain()).cancelled() || host->gone) co_return;
-    }
-}
-
-Task<Result<void>> HostDirectory::refresh(Watched& host) {
-    auto body = co_await host.host->fetch_tools(services_.home.clock().steady_now() + times_.answer_within);
-    if (!body) co_return fail(std::move(body.error()));
-    if (*body == host.list) {
-        host.set_status(true, std::nullopt, {});
-        co_return Result<void>();
-    }
-    const auto text = std::make_shared<const std::string>(std::move(*body));
-    auto read = [text] {
-        json::Parser parser;
-        return read_discovery(*text, parser);
-    };
-    auto found = co_await services_.pool.run(std::move(read));
-    if (!found) co_return fail(std::move(found.error()));
-    if (host.gone) co_return Result<void>();
-    take(host, std::move(*found));
-    host.list = *text;
-    co_return Result<void>();
-}
-
-void HostDirectory::take(Watched& host, Discovery found) {
-    std::vector<core::ToolRef> tools;
-    const std::string& name = host.host->name();
-    for (const auto& tool : found.tools) {
-        tool->unique_name_only = services_.registry.is_reserved(tool->spec.name);
-        tool->set_source({.kind = core::SourceKind::kPeer, .name = name, .owner = "tool_host/" + name, .connection = host.owner});
-        tool->host = host.host;
-        tools.push_back(tool);
-    }
-    for (const Discovery::Dropped& dropped : found.dropped) {
-        log::warn("a host's tool is left out", {{"host", name}, {"tool", dropped.name}, {"reason", dropped.reason}});
-    }
-    services_.registry.replace(host.owner, tools);
-    host.set_status(true, tools.size(), {});
-    log::info("tools of a host", {{"host", name}, {"tools", tools.size()}});
 }
 
 }  // namespace crab::rtp

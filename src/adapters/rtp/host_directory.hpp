@@ -2,8 +2,7 @@
 
 #include "adapters/rtp/rtp_host.hpp"
 #include "base/blocking_pool.hpp"
-#include "core/list_rhythm.hpp"
-#include "core/registry.hpp"
+#include "core/tool_listing.hpp"
 
 #include <functional>
 #include <memory>
@@ -25,12 +24,7 @@ public:
         std::vector<net::EventLoop*> loops;
     };
     using Times = core::ListRhythm::Times;
-    struct Status {
-        std::string name;
-        bool answers = false;                     ///< its last list came, and calls reach it
-        std::size_t tools = 0;
-        std::string problem;                      ///< why its last list did not come
-    };
+    using Status = core::ToolListing::Status;
 
     HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times);
     HostDirectory(Services services, std::vector<RtpHost::Options> hosts) : HostDirectory(std::move(services), std::move(hosts), Times()) {}
@@ -58,9 +52,6 @@ private:
     std::shared_ptr<Watched> find(std::string_view name) const;
     void begin_to_watch(std::shared_ptr<Watched> host);
     Task<void> leave(std::shared_ptr<Watched> host);
-    Task<void> watch(std::shared_ptr<Watched> host);
-    Task<Result<void>> refresh(Watched& host);
-    void take(Watched& host, Discovery found);
 
     Services services_;
     const Times times_;

@@ -237,13 +237,13 @@ core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser, std:
     return result;
 }
 
-Result<Discovery> read_discovery(std::string_view body, json::Parser& parser) {
+Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parser) {
     auto root = parser.parse(body);
     if (!root) return fail(ErrorCode::kInternal, fmt::format("the list of tools is not JSON: {}", root.error().message));
     if (json::get_string(root->element(), "version") != "v1") return fail(ErrorCode::kInternal, "the list of tools has no version v1");
     const auto tools = json::get_array(root->element(), "tools");
     if (!tools) return fail(ErrorCode::kInternal, "the list of tools has no array tools");
-    Discovery found;
+    core::ToolList found;
     std::unordered_set<std::string> names;
     for (const Element element : *tools) {
         auto tool = read_tool(element);

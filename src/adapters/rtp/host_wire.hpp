@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/admitted_call.hpp"
-#include "core/tool.hpp"
+#include "core/tool_listing.hpp"
 #include "core/tool_result.hpp"
 #include "json/parser.hpp"
 
@@ -36,17 +36,8 @@ struct CallReply {
 /// Errors: the host's own; kForbidden, kUnavailable for what only HTTP says; kInternal for an answer that breaks a rule, naming it.
 core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser, std::string_view call_id, std::string_view tool);
 
-/// A discovery document, element by element.
-struct Discovery {
-    struct Dropped {
-        std::string name;     ///< at most 128 bytes of it; empty if it had none
-        std::string reason;
-    };
-    std::vector<std::shared_ptr<core::Tool>> tools;   ///< source and host are the caller's to set
-    std::vector<Dropped> dropped;                     ///< the first 64
-};
 /// Reads the body of `GET /v1/tools`: at most 1024 tools; what is wrong with one drops that one.
 /// Errors: kInternal when the document as a whole is not one.
-Result<Discovery> read_discovery(std::string_view body, json::Parser& parser);
+Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parser);
 
 }  // namespace crab::rtp

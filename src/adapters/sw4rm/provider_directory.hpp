@@ -3,8 +3,7 @@
 #include "adapters/sw4rm/provider_host.hpp"
 #include "adapters/sw4rm/provider_tool.hpp"
 #include "base/blocking_pool.hpp"
-#include "core/list_rhythm.hpp"
-#include "core/registry.hpp"
+#include "core/tool_listing.hpp"
 
 #include <memory>
 #include <string>
@@ -30,12 +29,7 @@ public:
         std::vector<OfferedTool> declared;   ///< if there are any, the provider is not asked
         core::PolicyCeilings ceilings;
     };
-    struct Status {
-        std::string id;
-        bool answers = false;             ///< its last list came, and calls reach it
-        std::size_t tools = 0;
-        std::string problem;              ///< why its last list did not come
-    };
+    using Status = core::ToolListing::Status;
     using Times = core::ListRhythm::Times;
 
     /// Errors: kInvalidArgs, naming the provider and the declared tool that is none.
@@ -59,9 +53,6 @@ public:
 private:
     class Watched;
     ProviderDirectory(Services services, Times times);
-    Task<void> watch(std::shared_ptr<Watched> provider);
-    Task<Result<void>> refresh(Watched& provider);
-    void offer(Watched& provider, const ProviderTools& made);
 
     Services services_;
     const Times times_;

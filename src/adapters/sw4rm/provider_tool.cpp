@@ -101,8 +101,8 @@ Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offere
     return tool;
 }
 
-ProviderTools make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings) {
-    ProviderTools made;
+core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings) {
+    core::ToolList made;
     std::unordered_set<std::string_view> names;
     for (const OfferedTool& one : offered) {
         auto tool = make_provider_tool(one, ceilings);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/sw4rm/messages.hpp"
-#include "core/tool.hpp"
+#include "core/tool_listing.hpp"
 #include "json/value.hpp"
 
 #include <memory>
@@ -29,15 +29,7 @@ OfferedTool declared_tool(const json::Value& item);
 /// URL or does not compile.
 Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings);
 
-/// What became of a list.
-struct ProviderTools {
-    struct Dropped {
-        std::string name, reason;
-    };
-    std::vector<std::shared_ptr<core::Tool>> tools;
-    std::vector<Dropped> dropped;  ///< at most 100
-};
 /// Of equal names the first counts; beyond 1 000 tools the rest is dropped.
-ProviderTools make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings);
+core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings);
 
 }  // namespace crab::sw4rm

@@ -43,7 +43,7 @@ TEST(ProviderToolTest, SchemasThatAreUrlsOrDoNotCompileAreRefusedByWhatIsWrong) 
 }
 
 TEST(ProviderToolTest, OfAListTheGoodOnesCountAndTheFirstOfEqualNames) {
-    const ProviderTools made = make_provider_tools({offered("a"), offered("b", "https://x"), offered("a")}, {});
+    const core::ToolList made = make_provider_tools({offered("a"), offered("b", "https://x"), offered("a")}, {});
     ASSERT_EQ(made.tools.size(), 1u);
     ASSERT_EQ(made.dropped.size(), 2u);
     EXPECT_EQ(made.dropped[0].name, "b");

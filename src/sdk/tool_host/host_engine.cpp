@@ -6,6 +6,7 @@
 #include "base/folder_lock.hpp"
 #include "base/log.hpp"
 #include "core/pipeline.hpp"
+#include "net/finish_on.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
@@ -15,7 +16,6 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/ledger_file.hpp"
 
-#include <future>
 #include <utility>
 
 namespace crab::sdk {
@@ -74,13 +74,6 @@ struct HostEngine::Parts {
     rtp::ToolsApi::CancelAnswer cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id);
     void start();
     void stop();
-    /// Runs `begin(done)` on the loop and waits until it calls `done`.
-    template <class F>
-    void finish(F begin) {
-        std::promise<void> ended;
-        loops.at(0).post([&] { begin([&ended] { ended.set_value(); }); });
-        ended.get_future().wait();
-    }
 };
 
 Result<void> HostEngine::Parts::open_stores(const Options& options) {
@@ -190,16 +183,16 @@ void HostEngine::Parts::start() {
 
 void HostEngine::Parts::stop() {
     if (!std::exchange(started, false)) return;
-    finish([this](auto done) {
+    net::finish_on(loops.at(0), [this](auto done) {
         service->stop();
         server->drain(kDrain, std::move(done));
     });
-    if (pairing) finish([this](auto done) { pairing->stop(std::move(done)); });
-    finish([this](auto done) {
+    if (pairing) net::finish_on(loops.at(0), [this](auto done) { pairing->stop(std::move(done)); });
+    net::finish_on(loops.at(0), [this](auto done) {
         periodic.clear();
         server->stop(std::move(done));
     });
-    finish([this](auto done) { hosted->stop(std::move(done)); });
+    net::finish_on(loops.at(0), [this](auto done) { hosted->stop(std::move(done)); });
     loops.stop_and_join();
     journal.reset();  // what waits is written while the loop that asked for it still exists
     audit->flush_and_wait();

@@ -5,8 +5,8 @@
 #include "adapters/rtp/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "apps/crab/gateway/access_side.hpp"
-#include "apps/crab/gateway/approval_side.hpp"
 #include "apps/crab/gateway/agent_side.hpp"
+#include "apps/crab/gateway/approval_side.hpp"
 #include "apps/crab/gateway/artifact_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
@@ -25,6 +25,7 @@
 #include "base/folder_lock.hpp"
 #include "base/log.hpp"
 #include "hosts/command/worktree_file.hpp"
+#include "net/finish_on.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
@@ -524,15 +525,10 @@ void Gateway::Parts::stop() {
     std::promise<void> chats_ended;
     hub->stop_chats([&] { chats_ended.set_value(); });
     chats_ended.get_future().wait_for(std::chrono::seconds(5));
-    std::promise<void> agents_ended;
-    sides.front()->loop.post([&] { agents->stop([&] { agents_ended.set_value(); }); });
-    agents_ended.get_future().wait();
-    std::promise<void> peers_ended;
-    sides.front()->loop.post([&] { peers->stop([&] { peers_ended.set_value(); }); });
-    peers_ended.get_future().wait();  // pairings end as soon as they are cancelled, but for a commit that runs
-    std::promise<void> streams_ended;
-    sides.front()->loop.post([&] { admin_events->stop([&] { streams_ended.set_value(); }); });
-    streams_ended.get_future().wait();
+    net::EventLoop& front = sides.front()->loop;
+    net::finish_on(front, [&](auto done) { agents->stop(std::move(done)); });
+    net::finish_on(front, [&](auto done) { peers->stop(std::move(done)); });  // pairings end as soon as they are cancelled, but for a commit that runs
+    net::finish_on(front, [&](auto done) { admin_events->stop(std::move(done)); });
     if (grpc) grpc->stop(std::chrono::seconds(10));
     std::vector<std::promise<void>> ended(sides.size() + 1);
     for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -541,17 +537,11 @@ void Gateway::Parts::stop() {
             sides[i]->server->stop([i, &ended] { ended[i].set_value(); });
         });
     }
-    sides.front()->loop.post([this, &ended] {
-        admin_server->stop([&ended] { ended.back().set_value(); });
-    });
+    front.post([this, &ended] { admin_server->stop([&ended] { ended.back().set_value(); }); });
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
     hosts->stop();
     providers->stop();
-    for (const auto& each : hosted) {
-        std::promise<void> tasks_ended;
-        sides.front()->loop.post([&] { each->stop([&] { tasks_ended.set_value(); }); });
-        tasks_ended.get_future().wait();
-    }
+    for (const auto& each : hosted) net::finish_on(front, [&](auto done) { each->stop(std::move(done)); });
     std::promise<void> chats_settled;  // what chats still decide or store answers on loops
     chat_pool.post([&] { chats_settled.set_value(); });
     chats_settled.get_future().wait();
