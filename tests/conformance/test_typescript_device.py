@@ -68,10 +68,19 @@ class TypescriptDeviceTest(GatewayCase):
 
     def test_its_tools_are_listed_and_answer(self) -> None:
         device = self.node()
-        self.assertEqual(device.events("connected"), [{"kind": "connected", "tools": 5, "rejected": []}])
-        self.assertEqual(self.call("echo", {"text": "grüß — 🦀" * 20_000}).result["text"], "grüß — 🦀" * 20_000)
+        self.assertEqual(device.events("connected"), [{"kind": "connected", "tools": 6, "rejected": []}])
+        self.assertEqual(self.call("echo", {"text": "grüß — 🦀" * 10_000}).result["text"], "grüß — 🦀" * 10_000)
         self.assertEqual(self.call("whole", {"a": [1, None, {"b": 1.5}]}).result, {"a": [1, None, {"b": 1.5}]})
         self.assertEqual(self.call("echo", {}).code, "INVALID_ARGS")  # the gateway knows the schema
+
+    def test_large_results_and_bytes_are_uploaded(self) -> None:
+        self.node()
+        for tool, args, kind, content in (("echo", {"text": "grüß — 🦀" * 20_000}, "text/plain;charset=utf-8", ("grüß — 🦀" * 20_000).encode()),
+                                          ("picture", {"bytes": 3_000_000}, "image/jpeg", bytes(range(250)) * 12_000),
+                                          ("picture", {"bytes": 0}, "image/jpeg", b"")):
+            artifact = self.call(tool, args).result["artifact"]
+            self.assertEqual((artifact["content_type"], artifact["bytes"]), (kind, len(content)))
+            self.assertEqual(self.gateway.fetch("GET", artifact["href"], self.gateway.caller_token()).body, content)
 
     def test_failures_keep_their_codes(self) -> None:
         self.node()

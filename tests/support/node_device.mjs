@@ -1,10 +1,12 @@
 // A device of clients/typescript in Node, for tests: node_device.mjs GATEWAY NAME, the token in CRAB_TOKEN, the compiled package in
 // CRAB_DEVICE_PACKAGE. Every event and every step of a call is a line of JSON on standard output; a line on standard input is an order.
+import { webcrypto } from "node:crypto";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 import { WebSocket } from "ws";
 
+globalThis.crypto ??= webcrypto; // Node 18
 const { Device, ToolError } = await import(pathToFileURL(`${process.env.CRAB_DEVICE_PACKAGE}/index.js`).href);
 const [gateway, name] = process.argv.slice(2);
 const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -19,6 +21,10 @@ const text = { type: "object", properties: { text: { type: "string" } }, require
 device.tool({ name: "echo", description: "Gives back its text", parameters: text, handler: (call) => call.args.text });
 device.tool({ name: "whole", description: "Gives back all its arguments", handler: (call) => call.args });
 device.tool({ name: "who", description: "Tells who asks", handler: (call) => ({ ...call.caller }) });
+device.tool({
+  name: "picture", description: "Gives so many bytes",
+  handler: (call) => new Blob([Uint8Array.from({ length: call.args.bytes }, (_, i) => i % 250)], { type: "image/jpeg" }),
+});
 device.tool({ name: "asleep", description: "Fails", handler: () => { throw new ToolError("UNAVAILABLE", "the sensor is asleep"); } });
 device.tool({
   name: "slow", description: "Ends when it is stopped", timeoutMs: 60_000,

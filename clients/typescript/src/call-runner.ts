@@ -1,7 +1,7 @@
 import type { Consent } from "./consent.js";
 import type { Json, JsonObject, Caller } from "./frames.js";
 import type { Surroundings } from "./surroundings.js";
-import { type Tool, type ToolCall, ToolError } from "./tool.js";
+import { type Tool, type ToolCall, ToolError, type ToolResult } from "./tool.js";
 
 /** A request of the gateway, as far as running it goes. */
 export interface CallRequest {
@@ -12,8 +12,8 @@ export interface CallRequest {
   deadline: number;
 }
 
-/** How a call ended. */
-export type CallEnd = { ok: true; output: Json } | { ok: false; code: string; message: string };
+/** How a call ended; `artifact`: the gateway holds the result already. */
+export type CallEnd = { ok: true; output: Json } | { ok: true; artifact: string } | { ok: false; code: string; message: string };
 
 /** What a person may want to see of a call while it runs and after. */
 export interface CallNews {
@@ -30,6 +30,10 @@ export interface CallNews {
 
 /** Where a runner tells what happens. */
 export interface CallRunnerPorts {
+  /** Brings a result to where it has to be before the call can end. */
+  pack(call: ToolCall, result: ToolResult): Promise<CallEnd>;
+  /** What calls are told of uploads. */
+  uploads(): ToolCall["uploads"];
   /** Exactly once per call, unless it was cancelled. */
   reply(callId: string, end: CallEnd): void;
   progress(callId: string, news: { message?: string; progress?: number; total?: number }): void;
@@ -67,9 +71,12 @@ export class CallRunner {
       this.end(call, { ok: false, code: "TIMEOUT", message: "the tool did not end before the deadline" }),
     );
     const { id, name, args, caller, deadline } = request;
-    const call: Running = { request, abort, cancelTimer, seen: { id, tool: name, args, caller, deadline, signal: abort.signal, progress: (news) => {
-      if (this.running.get(id) === call) this.ports.progress(id, news);
-    } } };
+    const call: Running = { request, abort, cancelTimer, seen: {
+      id, tool: name, args, caller, deadline, signal: abort.signal, uploads: this.ports.uploads(),
+      progress: (news) => {
+        if (this.running.get(id) === call) this.ports.progress(id, news);
+      },
+    } };
     this.running.set(id, call);
     this.tell(request, "waiting");
     void this.admit(call, tool);
@@ -115,7 +122,7 @@ export class CallRunner {
   private async run(call: Running, tool: Tool): Promise<void> {
     this.tell(call.request, "running");
     try {
-      this.end(call, { ok: true, output: (await tool.handler(call.seen)) ?? "" });
+      this.end(call, await this.ports.pack(call.seen, (await tool.handler(call.seen)) ?? ""));
     } catch (thrown) {
       this.end(call, failureOf(thrown));
     }

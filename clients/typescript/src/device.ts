@@ -1,17 +1,21 @@
 import { Backoff } from "./backoff.js";
+import { base64Of } from "./base64.js";
 import { type CallEnd, type CallNews, CallRunner } from "./call-runner.js";
 import type { Consent } from "./consent.js";
-import { capabilities, type ClientFrame, parseServerFrame, plainTerms, type Rejected, type ServerFrame, type Terms } from "./frames.js";
+import { capabilities, type ClientFrame, type Json, parseServerFrame, plainTerms, type Presence, type Rejected, type ServerFrame, type Terms } from "./frames.js";
 import { GatewayAddress } from "./gateway-address.js";
 import { Outbox } from "./outbox.js";
+import { SeenCalls } from "./seen-calls.js";
 import { realSurroundings, type Socket, type SocketConstructor, type Surroundings } from "./surroundings.js";
-import { toElement, type Tool } from "./tool.js";
+import { TokenRefused, type TokenSource } from "./token-source.js";
+import { toElement, type Tool, type ToolCall, type ToolResult } from "./tool.js";
+import { uploadResult } from "./upload.js";
 
 export interface DeviceOptions {
   /** `https://host:42617`; see {@link GatewayAddress}. */
   gateway: string;
-  /** From {@link pair}, or from the operator. */
-  token: string;
+  /** From {@link pair}, or from the operator; or what makes one whenever it is needed, such as a {@link DeviceKey}. */
+  token: string | TokenSource;
   /** For people and for `<device>__<tool>`. */
   name: string;
   /** May a call run? Default: all may. */
@@ -43,7 +47,7 @@ export type DeviceEvent =
 
 /** Why a device ended. */
 export interface DeviceEnd {
-  /** `stopped`: stop(). `sent_away`: closed with 1000, do not come back by yourself. `refused`: the token is no good. */
+  /** `stopped`: stop(). `sent_away`: closed with 1000, do not come back by yourself. `refused`: the token or key is no good. */
   reason: "stopped" | "sent_away" | "refused";
   message: string;
 }
@@ -53,6 +57,9 @@ const probeAfterMs = 30_000; // of silence; the gateway's pings are not to be se
 const deadAfterMs = 15_000; // without an answer to the probe
 const usualTimeoutMs = 30_000; // of a request that names no deadline
 const longestRetryAfterMs = 3_600_000;
+const sendAgainMs = 5_000; // replies without an acknowledgement, where the gateway resumes calls; then twice that, …
+const sendAgainAtMostMs = 60_000;
+const keepForResumeMs = 600_000; // replies after a break: the gateway may notice it later than this side
 const tokenExpired = 4401;
 const noPong = 4408;
 
@@ -71,11 +78,16 @@ export class Device {
   private readonly tools = new Map<string, Tool>();
   private readonly backoff: Backoff;
   private readonly outbox = new Outbox();
+  private readonly seen = new SeenCalls();
+  private readonly instance: string;
   private readonly calls: CallRunner;
   private state: "idle" | "dialing" | "open" | "waiting" | "ended" = "idle";
   private socket: Socket | undefined;
   private attempts = 0; // what belongs to an earlier one is not heard
   private terms: Terms = plainTerms;
+  private token: string | undefined;
+  private tokenIsNew = false; // the last one was refused, and no link has opened since
+  private presence: Presence | undefined;
   private sessionId = "";
   private termsKnown = false;
   private announced = false;
@@ -84,15 +96,19 @@ export class Device {
   private cancelRedial: () => void = () => {};
   private cancelGather: (() => void) | undefined;
   private cancelLiveness: () => void = () => {};
+  private cancelSendAgain: (() => void) | undefined;
 
   constructor(private readonly options: DeviceOptions) {
     this.address = GatewayAddress.parse(options.gateway);
     this.surroundings = options.surroundings ?? realSurroundings(options.webSocket);
     this.backoff = new Backoff(() => this.surroundings.random());
+    this.instance = Array.from({ length: 4 }, () => Math.floor(this.surroundings.random() * 2 ** 32).toString(16)).join("-");
     this.calls = new CallRunner(
       this.surroundings,
       {
         reply: (id, end) => this.reply(id, end),
+        pack: (call, result) => this.pack(call, result),
+        uploads: () => this.terms.uploads,
         progress: (id, news) => {
           if (this.terms.capabilities.has("tool_call_progress")) this.send({ type: "tool_call_progress", id, ...news });
         },
@@ -128,6 +144,13 @@ export class Device {
     socket?.close(1000, "goodbye");
   }
 
+  /** Tells the gateway how this device is; for whoever chooses a device to call. Replaces what was said before. */
+  setPresence(presence: Presence): void {
+    if (JSON.stringify(presence) === JSON.stringify(this.presence)) return;
+    this.presence = presence;
+    this.sendPresence();
+  }
+
   /** There may be another network, or the page woke up: a lost link is dialled at once, a live one is tried out. */
   networkChanged(): void {
     this.backoff.networkChanged();
@@ -142,7 +165,25 @@ export class Device {
     this.state = "dialing";
     ++this.attempts;
     this.tell({ kind: "connecting" });
-    const socket = this.surroundings.openSocket(this.address.endpoint(this.sessionId), ["clawseed.v1", `bearer.${this.options.token}`]);
+    if (typeof this.options.token === "string") this.token = this.options.token;
+    if (this.token === undefined) void this.fetchToken();
+    else this.openSocket(this.token);
+  }
+
+  private async fetchToken(): Promise<void> {
+    const isCurrent = this.thisAttempt();
+    try {
+      const token = await (this.options.token as TokenSource).token();
+      if (isCurrent()) this.openSocket((this.token = token));
+    } catch (thrown) {
+      if (!isCurrent()) return;
+      if (thrown instanceof TokenRefused) this.endRefused(thrown.message);
+      else this.retry("the gateway does not answer");
+    }
+  }
+
+  private openSocket(token: string): void {
+    const socket = this.surroundings.openSocket(this.address.endpoint(this.sessionId), ["clawseed.v1", `bearer.${token}`]);
     this.socket = socket;
     socket.onopen = () => this.onOpen();
     socket.onmessage = (event: { data: unknown }) => {
@@ -155,10 +196,10 @@ export class Device {
   private onOpen(): void {
     const now = this.surroundings.now();
     this.state = "open";
-    this.termsKnown = this.announced = false;
+    this.termsKnown = this.announced = this.tokenIsNew = false;
     this.terms = plainTerms;
     this.backoff.linkOpened(now);
-    const connect: ClientFrame = { type: "connect", v: 1, device_name: this.options.name, capabilities };
+    const connect: ClientFrame = { type: "connect", v: 1, device_name: this.options.name, instance: this.instance, capabilities };
     if (this.sessionId !== "") connect.session_id = this.sessionId;
     this.send(connect);
     this.send({ type: "register_tools", tools: [...this.tools.values()].map(toElement) });
@@ -177,13 +218,12 @@ export class Device {
     }
     const now = this.surroundings.now();
     this.backoff.linkLost(now);
-    this.outbox.linkBroke(now + this.terms.graceMs);
+    this.outbox.linkBroke(this.keepUntil());
     if (code === 1000) {
       this.calls.cancelAll();
       this.end({ reason: "sent_away", message: reason || "the gateway sent this device away" });
     } else if (code === tokenExpired) {
-      this.calls.cancelAll();
-      this.end({ reason: "refused", message: "the gateway no longer takes this device's token; pair it again" });
+      this.onTokenRefused("the gateway no longer takes this device's token; pair it again");
     } else {
       this.retry(code === 1006 ? "the link broke" : `the gateway closed the link with ${code}${reason && `: ${reason}`}`);
     }
@@ -191,16 +231,14 @@ export class Device {
 
   /** A browser hides why a WebSocket was refused, so a plain request with the same token is asked. */
   private async askWhyRefused(): Promise<void> {
-    const attempt = this.attempts;
-    const isCurrent = () => this.state === "dialing" && this.attempts === attempt;
+    const isCurrent = this.thisAttempt();
     let retryAfterMs = 0;
     let why = "the gateway does not answer";
     try {
-      const response = await this.surroundings.fetch(this.address.route("/api/status"), { headers: { Authorization: `Bearer ${this.options.token}` } });
+      const response = await this.surroundings.fetch(this.address.route("/api/status"), { headers: { Authorization: `Bearer ${this.token ?? ""}` } });
       if (!isCurrent()) return;
       if (response.status === 401 || response.status === 403) {
-        this.calls.cancelAll();
-        this.end({ reason: "refused", message: `the gateway refuses this device (${response.status}); pair it again` });
+        this.onTokenRefused(`the gateway refuses this device (${response.status}); pair it again`);
         return;
       }
       why = response.ok ? "the gateway refused the connection" : `the gateway answers ${response.status}`;
@@ -209,6 +247,31 @@ export class Device {
       // not reachable: tried again below
     }
     if (isCurrent()) this.retry(why, Math.min(retryAfterMs, longestRetryAfterMs));
+  }
+
+  /** A token that can be replaced is, at once and then with the usual waits; one that cannot is the end. */
+  private onTokenRefused(why: string): void {
+    if (typeof this.options.token === "string") {
+      this.endRefused(why);
+      return;
+    }
+    this.token = undefined;
+    if (this.tokenIsNew) this.retry(why);
+    else {
+      this.tokenIsNew = true;
+      this.dial();
+    }
+  }
+
+  private endRefused(message: string): void {
+    this.calls.cancelAll();
+    this.end({ reason: "refused", message });
+  }
+
+  /** Says later whether that is still the attempt under way. */
+  private thisAttempt(): () => boolean {
+    const attempt = this.attempts;
+    return () => this.state === "dialing" && this.attempts === attempt;
   }
 
   private retry(why: string, atLeastMs = 0): void {
@@ -230,7 +293,8 @@ export class Device {
     this.socket = undefined;
     this.cancelLiveness();
     this.cancelGather?.();
-    this.cancelGather = undefined;
+    this.cancelSendAgain?.();
+    this.cancelGather = this.cancelSendAgain = undefined;
     if (socket) {
       socket.onopen = socket.onmessage = socket.onclose = null;
       socket.onerror = () => {}; // one that is closed while it connects still has something to say
@@ -264,7 +328,7 @@ export class Device {
       }
       const socket = this.letGo();
       this.backoff.linkLost(this.surroundings.now());
-      this.outbox.linkBroke(this.surroundings.now() + this.terms.graceMs);
+      this.outbox.linkBroke(this.keepUntil());
       this.retry("the gateway fell silent");
       socket?.close(noPong, "no answer");
     });
@@ -286,6 +350,8 @@ export class Device {
       case "connected":
         this.terms = frame.terms;
         this.termsKnown = true;
+        this.sendPresence();
+        this.sendAgainLater(sendAgainMs);
         return;
       case "tools_registered":
         for (const rejected of frame.rejected) this.tell({ kind: "notice", message: `${rejected.name}: ${rejected.code}: ${rejected.message}` });
@@ -312,28 +378,72 @@ export class Device {
 
   private onRequest(request: Extract<ServerFrame, { type: "tool_call_request" }>): void {
     const { id, name, args, caller } = request;
-    if (this.calls.has(id) || this.outbox.holds(id)) return; // one reply per request
+    // One run and one reply per request, however often the gateway asks: it asks again after a break, and when it missed something.
+    const kept = this.outbox.find(id);
+    if (this.calls.has(id)) this.accept(id);
+    else if (kept !== undefined && this.resumes()) this.socket?.send(kept);
+    if (kept !== undefined || this.seen.has(id)) return;
     const tool = this.tools.get(name);
     if (!tool) {
       this.reply(id, { ok: false, code: "TOOL_NOT_FOUND", message: `this device has no tool ${JSON.stringify(name)} any more; list the tools again` });
       return;
     }
-    if (this.terms.capabilities.has("tool_call_accepted")) this.send({ type: "tool_call_accepted", id });
+    this.seen.add(id);
+    this.accept(id);
     const deadline = this.surroundings.now() + (request.deadlineMs ?? usualTimeoutMs);
     if (!this.calls.start({ id, name, args, caller, deadline }, tool)) {
       this.reply(id, { ok: false, code: "RATE_LIMITED", message: "this device is busy with other calls; try again in a moment" });
     }
   }
 
+  private accept(id: string): void {
+    if (this.terms.capabilities.has("tool_call_accepted")) this.send({ type: "tool_call_accepted", id });
+  }
+
+  /** What does not belong into a message is uploaded, while the call still runs. */
+  private async pack(call: ToolCall, result: ToolResult): Promise<CallEnd> {
+    const { uploads } = call;
+    const isBlob = result instanceof Blob;
+    if (!uploads) return { ok: true, output: isBlob ? await inline(result) : result };
+    const blob = isBlob ? result : blobOf(result);
+    if (!isBlob && blob.size <= uploads.inlineBytes) return { ok: true, output: result };
+    const gateway = { route: (path: string) => this.address.route(path), token: () => this.token ?? "" };
+    return { ok: true, artifact: await uploadResult({ callId: call.id, blob, signal: call.signal }, uploads, gateway, this.surroundings) };
+  }
+
   private reply(id: string, end: CallEnd): void {
-    let frame = toText(end.ok ? { type: "tool_result", id, output: end.output, success: true } : toolError(id, end.code, end.message));
+    let frame = toText(replyFrame(id, end));
     const bytes = new TextEncoder().encode(frame).length;
     if (bytes > this.terms.maxMessageBytes) { // it would close the link, again and again
       frame = toText(toolError(id, "OVERSIZE", `the result takes ${bytes} bytes, and ${this.terms.maxMessageBytes} are allowed; ask for less`));
     }
     const open = this.state === "open";
     if (open) this.socket?.send(frame);
-    this.outbox.add(id, frame, open ? undefined : this.surroundings.now() + this.terms.graceMs);
+    this.outbox.add(id, frame, open ? undefined : this.keepUntil());
+    this.sendAgainLater(sendAgainMs);
+  }
+
+  /** Until when a reply that cannot be sent now is worth keeping. */
+  private keepUntil(): number {
+    return this.surroundings.now() + (this.resumes() ? Math.max(this.terms.graceMs, keepForResumeMs) : this.terms.graceMs);
+  }
+
+  /** What is not acknowledged in time may have been lost on a link that lives, by a proxy that spoiled it. */
+  private sendAgainLater(ms: number): void {
+    if (this.state !== "open" || !this.resumes() || this.cancelSendAgain || this.outbox.unacknowledged().length === 0) return;
+    this.cancelSendAgain = this.surroundings.after(ms, () => {
+      this.cancelSendAgain = undefined;
+      for (const frame of this.outbox.unacknowledged()) this.socket?.send(frame);
+      this.sendAgainLater(Math.min(2 * ms, sendAgainAtMostMs));
+    });
+  }
+
+  private resumes(): boolean {
+    return this.terms.capabilities.has("tool_call_resume");
+  }
+
+  private sendPresence(): void {
+    if (this.presence && this.terms.capabilities.has("presence")) this.send({ type: "presence", ...this.presence });
   }
 
   // Tools
@@ -359,6 +469,21 @@ export class Device {
   private tell(event: DeviceEvent): void {
     this.options.onEvent?.(event);
   }
+}
+
+function replyFrame(id: string, end: CallEnd): ClientFrame {
+  if (!end.ok) return toolError(id, end.code, end.message);
+  if ("artifact" in end) return { type: "tool_result", id, artifact: end.artifact, success: true };
+  return { type: "tool_result", id, output: end.output, success: true };
+}
+
+/** Bytes for a gateway that takes no uploads. */
+async function inline(blob: Blob): Promise<Json> {
+  return { content_type: blob.type || "application/octet-stream", base64: base64Of(await blob.arrayBuffer()) };
+}
+
+function blobOf(result: Json): Blob {
+  return typeof result === "string" ? new Blob([result], { type: "text/plain;charset=utf-8" }) : new Blob([JSON.stringify(result)], { type: "application/json" });
 }
 
 function toolError(id: string, code: string, message: string): ClientFrame {

@@ -30,13 +30,26 @@ export interface ToolElement {
 
 /** What a device sends. */
 export type ClientFrame =
-  | { type: "connect"; v: 1; device_name: string; session_id?: string; capabilities: readonly string[] }
+  | { type: "connect"; v: 1; device_name: string; instance: string; session_id?: string; capabilities: readonly string[] }
   | { type: "register_tools"; tools: ToolElement[]; replace?: true }
   | { type: "tool_result"; id: string; output: Json; success: true }
+  | { type: "tool_result"; id: string; artifact: string; success: true }
   | { type: "tool_error"; id: string; error: string; success: false }
   | { type: "tool_call_accepted"; id: string }
   | { type: "tool_call_progress"; id: string; message?: string; progress?: number; total?: number }
+  | ({ type: "presence" } & Presence)
   | { type: "get_registered_tools" };
+
+/** What a device tells of its state, for who wants to call it; what is left out is unknown. */
+export interface Presence {
+  /** Charge from 0 to 1. */
+  battery?: number;
+  charging?: boolean;
+  /** The connection costs by the byte, or saves data. */
+  metered?: boolean;
+  /** Somebody looks at it. */
+  foreground?: boolean;
+}
 
 /** Who asks for a call, as the gateway proved it (`principal`) and as the caller says (`agent`). */
 export interface Caller {
@@ -67,10 +80,20 @@ export interface Terms {
   capabilities: ReadonlySet<string>;
   maxMessageBytes: number;
   graceMs: number;
+  /** None: results go into messages only. */
+  uploads: UploadTerms | undefined;
+}
+
+/** How results that are too large for a message reach the gateway. */
+export interface UploadTerms {
+  path: string;
+  /** Results up to here are told in the message. */
+  inlineBytes: number;
+  maxBytes: number;
 }
 
 /** A gateway that says nothing about itself. */
-export const plainTerms: Terms = { capabilities: new Set(), maxMessageBytes: 8 << 20, graceMs: 15_000 };
+export const plainTerms: Terms = { capabilities: new Set(), maxMessageBytes: 8 << 20, graceMs: 15_000, uploads: undefined };
 
 /** The extensions that this package speaks. */
 export const capabilities = [
@@ -82,6 +105,9 @@ export const capabilities = [
   "tool_call_cancel",
   "tool_call_accepted",
   "tool_call_progress",
+  "tool_call_resume",
+  "artifacts",
+  "presence",
 ] as const;
 
 /** Reads one text message; nothing for what is no frame, or none that a device acts on. */
@@ -128,7 +154,16 @@ function termsOf(frame: JsonObject): Terms {
     capabilities: new Set(listed),
     maxMessageBytes: numberOf(frame, "max_message_bytes") ?? plainTerms.maxMessageBytes,
     graceMs: numberOf(frame, "grace_ms") ?? plainTerms.graceMs,
+    uploads: uploadsOf(frame["artifacts"]),
   };
+}
+
+function uploadsOf(value: Json | undefined): UploadTerms | undefined {
+  if (!isObject(value)) return undefined;
+  const path = textOf(value, "upload");
+  const inlineBytes = value["inline_bytes"];
+  const maxBytes = numberOf(value, "max_bytes");
+  return path.startsWith("/") && typeof inlineBytes === "number" && maxBytes !== undefined ? { path, inlineBytes, maxBytes } : undefined;
 }
 
 function rejectedOf(item: Json): Rejected {

@@ -20,8 +20,14 @@ export class Outbox {
     }
   }
 
-  holds(callId: string): boolean {
-    return this.replies.has(callId);
+  /** The reply to that call, if it still waits for its acknowledgement. */
+  find(callId: string): string | undefined {
+    return this.replies.get(callId)?.frame;
+  }
+
+  /** All that wait, oldest first. */
+  unacknowledged(): string[] {
+    return [...this.replies.values()].map((reply) => reply.frame);
   }
 
   acknowledge(callId: string): void {

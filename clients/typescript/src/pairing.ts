@@ -31,22 +31,31 @@ export function codeFromLink(text: string): string | undefined {
  * Exchanges a pairing code for a token, once.
  * Throws {@link PairingError}. Source: docs/protocols/clawseed.md, section 8.
  */
-export async function pair(gateway: string, code: string, surroundings: Pick<Surroundings, "fetch"> = realSurroundings()): Promise<string> {
+export function pair(gateway: string, code: string, surroundings: Pick<Surroundings, "fetch"> = realSurroundings()): Promise<string> {
+  return redeemCode(gateway, code, "token", surroundings);
+}
+
+/** Redeems a code, with a body if there is one; gives that member of the answer. Throws {@link PairingError}. */
+export async function redeemCode(
+  gateway: string, code: string, member: "token" | "key_id", surroundings: Pick<Surroundings, "fetch">, body?: Record<string, string>,
+): Promise<string> {
   const normal = normalizeCode(code);
   if (normal === undefined) throw new PairingError("wrong", "A pairing code has twelve digits.");
+  const headers: Record<string, string> = { "X-Pairing-Code": normal, ...(body && { "Content-Type": "application/json" }) };
   let response: Response;
   try {
-    response = await surroundings.fetch(GatewayAddress.parse(gateway).route("/pair"), { method: "POST", headers: { "X-Pairing-Code": normal } });
+    response = await surroundings.fetch(GatewayAddress.parse(gateway).route("/pair"), { method: "POST", headers, ...(body && { body: JSON.stringify(body) }) });
   } catch {
     throw new PairingError("unreachable", "The gateway does not answer.");
   }
-  const body = (await response.json().catch(() => ({}))) as { token?: unknown; error?: unknown; retry_after?: unknown };
-  if (response.ok && typeof body.token === "string") return body.token;
-  const why = typeof body.error === "string" ? body.error : `HTTP ${response.status}`;
+  const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const value = answer[member];
+  if (response.ok && typeof value === "string") return value;
+  const why = typeof answer["error"] === "string" ? answer["error"] : `HTTP ${response.status}`;
   switch (response.status) {
     case 403: throw new PairingError("wrong", why);
     case 404: throw new PairingError("none_open", why);
-    case 429: throw new PairingError("slow_down", why, Number(body.retry_after ?? 60) * 1000);
+    case 429: throw new PairingError("slow_down", why, Number(answer["retry_after"] ?? 60) * 1000);
     default: throw new PairingError("unreachable", why);
   }
 }

@@ -10,6 +10,14 @@ export interface Socket {
 
 export type SocketConstructor = new (url: string, protocols: string[]) => Socket;
 
+/** As much of a request as a device needs. */
+export interface FetchOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Blob;
+  signal?: AbortSignal;
+}
+
 /** Where time, chance and the network come from; tests bring their own. */
 export interface Surroundings {
   /** Milliseconds, as `Date.now()`. */
@@ -19,7 +27,7 @@ export interface Surroundings {
   /** In [0, 1). */
   random(): number;
   openSocket(url: string, protocols: string[]): Socket;
-  fetch(url: string, init: { method?: string; headers?: Record<string, string>; signal?: AbortSignal }): Promise<Response>;
+  fetch(url: string, init: FetchOptions): Promise<Response>;
 }
 
 /** The real ones. `webSocket` is for Node before 22, which has none of its own: `import { WebSocket } from "ws"`. */

@@ -1,5 +1,5 @@
-import type { ErrorCode } from "./error-codes.js";
-import type { Annotations, Caller, Json, JsonObject, ToolElement } from "./frames.js";
+import { type ErrorCode, errorCodes } from "./error-codes.js";
+import type { Annotations, Caller, Json, JsonObject, ToolElement, UploadTerms } from "./frames.js";
 
 /** One call that runs, as its handler sees it. */
 export interface ToolCall {
@@ -13,12 +13,20 @@ export interface ToolCall {
   readonly deadline: number;
   /** Aborted at the deadline, when the caller takes the call back, and when the device stops. Whoever works on goes unheard. */
   readonly signal: AbortSignal;
+  /** Results above `inlineBytes` are uploaded, up to `maxBytes`; none: this gateway takes no uploads, so keep results small. */
+  readonly uploads: UploadTerms | undefined;
   /** Tells the caller how far it is, at most a few times a second; dropped where the gateway does not pass it on. */
   progress(news: { message?: string; progress?: number; total?: number }): void;
 }
 
-/** The result of a call: text as a string, anything else as JSON. Throw a {@link ToolError} for a failure. */
-export type ToolHandler = (call: ToolCall) => Json | Promise<Json>;
+/**
+ * The result of a call: text as a string, bytes (a photo, a file) as a `Blob` with its media type, anything else as JSON. Bytes are uploaded and
+ * the caller gets `{"artifact":{"href",…}}`, or `{"content_type","base64"}` where the gateway takes no uploads.
+ */
+export type ToolResult = Json | Blob;
+
+/** Throw a {@link ToolError} for a failure. */
+export type ToolHandler = (call: ToolCall) => ToolResult | Promise<ToolResult>;
 
 /** A tool that a device offers. */
 export interface Tool {
@@ -45,6 +53,11 @@ export class ToolError extends Error {
   constructor(readonly code: ErrorCode, message: string) {
     super(message);
   }
+}
+
+/** What somebody else calls a code, as one of ours. */
+export function asErrorCode(text: unknown): ErrorCode {
+  return errorCodes.find((code) => code === text) ?? "INTERNAL";
 }
 
 const namePattern = /^[A-Za-z0-9_.-]{1,128}$/;

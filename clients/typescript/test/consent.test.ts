@@ -7,7 +7,7 @@ import { settle } from "./fake-surroundings.js";
 /** A call of `tool` by `principal`, and what takes it back. */
 function call(tool: string, principal = "caller/ci", agent = ""): ToolCall & { abort(): void } {
   const abort = new AbortController();
-  return { id: "c", tool, args: {}, caller: { principal, agent }, deadline: 0, signal: abort.signal, progress: () => {}, abort: () => abort.abort() };
+  return { id: "c", tool, args: {}, caller: { principal, agent }, deadline: 0, signal: abort.signal, uploads: undefined, progress: () => {}, abort: () => abort.abort() };
 }
 
 /** A person who is asked, answer by answer. */

@@ -1,4 +1,4 @@
-import type { Socket, Surroundings } from "../src/surroundings.js";
+import type { FetchOptions, Socket, Surroundings } from "../src/surroundings.js";
 
 /** A socket whose other side is the test. */
 export class FakeSocket implements Socket {
@@ -42,6 +42,9 @@ export class FakeSurroundings implements Surroundings {
   readonly sockets: FakeSocket[] = [];
   /** What the next fetch gets; without one the gateway is not reachable. */
   response: Response | undefined;
+  /** The same for tests where it depends; a number is an empty answer of that status. */
+  respond: ((path: string, options: FetchOptions) => object | number | undefined) | undefined;
+  readonly asked: Array<{ path: string; options: FetchOptions }> = [];
   private time = 1_000_000;
   private timers: Array<{ at: number; work: () => void }> = [];
 
@@ -63,8 +66,13 @@ export class FakeSurroundings implements Surroundings {
     this.sockets.push(socket);
     return socket;
   }
-  fetch(): Promise<Response> {
-    return this.response ? Promise.resolve(this.response) : Promise.reject(new TypeError("network"));
+  async fetch(url: string, options: FetchOptions): Promise<Response> {
+    const path = url.replace(/^https?:\/\/[^/]*/, "");
+    this.asked.push({ path, options });
+    const answer = await (this.respond ? this.respond(path, options) : this.response);
+    if (answer === undefined) throw new TypeError("network");
+    if (answer instanceof Response) return answer;
+    return typeof answer === "number" ? new Response("{}", { status: answer }) : new Response(JSON.stringify(answer));
   }
 
   get socket(): FakeSocket {
@@ -90,4 +98,11 @@ export class FakeSurroundings implements Surroundings {
 /** Lets everything run that waits for nothing but its turn. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 20; ++i) await Promise.resolve();
+}
+
+/** Lets real work outside of the fake clock end, such as WebCrypto's, until `condition` holds. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!condition() && performance.now() < end) await new Promise((done) => setTimeout(done, 1));
+  if (!condition()) throw new Error("it never came to that");
 }
