@@ -6,74 +6,14 @@ import base64
 import os
 import unittest
 from pathlib import Path
-from typing import ClassVar
 
-from support import browser
 from support.browser import Browser
 from support.case import GatewayCase
+from support.page_case import PATIENCE, PLACE, DevicePageCase
 from support.wait import eventually
 
 #: Where to leave pictures of the page for the documentation; unset: nowhere.
 PICTURES = os.environ.get("CRAB_SCREENSHOTS")
-PATIENCE = 30.0  #: seconds; a browser on a loaded machine takes its time
-PLACE = {"latitude": 53.5461, "longitude": 9.9661, "accuracy": 12}
-
-
-@unittest.skipIf(browser.missing(), browser.missing())
-class DevicePageCase(GatewayCase):
-    """One gateway, which lets an address pair ten times a minute, and one browser for all tests; each begins as one that was never here."""
-
-    page: ClassVar[Browser]
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        cls.page = cls.enterClassContext(Browser())
-        cls.origin = f"http://127.0.0.1:{cls.gateway.public[1]}"
-        cls.address = f"{cls.origin}/device/"
-        cls.page.devtools("Browser.grantPermissions", origin=cls.origin, permissions=["geolocation", "notifications"])
-        cls.page.devtools("Emulation.setGeolocationOverride", **PLACE)
-
-    def setUp(self) -> None:
-        self.page.open(self.address)
-        self.page.run("localStorage.clear()")
-        self.page.complaints()
-
-    def tearDown(self) -> None:
-        self.assertEqual(self.page.complaints(), [])
-        self.page.run("localStorage.clear()")
-        self.page.open("about:blank")
-        self.gone("get_location")  # so that the next test's is the only one
-
-    # Steps
-
-    def code(self, name: str) -> str:
-        """A pairing code of the operator for a device of that name."""
-        response = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name})
-        self.assertIn(response.status, (200, 201), response.body)
-        return response.json()["code"]
-
-    def pair(self) -> None:
-        """A new device, named `self.slug`, whose tools are registered."""
-        self.slug = self.gateway.unique("page")
-        self.page.open(f"{self.address}#pair={self.code(self.slug)}")
-        self.page.click_button("Pair this device")
-        self.page.wait_text(".link", "Connected")
-        self.listed("get_location")
-
-    def listed(self, *names: str) -> None:
-        eventually(lambda: set(names) <= self.gateway.tools().keys(), f"{names} are listed", PATIENCE)
-
-    def gone(self, *names: str) -> None:
-        eventually(lambda: not set(names) & self.gateway.tools().keys(), f"{names} are no longer listed", PATIENCE)
-
-    def tool(self, name: str) -> str:
-        return f"{self.slug}__{name}"
-
-    def start(self, name: str, args: object = None, agent: str = "planner", caller: str = "ci"):
-        return self.gateway.start_call(self.tool(name), args, caller=caller, context={"agent_id": agent, "session_id": "s"}, timeout=60.0)
-
-    # Pairing
 
 
 class PairingTest(DevicePageCase):
@@ -105,8 +45,6 @@ class PairingTest(DevicePageCase):
         self.gateway.crab("devices", "revoke", self.slug)
         self.page.wait_text(".notice", "no longer knows this device")
         self.page.complaints()
-
-    # Consent
 
 
 class ConsentTest(DevicePageCase):
@@ -172,7 +110,15 @@ class ConsentTest(DevicePageCase):
         eventually(lambda: not self.page.has("dialog[open]"), "the question is gone", PATIENCE)
         self.page.wait_text(".call.cancelled", "taken back")
 
-    # The rest
+    def test_what_is_asked_and_what_was_given_are_told_in_words(self) -> None:
+        self.pair()
+        call = self.start("take_photo", {"camera": "front", "max_side": 320})
+        self.page.wait_text(".ask-args", "max side")
+        self.assertIn("front", self.page.text(".ask-args"))
+        self.page.click_button("Allow once")
+        call.result(60)
+        self.page.wait_text(".call.ok .given", "320 ×")
+        self.assertTrue(self.page.run("return document.querySelector('.call.ok img').naturalWidth > 0"))
 
     def test_a_switch_takes_a_tool_away_and_gives_it_back(self) -> None:
         self.pair()
@@ -190,6 +136,17 @@ class ConsentTest(DevicePageCase):
 
 
 class LifeTest(DevicePageCase):
+    def test_a_pause_outlives_the_page(self) -> None:
+        self.pair()
+        self.page.click_button("Pause")
+        self.page.wait_text(".link", "Paused")
+        self.gone("get_location")
+        self.page.reload()
+        self.page.wait_text(".link", "Paused")
+        self.page.click_button("Go on")
+        self.page.wait_text(".link", "Connected")
+        self.listed("get_location")
+
     def test_a_second_tab_takes_over_and_the_first_one_says_so(self) -> None:
         self.pair()
         first = self.page.window()

@@ -20,6 +20,7 @@ from .wait import eventually
 CHROMIUM = os.environ.get("CRAB_CHROMIUM") or shutil.which("chromium")
 DRIVER = os.environ.get("CRAB_CHROMEDRIVER") or shutil.which("chromedriver")
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+_KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c"}
 _REQUEST_SECONDS = 60.0
 _PATIENCE = 30.0  # a browser on a loaded machine takes its time
 
@@ -118,6 +119,11 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of a JavaScript function's body."""
         return self._request("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def press(self, *keys: str) -> None:
+        """Presses keys one after the other, whatever has the focus: `Tab`, `Enter`, `Escape`, a letter."""
+        actions = [{"type": kind, "value": _KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
+        self._request("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def devtools(self, command: str, **parameters: Any) -> Any:
         return self._request("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})

@@ -1,8 +1,12 @@
 import type { CallNews } from "@crab/device";
 
+import type { Given } from "./tools/page-tool.js";
+
 /** A call as the page shows it. */
 export interface Entry extends CallNews {
   startedAt: number;
+  /** What left the device with it. */
+  given?: Given;
 }
 
 const mostEnded = 30;
@@ -16,8 +20,8 @@ export class Activity {
 
   /** Takes what a device tells of a call. */
   readonly onCall = (news: CallNews): void => {
-    const startedAt = this.runningById.get(news.id)?.startedAt ?? news.at;
-    const entry: Entry = { ...news, startedAt };
+    const before = this.runningById.get(news.id);
+    const entry: Entry = { ...news, startedAt: before?.startedAt ?? news.at, ...(before?.given && { given: before.given }) };
     if (news.phase === "waiting" || news.phase === "running") {
       this.runningById.set(news.id, entry);
     } else {
@@ -26,6 +30,12 @@ export class Activity {
     }
     this.changed();
   };
+
+  /** What a call that runs is about to give. */
+  gave(callId: string, given: Given): void {
+    const entry = this.runningById.get(callId);
+    if (entry) this.runningById.set(callId, { ...entry, given });
+  }
 
   running(): Entry[] {
     return [...this.runningById.values()].reverse();

@@ -1,8 +1,9 @@
-import { ConsentBook, Device, type DeviceEvent, storedDecisions } from "@crab/device";
+import { ConsentBook, Device, type DeviceEvent, storedDecisions, type TokenSource } from "@crab/device";
 
 import { Activity } from "./activity.js";
+import { watchPresence } from "./presence.js";
 import type { SettingsStore } from "./settings.js";
-import type { PageTool } from "./tools/page-tool.js";
+import type { Hands, PageTool } from "./tools/page-tool.js";
 import { ConsentDialog } from "./ui/consent-dialog.js";
 import { DeviceView } from "./ui/device-view.js";
 
@@ -16,11 +17,12 @@ export class DevicePage {
   private readonly activity: Activity;
   private readonly dialog: ConsentDialog;
   private readonly abort = new AbortController();
+  private readonly hands: Hands;
   private running = false;
 
   constructor(private readonly options: {
     gateway: string;
-    token: string;
+    token: string | TokenSource;
     settings: SettingsStore;
     tools: readonly PageTool[];
     /** The token is no good any more, or the person gave it up. */
@@ -40,6 +42,7 @@ export class DevicePage {
     this.element = this.view.element;
     this.activity = new Activity(() => this.view.showActivity(this.activity, Date.now()));
     this.dialog = new ConsentDialog(this.element, (wanted) => tools.find((tool) => tool.name === wanted));
+    this.hands = { tap: (call, what) => this.dialog.tap(call, what), gave: (call, given) => this.activity.gave(call.id, given) };
     const book = new ConsentBook({ ask: this.dialog.ask, store: storedDecisions(localStorage, "crab.consent"), changed: () => this.view.showDecisions(book.list()) });
     this.device = new Device({ gateway, token, name, consent: book.consent, onCall: this.activity.onCall, onEvent: (event) => this.onEvent(event) });
     for (const tool of tools) {
@@ -50,7 +53,12 @@ export class DevicePage {
     this.listen();
   }
 
+  /** Answers from now on, unless the person wanted a pause. */
   start(): void {
+    if (this.options.settings.get().paused) {
+      this.view.showLink({ kind: "ended", end: { reason: "stopped", message: "" } }, Date.now());
+      return;
+    }
     this.running = true;
     this.device.start();
   }
@@ -80,7 +88,7 @@ export class DevicePage {
   }
 
   private offer(tool: PageTool): void {
-    this.device.tool({ ...tool.offer, name: tool.name, handler: (call) => tool.run(call, this.dialog) });
+    this.device.tool({ ...tool.offer, name: tool.name, handler: (call) => tool.run(call, this.hands) });
   }
 
   private switchTool(name: string, on: boolean): void {
@@ -92,6 +100,7 @@ export class DevicePage {
   }
 
   private pauseOrResume(): void {
+    this.options.settings.set({ paused: this.running });
     if (this.running) this.device.stop();
     else this.start();
   }
@@ -109,6 +118,7 @@ export class DevicePage {
     addEventListener("pagehide", () => this.device.stop(), { signal });
     addEventListener("pageshow", (event) => event.persisted && this.start(), { signal });
     document.addEventListener("visibilitychange", () => document.hidden || this.device.networkChanged(), { signal });
+    void watchPresence((presence) => this.device.setPresence(presence), signal);
     const timer = setInterval(() => document.hidden || this.view.showActivity(this.activity, Date.now()), refreshMs);
     signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }

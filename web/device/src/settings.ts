@@ -1,10 +1,13 @@
 /** What this browser remembers of itself; in its local storage, for this gateway's origin alone. */
 export interface Settings {
-  /** From pairing; none: not paired. */
+  /** How this browser was paired: by a key, which the browser's database holds, or by this token. Neither: it is not paired. */
+  key?: true;
   token?: string;
   name: string;
   /** Tools that the person switched, on or off; others stay as they come. */
   switched: Record<string, boolean>;
+  /** The person wants no calls for now. */
+  paused?: boolean;
 }
 
 const key = "crab.device";
@@ -35,11 +38,17 @@ export class SettingsStore {
     this.storage.setItem(key, JSON.stringify(this.value));
   }
 
+  /** Paired, by that token or by the key in the database. */
+  pairedBy(token: string | undefined, name: string): void {
+    this.unpaired();
+    this.set({ name, ...(token === undefined ? { key: true } : { token }) });
+  }
+
   /** No longer paired; what the person chose stays. */
-  forgetToken(): void {
-    const { token: _, ...rest } = this.value;
-    this.value = rest;
-    this.storage.setItem(key, JSON.stringify(rest));
+  unpaired(): void {
+    const { name, switched } = this.value;
+    this.value = { name, switched };
+    this.set({});
   }
 }
 
@@ -47,7 +56,10 @@ function read(text: string | null): Settings | undefined {
   try {
     const value = JSON.parse(text ?? "null") as Partial<Settings> | null;
     if (typeof value?.name !== "string" || typeof value.switched !== "object" || value.switched === null) return undefined;
-    return { name: value.name, switched: value.switched, ...(typeof value.token === "string" && { token: value.token }) };
+    return {
+      name: value.name, switched: value.switched,
+      ...(value.key === true && { key: true }), ...(typeof value.token === "string" && { token: value.token }), ...(value.paused === true && { paused: true }),
+    };
   } catch {
     return undefined;
   }

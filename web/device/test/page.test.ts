@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { Activity } from "../src/activity.js";
 import { guessedName, SettingsStore } from "../src/settings.js";
-import { ago, callerAccount, callerName } from "../src/ui/words.js";
+import { ago, callerAccount, callerName, valueWords } from "../src/ui/words.js";
 
 /** A `Storage` that is a map. */
 function storage(entries: Record<string, string> = {}) {
@@ -20,10 +20,14 @@ describe("settings", () => {
   test("are there the next time, and a token that is given up is not", () => {
     const kept = storage();
     const first = new SettingsStore(kept, "");
-    first.set({ token: "t", name: "Kitchen", switched: { take_photo: false } });
+    first.set({ switched: { take_photo: false } });
+    first.pairedBy("t", "Kitchen");
     const second = new SettingsStore(kept, "");
     expect(second.get()).toEqual({ token: "t", name: "Kitchen", switched: { take_photo: false } });
-    second.forgetToken();
+    second.pairedBy(undefined, "Kitchen");
+    expect(new SettingsStore(kept, "").get()).toEqual({ key: true, name: "Kitchen", switched: { take_photo: false } });
+    second.set({ paused: true });
+    second.unpaired();
     expect(new SettingsStore(kept, "").get()).toEqual({ name: "Kitchen", switched: { take_photo: false } });
   });
 
@@ -49,6 +53,15 @@ describe("the activity", () => {
     expect(changes).toBe(3);
   });
 
+  test("keeps what was given with the call", () => {
+    const activity = new Activity(() => {});
+    activity.onCall(news("a", "running", 10));
+    activity.gave("a", { words: "80 %" });
+    activity.gave("gone", { words: "nothing" });
+    activity.onCall(news("a", "ok", 20));
+    expect(activity.ended()).toMatchObject([{ id: "a", startedAt: 10, given: { words: "80 %" } }]);
+  });
+
   test("keeps the last thirty", () => {
     const activity = new Activity(() => {});
     for (let i = 0; i < 40; ++i) activity.onCall(news(`c${i}`, "ok", i));
@@ -64,6 +77,10 @@ describe("words", () => {
     expect(callerName({ principal: "caller/ci", agent: "" })).toBe("ci");
     expect(callerAccount({ principal: "caller/ci", agent: "" })).toBe("");
     expect(callerName({ principal: "", agent: "" })).toBe("Somebody");
+  });
+
+  test("tell arguments as people read them", () => {
+    expect(["back", 1280, true, ["a", 1], { a: [1] }, null].map((value) => valueWords(value))).toEqual(["back", "1280", "yes", "a, 1", '{"a":[1]}', "null"]);
   });
 
   test("tell how long ago something was", () => {

@@ -1,25 +1,28 @@
-import { base64Of, objectOf, pause, type PageTool, personMs, toolError } from "./page-tool.js";
+import { base64Of } from "@crab/device";
 
-const bitsPerSecond = 24_000; // speech stays clear, and 30 s are 90 KB
+import { fitsInline, objectOf, pause, type PageTool, personMs, sizeWords, toolError } from "./page-tool.js";
+
+const mostSeconds = 120;
+const bitsPerSecond = 32_000; // speech stays clear, and a minute has 240 KB
 
 export const audio: PageTool = {
   name: "record_audio",
   icon: "microphone",
   title: "Microphone",
-  hint: "A clip of up to 30 seconds",
+  hint: "A clip of up to two minutes",
   asks: "wants to listen",
   onByDefault: false,
   permission: "microphone",
   available: () => navigator.mediaDevices?.getUserMedia !== undefined && "MediaRecorder" in window,
   offer: {
-    description: "Records the microphone for some seconds and gives the clip in base64, with its media type.",
-    parameters: objectOf({ seconds: { type: "number", minimum: 0.5, maximum: 30, description: "How long; default 5" } }),
-    timeoutMs: personMs + 30_000,
+    description: "Records the microphone for some seconds and gives the clip with its media type: in base64, or as an artifact to fetch if it is long.",
+    parameters: objectOf({ seconds: { type: "number", minimum: 0.5, maximum: mostSeconds, description: "How long; default 5" } }),
+    timeoutMs: personMs + mostSeconds * 1000,
     maxConcurrency: 1,
     interactive: true,
     annotations: { read_only: true },
   },
-  async run(call) {
+  async run(call, hands) {
     const seconds = Number(call.args["seconds"] ?? 5);
     let stream: MediaStream | undefined;
     try {
@@ -33,7 +36,9 @@ export const audio: PageTool = {
       recorder.stop();
       await stopped;
       const clip = new Blob(parts, { type: recorder.mimeType });
-      return { mime_type: clip.type, seconds, bytes: clip.size, data_base64: await base64Of(clip) };
+      hands.gave(call, { words: `${seconds} s, ${sizeWords(clip.size)}` });
+      if (!fitsInline(call, clip.size)) return clip;
+      return { mime_type: clip.type, seconds, bytes: clip.size, data_base64: base64Of(await clip.arrayBuffer()) };
     } catch (thrown) {
       throw toolError(thrown, "the microphone");
     } finally {

@@ -15,6 +15,7 @@ export const readClipboard: PageTool = {
   async run(call, hands) {
     await hands.tap(call, "Let it read the clipboard");
     const text = await navigator.clipboard.readText().catch((thrown: unknown) => { throw toolError(thrown, "the clipboard"); });
+    hands.gave(call, { words: `${text.length} characters` });
     return { text: text.slice(0, mostText), cut: text.length > mostText };
   },
 };
@@ -36,7 +37,9 @@ export const writeClipboard: PageTool = {
   },
   async run(call, hands) {
     await hands.tap(call, "Copy the text");
-    await navigator.clipboard.writeText(String(call.args["text"])).catch((thrown: unknown) => { throw toolError(thrown, "the clipboard"); });
+    const text = String(call.args["text"]);
+    await navigator.clipboard.writeText(text).catch((thrown: unknown) => { throw toolError(thrown, "the clipboard"); });
+    hands.gave(call, { words: `${text.length} characters` });
     return { written: true };
   },
 };

@@ -2,10 +2,10 @@ import { ToolError } from "@crab/device";
 
 import { objectOf, type PageTool } from "./page-tool.js";
 
-interface Battery { level: number; charging: boolean; chargingTime: number; dischargingTime: number }
-interface Connection { type?: string; effectiveType?: string; downlink?: number; rtt?: number; saveData?: boolean }
-
-const more = navigator as Navigator & { getBattery?: () => Promise<Battery>; connection?: Connection };
+/** What the type library does not know yet. */
+interface Battery extends EventTarget { level: number; charging: boolean; chargingTime: number; dischargingTime: number }
+interface Connection extends EventTarget { type?: string; effectiveType?: string; downlink?: number; rtt?: number; saveData?: boolean }
+export const more = navigator as Navigator & { getBattery?: () => Promise<Battery>; connection?: Connection };
 
 export const battery: PageTool = {
   name: "read_battery",
@@ -16,11 +16,13 @@ export const battery: PageTool = {
   onByDefault: true,
   available: () => more.getBattery !== undefined,
   offer: { description: "The battery's charge in percent, whether it is charging, and the minutes until full or empty where known.", parameters: objectOf({}), interactive: true, annotations: { read_only: true, idempotent: true } },
-  async run() {
+  async run(call, hands) {
     const state = await more.getBattery?.();
     if (!state) throw new ToolError("UNAVAILABLE", "this browser does not tell the battery's state");
+    const percent = Math.round(state.level * 100);
+    hands.gave(call, { words: `${percent} %${state.charging ? ", charging" : ""}` });
     return {
-      percent: Math.round(state.level * 100), charging: state.charging,
+      percent, charging: state.charging,
       ...(state.charging && Number.isFinite(state.chargingTime) && { minutes_to_full: Math.round(state.chargingTime / 60) }),
       ...(!state.charging && Number.isFinite(state.dischargingTime) && { minutes_to_empty: Math.round(state.dischargingTime / 60) }),
     };
@@ -36,8 +38,9 @@ export const network: PageTool = {
   onByDefault: true,
   available: () => "onLine" in navigator,
   offer: { description: "How the device is connected, as far as the browser says: kind, estimated speed in Mbit/s, round trip in ms, whether it saves data.", parameters: objectOf({}), interactive: true, annotations: { read_only: true, idempotent: true } },
-  run() {
+  run(call, hands) {
     const { type, effectiveType, downlink, rtt, saveData } = more.connection ?? {};
+    hands.gave(call, { words: [navigator.onLine ? "online" : "offline", type ?? effectiveType].filter(Boolean).join(", ") });
     return {
       online: navigator.onLine,
       ...(type !== undefined && { kind: type }),

@@ -19,7 +19,7 @@ export const location: PageTool = {
     interactive: true,
     annotations: { read_only: true, idempotent: true },
   },
-  async run(call) {
+  async run(call, hands) {
     const options = {
       enableHighAccuracy: call.args["high_accuracy"] === true,
       maximumAge: Number(call.args["max_age_ms"] ?? 0),
@@ -29,6 +29,7 @@ export const location: PageTool = {
       throw toolError({ 1: new DOMException("", "NotAllowedError"), 2: new DOMException("", "NotReadableError") }[failure.code] ?? new Error("no position in time"), "location");
     });
     const { latitude, longitude, accuracy, altitude, heading, speed } = found.coords;
+    hands.gave(call, { words: `${latitude.toFixed(4)}, ${longitude.toFixed(4)} within ${Math.round(accuracy)} m` });
     return {
       latitude, longitude, accuracy_m: accuracy, at: new Date(found.timestamp).toISOString(),
       ...(altitude !== null && { altitude_m: altitude }),

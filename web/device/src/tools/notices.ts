@@ -32,6 +32,7 @@ export const notification: PageTool = {
     }
     if (Notification.permission !== "granted") throw new ToolError("FORBIDDEN", "the browser does not let the page show notifications; the person has to allow it in the browser's settings");
     await notify(String(call.args["title"]), { body: String(call.args["text"] ?? ""), icon: "./icon-192.png", tag: call.id });
+    hands.gave(call, { words: String(call.args["title"]) });
     return { shown: true };
   },
 };
@@ -58,7 +59,14 @@ export const vibration: PageTool = {
 };
 
 let lock: WakeLockSentinel | undefined;
+let awakeUntil = 0;
 let release: ReturnType<typeof setTimeout> | undefined;
+
+/** The browser lets go whenever the page is hidden; it is asked again when the page is back. */
+async function keepAwake(): Promise<void> {
+  if (!document.hidden && Date.now() < awakeUntil) lock = await navigator.wakeLock.request("screen");
+}
+document.addEventListener("visibilitychange", () => void keepAwake().catch(() => {}));
 
 export const wakeLock: PageTool = {
   name: "keep_screen_on",
@@ -69,21 +77,24 @@ export const wakeLock: PageTool = {
   onByDefault: true,
   available: () => "wakeLock" in navigator,
   offer: {
-    description: "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Ends when the page leaves the front.",
+    description: "Keeps the device's screen on for some minutes, or lets it sleep again (minutes 0). Holds while the page is in front.",
     parameters: objectOf({ minutes: { type: "number", minimum: 0, maximum: 240 } }, ["minutes"]),
     timeoutMs: personMs,
     interactive: true,
     annotations: { read_only: false, destructive: false, idempotent: true },
   },
-  async run(call) {
+  async run(call, hands) {
     const minutes = Number(call.args["minutes"]);
     clearTimeout(release);
     await lock?.release();
     lock = undefined;
+    awakeUntil = Date.now() + minutes * 60_000;
     if (minutes === 0) return { on: false };
-    lock = await navigator.wakeLock.request("screen").catch((thrown: unknown) => { throw toolError(thrown, "the screen"); });
+    await keepAwake().catch((thrown: unknown) => { awakeUntil = 0; throw toolError(thrown, "the screen"); });
     release = setTimeout(() => void lock?.release(), minutes * 60_000);
-    return { on: true, until: new Date(Date.now() + minutes * 60_000).toISOString() };
+    const until = new Date(awakeUntil);
+    hands.gave(call, { words: `until ${until.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` });
+    return { on: true, until: until.toISOString() };
   },
 };
 

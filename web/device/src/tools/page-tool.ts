@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, type Tool, type ToolCall, ToolError } from "@crab/device";
+import { type JsonObject, type Tool, type ToolCall, ToolError, type ToolResult } from "@crab/device";
 
 import type { IconName } from "../ui/icons.js";
 
@@ -18,13 +18,23 @@ export interface PageTool {
   /** Whether this browser can do it at all. */
   available(): boolean;
   offer: Omit<Tool, "name" | "handler">;
-  run(call: ToolCall, hands: Hands): Json | Promise<Json>;
+  run(call: ToolCall, hands: Hands): ToolResult | Promise<ToolResult>;
+}
+
+/** What left the device with a call, for the person to see afterwards. */
+export interface Given {
+  /** A few words: `80 %, charging`. */
+  words: string;
+  /** A small picture of it, as a `data:` address. */
+  picture?: string;
 }
 
 /** What a tool may need of the person while it runs. */
 export interface Hands {
   /** Waits for a tap where the browser wants one (sharing, the clipboard). Throws a ToolError for a refusal. */
   tap(call: ToolCall, what: string): Promise<void>;
+  /** Shows what the call was given. */
+  gave(call: ToolCall, given: Given): void;
 }
 
 /** Longest wait for a person; the gateway is told. */
@@ -62,10 +72,14 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The bytes of a blob as base64. */
-export async function base64Of(blob: Blob): Promise<string> {
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
+/** Whether bytes, as base64, are few enough for the message that answers `call`. */
+export function fitsInline(call: ToolCall, bytes: number): boolean {
+  return call.uploads === undefined || Math.ceil(bytes / 3) * 4 + roomForFacts <= call.uploads.inlineBytes;
+}
+
+const roomForFacts = 1 << 10; // what a result says beside its bytes
+
+/** `214 KB`, `3.1 MB`. */
+export function sizeWords(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.max(1, Math.round(bytes / 1000))} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -1,33 +1,32 @@
-import { ToolError } from "@crab/device";
+import { base64Of, ToolError } from "@crab/device";
 
-import { base64Of, objectOf, type PageTool, personMs, toolError } from "./page-tool.js";
-import { toJpeg } from "./picture.js";
+import { fitsInline, objectOf, type PageTool, personMs, sizeWords, toolError } from "./page-tool.js";
+import { type Drawable, thumbnail, toJpeg } from "./picture.js";
 
-/** Results above 256 KiB do not belong into a frame; base64 makes three bytes four. */
-const mostBytes = 180 << 10;
+const smallBytes = 180 << 10; // where the gateway takes no uploads: base64 makes three bytes four
 const framesToSettle = 8; // exposure and focus need a few
 
 export const photo: PageTool = {
   name: "take_photo",
   icon: "camera",
   title: "Camera",
-  hint: "One photo, scaled down",
+  hint: "One photo each time",
   asks: "wants to take a photo",
   onByDefault: true,
   permission: "camera",
   available: () => navigator.mediaDevices?.getUserMedia !== undefined,
   offer: {
-    description: "Takes one photo with the device's camera and gives it as a JPEG in base64, with its width and height in pixels.",
+    description: "Takes one photo with the device's camera and gives it as a JPEG: in base64 with its width and height in pixels, or as an artifact to fetch if it is large.",
     parameters: objectOf({
       camera: { type: "string", enum: ["back", "front"], description: "Which one, if there are two; default back" },
-      max_side: { type: "integer", minimum: 64, maximum: 4096, description: "Longest side in pixels; default 1280" },
+      max_side: { type: "integer", minimum: 64, maximum: 8192, description: "Longest side in pixels; default 1280. The camera gives what it has, up to that" },
     }),
     timeoutMs: personMs,
     maxConcurrency: 1,
     interactive: true,
     annotations: { read_only: true },
   },
-  async run(call) {
+  async run(call, hands) {
     const facingMode = call.args["camera"] === "front" ? "user" : "environment";
     const maxSide = Number(call.args["max_side"] ?? 1280);
     let stream: MediaStream | undefined;
@@ -39,8 +38,11 @@ export const photo: PageTool = {
       await video.play();
       await settled(video, call.signal);
       if (call.signal.aborted) throw new ToolError("CANCELLED", "the call is over");
-      const { blob, width, height } = await toJpeg({ source: video, width: video.videoWidth, height: video.videoHeight }, maxSide, mostBytes);
-      return { mime_type: "image/jpeg", width, height, bytes: blob.size, data_base64: await base64Of(blob) };
+      const picture = (await wholePicture(stream, video, maxSide)) ?? { source: video, width: video.videoWidth, height: video.videoHeight };
+      const { blob, width, height } = await toJpeg(picture, maxSide, call.uploads?.maxBytes ?? smallBytes);
+      hands.gave(call, { words: `${width} × ${height}, ${sizeWords(blob.size)}`, picture: thumbnail(picture) });
+      if (!fitsInline(call, blob.size)) return blob;
+      return { mime_type: "image/jpeg", width, height, bytes: blob.size, data_base64: base64Of(await blob.arrayBuffer()) };
     } catch (thrown) {
       throw toolError(thrown, "the camera");
     } finally {
@@ -49,6 +51,22 @@ export const photo: PageTool = {
     }
   },
 };
+
+/** `ImageCapture` is not in the type library: it takes a photo with all the pixels of the sensor, where a video has fewer. */
+type Capture = new (track: MediaStreamTrack) => { takePhoto(): Promise<Blob> };
+
+/** The sensor's whole picture if more was asked for than the video shows and the browser can give it. */
+async function wholePicture(stream: MediaStream, video: HTMLVideoElement, maxSide: number): Promise<Drawable | undefined> {
+  const Capture = (window as unknown as { ImageCapture?: Capture }).ImageCapture;
+  const [track] = stream.getVideoTracks();
+  if (!Capture || !track || maxSide <= Math.max(video.videoWidth, video.videoHeight)) return undefined;
+  try {
+    const source = await createImageBitmap(await new Capture(track).takePhoto());
+    return { source, width: source.width, height: source.height };
+  } catch {
+    return undefined; // then a frame of the video
+  }
+}
 
 /** Waits until the camera has shown a few pictures. */
 async function settled(video: HTMLVideoElement, signal: AbortSignal): Promise<void> {

@@ -1,16 +1,16 @@
-import { type Answer, type ToolCall, ToolError } from "@crab/device";
+import { type Answer, type JsonObject, type ToolCall, ToolError } from "@crab/device";
 
 import { notify } from "../tools/notices.js";
-import type { Hands, PageTool } from "../tools/page-tool.js";
+import type { PageTool } from "../tools/page-tool.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
-import { callerAccount, callerName } from "./words.js";
+import { callerAccount, callerName, valueWords } from "./words.js";
 
 /**
  * Questions to the person, in one dialog over the page: may this call run, and where the browser wants a tap, that tap. One question
  * at a time; whoever asks sees to that. A question whose call is over goes away by itself.
  */
-export class ConsentDialog implements Hands {
+export class ConsentDialog {
   private readonly dialog = h("dialog", { class: "ask", "aria-labelledby": "ask-title", "aria-describedby": "ask-about" });
   private queue: Promise<unknown> = Promise.resolve();
 
@@ -33,7 +33,7 @@ export class ConsentDialog implements Hands {
     });
   };
 
-  /** {@link Hands.tap}: nothing is asked while the tap on `Allow` still counts. */
+  /** `Hands.tap`: nothing is asked while the tap on `Allow` still counts. */
   async tap(call: ToolCall, what: string): Promise<void> {
     if (navigator.userActivation?.isActive) return;
     const done = await this.show(call, false, {
@@ -69,7 +69,7 @@ export class ConsentDialog implements Hands {
         this.dialog,
         bar,
         h("div", { class: "ask-head" }, h("span", { class: "ask-picture" }, icon(question.picture)), h("div", {}, title, h("p", { id: "ask-about", class: "quiet" }, question.text))),
-        Object.keys(call.args).length > 0 && h("pre", { class: "ask-args", tabindex: 0, "aria-label": "What it asks for" }, JSON.stringify(call.args, undefined, 2)),
+        details(call.args),
         h("div", { class: `ask-choices of-${question.choices.length}` }, ...buttons),
       );
       // The Escape key. The event of the last question's end may come only now; then the dialog is open, with this question.
@@ -81,6 +81,14 @@ export class ConsentDialog implements Hands {
       if (document.hidden) void notify(question.title, { body: "Open the page to answer.", icon: "./icon-192.png", tag: "crab-question" }).catch(() => {});
     });
   }
+}
+
+/** What exactly is asked for, in the caller's words. */
+function details(args: JsonObject): HTMLElement | undefined {
+  const entries = Object.entries(args);
+  if (entries.length === 0) return undefined;
+  return h("div", { class: "ask-args", tabindex: 0, role: "group", "aria-label": "What it asks for" },
+    h("dl", {}, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, valueWords(value))))));
 }
 
 interface Question<T> {

@@ -104,15 +104,19 @@ export class DeviceView {
     const tool = this.options.tools.find((each) => each.name === entry.tool);
     const phases = { waiting: "waits for you", running: "running", ok: "done", failed: entry.code === "FORBIDDEN" ? "refused" : (entry.code ?? "failed"), cancelled: "taken back" };
     return h("li", { class: `call ${entry.phase}`, ...(entry.message !== undefined && { title: entry.message }) },
-      h("span", { class: "tool-picture" }, icon(tool?.icon ?? "spark")),
-      h("span", { class: "tool-text" }, h("strong", {}, tool?.title ?? entry.tool), h("span", { class: "quiet" }, `${callerName(entry.caller)} · ${ago(now - entry.startedAt)}`)),
+      entry.given?.picture !== undefined
+        ? h("img", { class: "tool-picture", src: entry.given.picture, alt: "The photo that was given" })
+        : h("span", { class: "tool-picture" }, icon(tool?.icon ?? "spark")),
+      h("span", { class: "tool-text" }, h("strong", {}, tool?.title ?? entry.tool),
+        entry.given !== undefined && entry.phase === "ok" && h("span", { class: "given" }, entry.given.words),
+        h("span", { class: "quiet" }, `${callerName(entry.caller)} · ${ago(now - entry.startedAt)}`)),
       h("span", { class: "phase" }, phases[entry.phase]));
   }
 
   private confirmUnpair(): void {
     const dialog = h("dialog", { class: "ask", "aria-labelledby": "unpair-title" },
       h("h2", { id: "unpair-title" }, "Unpair this device?"),
-      h("p", { class: "quiet" }, "The page forgets its token and agents can no longer reach it. Your answers stay. The operator can revoke the token too: crab devices revoke."),
+      h("p", { class: "quiet" }, "The page forgets who it is and agents can no longer reach it. Your answers stay. The operator can forget this device too: crab devices revoke."),
       h("div", { class: "ask-choices of-2" },
         h("button", { class: "button danger", type: "button", onclick: () => { dialog.close(); this.options.actions.unpair(); } }, "Unpair"),
         h("button", { class: "button plain", type: "button", onclick: () => dialog.close() }, "Keep it")));

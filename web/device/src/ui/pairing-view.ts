@@ -1,4 +1,4 @@
-import { codeFromLink, pair, PairingError } from "@crab/device";
+import { codeFromLink, PairingError } from "@crab/device";
 
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -15,7 +15,7 @@ export class PairingView {
   private readonly button: HTMLButtonElement;
   private readonly message = h("p", { class: "message", role: "alert" });
 
-  constructor(private readonly options: { gateway: string; name: string; code: string | undefined; notice: string | undefined; paired: (token: string, name: string) => void }) {
+  constructor(private readonly options: { gateway: string; name: string; code: string | undefined; notice: string | undefined; pair: (code: string, name: string) => Promise<void> }) {
     this.code = h("input", {
       id: "code", class: "code", inputmode: "numeric", autocomplete: "one-time-code", placeholder: "0000-0000-0000", maxlength: 14, required: true,
       "aria-describedby": "code-hint", value: options.code ?? "", oninput: () => this.onInput(),
@@ -57,8 +57,7 @@ export class PairingView {
     this.message.textContent = "";
     this.button.disabled = true;
     try {
-      const name = this.name.value.trim() || this.options.name;
-      this.options.paired(await pair(this.options.gateway, this.code.value), name);
+      await this.options.pair(this.code.value, this.name.value.trim() || this.options.name);
     } catch (thrown) {
       this.message.textContent = thrown instanceof PairingError ? whatToDo(thrown) : String(thrown);
       this.code.select();

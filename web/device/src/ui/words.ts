@@ -1,4 +1,4 @@
-import type { Caller } from "@crab/device";
+import type { Caller, Json } from "@crab/device";
 
 /** Who asks, for a headline: the agent if it says who it is, else the account behind it. */
 export function callerName(caller: Caller): string {
@@ -22,4 +22,11 @@ export function ago(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
   return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** An argument of a call for people: text as it is, `yes` and `no`, what is nested as JSON. */
+export function valueWords(value: Json): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
