@@ -2,6 +2,7 @@
 
 #include "agent/agent.hpp"
 #include "base/spawn.hpp"
+#include "core/audit_store_none.hpp"
 #include "core/chat_session_memory.hpp"
 #include "core/function_host.hpp"
 
@@ -16,15 +17,6 @@
 namespace crab::agent::test {
 
 using namespace std::chrono_literals;
-
-class NoAuditStore final : public core::AuditStore {
-public:
-    Result<void> append(const core::AuditBatch&) override { return {}; }
-    Result<std::vector<std::string>> latest(std::size_t) override { return std::vector<std::string>{}; }
-    Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override { return std::nullopt; }
-    Result<core::AuditCheck> verify_chain() override { return core::AuditCheck{}; }
-    Result<std::uint64_t> prune(SystemTime) override { return std::uint64_t{0}; }
-};
 
 /// A model that says what a function says.
 class FunctionModel final : public ModelClient {
@@ -129,7 +121,7 @@ public:
     core::Registry registry;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
-    core::AuditLog audit{std::make_shared<NoAuditStore>(), pool, clock};
+    core::AuditLog audit{std::make_shared<core::AuditStoreNone>(), pool, clock};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     core::PrincipalRef owner;

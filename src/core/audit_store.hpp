@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ public:
     virtual Result<std::vector<std::string>> latest(std::size_t limit) = 0;
     /// The newest record about this call in batches that end at or after `not_before`. Ids are compared as JSON writes them.
     virtual Result<std::optional<std::string>> find_call(std::string_view call_id, SystemTime not_before) = 0;
+    /// Tells `take` the batches that end at or after `not_before`, oldest first, as they were appended, until it returns false.
+    virtual Result<void> read(SystemTime not_before, const std::function<bool(std::string_view records)>& take) = 0;
     /// Recomputes every hash from the oldest kept batch on.
     virtual Result<AuditCheck> verify_chain() = 0;
     /// Removes the oldest batches, those that end before `before`, and returns how many; the rest stays verifiable.

@@ -1,5 +1,7 @@
 #include "core/pipeline.hpp"
 
+#include "core/audit_store_none.hpp"
+
 #include "base/test_loop.hpp"
 #include "core/function_host.hpp"
 #include "core/test_tools.hpp"
@@ -26,16 +28,6 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace crab::core {
 namespace {
 
-/// Takes everything in and keeps nothing.
-class NoStore final : public AuditStore {
-public:
-    Result<void> append(const AuditBatch&) override { return {}; }
-    Result<std::vector<std::string>> latest(std::size_t) override { return std::vector<std::string>{}; }
-    Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override { return std::nullopt; }
-    Result<AuditCheck> verify_chain() override { return AuditCheck{}; }
-    Result<std::uint64_t> prune(SystemTime) override { return 0; }
-};
-
 /// A gateway's inside on one loop, with the real clock and one built-in tool that answers at once.
 struct Gateway {
     RealClock clock;
@@ -47,7 +39,7 @@ struct Gateway {
     Published<CallRules> rules{std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     Ledger ledger{clock, {}};
     EarlyCancels early_cancels;
-    AuditLog audit{std::make_shared<NoStore>(), pool, clock};
+    AuditLog audit{std::make_shared<AuditStoreNone>(), pool, clock};
     Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit},
                       io.get_executor(), timers, ids};
     PrincipalRef principal = principal_of("caller/bench");

@@ -105,6 +105,12 @@ public:
         }
         return std::nullopt;
     }
+    Result<void> read(SystemTime, const std::function<bool(std::string_view)>& take) override {
+        for (const std::string& record : records()) {
+            if (!take(record + "\n")) break;
+        }
+        return {};
+    }
     Result<AuditCheck> verify_chain() override { return AuditCheck{}; }
     Result<std::uint64_t> prune(SystemTime) override { return 0; }
 

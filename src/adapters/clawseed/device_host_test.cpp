@@ -377,7 +377,7 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
     core::Registry registry;
     Published<core::CallRules> rules(std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0}));
-    core::AuditLog audit(std::make_shared<NoAuditStore>(), pool, clock);
+    core::AuditLog audit(std::make_shared<core::AuditStoreNone>(), pool, clock);
     core::Ledger ledger(clock, {});
     core::EarlyCancels early_cancels;
     const core::CallServices services{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit};

@@ -90,7 +90,7 @@ protected:
     core::Registry registry_;
     Published<core::CallRules> rules_{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
-    core::AuditLog audit_{std::make_shared<NoAuditStore>(), pool_, clock_};
+    core::AuditLog audit_{std::make_shared<core::AuditStoreNone>(), pool_, clock_};
     core::Ledger ledger_{clock_, {}};
     core::EarlyCancels early_cancels_;
     trust::TokenStoreMemory token_store_;

@@ -4,6 +4,7 @@
 #include "adapters/clawseed/device_session.hpp"
 #include "adapters/clawseed/hub.hpp"
 #include "base/spawn.hpp"
+#include "core/audit_store_none.hpp"
 #include "core/chat_session_memory.hpp"
 #include "core/pipeline.hpp"
 #include "json/value.hpp"
@@ -39,15 +40,6 @@ inline std::vector<std::string> types_of(const std::vector<Value>& frames) {
     for (const Value& frame : frames) types.push_back(text_of(frame, "type"));
     return types;
 }
-
-class NoAuditStore final : public core::AuditStore {
-public:
-    Result<void> append(const core::AuditBatch&) override { return {}; }
-    Result<std::vector<std::string>> latest(std::size_t) override { return std::vector<std::string>{}; }
-    Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override { return std::nullopt; }
-    Result<core::AuditCheck> verify_chain() override { return core::AuditCheck{}; }
-    Result<std::uint64_t> prune(SystemTime) override { return std::uint64_t{0}; }
-};
 
 /// A model that does what the test says, turn after turn; when nothing is said it answers `ok` at once.
 class ScriptedRunner final : public core::TurnRunner {
@@ -240,7 +232,7 @@ public:
     core::Registry registry;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
-    core::AuditLog audit{std::make_shared<NoAuditStore>(), pool, clock};
+    core::AuditLog audit{std::make_shared<core::AuditStoreNone>(), pool, clock};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     ScriptedRunner runner;

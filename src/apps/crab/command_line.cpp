@@ -49,6 +49,8 @@ public:
         bridge();
         tls();
         doctor();
+        audit();
+        backup();
         completion();
         schema();
         help();
@@ -524,6 +526,31 @@ private:
         auto [command, options] = leaf<Doctor>(app_, "doctor", "Check configuration, directories, socket, listeners and limits", "  crab doctor\n  crab doctor -o json");
         local(command, options->target);
         command->add_flag("--system", options->system, "Check the system service");
+        choose_output(command, options->output);
+    }
+
+    static void of_gateway(CLI::App* command, std::filesystem::path& config, bool& system) {
+        configuration(command, config);
+        command->add_flag("--system", system, "Those of the system service");
+    }
+
+    void audit() {
+        CLI::App& parent = group("audit", "Check and read the audit records, whether the gateway runs or not");
+        auto [verify, verify_options] =
+            leaf<AuditVerify>(parent, "verify", "Check that no record was changed or cut out", "  crab audit verify\n  crab audit verify --system -o json");
+        of_gateway(verify, verify_options->config, verify_options->system);
+        choose_output(verify, verify_options->output);
+        auto [read, read_options] =
+            leaf<AuditExport>(parent, "export", "Print the records, oldest first, one JSON object a line", "  crab audit export --since 1d > yesterday.jsonl");
+        of_gateway(read, read_options->config, read_options->system);
+        duration(read, "--since", read_options->since, "How far back [all that is kept]");
+    }
+
+    void backup() {
+        auto [command, options] =
+            leaf<Backup>(app_, "backup", "Copy the gateway's state into a new folder, whether it runs or not", "  crab backup ~/crab-2026-05-01");
+        command->add_option("to", options->to, "The folder to make")->type_name("DIR")->required();
+        of_gateway(command, options->config, options->system);
         choose_output(command, options->output);
     }
 

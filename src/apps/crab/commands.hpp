@@ -275,6 +275,22 @@ struct Doctor {
     bool system = false;
     Output output = Output::kText;
 };
+struct AuditVerify {
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
+struct AuditExport {
+    std::filesystem::path config;
+    bool system = false;
+    std::optional<Milliseconds> since;  ///< nothing: all that is kept
+};
+struct Backup {
+    std::filesystem::path to;           ///< a folder that is not there yet
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
 struct Completion {
     std::string shell;
 };
@@ -320,9 +336,12 @@ struct BridgeCall {
     std::optional<Milliseconds> timeout;
 };
 
-using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, Explain, DevicesList,
-                             DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList, PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity,
-                             LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow,
+                             CallsCancel, EventsTail, Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
+                             PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet,
+                             ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest,
+                             WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
+                             AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options);
 int run(const GatewayCheck& options);
@@ -373,6 +392,9 @@ int run(const BridgeEnable& options);
 int run(const BridgeCall& options);
 int run(const TlsInit& options);
 int run(const Doctor& options);
+int run(const AuditVerify& options);
+int run(const AuditExport& options);
+int run(const Backup& options);
 int run(const Completion& options);
 int run(const SchemaCheck& options);
 int run(const SchemaSuite& options);

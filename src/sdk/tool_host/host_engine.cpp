@@ -5,6 +5,7 @@
 #include "base/descriptor.hpp"
 #include "base/folder_lock.hpp"
 #include "base/log.hpp"
+#include "core/audit_store_none.hpp"
 #include "core/pipeline.hpp"
 #include "net/finish_on.hpp"
 #include "net/http_server.hpp"
@@ -12,7 +13,6 @@
 #include "net/loop_group.hpp"
 #include "net/periodic.hpp"
 #include "sdk/tool_host/host_service.hpp"
-#include "sdk/tool_host/no_audit_store.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/ledger_file.hpp"
 
@@ -78,7 +78,7 @@ struct HostEngine::Parts {
 
 Result<void> HostEngine::Parts::open_stores(const Options& options) {
     const auto file = [&](std::string_view name) { return options.state_dir / (std::string(name) + ".db"); };
-    audit_store = std::make_shared<NoAuditStore>();
+    audit_store = std::make_shared<core::AuditStoreNone>();
     if (!options.state_dir.empty()) {
         // Two hosts on one folder would each take the other's running calls for lost ones.
         auto locked = lock_folder(options.state_dir);

@@ -152,6 +152,17 @@ Result<std::optional<std::string>> AuditStoreSqlite::find_call(std::string_view 
     }
 }
 
+Result<void> AuditStoreSqlite::read(SystemTime not_before, const std::function<bool(std::string_view)>& take) {
+    const std::scoped_lock lock(reading_);
+    auto statement = reader_.query("SELECT records FROM audit WHERE last_ms >= ? ORDER BY sequence", not_before);
+    if (!statement) return fail(std::move(statement.error()));
+    for (;;) {
+        const auto row = statement->step();
+        if (!row) return fail(row.error());
+        if (!*row || !take(statement->text_view(0))) return {};
+    }
+}
+
 Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
     const std::scoped_lock lock(reading_);
     // One transaction is one snapshot: prune() cannot move the anchor while the rows are read.

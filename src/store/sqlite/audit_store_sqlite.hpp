@@ -24,6 +24,7 @@ public:
     Result<std::vector<std::string>> latest(std::size_t limit) override;
     /// Reads every batch since `not_before` until it finds one.
     Result<std::optional<std::string>> find_call(std::string_view call_id, SystemTime not_before) override;
+    Result<void> read(SystemTime not_before, const std::function<bool(std::string_view records)>& take) override;
     Result<core::AuditCheck> verify_chain() override;
     Result<std::uint64_t> prune(SystemTime before) override;
 

@@ -133,6 +133,17 @@ TEST_F(AuditStoreSqliteTest, PruningRemovesWhatIsOldAndTheRestStaysVerifiable) {
     EXPECT_FALSE(store->verify_chain().value().intact);
 }
 
+TEST_F(AuditStoreSqliteTest, BatchesAreReadFromAMomentOnUntilTheReaderHasEnough) {
+    const auto store = open();
+    append_five_days(*store);
+    std::size_t read = 0;
+    const SystemTime start = clock.system_now() - 5 * 24h;
+    ASSERT_TRUE(store->read(start + 2 * 24h, [&](std::string_view) { return ++read, true; }));
+    EXPECT_EQ(read, 3u);
+    ASSERT_TRUE(store->read({}, [&](std::string_view) { return ++read, false; }));
+    EXPECT_EQ(read, 4u);
+}
+
 TEST_F(AuditStoreSqliteTest, TheChainGoesOnWhenEverythingWasPruned) {
     const auto store = open();
     append_five_days(*store);

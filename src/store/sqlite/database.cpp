@@ -104,6 +104,11 @@ Result<void> Database::execute(std::string_view sql) {
     return {};
 }
 
+Result<void> Database::copy_to(const std::filesystem::path& path) {
+    if (auto prepared = prepare_file(path, *name_); !prepared) return prepared;  // empty: what SQLite would make takes the umask's mode
+    return run("VACUUM INTO ?", path.string());
+}
+
 Result<void> Database::migrate(std::string_view name, std::span<const std::string_view> steps) {
     return transaction([&]() -> Result<void> {
         auto made = execute("CREATE TABLE IF NOT EXISTS crab_schema (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT, WITHOUT ROWID");

@@ -66,6 +66,8 @@ public:
     }
     /// Runs one or more statements without parameters.
     Result<void> execute(std::string_view sql);
+    /// Writes the state of this moment, whatever other connections do meanwhile, to a file that is not there yet (mode 0600).
+    Result<void> copy_to(const std::filesystem::path& path);
 
     /// Runs `work()`, which returns a Result, between BEGIN IMMEDIATE and COMMIT; a failure of either rolls back.
     template <class F>

@@ -47,6 +47,20 @@ TEST_F(DatabaseTest, FileAndFolderAreForTheirOwnerOnly) {
     EXPECT_EQ(mode_of(path.string() + "-shm"), 0600u);
 }
 
+TEST_F(DatabaseTest, ACopyIsTheStateOfOneMomentAndForItsOwnerOnly) {
+    auto database = open();
+    ASSERT_TRUE(database.execute("CREATE TABLE t (a); CREATE VIRTUAL TABLE f USING fts5(text); INSERT INTO t VALUES (1); INSERT INTO f VALUES ('kettle')"));
+    auto other = open({.check = StartCheck::kNone});
+    ASSERT_TRUE(other.execute("BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"));
+    ASSERT_TRUE(database.copy_to(folder / "copy.db"));
+    ASSERT_TRUE(other.execute("COMMIT"));
+    EXPECT_EQ(mode_of(folder / "copy.db"), 0600u);
+    auto copy = std::move(Database::open(folder / "copy.db").value());
+    EXPECT_EQ(number(copy, "SELECT count(*) FROM t"), 1);
+    EXPECT_EQ(number(copy, "SELECT count(*) FROM f WHERE f MATCH 'kettle'"), 1);
+    EXPECT_FALSE(database.copy_to(folder / "copy.db")) << "it is there already";
+}
+
 TEST_F(DatabaseTest, AFileThatOthersCouldReadIsClosedToThem) {
     open();
     std::filesystem::permissions(path, std::filesystem::perms(0644));

@@ -3,6 +3,7 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/gateway.hpp"
+#include "apps/crab/gateway/service_manager.hpp"
 #include "apps/crab/host/hosted_commands.hpp"
 #include "base/log.hpp"
 #include "config/load.hpp"
@@ -48,12 +49,16 @@ int run_gateway(const GatewayRunOptions& options) {
     fmt::print("{}{}", (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
     fmt::print("{}{}\n", (*gateway)->peer_endpoint().empty() ? "" : " peers=", (*gateway)->peer_endpoint());
     std::fflush(stdout);
+    tell_service_manager(ServiceState::kReady);
     for (;;) {
         int signal = 0;
         if (sigwait(&signals, &signal) != 0) continue;
         if (signal != SIGHUP) break;
+        tell_service_manager(ServiceState::kReloading);
         if (const auto reloaded = (*gateway)->reload(); !reloaded) log::error("configuration not reloaded; the old one stays", {{"reason", reloaded.error().message}});
+        tell_service_manager(ServiceState::kReady);
     }
+    tell_service_manager(ServiceState::kStopping);
     log::info("stopping");
     (*gateway)->stop();
     return 0;

@@ -1,0 +1,60 @@
+#include "apps/crab/admin_client.hpp"
+#include "apps/crab/commands.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/pretty_json.hpp"
+#include "apps/crab/terminal.hpp"
+#include "config/load.hpp"
+#include "store/sqlite/audit_store_sqlite.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+namespace {
+
+Result<std::unique_ptr<store::sqlite::AuditStoreSqlite>> open_records(const std::filesystem::path& config_file, bool system) {
+    const config::Paths paths = config::Paths::find(system, ::getuid());
+    const auto config = config::load_first(config_file, paths);
+    if (!config) return fail(config.error());
+    const std::filesystem::path file = paths.state_dir_of(*config) / "audit.db";
+    std::error_code problem;
+    if (!std::filesystem::exists(file, problem)) return fail(ErrorCode::kNotFound, fmt::format("there is no {}: this gateway has no records yet", file.string()));
+    return store::sqlite::AuditStoreSqlite::open(file, {.check = store::sqlite::StartCheck::kNone});
+}
+
+}  // namespace
+
+int run(const AuditVerify& options) {
+    const auto store = open_records(options.config, options.system);
+    if (!store) return report(store.error());
+    const auto check = (*store)->verify_chain();
+    if (!check) return report(check.error());
+    if (options.output == Output::kJson) {
+        json::Value answer = json::Value::object({{"intact", check->intact}, {"records", check->records}, {"batches", check->batches},
+                                                  {"first_sequence", check->first_sequence}, {"last_sequence", check->last_sequence}, {"head_hash", check->head_hash}});
+        if (!check->intact) answer.set("problem", check->problem);
+        print_json(answer);
+    } else if (check->intact) {
+        print_line(fmt::format("intact: {} records in batches {} to {}", check->records, check->first_sequence, check->last_sequence));
+        print_line(fmt::format("head {}: note it elsewhere to prove later that nothing before it was rewritten", check->head_hash));
+    } else {
+        print_line(fmt::format("{}: {}; the {} records before it are as they were written", Terminal::out().paint(Colour::kRed, "NOT INTACT"), check->problem, check->records));
+    }
+    return check->intact ? kExitOk : kExitFailed;
+}
+
+int run(const AuditExport& options) {
+    const auto store = open_records(options.config, options.system);
+    if (!store) return report(store.error());
+    const SystemTime from = options.since ? std::chrono::floor<SystemTime::duration>(std::chrono::system_clock::now() - *options.since) : SystemTime{};
+    const auto read = (*store)->read(from, [](std::string_view records) {
+        print(records);
+        if (!records.empty() && !records.ends_with('\n')) print("\n");
+        return std::ferror(stdout) == 0;
+    });
+    if (!read) return report(read.error());
+    return kExitOk;
+}
+
+}  // namespace crab::app

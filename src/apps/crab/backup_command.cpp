@@ -1,0 +1,37 @@
+#include "apps/crab/admin_client.hpp"
+#include "apps/crab/commands.hpp"
+#include "apps/crab/durations.hpp"
+#include "apps/crab/exit_codes.hpp"
+#include "apps/crab/pretty_json.hpp"
+#include "apps/crab/state_backup.hpp"
+#include "apps/crab/table.hpp"
+#include "config/load.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+
+int run(const Backup& options) {
+    const config::Paths paths = config::Paths::find(options.system, ::getuid());
+    const auto config = config::load_first(options.config, paths);
+    if (!config) return report(config.error());
+    const auto saved = back_up_state(paths.state_dir_of(*config), options.to);
+    if (!saved) return report(saved.error());
+    std::uint64_t bytes = 0;
+    json::Value files = json::Value::array();
+    Table table({"FILE", "SIZE"});
+    for (const SavedFile& file : *saved) {
+        bytes += file.bytes;
+        files.push_back(json::Value::object({{"name", file.name.string()}, {"bytes", file.bytes}}));
+        table.add({file.name.string(), bytes_in_words(static_cast<std::int64_t>(file.bytes))});
+    }
+    if (options.output == Output::kJson) return print_json(json::Value::object({{"folder", options.to.string()}, {"bytes", bytes}, {"files", files}})), kExitOk;
+    print(table.to_text(Terminal::out()));
+    print_line(printable(fmt::format("\n{} in {}. It holds the gateway's private keys and what was said in chats: keep it as safe as the original.",
+                                     bytes_in_words(static_cast<std::int64_t>(bytes)), options.to.string()), Lines::kKeep));
+    return kExitOk;
+}
+
+}  // namespace crab::app

@@ -1,0 +1,137 @@
+"""What an operator does with a gateway's state: `crab backup`, `crab audit`, and what systemd is told (docs/operations/running_the_gateway.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support.gateway import Gateway, program
+from support.wait import eventually
+
+_MEMORY = {"built_in_hosts": {"memory": True}}
+
+
+class StateTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.gateway = self.enterContext(Gateway(_MEMORY))
+
+    def crab(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program(), *words, "--config", str(self.gateway.config_file)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+
+    def append(self, text: str, key: str) -> str:
+        reply = self.gateway.call("memory.append", {"entries": [{"text": text}]}, call_id=key, idempotency_key=key)
+        self.assertEqual(reply.status, "ok", reply.body)
+        return key
+
+
+class BackupTest(StateTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_a_gateway_goes_on_from_a_backup_that_was_taken_while_it_ran(self) -> None:
+        token = self.gateway.caller_token()
+        self.append("the kettle is blue", "before")
+        saved = self.crab("backup", str(self.folder / "copy"), "-o", "json")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+        names = {entry["name"] for entry in json.loads(saved.stdout)["files"]}
+        self.assertLessEqual({"trust.db", "ledger.db", "audit.db", "memory.db", "sessions.db", "events.db"}, names)
+        self.append("this comes after the backup", "after")
+        self.gateway.stop()
+        shutil.rmtree(self.gateway.folder / "state")
+        shutil.copytree(self.folder / "copy", self.gateway.folder / "state")
+        self.gateway.start()
+        found = self.gateway.call("memory.query", {"query": "kettle"}, token=token).result
+        self.assertIn("the kettle is blue", json.dumps(found))
+        self.assertNotIn("after the backup", json.dumps(self.gateway.call("memory.query", {"query": "backup"}, token=token).result))
+        self.append("the kettle is blue", "before")  # the ledger knows this call, so nothing is appended twice
+        self.assertEqual(json.dumps(self.gateway.call("memory.query", {"query": "kettle"}, token=token).result).count("the kettle is blue"), 1)
+        self.assertEqual(self.crab("audit", "verify").returncode, 0)
+
+    def test_a_backup_is_for_its_owner_only_and_leaves_no_journals(self) -> None:
+        self.assertEqual(self.crab("backup", str(self.folder / "deep" / "copy")).returncode, 0)
+        copy = self.folder / "deep" / "copy"
+        for path in [copy, *copy.rglob("*")]:
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+            self.assertFalse(path.name.endswith(("-wal", "-shm", ".partial")), path)
+
+    def test_a_folder_that_is_there_is_not_touched(self) -> None:
+        there = self.folder / "there"
+        there.mkdir()
+        refused = self.crab("backup", str(there))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("is there already", refused.stderr)
+        self.assertEqual(list(there.iterdir()), [])
+
+    def test_a_backup_within_the_state_is_refused(self) -> None:
+        refused = self.crab("backup", str(self.gateway.folder / "state" / "copy"))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("cannot lie within", refused.stderr)
+
+    def test_a_damaged_database_is_told_and_no_backup_appears(self) -> None:
+        self.gateway.stop()
+        (self.gateway.folder / "state" / "sessions.db").write_bytes(b"this is no database, and long enough to be taken for one" * 100)
+        refused = self.crab("backup", str(self.folder / "copy"))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("sessions.db", refused.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class AuditTest(StateTest):
+    def verify(self) -> dict[str, object]:
+        return json.loads(self.crab("audit", "verify", "-o", "json").stdout)
+
+    def test_the_records_of_a_running_gateway_are_intact_and_can_be_read(self) -> None:
+        for n in range(3):
+            self.append(f"note {n}", f"call-{n}")
+        checked = eventually(lambda: (found := self.verify())["records"] >= 3 and found, "the records are written")
+        self.assertTrue(checked["intact"])
+        records = [json.loads(line) for line in self.crab("audit", "export", "--since", "1h").stdout.splitlines()]
+        self.assertLessEqual({"call-0", "call-1", "call-2"}, {record.get("call_id") for record in records})
+        self.assertEqual(self.crab("audit", "export", "--since", "1ms").stdout, "")
+
+    def test_a_record_that_was_changed_is_found(self) -> None:
+        self.append("note", "call-1")
+        eventually(lambda: self.verify()["records"], "the record is written")
+        self.gateway.stop()
+        with sqlite3.connect(self.gateway.folder / "state" / "audit.db") as database:
+            database.execute("UPDATE audit SET records = replace(records, 'call-1', 'call-2')")
+        database.close()
+        told = self.crab("audit", "verify")
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("NOT INTACT: batch 1: its content was changed", told.stdout)
+
+    def test_a_gateway_that_never_ran_has_no_records(self) -> None:
+        config = self.gateway.folder / "other.yaml"
+        config.write_text(json.dumps({"gateway": {"state_dir": str(self.gateway.folder / "nothing")}}))
+        told = subprocess.run([program(), "audit", "verify", "--config", str(config)], capture_output=True, text=True, timeout=30)
+        self.assertNotEqual(told.returncode, 0)
+        self.assertIn("no records yet", told.stderr)
+
+
+class ServiceManagerTest(unittest.TestCase):
+    def test_systemd_is_told_of_the_start_a_reload_and_the_stop(self) -> None:
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        told = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        told.bind(os.path.join(folder, "notify"))
+        told.settimeout(15)
+        with Gateway(environment={"NOTIFY_SOCKET": os.path.join(folder, "notify")}) as gateway:
+            self.assertEqual(told.recv(256), b"READY=1")
+            gateway.process.send_signal(signal.SIGHUP)
+            self.assertRegex(told.recv(256), rb"^RELOADING=1\nMONOTONIC_USEC=\d+$")
+            self.assertEqual(told.recv(256), b"READY=1")
+            gateway.stop()
+            self.assertEqual(told.recv(256), b"STOPPING=1")
+
+
+if __name__ == "__main__":
+    unittest.main()
