@@ -187,14 +187,19 @@ void ProviderDirectory::take_list(KnownProvider& provider, const Envelope& answe
 
 void ProviderDirectory::publish_soon() {
     if (asking_ == 0 && to_ask_.empty()) return publish();
+    last_news_ = services_.loop.clock().steady_now();
     if (!std::exchange(publish_waits_, true)) tasks_.spawn("tools so far", publish_later());
 }
 
 Task<void> ProviderDirectory::publish_later() {
+    TaskChain& chain = co_await this_chain();
     Waiter pause(services_.loop.timers());
-    co_await pause.wait(services_.loop.clock().steady_now() + kGather);
+    const Deadline latest = services_.loop.clock().steady_now() + kGather;
+    for (Deadline due = last_news_ + kQuiet; due > services_.loop.clock().steady_now() && !chain.cancelled(); due = std::min(last_news_ + kQuiet, latest)) {
+        co_await pause.wait(due);
+    }
     publish_waits_ = false;
-    if (!(co_await this_chain()).cancelled()) publish();
+    if (!chain.cancelled()) publish();
 }
 
 void ProviderDirectory::publish() {

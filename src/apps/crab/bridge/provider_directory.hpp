@@ -45,8 +45,10 @@ class ProviderDirectory {
 public:
     static constexpr std::size_t kAtOnce = 8;
     static constexpr Milliseconds kListTimeout{5'000};
-    /// How long a set that could be given out waits for lists that are still on their way.
-    static constexpr Milliseconds kGather{300};
+    /// A set waits for lists that are still on their way: until none has come for kQuiet, since then whoever is left hangs or is slow,
+    /// and at most kGather.
+    static constexpr Milliseconds kQuiet{100};
+    static constexpr Milliseconds kGather{1'000};
 
     struct Services {
         net::EventLoop& loop;
@@ -116,6 +118,7 @@ private:
     bool scanned_ = false;         // at least once
     SteadyTime scan_began_{};
     bool publish_waits_ = false;
+    SteadyTime last_news_{};       // the latest list that came while others were on their way
     TaskGroup tasks_;
 };
 
