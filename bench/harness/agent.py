@@ -77,11 +77,6 @@ class Chat:
         self.writer.close()
 
 
-def cpu_ns(pid):
-    """CPU time of all threads, from the scheduler's clock."""
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
-
-
 def percentile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
@@ -106,9 +101,9 @@ async def measure(server, port, options, report, say):
     say("one session")
     await one_turn(server, rounds)
     await asyncio.to_thread(gaps_of, port)
-    before = cpu_ns(server.pid)
+    before = processes.cpu_ns(server.pid)
     delays = [await one_turn(server, rounds) for _ in range(turns)]
-    used = cpu_ns(server.pid) - before
+    used = processes.cpu_ns(server.pid) - before
     gaps = await asyncio.to_thread(gaps_of, port)
     report.row(measure="CPU of the gateway per round", p50_us=used / 1e3 / (turns * (rounds + 1)), samples=turns * (rounds + 1))
     report.row(measure="answer with a call -> next request", p50_us=median(gaps) / 1e3, p99_us=percentile(gaps, 0.99) / 1e3, samples=len(gaps))

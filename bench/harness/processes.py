@@ -6,6 +6,7 @@ import queue
 import signal
 import subprocess
 import threading
+from pathlib import Path
 
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
@@ -38,6 +39,11 @@ def stop(process):
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe:
             pipe.close()
+
+
+def cpu_ns(pid):
+    """CPU time of all threads, from the scheduler's clock."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
 
 
 def line_with(process, wanted, seconds):

@@ -10,6 +10,8 @@ namespace crab::bench {
 
 Device::Device(Loop& loop, Options options) : Connection(loop), options_(std::move(options)) { reconnect(); }
 
+Device::Device(Loop& loop, Options options, int fd, std::string_view already_read) : Connection(loop), options_(std::move(options)) { open(fd, already_read); }
+
 void Device::reconnect() {
     close();
     Stream stream(options_.gateway, false);

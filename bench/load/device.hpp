@@ -22,6 +22,9 @@ public:
     /// Dials in and registers; throws when the gateway refuses.
     Device(Loop& loop, Options options);
 
+    /// A device that has dialled in and registered already: takes the connected descriptor.
+    Device(Loop& loop, Options options, int fd, std::string_view already_read);
+
     /// Drops the link without a goodbye, as a phone that loses its network does, and dials in again.
     void reconnect();
     std::uint64_t calls() const { return calls_; }

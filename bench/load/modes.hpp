@@ -6,7 +6,7 @@ namespace crab::bench {
 
 /// Calls through a server for a few seconds; prints Driver::report().
 void run_calls(Options options);
-/// Opens idle devices, prints `{"open":n,...}`, and holds them until standard input ends.
+/// Opens idle devices, prints `{"open":n}`, and holds them until standard input ends; with `answer` they answer calls until killed.
 void run_idle(Options options);
 /// A mix of good, refused, failing and abandoned calls over devices that come and go; prints what became of them.
 void run_soak(Options options);
