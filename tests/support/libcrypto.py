@@ -4,7 +4,7 @@ import ctypes.util
 
 _lib = ctypes.CDLL(ctypes.util.find_library("crypto") or "libcrypto.so.3")
 _ED25519, _X25519 = 1087, 1034  # NIDs
-_SET_TAG = 0x11
+_GET_TAG, _SET_TAG = 0x10, 0x11
 for _name in ("EVP_PKEY_new_raw_private_key", "EVP_PKEY_new_raw_public_key", "EVP_MD_CTX_new", "EVP_PKEY_CTX_new", "EVP_CIPHER_CTX_new", "EVP_aes_256_gcm"):
     getattr(_lib, _name).restype = ctypes.c_void_p
 
@@ -74,3 +74,15 @@ def aes_256_gcm_open(key: bytes, nonce: bytes, sealed: bytes, aad: bytes) -> byt
     _check(_lib.EVP_CIPHER_CTX_ctrl(context, _SET_TAG, 16, tag))
     _check(_lib.EVP_DecryptFinal_ex(context, ctypes.create_string_buffer(16), ctypes.byref(size)))
     return out.raw[:len(text)]
+
+
+def aes_256_gcm_seal(key: bytes, nonce: bytes, text: bytes, aad: bytes) -> bytes:
+    """The ciphertext with its 16-byte tag."""
+    context, size = _pointer(_lib.EVP_CIPHER_CTX_new()), ctypes.c_int()
+    out, tag = ctypes.create_string_buffer(len(text) + 16), ctypes.create_string_buffer(16)
+    _check(_lib.EVP_EncryptInit_ex(context, _pointer(_lib.EVP_aes_256_gcm()), None, key, nonce))
+    _check(_lib.EVP_EncryptUpdate(context, None, ctypes.byref(size), aad, len(aad)))
+    _check(_lib.EVP_EncryptUpdate(context, out, ctypes.byref(size), text, len(text)))
+    _check(_lib.EVP_EncryptFinal_ex(context, ctypes.create_string_buffer(16), ctypes.byref(size)))
+    _check(_lib.EVP_CIPHER_CTX_ctrl(context, _GET_TAG, 16, tag))
+    return out.raw[:len(text)] + tag.raw

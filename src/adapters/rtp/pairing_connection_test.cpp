@@ -88,7 +88,21 @@ protected:
     const trust::GatewayKeys keys{{"home", crypto::Ed25519Key::generate(random)}, crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now())};
     crypto::Ed25519PublicKey expected_gateway = keys.identity.key.public_key();
     trust::PeerStoreMemory peers;
-    trust::RemoteStoreMemory remote_store;
+    /// A disk that is slow to store the end of a pairing: complete() waits for finish().
+    class SlowStore final : public trust::RemoteStoreMemory {
+    public:
+        Result<void> complete(std::string_view pairing_id) override {
+            if (slow) finished.get_future().wait();
+            return RemoteStoreMemory::complete(pairing_id);
+        }
+        void finish() { finished.set_value(); }
+        bool slow = false;
+
+    private:
+        std::promise<void> finished;
+    };
+    SlowStore remote_store;
+    static constexpr Milliseconds longest_turn{300};
     bool is_tls = false;
     BlockingPool pool{2};
     net::LoopGroup loops{1, clock};
@@ -96,7 +110,7 @@ protected:
     std::vector<PairingNews> news;
     PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .keys = keys, .store = peers, .random = random, .tls = gateway_tls, .rules = {},
                           .told = [this](const PairingNews& one) { news.push_back(one); }}};
-    PairingRemote remote{loops.at(0), pool, {.path = "/v1/pair", .identity = [this] { return identity(); }}};
+    PairingRemote remote{loops.at(0), pool, {.path = "/v1/pair", .identity = [this] { return identity(); }, .longest_turn = longest_turn}};
     Service service{remote};
     std::unique_ptr<net::HttpServer> server;
     std::unique_ptr<net::Listener> listener;
@@ -161,6 +175,24 @@ TEST_F(PairingConnectionTest, WhatIsDialledIsToldFromItsBeginningToItsEnd) {
         << payload;
     EXPECT_FALSE(pair({.name = name, .endpoint = "ws://192.0.2.1/"}));  // not dialled, not told
     EXPECT_EQ(news.size(), 4u);
+}
+
+TEST_F(PairingConnectionTest, WhileTheEndIsBeingStoredTheNextPairingWaitsForItsTurn) {
+    remote_store.slow = true;
+    listen();
+    ASSERT_TRUE(pair());  // the gateway has all it needs
+    const auto late = pair({.name = name, .endpoint = endpoint(), .kind = Kind::kReplace});
+    ASSERT_FALSE(late);  // the disk took longer than the turn
+    EXPECT_EQ(late.error().code, PairingCode::kBusy);
+    std::promise<trust::PairingResult<Paired>> done;
+    loops.at(0).post([&] {
+        spawn(loops.at(0).executor(), dialer.pair({.name = name, .endpoint = endpoint(), .kind = Kind::kReplace}),
+              [&](const std::exception_ptr&, std::optional<trust::PairingResult<Paired>> result) { done.set_value(std::move(*result)); });
+    });
+    remote_store.slow = false;
+    remote_store.finish();
+    const auto again = done.get_future().get();
+    ASSERT_TRUE(again) << again.error().message;
 }
 
 TEST_F(PairingConnectionTest, OnlyKnownPeersAreRenewed) {

@@ -10,7 +10,7 @@ public:
     Link(net::EventLoop& loop, PairingRemote& remote) : PairingLink(loop), remote_(remote) {}
     void on_open(net::WebSocketSession& session) override {
         PairingLink::on_open(session);
-        remote_.begin(shared_from_this());
+        remote_.tasks_.spawn("pairing with a gateway", remote_.run(shared_from_this()));
     }
 
 private:
@@ -24,15 +24,21 @@ std::optional<net::Upgrade> PairingRemote::upgrade(const net::HttpRequest& reque
     return net::AcceptUpgrade{.handler = std::make_shared<Link>(loop_, *this), .options = PairingLink::options()};
 }
 
-void PairingRemote::begin(std::shared_ptr<PairingLink> link) {
-    if (running_) return link->send(trust::RemotePairing::busy());
-    running_ = true;
-    tasks_.spawn("pairing with a gateway", run(std::move(link)));
+/// A gateway that has sent its last message may pair again at once, while this side still stores the end.
+Task<bool> PairingRemote::take_turn() {
+    if (running_ && turn_.waiting()) co_return false;
+    if (running_) (void)co_await turn_.wait(loop_.clock().steady_now() + options_.longest_turn);
+    if (running_) co_return false;
+    co_return running_ = true;
 }
 
 Task<void> PairingRemote::run(std::shared_ptr<PairingLink> link) {
-    const ScopeExit over([this] { running_ = false; });
     const Deadline deadline = loop_.clock().steady_now() + trust::kPairingTimeout;
+    if (!co_await take_turn()) co_return link->send(trust::RemotePairing::busy());
+    const ScopeExit over([this] {
+        running_ = false;
+        if (turn_.waiting()) turn_.wake();
+    });
     const auto machine = std::make_shared<trust::RemotePairing>(options_.identity(), deadline);
     const auto end = co_await drive_pairing(std::move(link), pool_, machine, {}, deadline);
     if (options_.on_end) options_.on_end(end);

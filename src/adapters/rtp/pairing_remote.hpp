@@ -13,7 +13,8 @@
 namespace crab::rtp {
 
 /// The remote's side of pairings over real connections: the WebSocket on `/v1/pair` (or another path) and `/`, for the listener of
-/// whoever can be paired. Runs one handshake at a time. Lives on the loop of that listener.
+/// whoever can be paired. Runs one handshake at a time; the next one waits a moment for its end, which may still be on its way to the
+/// disk, and any further one is BUSY. Lives on the loop of that listener.
 /// Source: docs/protocols/rtp.md, sections 1 and 5.
 class PairingRemote {
 public:
@@ -23,11 +24,13 @@ public:
         std::function<trust::RemotePairing::Remote()> identity;
         /// Hears how each handshake ended, BUSY ones excepted.
         std::function<void(const trust::PairingStep& end)> on_end = {};
+        /// How long the next handshake waits for the end of the one before.
+        Milliseconds longest_turn{2'000};
     };
 
     /// `loop`, `pool` and what Options::identity() names outlive it.
     PairingRemote(net::EventLoop& loop, BlockingPool& pool, Options options)
-        : loop_(loop), pool_(pool), options_(std::move(options)), tasks_(loop.executor()) {}
+        : loop_(loop), pool_(pool), options_(std::move(options)), turn_(loop.timers()), tasks_(loop.executor()) {}
 
     /// The answer to an upgrade on one of its paths; nothing for any other path.
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
@@ -39,13 +42,14 @@ public:
 
 private:
     class Link;
-    void begin(std::shared_ptr<PairingLink> link);
+    Task<bool> take_turn();
     Task<void> run(std::shared_ptr<PairingLink> link);
 
     net::EventLoop& loop_;
     BlockingPool& pool_;
     Options options_;
     bool running_ = false;
+    Waiter turn_;  // of the next handshake
     TaskGroup tasks_;
 };
 

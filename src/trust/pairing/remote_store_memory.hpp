@@ -8,7 +8,7 @@ namespace crab::trust {
 
 /// A remote's memory that ends with the process: for tests, and for `crab pair test`. `fail_from_write` makes the n-th write from now
 /// and all later ones fail.
-class RemoteStoreMemory final : public RemoteStore {
+class RemoteStoreMemory : public RemoteStore {
 public:
     RemoteCertificates certificates;
     std::map<std::string, SystemTime, std::less<>> nonces;

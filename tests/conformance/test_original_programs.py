@@ -1,0 +1,162 @@
+"""docs/protocols/rtp.md, section 12: what the programs of the protocol's origin send and expect, to the letter, in both directions."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from support.case import GatewayCase
+from support.host import PairedHost
+from support.tool_host import Request, ToolHost, host_tool
+from support.wait import eventually
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from pairing_gateway import OriginalGateway, RemoteError  # noqa: E402
+from pairing_remote import PairingRemote, openssl  # noqa: E402
+
+
+class OriginalGatewayTest(unittest.TestCase):
+    """It pairs `crab host` over `wss`, with a CA of the operator's."""
+
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-original-")))
+        self.ca = (self.folder / "ca.pem", self.folder / "ca.key")
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=operator", "-keyout", str(self.ca[1]),
+                "-out", str(self.ca[0]), "-addext", "basicConstraints=critical,CA:TRUE")
+        certificate, key, request, names = (self.folder / f"host.{end}" for end in ("pem", "key", "csr", "names"))
+        names.write_text("subjectAltName=IP:127.0.0.1\n")
+        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=host", "-keyout", str(key), "-out", str(request))
+        openssl("x509", "-req", "-in", str(request), "-CA", str(self.ca[0]), "-CAkey", str(self.ca[1]), "-days", "30", "-extfile", str(names), "-out", str(certificate))
+        self.gateway = OriginalGateway(self.folder, self.ca)
+        self.host = PairedHost(self.folder, "memory", self.gateway.key, "memory-east", "--tls-ca", str(self.ca[0]), "--tls-cert", str(certificate), "--tls-key", str(key))
+        self.addCleanup(self.host.end)
+
+    def pair(self, path: str = "/v1/pair") -> str:
+        return self.gateway.pair("127.0.0.1", self.host.port, path, "tool_host", "memory-east")
+
+    def test_it_pairs_a_host_on_either_path_and_again_without_a_pause(self) -> None:  # 36, 42
+        for path in ("/v1/pair", "/", "/v1/pair"):
+            issued = self.pair(path)
+            self.assertEqual(self.host.shown(), ssl.PEM_cert_to_DER_cert(issued))
+        eventually(lambda: self.host.pairings() == 3, "the host has seen all three to their end")
+
+    def test_another_gateway_of_the_same_operator_is_refused(self) -> None:  # 34
+        folder = self.folder / "other"
+        folder.mkdir()
+        with self.assertRaises(RemoteError) as refused:
+            OriginalGateway(folder, self.ca).pair("127.0.0.1", self.host.port, "/v1/pair", "tool_host", "memory-east")
+        self.assertEqual(refused.exception.code, "GATEWAY_KEY_MISMATCH")
+
+
+class CommandLineTest(GatewayCase):
+    """Its commands at this gateway, and this gateway's commands at its."""
+
+    def trigger(self, **members: Any) -> tuple[int, dict[str, Any]]:
+        """What its `pair` sends: three members, no more."""
+        answer = self.gateway.admin_request("POST", "/v1/pairings", members, timeout=25)
+        return answer.status, answer.json()
+
+    def remote(self, **options: Any) -> PairingRemote:
+        key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        remote = PairingRemote(key, **options).__enter__()
+        self.addCleanup(remote.__exit__)
+        return remote
+
+    def test_its_pairing_test_passes_twice_for_every_type_with_new_keys_port_and_path(self) -> None:  # 42, 54
+        for kind in ("tool_host", "listener", "subscriber", "operator"):
+            for path in ("/v1/pair", "/elsewhere"):
+                remote = self.remote(component_id="probe", component_type=kind, paths=(path,))
+                endpoint = f"ws://127.0.0.1:{remote.port}{path}"
+                status, answer = self.trigger(component_type=kind, component_id="probe", endpoint=endpoint)
+                self.assertEqual((status, remote.failures), (200, []), answer)
+                peer = answer["peer"]
+                self.assertEqual((answer["endpoint"], peer["component_type"], peer["component_id"]), (endpoint, kind, "probe"))
+                self.assertEqual(answer["pairing_id"], remote.received["pair.init"]["pairing_id"])
+
+    def test_its_remote_says_what_failed_without_a_pairing_id(self) -> None:
+        remote = self.remote(component_id="wrong-key")
+        remote.on["pair.init"] = lambda _: ['{"type":"pair.error","version":"v1","pairing_id":"","code":"HANDSHAKE_FAILED","message":"gateway public key mismatch"}\n']
+        status, answer = self.trigger(component_type="tool_host", component_id="wrong-key", endpoint=remote.endpoint)
+        self.assertEqual((status, answer["code"]), (502, "REMOTE_REFUSED"))
+        self.assertIn("gateway public key mismatch", answer["error"])
+
+    def test_its_event_send_is_taken_on_the_admin_socket_and_nowhere_else(self) -> None:
+        event = {"version": "v1", "event_id": "45e4660c92e51e7d76c4e14abf5dd656", "trace_id": "f31e08246feb0ac495415ebc02c9faff", "occurred_at": "2026-02-13T16:00:00.880174473Z",
+                 "event_type": "channel.message.received", "tenant_id": "local",
+                 "source": {"component_type": "operator", "component_id": "desk", "platform": "cli", "channel_id": "cli", "actor_id": "operator", "transport": "http"},
+                 "routing": {"agent_id": "assistant", "session_id": "cli-b3403e7fc615dfa03a1167af221ea743"}, "payload": {"text": "hello"}}
+        answer = self.gateway.admin_request("POST", "/v1/events", event)
+        self.assertEqual((answer.status, answer.json()), (202, {"accepted": True, "event_id": event["event_id"]}))
+        self.assertEqual(self.gateway.fetch("POST", "/v1/events", body=event).status, 404)
+
+
+class CronHostTest(GatewayCase):
+    """Its cron host behind a forwarder to a Unix socket."""
+
+    JOB = {"ID": "4861eb888634949cbc37db32154260a0", "Name": "tick", "Schedule": "* * * * *", "EventType": "cron.triggered", "TenantID": "default", "AgentID": "a",
+           "SessionID": "s", "Input": None, "Enabled": True, "CreatedAt": "2026-02-13T16:00:00.812174084Z", "UpdatedAt": "2026-02-13T16:00:00.812174084Z"}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="crab-original-")))
+        cls.CONFIG = {"hosts": [{"name": "old", "unix": str(folder / "cron")}]}
+        cls.host = ToolHost(folder / "cron", host_tool("cron.create", side_effects=True, timeout_ms_max=10000), host_tool("cron.list", timeout_ms_max=10000)).start()
+        cls.addClassCleanup(cls.host.stop)
+        super().setUpClass()
+        cls.gateway.wait_listed("cron.create", "cron.list")
+
+    def answers(self, **members: Any) -> None:
+        """It answers calls with these members, a line feed at the end, and with chunks when it is much."""
+        def behave(request: Request) -> None:
+            body = json.dumps({"version": "v1", "call_id": request.body["call_id"], "tool_name": request.body["tool_name"], **members, "duration_ms": 0}).encode() + b"\n"
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Fri, 13 Feb 2026 16:00:00 GMT\r\n"
+            if len(body) <= 2048:
+                request.send(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                return
+            pieces = [body[at:at + 2048] for at in range(0, len(body), 2048)]
+            request.send(head + b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n")
+        self.host.behave = behave
+
+    def test_its_request_has_no_member_that_it_does_not_know(self) -> None:
+        self.answers(status="ok", result=self.JOB)
+        self.assertEqual(self.gateway.call("cron.create", {"name": "tick", "schedule": "* * * * *"}).result, self.JOB)
+        known = {"version", "call_id", "idempotency_key", "tool_name", "tenant_id", "args", "timeout_ms", "context"}
+        context = {"agent_id", "session_id", "platform", "channel_id", "actor_id", "isolation_key", "trace_id", "request_origin"}
+        body = self.host.calls[-1].body
+        self.assertLessEqual(body.keys(), known)
+        self.assertLessEqual(body["context"].keys(), context)
+
+    def test_long_lists_come_in_chunks(self) -> None:
+        self.answers(status="ok", result={"jobs": [self.JOB] * 60})
+        self.assertEqual(len(self.gateway.call("cron.list").result["jobs"]), 60)
+
+    def test_its_errors_leave_retryable_out_and_its_timeouts_keep_theirs(self) -> None:
+        self.answers(status="error", error={"code": "INVALID_ARGS", "message": "job not found"})
+        error = self.gateway.call("cron.list").error
+        self.assertEqual((error["code"], error["message"], error["retryable"]), ("INVALID_ARGS", "job not found", False))
+        self.answers(status="timeout", error={"code": "TIMEOUT", "message": "tool execution timed out", "retryable": True})
+        self.assertEqual(self.gateway.call("cron.list").status, "timeout")
+
+    def test_bad_json_is_400_with_text(self) -> None:
+        self.host.behave = lambda request: request.send(b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n"
+                                                        b"Content-Length: 13\r\n\r\ninvalid json\n")
+        self.assertEqual(self.gateway.call("cron.list").code, "INTERNAL")
+
+    def test_its_events_pass_with_nanoseconds_and_ids_of_its_own(self) -> None:
+        for kind, reason, name in (("cron.triggered", "scheduled_task", "1"), ("heartbeat.tick", "heartbeat", "2")):
+            event = {"version": "v1", "event_id": "9ab2331637e83b59ea46851f9924b73" + name, "trace_id": "b47e1baed2b1e63d2f7591d020203dce",
+                     "occurred_at": "2026-02-13T16:00:01.798867254Z", "event_type": kind, "tenant_id": "default",
+                     "source": {"component_type": "cron", "component_id": "crab-cron", "transport": "http"}, "routing": {"agent_id": "a", "session_id": "s"},
+                     "payload": {"job_id": self.JOB["ID"], "job_name": "tick", "scheduled_for": "2026-02-13T16:00:00Z", "triggered_at": "2026-02-13T16:00:01.798867254Z",
+                                 "reason": reason}}
+            answer = self.gateway.admin_request("POST", "/v1/events", event)
+            self.assertEqual(answer.status, 202, answer.body)
+
+
+if __name__ == "__main__":
+    unittest.main()
