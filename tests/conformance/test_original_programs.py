@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import json
+import socketserver
 import ssl
+import subprocess
 import sys
 import tempfile
+import threading
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from support.case import GatewayCase
+from support.gateway import program
 from support.host import PairedHost
 from support.tool_host import Request, ToolHost, host_tool
 from support.wait import eventually
@@ -53,6 +60,41 @@ class OriginalGatewayTest(unittest.TestCase):
         self.assertEqual(refused.exception.code, "GATEWAY_KEY_MISMATCH")
 
 
+class _Refuse(http.server.BaseHTTPRequestHandler):
+    """The original's admin socket: errors are text."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:  # noqa: N802
+        self.rfile.read(int(self.headers["content-length"]))
+        body = b"dial remote endpoint: dial tcp 127.0.0.1:1: connect: connection refused\n"
+        self.send_response(502)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:  # noqa: N802
+        self.send_error(404)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def refusing_admin() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="crab-original-") as folder:
+        path = Path(folder) / "admin.sock"
+        with socketserver.ThreadingUnixStreamServer(str(path), _Refuse) as server:
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+            thread.start()
+            try:
+                yield path
+            finally:
+                server.shutdown()
+                thread.join()
+
+
 class CommandLineTest(GatewayCase):
     """Its commands at this gateway, and this gateway's commands at its."""
 
@@ -84,6 +126,21 @@ class CommandLineTest(GatewayCase):
         status, answer = self.trigger(component_type="tool_host", component_id="wrong-key", endpoint=remote.endpoint)
         self.assertEqual((status, answer["code"]), (502, "REMOTE_REFUSED"))
         self.assertIn("gateway public key mismatch", answer["error"])
+
+    def test_the_words_of_its_gateway_reach_the_terminal(self) -> None:
+        with refusing_admin() as admin:
+            done = subprocess.run([program(), "pair", "tool", "ws://127.0.0.1:1/v1/pair", "memory", "--admin-socket", str(admin)], capture_output=True, text=True, timeout=20)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("crab pair failed: gateway pairing failed: HTTP 502: dial remote endpoint: dial tcp 127.0.0.1:1: connect: connection refused\n", done.stderr)
+
+    def test_the_flags_of_its_pairing_test_are_known(self) -> None:
+        done = subprocess.run([program(), "pair", "test", "-admin-socket", str(self.gateway.admin), "-component-id", "flags", "-listen-addr", "127.0.0.1:0",
+                               "-listen-path", "/elsewhere", "-timeout", "20s"], capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^endpoint=ws://127\.0\.0\.1:\d+/elsewhere$")
+        for words in (("--listen-path", "elsewhere"), ("--listen-addr", "0.0.0.0:0")):
+            wrong = subprocess.run([program(), "pair", "test", "--admin-socket", str(self.gateway.admin), *words], capture_output=True, text=True, timeout=30)
+            self.assertEqual(wrong.returncode, 2, wrong.stderr)
 
     def test_its_event_send_is_taken_on_the_admin_socket_and_nowhere_else(self) -> None:
         event = {"version": "v1", "event_id": "45e4660c92e51e7d76c4e14abf5dd656", "trace_id": "f31e08246feb0ac495415ebc02c9faff", "occurred_at": "2026-02-13T16:00:00.880174473Z",

@@ -3,6 +3,7 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/gateway_place.hpp"
 #include "apps/crab/terminal.hpp"
+#include "base/cut_text.hpp"
 #include "net/blocking_client.hpp"
 #include "net/codec/sse.hpp"
 
@@ -16,6 +17,7 @@ namespace crab::app {
 namespace {
 
 constexpr std::size_t kMaxBody = std::size_t{64} << 20;
+constexpr std::size_t kMostWords = 200;
 
 }  // namespace
 
@@ -58,11 +60,12 @@ std::string AdminClient::where() const { return state_->place.text; }
 namespace {
 
 Result<Reply> parsed(int status, std::string_view text) {
-    Reply reply{status, {}};
+    Reply reply{status, {}, {}};
     if (text.empty()) return reply;
     Result<json::Value> body = json::Value::parse(text, {.max_bytes = kMaxBody, .max_depth = 128});
     if (body) reply.body = std::move(*body);
     if (!body && status < 300) return fail(ErrorCode::kInternal, "the gateway's answer is not JSON");
+    if (!body) reply.words = cut_text(text.substr(0, text.find_first_of("\r\n")), kMostWords);
     return reply;
 }
 
@@ -142,7 +145,9 @@ Result<json::Value> accepted(Result<Reply> reply) {
                      : reply->status < 500 ? ErrorCode::kInvalidArgs
                                            : ErrorCode::kInternal;
     if (token && token->as_string()) code = find_error_code(*token->as_string()).value_or(code);
-    std::string text = message && message->as_string() ? *message->as_string() : fmt::format("the gateway answered with HTTP status {}", reply->status);
+    std::string text = message && message->as_string() ? *message->as_string()
+                       : reply->words.empty()          ? fmt::format("the gateway answered with HTTP status {}", reply->status)
+                                                       : fmt::format("the gateway answered with HTTP status {}: {}", reply->status, reply->words);
     return fail(code, std::move(text));
 }
 

@@ -12,10 +12,11 @@
 
 namespace crab::app {
 
-/// An answer of the gateway. An HTTP error without a body in JSON has `body` null.
+/// An answer of the gateway.
 struct Reply {
     int status = 0;
-    json::Value body;
+    json::Value body;   ///< null when there is none in JSON, as in errors of other programs
+    std::string words;  ///< of an HTTP error that is not JSON: its first line, cut
 };
 
 /// One server-sent event; views hold during the call that gets it.

@@ -324,7 +324,8 @@ private:
                                                    "  crab pair test\n  crab pair test --component-id probe");
         test->add_option("--gateway-public-key", test_options->gateway_public_key, "Key of the gateway that may pair (default: the gateway is asked)")->type_name("B64");
         test->add_option("--component-id", test_options->component_id, "Id of the tool host that is played (default: the host's name)")->type_name("ID");
-        test->add_option("--listen-addr", test_options->listen_address, "Where it listens, on loopback")->type_name("URL")->capture_default_str();
+        test->add_option("--listen-addr", test_options->listen_address, "Where it listens, on loopback; 127.0.0.1:0 alone will do")->type_name("URL")->capture_default_str();
+        test->add_option("--listen-path", test_options->listen_path, "Path of the WebSocket there (default: that of --listen-addr)")->type_name("PATH");
         pairing(test, *test_options);
         const auto add = [&](const std::string& word, const std::string& type, const std::string& what, const std::string& example) {
             auto [command, options] = leaf<PairRemote>(parent, word, "Pair with " + what, "  crab pair " + word + " " + example);

@@ -158,6 +158,7 @@ struct PairTest {
     std::string gateway_public_key;  ///< base64; empty: the gateway is asked
     std::string component_id;        ///< empty: the host's name
     std::string listen_address = "ws://127.0.0.1:0/v1/pair";
+    std::string listen_path;         ///< empty: that of the address
     bool replace = false;
     Milliseconds timeout{20'000};
 };

@@ -37,7 +37,7 @@ int wrong_usage(std::string_view why) {
 Told<json::Value> told(Result<Reply> reply) {
     if (!reply) return std::unexpected(reply.error().message);
     if (reply->status >= 200 && reply->status < 300) return std::move(reply->body);
-    const std::string code = text_of(reply->body, "code"), why = text_of(reply->body, "error");
+    const std::string code = text_of(reply->body, "code"), why = reply->words.empty() ? text_of(reply->body, "error") : reply->words;
     return std::unexpected(fmt::format("gateway pairing failed: {}: {}", code.empty() ? fmt::format("HTTP {}", reply->status) : code, why));
 }
 
@@ -111,7 +111,7 @@ int run(const PairTest& options) {
     const auto key = crypto::from_base64_exact<32>(gateway_key);
     if (!key) return wrong_usage("--gateway-public-key: give the base64 text that crab peers identity prints");
 
-    const auto remote = PairTestRemote::start({.component_id = id, .gateway_key = *key, .listen_address = options.listen_address});
+    const auto remote = PairTestRemote::start({.component_id = id, .gateway_key = *key, .listen_address = options.listen_address, .listen_path = options.listen_path});
     if (!remote) return remote.error().code == ErrorCode::kInvalidArgs ? wrong_usage(remote.error().message) : failed(remote.error().message);
     const json::Value request = json::Value::object({{"component_type", "tool_host"},
                                                      {"component_id", id},

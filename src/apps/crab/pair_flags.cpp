@@ -7,8 +7,8 @@
 namespace crab::app {
 namespace {
 
-constexpr std::array<std::string_view, 8> kWithValue{"admin-socket", "socket",       "config",      "timeout",
-                                                     "remote-key",   "gateway-public-key", "component-id", "listen-addr"};
+constexpr std::array<std::string_view, 9> kWithValue{"admin-socket", "socket",       "config",      "timeout",    "remote-key",
+                                                     "gateway-public-key", "component-id", "listen-addr", "listen-path"};
 constexpr std::array<std::string_view, 2> kAlone{"replace", "help"};
 
 /// The name of a flag of `crab pair` without its dashes and value; empty for any other word.

@@ -19,16 +19,17 @@ struct ListenAddress {
     std::string path;
 };
 
-Result<ListenAddress> parse_listen_address(std::string_view text) {
+Result<ListenAddress> parse_listen_address(std::string_view text, const std::string& listen_path) {
     constexpr std::string_view kScheme = "ws://";
     const auto wrong = [] { return fail(ErrorCode::kInvalidArgs, "--listen-addr: write ws://127.0.0.1:0/v1/pair, on a loopback address"); };
-    if (!text.starts_with(kScheme)) return wrong();
-    text.remove_prefix(kScheme.size());
+    if (!listen_path.empty() && !listen_path.starts_with('/')) return fail(ErrorCode::kInvalidArgs, "--listen-path: it begins with /");
+    if (text.starts_with(kScheme)) text.remove_prefix(kScheme.size());
     const std::size_t slash = std::min(text.find('/'), text.size());
     auto endpoint = net::parse_endpoint(text.substr(0, slash));
     if (!endpoint || endpoint->is_unix()) return wrong();
     const bool loopback = endpoint->host == "localhost" || endpoint->host == "::1" || endpoint->host.starts_with("127.");
     if (!loopback) return wrong();
+    if (!listen_path.empty()) return ListenAddress{std::move(*endpoint), listen_path};
     return ListenAddress{std::move(*endpoint), slash == text.size() ? "/v1/pair" : std::string(text.substr(slash))};
 }
 
@@ -86,7 +87,7 @@ struct PairTestRemote::Parts {
 };
 
 Result<std::unique_ptr<PairTestRemote>> PairTestRemote::start(Options options) {
-    auto address = parse_listen_address(options.listen_address);
+    auto address = parse_listen_address(options.listen_address, options.listen_path);
     if (!address) return fail(std::move(address.error()));
     auto listener = net::Listener::bind(address->endpoint);
     if (!listener) return fail(std::move(listener.error()));

@@ -18,7 +18,8 @@ public:
     struct Options {
         std::string component_id;
         crypto::Ed25519PublicKey gateway_key;  ///< the only one that may pair
-        std::string listen_address;            ///< such as `ws://127.0.0.1:0/v1/pair`; port 0: the system chooses
+        std::string listen_address;            ///< such as `ws://127.0.0.1:0/v1/pair` or `127.0.0.1:0`; port 0: the system chooses
+        std::string listen_path;               ///< begins with `/`; empty: that of the address, or `/v1/pair`
     };
 
     /// Listens when it returns. Errors: kInvalidArgs for an address that is no `ws://` on loopback, kUnavailable.
