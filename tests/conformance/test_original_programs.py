@@ -19,8 +19,10 @@ from typing import Any
 from support.case import GatewayCase
 from support.gateway import program
 from support.host import PairedHost
+from support.http import fetch
 from support.tool_host import Request, ToolHost, host_tool
 from support.wait import eventually
+from support.websocket import Refused, WebSocket
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from pairing_gateway import OriginalGateway, RemoteError  # noqa: E402
@@ -119,6 +121,22 @@ class CommandLineTest(GatewayCase):
                 peer = answer["peer"]
                 self.assertEqual((answer["endpoint"], peer["component_type"], peer["component_id"]), (endpoint, kind, "probe"))
                 self.assertEqual(answer["pairing_id"], remote.received["pair.init"]["pairing_id"])
+
+    def test_types_ids_and_endpoints_are_trimmed(self) -> None:
+        remote = self.remote(component_id="trimmed")
+        status, answer = self.trigger(component_type=" Tool-Host ", component_id=" trimmed ", endpoint=f" {remote.endpoint} ")
+        self.assertEqual((status, answer.get("endpoint")), (200, remote.endpoint), answer)
+
+    def test_web_pages_of_others_do_not_reach_the_admin_socket(self) -> None:
+        for origin, host in (("http://evil.example", "localhost"), ("null", "localhost"), ("http://evil.example", "evil.example"), ("http://localhost:1", "localhost:2")):
+            with self.assertRaises(Refused) as refused:
+                WebSocket(self.gateway.admin, "/v1/pairings/ws", {"Origin": origin}, host=host)
+            self.assertEqual(refused.exception.response.status, 403)
+            answer = fetch(self.gateway.admin, "POST", "/v1/pairings", {"Origin": origin, "Host": host}, {})
+            self.assertEqual(answer.status, 403, answer.body)
+        with WebSocket(self.gateway.admin, "/v1/pairings/ws", {"Origin": "http://localhost:8080"}, host="localhost:8080") as own:
+            own.send_text("{}")
+            self.assertEqual(json.loads(own.receive_text())["code"], "INVALID_ARGS")
 
     def test_its_remote_says_what_failed_without_a_pairing_id(self) -> None:
         remote = self.remote(component_id="wrong-key")

@@ -2,6 +2,7 @@
 
 #include "base/encoding.hpp"
 #include "crypto/key_text.hpp"
+#include "net/codec/http_text.hpp"
 #include "net/codec/url.hpp"
 
 #include <algorithm>
@@ -56,11 +57,11 @@ PairingResult<PairingRequest> to_request(const json::Value& body) {
     if (!type_text) return std::unexpected(type_text.error());
     const auto type = trust::parse_component_type(*type_text);
     if (!type) return invalid("/component_type: one of tool_host, listener, subscriber, operator");
-    auto id = required_text(body, "component_id");
+    const auto id = required_text(body, "component_id");
     if (!id) return std::unexpected(id.error());
-    auto endpoint = required_text(body, "endpoint");
+    const auto endpoint = required_text(body, "endpoint");
     if (!endpoint) return std::unexpected(endpoint.error());
-    PairingRequest request{.name = {*type, std::move(*id)}, .endpoint = std::move(*endpoint)};
+    PairingRequest request{.name = {*type, std::string(net::trim(*id))}, .endpoint = std::string(net::trim(*endpoint))};
     const auto key_text = text_in(body, "remote_key");
     if (!key_text) return std::unexpected(key_text.error());
     if (*key_text) {

@@ -1,6 +1,7 @@
 #include "apps/crab/gateway/public_service.hpp"
 
 #include "adapters/rtp/tool_routes.hpp"
+#include "trust/origin_policy.hpp"
 
 namespace crab::app {
 namespace {
@@ -103,6 +104,14 @@ const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer
     core::PrincipalRef& principal = operators_[peer.uid()];
     if (!principal) principal = trust::local_operator(peer.uid());
     return principal;
+}
+
+std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& request) {
+    const auto origin = request.find("origin");
+    if (!origin) return std::nullopt;
+    const std::string_view host = request.head.host;
+    if (trust::is_host_allowed(host, {}) && trust::is_origin_allowed(origin, "http", host, {})) return std::nullopt;
+    return net::Refusal{.status = 403, .body = R"({"error":"this origin may not use the admin socket","code":"FORBIDDEN"})"};
 }
 
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {

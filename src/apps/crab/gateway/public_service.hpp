@@ -69,6 +69,8 @@ public:
                  admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts, clawseed::Front& chat)
         : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), approvals_(approvals), artifacts_(artifacts), chat_(chat) {}
     Task<void> serve(net::HttpExchange& exchange) override;
+    /// Other people's web pages do not get here, also when the socket is forwarded to a port that browsers reach.
+    std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
         if (chat_.is_upload(request)) return chat_.upload_limits();
