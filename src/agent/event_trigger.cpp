@@ -1,6 +1,7 @@
 #include "agent/event_trigger.hpp"
 
 #include "agent/cut_text.hpp"
+#include "json/writer.hpp"
 
 #include <algorithm>
 
@@ -49,6 +50,22 @@ bool wants(const EventTrigger& trigger, const core::Event& event, json::Parser& 
         std::string_view text;
         return payload->at_pointer(condition.pointer).get(text) == simdjson::SUCCESS && condition.glob.matches(text);
     });
+}
+
+std::string answer_target_of(const core::Event& event, json::Parser& parser) {
+    const auto root = parser.parse(event.envelope);
+    if (!root) return {};
+    const json::Element envelope = root->element();
+    simdjson::dom::object target;
+    if (envelope.at_pointer("/routing/target").get(target) == simdjson::SUCCESS) return simdjson::minify(target);
+    std::string_view channel, platform;
+    if (envelope.at_pointer("/source/channel_id").get(channel) != simdjson::SUCCESS || channel.empty()) return {};
+    std::string made;
+    json::Writer writer(made);
+    writer.begin_object();
+    if (envelope.at_pointer("/source/platform").get(platform) == simdjson::SUCCESS) writer.key("platform").string(platform);
+    writer.key("channel_id").string(channel).end_object();
+    return made;
 }
 
 std::string question_of(const EventTrigger& trigger, const core::Event& event) {

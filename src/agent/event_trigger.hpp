@@ -32,6 +32,10 @@ bool may_start_turns(core::EventType type);
 /// Whether this is an event that the trigger asks for. An envelope that is not JSON is none.
 bool wants(const EventTrigger& trigger, const core::Event& event, json::Parser& parser);
 
+/// Where an answer to this event belongs, as the JSON object that is `routing.target` of an envelope: the event's own, else the channel of its
+/// source; empty when it names neither.
+std::string answer_target_of(const core::Event& event, json::Parser& parser);
+
 /// The user's words of the turn: the prompt, then the event, cut where it is very long.
 std::string question_of(const EventTrigger& trigger, const core::Event& event);
 

@@ -161,17 +161,17 @@ Task<bool> EventTurns::look_at(core::EventOutbox::EventRef event) {
         position_ = event->position;
         if (*claimed) {
             ++running_;
-            tasks_.spawn("turn of an event", run_turn(std::move(turn), question_of(*trigger, event->event)));
+            tasks_.spawn("turn of an event", run_turn(std::move(turn), question_of(*trigger, event->event), answer_target_of(event->event, parser_)));
         }
         co_return true;
     }
 }
 
-Task<void> EventTurns::run_turn(core::EventTurn turn, std::string question) {
+Task<void> EventTurns::run_turn(core::EventTurn turn, std::string question, std::string target) {
     TaskChain& chain = co_await this_chain();
     counts_.begun.add();
     store(turn.session, "user", question);
-    services_.witness({.turn = turn, .tenant = agent_.tenant, .answer = {}, .failure = {}});
+    services_.witness({.turn = turn, .tenant = agent_.tenant, .answer = {}, .failure = {}, .target = target});
     core::TurnRequest request{.principal = principal_, .session_id = turn.session.text(), .persona = agent_.name, .content = std::move(question)};
     request.front = "event";
     Record record(*this, turn.session);
@@ -191,7 +191,8 @@ Task<void> EventTurns::run_turn(core::EventTurn turn, std::string question) {
     auto finish = [&turns = services_.turns, turn] { return turns.finish(turn.turn_id, turn.end, *turn.ended); };
     const auto finished = co_await services_.store_pool.run(std::move(finish));
     if (!finished) log::warn("the end of a turn was not recorded", {{"agent_id", agent_.name}, {"turn_id", turn.turn_id}, {"reason", finished.error().message}});
-    services_.witness({.turn = turn, .tenant = agent_.tenant, .answer = answer ? std::string_view(*answer) : "", .failure = answer ? std::string_view() : answer.error().message});
+    services_.witness({.turn = turn, .tenant = agent_.tenant, .answer = answer ? std::string_view(*answer) : "", .failure = answer ? std::string_view() : answer.error().message,
+                       .target = target});
     --running_;
     room_.wake();
 }

@@ -31,6 +31,7 @@ struct EventTurnNews {
     std::string_view tenant;
     std::string_view answer;         ///< of one that ended with an answer
     std::string_view failure;        ///< of one that failed, for people
+    std::string_view target;         ///< where the answer belongs, as in answer_target_of(); empty also for a turn of an earlier life
 };
 
 /// Watches the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant with the role of a caller. An event
@@ -66,7 +67,7 @@ private:
     Task<bool> find_position();
     Task<bool> look_at(core::EventOutbox::EventRef event);
     Task<bool> pause();
-    Task<void> run_turn(core::EventTurn turn, std::string question);
+    Task<void> run_turn(core::EventTurn turn, std::string question, std::string target);
     const EventTrigger* trigger_of(const core::StoredEvent& event);
     void store(const ChatSessionId& session, std::string role, std::string content, std::string extra = {});
 

@@ -55,6 +55,7 @@ protected:
         turns = std::make_unique<EventTurns>(EventTurns::Services{.loop = loop, .runner = runner, .outbox = *outbox, .turns = store, .chats = chats, .store_pool = pool,
                                                                   .witness = [this](const EventTurnNews& news) {
                                                                       news_.push_back(fmt::format("{} {}", news.turn.ended ? news.turn.end : "begun", news.turn.event_id));
+                                                                      targets_.emplace_back(news.target);
                                                                   }}, agent);
         loop.post([this] { turns->start(); });
         settle();
@@ -74,9 +75,10 @@ protected:
             while (!done) loop.run_some(1s);
         }
     }
-    void publish(std::string id, core::EventType type = core::EventType::kCronTriggered, std::string payload = "{}", std::string tenant = "default") {
+    void publish(std::string id, core::EventType type = core::EventType::kCronTriggered, std::string payload = "{}", std::string tenant = "default",
+                 std::string more = {}) {
         core::NewEvent made;
-        made.event = {.type = type, .event_id = id, .tenant = std::move(tenant), .agent_id = "somebody", .session_id = "s", .addressee = {}, .envelope = fmt::format(R"({{"payload":{}}})", payload)};
+        made.event = {.type = type, .event_id = id, .tenant = std::move(tenant), .agent_id = "somebody", .session_id = "s", .addressee = {}, .envelope = fmt::format(R"({{"payload":{}{}}})", payload, more)};
         outbox->post_owed(std::move(made));
         settle();
     }
@@ -99,9 +101,24 @@ protected:
     std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(events, writer, pool, clock).value();
     HeldRunner runner{loop};
     EventAgent agent{.name = "butler", .tenant = "default", .triggers = {}};
-    std::vector<std::string> news_;
+    std::vector<std::string> news_, targets_;
     std::unique_ptr<EventTurns> turns;
 };
+
+TEST_F(EventTurnsTest, TheAnswerBelongsWhereTheEventSaysElseInTheChannelThatItCameFrom) {
+    begin();
+    const auto targets_with = [&](std::string id, std::string more) {
+        targets_.clear();
+        publish(std::move(id), core::EventType::kCronTriggered, "{}", "default", std::move(more));
+        return targets_;
+    };
+    EXPECT_THAT(targets_with("e1", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{"target":{"address":"a@b"}})"),
+                ElementsAre(R"({"address":"a@b"})", R"({"address":"a@b"})"));
+    EXPECT_THAT(targets_with("e2", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{})"),
+                ElementsAre(R"({"platform":"discord","channel_id":"42"})", R"({"platform":"discord","channel_id":"42"})"));
+    EXPECT_THAT(targets_with("e3", R"(,"source":{"channel_id":"42"})"), ElementsAre(R"({"channel_id":"42"})", R"({"channel_id":"42"})"));
+    EXPECT_THAT(targets_with("e4", R"(,"source":{"platform":"cli"})"), ElementsAre("", ""));
+}
 
 TEST_F(EventTurnsTest, AnEventStartsATurnOfTheAgentWithItsOwnPrincipal) {
     agent.triggers[0].prompt = "Light the lamps.";

@@ -119,6 +119,11 @@ class Publishing(EventsCase):
             status, body = self.publish(envelope(source=source))
             self.assertEqual((status, body["code"]), (403, "FORBIDDEN"), source)
         self.assertEqual(self.publish(envelope("cron.triggered", source={"component_type": "cron", "component_id": "c"}))[0], 202)
+        listener = {"component_type": "listener", "component_id": "chat"}
+        self.assertEqual(self.publish(envelope("channel.message.edited", source=listener))[0], 202)
+        for kind in ("cron.triggered", "agent.response.created", "config.applied"):
+            status, body = self.publish(envelope(kind, source=listener))
+            self.assertEqual((status, body["code"]), (403, "FORBIDDEN"), kind)
 
     def test_what_breaks_the_schema_is_refused_and_named(self) -> None:
         good = envelope()

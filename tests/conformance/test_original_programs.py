@@ -27,6 +27,7 @@ from support.websocket import Refused, WebSocket
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from pairing_gateway import OriginalGateway, RemoteError  # noqa: E402
 from pairing_remote import PairingRemote, openssl  # noqa: E402
+from scripted_model import Answer, ScriptedModel  # noqa: E402
 
 
 class OriginalGatewayTest(unittest.TestCase):
@@ -231,6 +232,41 @@ class CronHostTest(GatewayCase):
                                  "reason": reason}}
             answer = self.gateway.admin_request("POST", "/v1/events", event)
             self.assertEqual(answer.status, 202, answer.body)
+
+
+class DiscordTest(GatewayCase):
+    """Its chat bridge: messages as its listener posts them, answers as its consumer reads them."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.model = cls.enterClassContext(ScriptedModel())
+        cls.CONFIG = {"models": [{"model": "first", "provider": "scripted", "url": cls.model.url, "max_retries": 0}],
+                      "agents": [{"name": "assistant", "models": ["first"], "on": [{"event": "channel.message.received"}]}]}
+        super().setUpClass()
+
+    def post(self, number: int, **routing: Any) -> None:
+        event = {"version": "v1", "event_id": f"{number:032x}", "trace_id": f"{number + 1000:032x}", "occurred_at": "2026-02-13T16:00:00.12Z",
+                 "event_type": "channel.message.received", "tenant_id": "default",
+                 "source": {"component_type": "listener", "component_id": "discord-listener", "platform": "discord", "channel_id": "1189", "actor_id": "77",
+                            "message_id": "1190", "transport": "http"},
+                 "routing": {"agent_id": "assistant", "session_id": "discord:0f" * 3, **routing},
+                 "payload": {"text": "is it raining?", "attachments": [{"type": "image", "url": "https://example.org/sky.png", "mime_type": "image/png", "name": "sky.png"}],
+                             "reply_to_message_id": "1180"}}
+        answer = self.gateway.admin_request("POST", "/v1/events", event)
+        self.assertEqual(answer.status, 202, answer.body)
+
+    def test_a_message_is_answered_in_its_channel_with_content_that_the_consumer_sends(self) -> None:
+        self.model.script(Answer("It is."), Answer("Still."))
+        with WebSocket(self.gateway.admin, "/v1/events?types=agent.response.created&remember=false") as stream:
+            self.post(1)
+            first = json.loads(stream.receive_text(20))["event"]
+            self.post(2, target={"platform": "discord", "channel_id": "42", "thread_id": "7"})
+            second = json.loads(stream.receive_text(20))["event"]
+        self.assertEqual(first["routing"]["target"], {"platform": "discord", "channel_id": "1189"})
+        self.assertEqual(second["routing"]["target"], {"platform": "discord", "channel_id": "42", "thread_id": "7"})
+        self.assertEqual(first["payload"]["content"], [{"type": "text", "text": "It is."}])
+        self.assertEqual(first["payload"]["response_id"], first["payload"]["turn_id"])
+        self.assertIn("is it raining?", self.model.requests[0].body["messages"][-1]["content"])
 
 
 if __name__ == "__main__":

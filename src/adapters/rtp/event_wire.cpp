@@ -211,6 +211,7 @@ void begin_envelope(std::string& out, const EnvelopeHead& head) {
     writer.key("transport").string(head.transport).end_object();
     writer.key("routing").begin_object().key("agent_id").string_lossy(head.agent_id).key("session_id").string_lossy(head.session_id);
     if (!head.isolation_key.empty()) writer.key("isolation_key").string_lossy(head.isolation_key);
+    if (!head.target.empty()) writer.key("target").raw(head.target);
     writer.end_object().key("payload");
 }
 

@@ -33,6 +33,7 @@ struct EnvelopeHead {
     std::string_view event_id, trace_id, tenant_id, agent_id, session_id, isolation_key, gateway_id, transport = "internal";
     SystemTime occurred_at;
     core::EventType type = core::EventType::kToolCallRequested;
+    std::string_view target = {};   ///< the JSON object of `routing.target`; empty: none
 };
 /// Appends an envelope up to and with `"payload":`; the caller appends the payload, an object, and the closing brace.
 void begin_envelope(std::string& out, const EnvelopeHead& head);

@@ -220,15 +220,17 @@ void EventsApi::acknowledge(net::HttpExchange& exchange, const core::Principal& 
     exchange.respond(200, "application/json", R"({"acknowledged":true})");
 }
 
-/// `source` names the publisher: a paired peer itself, or the cron host in it; on the local socket the operator, or a cron host.
+/// `source` names the publisher: a paired peer itself, or the cron host in it; on the local socket the operator, a cron host, or a
+/// listener with what its role may publish.
 std::expected<void, EventsApi::Refusal> EventsApi::check_publisher(const PublishedEvent& published, const core::Principal& principal, std::string_view lease) const {
     const core::Event& event = published.event.event;
     const trust::ActionScope scope{.tenant = event.tenant, .agent_id = event.agent_id, .session_id = event.session_id};
     const auto may_publish = [&](std::string_view type) { return services_.access.decide(principal, fmt::format("events.publish:{}", type), scope, lease); };
     const bool is_own_type = is_paired(principal) ? published.component_type == type_of(principal) : published.component_type == "operator";
     const bool is_own_id = !is_paired(principal) || published.component_id == component_of(principal);
+    const bool as_listener = !is_paired(principal) && published.component_type == "listener" && core::name_of(event.type).starts_with("channel.message.");
     const bool as_cron = published.component_type == "cron" && may_publish("cron.triggered").allowed();
-    if (!is_own_id || !(is_own_type || as_cron))
+    if (!is_own_id || !(is_own_type || as_cron || as_listener))
         return std::unexpected(Refusal{403, "FORBIDDEN", fmt::format("/source names {}/{}, but {} publishes", published.component_type, published.component_id, principal.id)});
     const auto decision = may_publish(core::name_of(event.type));
     if (!decision.allowed())

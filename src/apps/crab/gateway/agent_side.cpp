@@ -42,7 +42,7 @@ Result<std::unique_ptr<AgentSide>> AgentSide::open(const std::filesystem::path& 
         for (const auto& agent : config.agents) {
             if (agent.name == turn.agent) tenant = agent.tenant;
         }
-        side->tell({.turn = turn, .tenant = tenant, .answer = {}, .failure = "the gateway stopped before the turn's end; it is not begun again"});
+        side->tell({.turn = turn, .tenant = tenant, .answer = {}, .failure = "the gateway stopped before the turn's end; it is not begun again", .target = {}});
     }
     for (std::size_t i = 0; i < config.agents.size(); ++i) {
         const config::NamedAgentOptions& options = config.agents[i];
@@ -87,7 +87,9 @@ void AgentSide::tell(const agent::EventTurnNews& news) {
         publish(core::EventType::kAgentTurnStarted, news, [](json::Writer&) {});
     } else if (news.turn.end == "answer") {
         publish(core::EventType::kAgentResponseCreated, news, [&](json::Writer& writer) {
-            writer.key("text").string_lossy(agent::cut_text(news.answer, kMostAnswer));
+            const std::string_view text = agent::cut_text(news.answer, kMostAnswer);
+            writer.key("text").string_lossy(text).key("response_id").string(news.turn.turn_id);
+            writer.key("content").begin_array().begin_object().key("type").string("text").key("text").string_lossy(text).end_object().end_array();
             if (news.answer.size() > kMostAnswer) writer.key("truncated").boolean(true);
         });
         publish(core::EventType::kAgentTurnCompleted, news, duration);
@@ -108,7 +110,7 @@ void AgentSide::publish(core::EventType type, const agent::EventTurnNews& news, 
     event.agent_id = news.turn.agent;
     event.session_id = news.turn.session.text();
     rtp::begin_envelope(event.envelope, {.event_id = event.event_id, .trace_id = news.turn.turn_id, .tenant_id = event.tenant, .agent_id = event.agent_id, .session_id = event.session_id,
-                                         .isolation_key = {}, .gateway_id = services_.gateway_id, .transport = "internal", .occurred_at = services_.loop.clock().system_now(), .type = type});
+                                         .isolation_key = {}, .gateway_id = services_.gateway_id, .transport = "internal", .occurred_at = services_.loop.clock().system_now(), .type = type, .target = news.target});
     json::Writer writer(event.envelope);
     writer.begin_object().key("turn_id").string(news.turn.turn_id).key("cause").begin_object().key("event_id").string_lossy(news.turn.event_id);
     writer.key("event_type").string(news.turn.event_type).end_object();
