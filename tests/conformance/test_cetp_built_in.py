@@ -176,6 +176,107 @@ class Network(BuiltInCase):
         self.assertIn(status["connectivity"], ("full", "unknown"))
 
 
+@unittest.skipUnless(has_module("dbusmock"), "no python3-dbusmock")
+class Hardware(BuiltInCase):
+    def test_the_power_profile_and_who_holds_it(self) -> None:
+        self.assertIn("net.hadess.PowerProfiles is not there", self.home.crab("call", "crab.power").stderr)
+        self.mock("power_profiles_daemon", "net.hadess.PowerProfiles", self.system, {"ActiveProfile": "power-saver", "PerformanceDegraded": "lap-detected"})
+        self.assertEqual(self.ask("power", "status"), {"profile": "power-saver", "performance_degraded_by": "lap-detected",
+                                                       "profiles": ["power-saver", "balanced", "performance"], "held_by": []})
+
+    def test_bluetooth_devices_without_their_addresses(self) -> None:
+        self.mock("bluez5", "org.bluez", self.system)
+        bluez, mock = ("org.bluez", "/"), "org.bluez.Mock."
+        self.assertEqual(self.ask("bluetooth", "status"), {"adapters": [], "devices": []})
+        self.mocked(self.system, "org.bluez", "/org/bluez", mock + "AddAdapter", "hci0", "Desk")
+        self.mocked(self.system, "org.bluez", "/org/bluez", mock + "AddDevice", "hci0", "11:22:33:44:55:66", "Ada's headset")
+        self.mocked(self.system, "org.bluez", "/org/bluez", mock + "PairDevice", "hci0", "11:22:33:44:55:66", "5898764")
+        status = self.ask("bluetooth", "status")
+        self.assertEqual([adapter["name"] for adapter in status["adapters"]], ["Desk"])
+        [device] = status["devices"]
+        self.assertEqual((device["name"], device["paired"], device["connected"]), ("Ada's headset", True, False))
+        self.assertNotIn("11:22", json.dumps(status))
+
+    def test_sensors_are_claimed_for_the_call_alone(self) -> None:
+        self.assertIn("net.hadess.SensorProxy is not there", self.home.crab("call", "crab.sensors").stderr)
+        path = self.home.folder / "sensors.py"
+        path.write_text(SENSORS)
+        self.run_beside(SYSTEM_PYTHON, str(path), owns="net.hadess.SensorProxy", on=self.system)
+        self.assertEqual(self.ask("sensors", "read"), {"orientation": "left-up", "light": 250.5, "light_unit": "lux"})
+        self.assertEqual((self.home.folder / "claims").read_text().split(), ["ClaimAccelerometer", "ClaimLight", "ReleaseAccelerometer", "ReleaseLight"])
+
+    def test_paired_phones_and_what_they_show(self) -> None:
+        self.assertIn("org.kde.kdeconnect is not there", self.home.crab("call", "crab.phone").stderr)
+        path = self.home.folder / "kdeconnect.py"
+        path.write_text(KDE_CONNECT)
+        self.run_beside(SYSTEM_PYTHON, str(path), owns="org.kde.kdeconnect", on=self.session)
+        phone = {"name": "Ada's phone", "kind": "smartphone", "reachable": True}
+        self.assertEqual(self.ask("phone", "phones"), {"phones": [{**phone, "battery_percent": 64, "charging": False}]})
+        self.assertEqual(self.ask("phone", "notifications"), {"phones": [{**phone, "notifications": [{"app": "Chat", "title": "Bob", "text": "Größe?"}]}]})
+
+
+#: A service that measures only while it is claimed, and writes down by whom.
+SENSORS = '''
+import os, dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+bus = dbus.SystemBus()
+held = dbus.service.BusName("net.hadess.SensorProxy", bus)
+log = open(os.path.join(os.path.dirname(__file__), "claims"), "w", buffering=1)
+method = dbus.service.method("net.hadess.SensorProxy", "", "")
+class Proxy(dbus.service.Object):
+    claims = 0
+    def act(self, name, change):
+        self.claims += change
+        print(name, file=log)
+    @method
+    def ClaimAccelerometer(self): self.act("ClaimAccelerometer", 1)
+    @method
+    def ClaimLight(self): self.act("ClaimLight", 1)
+    @method
+    def ReleaseAccelerometer(self): self.act("ReleaseAccelerometer", -1)
+    @method
+    def ReleaseLight(self): self.act("ReleaseLight", -1)
+    @dbus.service.method("org.freedesktop.DBus.Properties", "s", "a{sv}")
+    def GetAll(self, interface):
+        on = self.claims > 0
+        return {"HasAccelerometer": True, "AccelerometerOrientation": "left-up" if on else "undefined", "HasAmbientLight": True,
+                "LightLevel": 250.5 if on else 0.0, "LightLevelUnit": "lux", "HasProximity": False, "ProximityNear": False}
+proxy = Proxy(bus, "/net/hadess/SensorProxy")
+GLib.MainLoop().run()
+'''
+
+#: One paired phone with one notification.
+KDE_CONNECT = '''
+import dbus, dbus.service, dbus.mainloop.glib
+from gi.repository import GLib
+dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
+bus = dbus.SessionBus()
+held = dbus.service.BusName("org.kde.kdeconnect", bus)
+class Daemon(dbus.service.Object):
+    @dbus.service.method("org.kde.kdeconnect.daemon", "bb", "as")
+    def devices(self, reachable, paired):
+        assert paired and not reachable
+        return ["a1"]
+class Thing(dbus.service.Object):
+    def __init__(self, path, properties):
+        super().__init__(bus, path)
+        self.properties = properties
+    @dbus.service.method("org.freedesktop.DBus.Properties", "s", "a{sv}")
+    def GetAll(self, interface):
+        return dbus.Dictionary(self.properties, "sv")
+class Notifications(dbus.service.Object):
+    @dbus.service.method("org.kde.kdeconnect.device.notifications", "", "as")
+    def activeNotifications(self):
+        return ["n1", "gone"]
+phone = "/modules/kdeconnect/devices/a1"
+things = [Daemon(bus, "/modules/kdeconnect"), Thing(phone, {"name": "Ada's phone", "type": "smartphone", "isReachable": True}),
+          Thing(phone + "/battery", {"charge": dbus.Int32(64), "isCharging": False}), Notifications(bus, phone + "/notifications"),
+          Thing(phone + "/notifications/n1", {"appName": "Chat", "title": "Bob", "text": "Größe?"})]
+GLib.MainLoop().run()
+'''
+
+
 JOURNAL_REMOTE = "/lib/systemd/systemd-journal-remote"
 
 
