@@ -2,63 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import threading
 import unittest
-from pathlib import Path
 from typing import Any
 
 from support.case import GatewayCase
-from support.gateway import Gateway
+from support.node_device import MISSING, NodeDevice
 from support.wait import eventually
 
-NODE = shutil.which("node") or shutil.which("nodejs")
-PACKAGE = os.environ.get("CRAB_DEVICE_PACKAGE", "")
-PROGRAM = Path(__file__).parents[1] / "support" / "node_device.mjs"
-_PATIENCE = 20.0  # Node takes its time to start
 
-
-class NodeDevice:
-    """The program of tests/support/node_device.mjs, and the lines that it has written."""
-
-    def __init__(self, gateway: Gateway, name: str, token: str) -> None:
-        environment = {**os.environ, "CRAB_TOKEN": token, "CRAB_DEVICE_PACKAGE": PACKAGE}
-        self.process = subprocess.Popen([NODE, str(PROGRAM), f"http://127.0.0.1:{gateway.public[1]}", name], env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.lines: list[dict[str, Any]] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        for line in self.process.stdout:
-            self.lines.append(json.loads(line))
-
-    def order(self, word: str) -> None:
-        self.process.stdin.write(f"{word}\n")
-        self.process.stdin.flush()
-
-    def events(self, kind: str) -> list[dict[str, Any]]:
-        return [line["event"] for line in list(self.lines) if line.get("event", {}).get("kind") == kind]
-
-    def wait_event(self, kind: str, count: int = 1) -> dict[str, Any]:
-        eventually(lambda: len(self.events(kind)) >= count, f"event {kind} number {count}", _PATIENCE)
-        return self.events(kind)[count - 1]
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait(_PATIENCE)
-        self._reader.join(_PATIENCE)
-        self.process.stdout.close()
-
-
-@unittest.skipUnless(NODE and PACKAGE, "Node.js or the compiled package is missing (cmake/CrabWeb.cmake)")
+@unittest.skipIf(MISSING, MISSING)
 class TypescriptDeviceTest(GatewayCase):
     def node(self) -> NodeDevice:
         token = self.new_token("node")
-        device = NodeDevice(self.gateway, self.slug, token)
+        device = NodeDevice(self.gateway.public[1], self.slug, token)
         self.addCleanup(device.close)
         device.wait_event("connected")
         return device
@@ -68,7 +24,7 @@ class TypescriptDeviceTest(GatewayCase):
 
     def test_its_tools_are_listed_and_answer(self) -> None:
         device = self.node()
-        self.assertEqual(device.events("connected"), [{"kind": "connected", "tools": 6, "rejected": []}])
+        self.assertEqual(device.events("connected"), [{"kind": "connected", "tools": 7, "rejected": []}])
         self.assertEqual(self.call("echo", {"text": "grüß — 🦀" * 10_000}).result["text"], "grüß — 🦀" * 10_000)
         self.assertEqual(self.call("whole", {"a": [1, None, {"b": 1.5}]}).result, {"a": [1, None, {"b": 1.5}]})
         self.assertEqual(self.call("echo", {}).code, "INVALID_ARGS")  # the gateway knows the schema
@@ -120,17 +76,17 @@ class TypescriptDeviceTest(GatewayCase):
         self.gateway.wait_gone("echo")
 
     def test_a_token_that_was_never_good_ends_it(self) -> None:
-        device = NodeDevice(self.gateway, "nobody", "0" * 64)
+        device = NodeDevice(self.gateway.public[1], "nobody", "0" * 64)
         self.addCleanup(device.close)
         self.assertEqual(device.wait_event("ended")["end"]["reason"], "refused")
 
 
-@unittest.skipUnless(NODE and PACKAGE, "Node.js or the compiled package is missing (cmake/CrabWeb.cmake)")
+@unittest.skipIf(MISSING, MISSING)
 class TypescriptDeviceReconnectTest(GatewayCase):
     def test_it_comes_back_to_a_gateway_that_was_restarted(self) -> None:
         token = self.new_token("node")
         self.gateway.config["listen"]["public"] = f"127.0.0.1:{self.gateway.public[1]}"
-        device = NodeDevice(self.gateway, self.slug, token)
+        device = NodeDevice(self.gateway.public[1], self.slug, token)
         self.addCleanup(device.close)
         device.wait_event("connected")
         self.gateway.kill()

@@ -1,4 +1,4 @@
-"""A proxy between a real device (libcrab) and the gateway that cuts, delays and spoils one frame after the other: whatever happens, the
+"""A proxy between a real device (libcrab, or the TypeScript package in Node) and the gateway that cuts, delays and spoils one frame after the other: whatever happens, the
 tool runs once and its result arrives (docs/protocols/clawseed.md, section 9, "Calls that survive their link").
 
 What a proxy spoils here is no text any more; a byte that is changed into another good one is what TLS is for."""
@@ -8,10 +8,14 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
-from collections.abc import Callable
+import unittest
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from support.case import GatewayCase
 from support.gateway import Reply, program
+from support.node_device import MISSING, NodeDevice
 from support.wait import PATIENCE, eventually
 
 #: Frames of the first connection, by who sends them: session_start, connected, tools_registered, request, acknowledgement; and
@@ -115,31 +119,43 @@ def nonsense(frame: bytes) -> bytes:
 class CutLinksTest(GatewayCase):
     CONFIG = {"devices": {"grace_ms": 20_000}}
 
-    def survives(self, side: str, at: int, spoil: Callable[[bytes], bytes | None]) -> None:
-        name = self.unique("count")
-        runs = self.gateway.folder / name
+    def tool(self, name: str) -> str:
+        """What the tool of the device of that name is called."""
+        return name
+
+    @contextmanager
+    def device(self, port: int, name: str, runs: Path) -> Iterator[None]:
+        """A device whose tool adds the line `ran` to a file."""
         token = self.gateway.folder / f"{name}.token"
         token.write_text(self.gateway.pair(name))
         token.chmod(0o600)
-        proxy = Proxy(self.gateway.public, side, at, spoil)
-        device = subprocess.Popen([program(), "device", "--gateway", f"ws://127.0.0.1:{proxy.port}", "--token-file", str(token), "--name", name,
-                                   "--state", str(self.gateway.folder / f"{name}.json"), "--exec", f"{name}=sh -c 'echo ran >> {runs}; echo done'"],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([program(), "device", "--gateway", f"ws://127.0.0.1:{port}", "--token-file", str(token), "--name", name,
+                                    "--state", str(self.gateway.folder / f"{name}.json"), "--exec", f"{name}=sh -c 'echo ran >> {runs}; echo done'"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            if at < CALL_AT[side]:
-                eventually(proxy.done.is_set, "the proxy has done it", 20)
-            reply = eventually(lambda: self.answered(name), "it is there to be called", 30)
-            self.assertEqual(reply.status, "ok", reply.body)
-            self.assertEqual(runs.read_text(), "ran\n", "it ran once")
-            eventually(proxy.done.is_set, "the proxy has done it", 20)
+            yield
         finally:
-            device.terminate()
-            device.wait(20)
+            process.terminate()
+            process.wait(20)
+
+    def survives(self, side: str, at: int, spoil: Callable[[bytes], bytes | None]) -> None:
+        name = self.unique("count")
+        runs = self.gateway.folder / name
+        proxy = Proxy(self.gateway.public, side, at, spoil)
+        try:
+            with self.device(proxy.port, name, runs):
+                if at < CALL_AT[side]:
+                    eventually(proxy.done.is_set, "the proxy has done it", 20)
+                reply = eventually(lambda: self.answered(self.tool(name)), "it is there to be called", 30)
+                self.assertEqual(reply.status, "ok", reply.body)
+                self.assertEqual(runs.read_text(), "ran\n", "it ran once")
+                eventually(proxy.done.is_set, "the proxy has done it", 20)
+        finally:
             proxy.close()
 
-    def answered(self, name: str) -> Reply | None:
+    def answered(self, tool: str) -> Reply | None:
         """The answer to a call, unless the device was away and nothing was run."""
-        reply = self.gateway.call(name, timeout_ms=30_000, timeout=40)
+        reply = self.gateway.call(tool, timeout_ms=30_000, timeout=40)
         return reply if reply.status == "ok" or reply.code not in ("TOOL_NOT_FOUND", "DEPENDENCY_UNAVAILABLE") else None
 
     def each(self, spoil: Callable[[bytes], bytes | None]) -> None:
@@ -153,3 +169,17 @@ class CutLinksTest(GatewayCase):
 
     def test_a_frame_that_was_spoiled_neither(self) -> None:
         self.each(nonsense)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class TypescriptCutLinksTest(CutLinksTest):
+    def tool(self, name: str) -> str:
+        return f"{name}__count"
+
+    @contextmanager
+    def device(self, port: int, name: str, runs: Path) -> Iterator[None]:
+        device = NodeDevice(port, name, self.gateway.pair(name), {"CRAB_COUNT": str(runs)})
+        try:
+            yield
+        finally:
+            device.close()

@@ -1,6 +1,7 @@
 // A device of clients/typescript in Node, for tests: node_device.mjs GATEWAY NAME, the token in CRAB_TOKEN, the compiled package in
 // CRAB_DEVICE_PACKAGE. Every event and every step of a call is a line of JSON on standard output; a line on standard input is an order.
 import { webcrypto } from "node:crypto";
+import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
@@ -25,6 +26,7 @@ device.tool({
   name: "picture", description: "Gives so many bytes",
   handler: (call) => new Blob([Uint8Array.from({ length: call.args.bytes }, (_, i) => i % 250)], { type: "image/jpeg" }),
 });
+device.tool({ name: "count", description: "Adds a line to the file in CRAB_COUNT", handler: () => { appendFileSync(process.env.CRAB_COUNT, "ran\n"); return "done"; } });
 device.tool({ name: "asleep", description: "Fails", handler: () => { throw new ToolError("UNAVAILABLE", "the sensor is asleep"); } });
 device.tool({
   name: "slow", description: "Ends when it is stopped", timeoutMs: 60_000,
