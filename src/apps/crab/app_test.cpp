@@ -1,7 +1,9 @@
 #include "apps/crab/call_arguments.hpp"
+#include "apps/crab/call_over_grpc.hpp"
 #include "apps/crab/command_line.hpp"
 #include "apps/crab/durations.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/policy_fields.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/table.hpp"
 
@@ -74,6 +76,28 @@ TEST(CallArguments, ValuesAreJsonWhenTheyReadAsItAndStringsOtherwise) {
 TEST(CallArguments, PairsGoOnTopOfTheObject) {
     EXPECT_EQ(read_call_arguments(R"({"a":1,"b":2})", std::vector<std::string>{"a=5"})->dump(), R"({"a":5,"b":2})");
     EXPECT_EQ(read_call_arguments("[]", {}).error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST(PolicyFields, SayAnExecutionPolicy) {
+    const std::vector<std::string> fields{"network=DENY_ALL", "privilege=minimal", "cpu=300ms", "wall=2s", "retries=3", "backoff=none", "worktree"};
+    const auto policy = read_policy_fields(fields);
+    ASSERT_TRUE(policy) << policy.error().message;
+    EXPECT_EQ(policy->network_policy, "DENY_ALL");
+    EXPECT_EQ(policy->privilege_level, "minimal");
+    EXPECT_EQ(policy->budget_cpu, 300ms);
+    EXPECT_EQ(policy->budget_wall, 2s);
+    EXPECT_EQ(policy->max_retries, 3u);
+    EXPECT_EQ(policy->backoff, "none");
+    EXPECT_TRUE(policy->worktree_required);
+    for (const char* text : {"", "colour=blue", "network", "network=", "retries=few", "retries=3x", "cpu=fast", "worktree=garden"}) {
+        EXPECT_EQ(read_policy_fields(std::vector<std::string>{text}).error().code, ErrorCode::kInvalidArgs) << text;
+    }
+}
+
+TEST(Summaries, AreOneLineOfWhatIsKnown) {
+    EXPECT_EQ(summary_in_words(json::Value()), "");
+    const auto summary = json::Value::parse(R"({"status":"ok","frames":1,"bytes":61,"duration_ms":14,"cpu_ms":3,"policy":{"network_policy":"DENY_ALL","privilege_level":"MINIMAL"}})");
+    EXPECT_EQ(summary_in_words(*summary), "ok · 14.0 ms · CPU 3.0 ms · 61 B in 1 frame · DENY_ALL, MINIMAL");
 }
 
 TEST(ExitCodes, EveryErrorCodeHasOne) {

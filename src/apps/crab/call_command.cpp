@@ -1,6 +1,7 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/call_arguments.hpp"
 #include "apps/crab/call_outcome.hpp"
+#include "apps/crab/call_over_grpc.hpp"
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/interrupt.hpp"
 #include "apps/crab/pretty_json.hpp"
@@ -72,11 +73,13 @@ private:
 int run(const CallTool& options) {
     Result<json::Value> args = read_call_arguments(options.args, options.arg);
     if (!args) return report(args.error());
-    Result<AdminClient> client = AdminClient::make(options.target);
-    if (!client) return report(client.error());
     const RealClock clock;
     IdSource ids(clock);
     const std::string call_id = options.call_id.empty() ? std::string(ids.uuid_v7().view()) : options.call_id;
+    if (is_grpc_url(options.target.url)) return call_over_grpc(options, *args, call_id);
+    if (!options.policy.empty()) return report(fail(ErrorCode::kInvalidArgs, "--policy needs a --url such as grpc://127.0.0.1:50063").error());
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
     const Deadline deadline = clock.steady_now() + options.timeout.value_or(kLongestCall) + kSlack;
 
     Interrupt interrupt([&] {

@@ -101,9 +101,9 @@ private:
         command->add_option("--socket", target.socket, "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")->type_name("PATH");
         configuration(command, target.config);
     }
-    static void remote(CLI::App* command, Target& target) {
+    static void remote(CLI::App* command, Target& target, const std::string& other = {}) {
         local(command, target);
-        command->add_option("--url", target.url, "Call a gateway's public listener instead, such as http://127.0.0.1:42617")->type_name("URL");
+        command->add_option("--url", target.url, "Call a gateway's public listener instead, such as http://127.0.0.1:42617" + other)->type_name("URL");
         secret(command, "--token", target.token, "Bearer token for --url (better: CRAB_TOKEN)");
     }
     static CLI::Option* secret(CLI::App* command, const std::string& name, Secret<std::string>& out, const std::string& description) {
@@ -229,7 +229,8 @@ private:
         auto [command, options] = leaf<CallTool>(app_, "call", "Call a tool and print its result; Ctrl-C cancels the call",
                                                  "  crab call clipboard.read\n  crab call sms.send '{\"to\":\"+4930123\",\"text\":\"hi\"}'\n"
                                                  "  crab call sms.send --arg to=+4930123 --arg text=hi\n  crab call report.make @args.json --timeout 2m --stream\n"
-                                                 "  echo '{\"n\":3}' | crab call dice.roll -");
+                                                 "  echo '{\"n\":3}' | crab call dice.roll -\n"
+                                                 "  crab call --url grpc://127.0.0.1:50063 read_file --arg path=notes.md --policy network=DENY_ALL --policy cpu=500ms --summary");
         command->add_option("tool", options->tool, "Name of the tool")->type_name("TOOL")->required();
         command->add_option("arguments", options->args, "Arguments: a JSON object, @FILE, or - for standard input")->type_name("JSON");
         repeated(command, "--arg", options->arg, "KEY=VALUE", "One argument, repeatable; the value is JSON if it reads as JSON, else a string; KEY:=JSON insists on JSON");
@@ -240,7 +241,10 @@ private:
         command->add_option("--tenant", options->tenant, "Tenant the call acts for")->type_name("NAME")->capture_default_str();
         command->add_option("--agent", options->agent, "Agent in the call's context")->type_name("NAME")->capture_default_str();
         command->add_option("--session", options->session, "Session in the call's context")->type_name("NAME")->capture_default_str();
-        remote(command, options->target);
+        repeated(command, "--policy", options->policy, "FIELD=VALUE",
+                 "With --url grpc://…: the execution policy, repeatable; network, privilege, cpu, wall, retries, backoff, or worktree alone");
+        command->add_flag("--summary", options->summary, "With --url grpc://…: say afterwards what the call used, and under which policy");
+        remote(command, options->target, " or grpc://127.0.0.1:50063");
         choose_output(command, options->output);
     }
 

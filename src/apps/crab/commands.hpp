@@ -64,6 +64,8 @@ struct CallTool {
     std::optional<Milliseconds> timeout;
     bool stream = false;
     std::string idempotency_key;
+    std::vector<std::string> policy;  ///< --policy, each `field=value`; over gRPC only
+    bool summary = false;           ///< over gRPC: what the server says of the run goes to standard error
     std::string call_id;            ///< empty: made here
     std::string tenant = "default";
     std::string agent = "cli";
