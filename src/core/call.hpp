@@ -46,6 +46,8 @@ struct Call {
     std::string_view tool;                 ///< as the caller named it
     std::string_view provider_id;          ///< narrows `tool` to one source; empty: any
     std::string_view args;                 ///< a JSON object, the bytes received; empty or `null` stand for `{}`
+    std::string_view body_type;            ///< media type, in lower case, of `body`; empty: the arguments are `args`
+    std::string_view body;                 ///< arguments that are no JSON, for a tool that accepts them; `args` is `{}` then
     CallContext context;
     std::string_view tenant;
     std::string_view idempotency_key;
@@ -72,6 +74,9 @@ struct Call {
 
     Timeline timeline;                     ///< filled by the pipeline
     Milliseconds cpu_spent{0};             ///< by attempts that have ended, as far as hosts say
+
+    /// Bytes of the arguments, as they came.
+    std::size_t arguments_size() const { return body_type.empty() ? args.size() : body.size(); }
 
     // What the pipeline had to make itself; `id` and `args` may point here.
     UuidText made_id;

@@ -87,7 +87,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         writer.literal("]");
     }
     if (facts.approval) approval(writer, *facts.approval);
-    writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.args.size()));
+    writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.arguments_size()));
     if (outcome == nullptr) {
         writer.literal(",\"status\":\"dispatching\"}");
         return;

@@ -67,6 +67,7 @@ std::uint64_t content_of(const Call& call, const Tool& tool, element args) {
     std::uint64_t content = digest(args);
     for (const std::string_view part : {std::string_view(tool.unique_name), call.context.agent_id, call.context.isolation_key})
         content = mix(content, digest(part));
+    if (!call.body_type.empty()) content = mix(mix(content, digest(call.body_type)), digest(call.body));
     return content;
 }
 

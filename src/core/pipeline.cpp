@@ -17,6 +17,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace crab::core {
 namespace {
@@ -57,6 +58,13 @@ Error not_approved(const ApprovalEnd& end, std::string_view rule) {
     }
     return refused(ErrorCode::kInternal, "no decision about the approval");
 }
+/// What an approver sees of arguments that are no JSON.
+std::string body_in_words(const Call& call) {
+    std::string text;
+    json::Writer writer(text);
+    writer.begin_object().key("content_type").string_lossy(call.body_type).key("bytes").unsigned_integer(call.body.size()).end_object();
+    return text;
+}
 Error cancelled() { return fail(ErrorCode::kCancelled, "the call was cancelled").error(); }
 
 /// The first violations as one message, all of them as details.
@@ -68,6 +76,13 @@ Error invalid_arguments(const std::vector<json::SchemaViolation>& violations) {
         message += violation.message;
     }
     return fail(ErrorCode::kInvalidArgs, std::move(message), fmt::format(R"({{"errors":{}}})", json::to_json(violations))).error();
+}
+
+Error wrong_type(const Tool& tool, std::string_view type) {
+    std::string quoted;
+    json::append_quoted_lossy(quoted, cut_text(type, 64));
+    return fail(ErrorCode::kInvalidArgs, fmt::format("{} takes no arguments of the type {}; send a JSON object{}{}", tool.spec.name, quoted,
+                                                     tool.spec.accepts.empty() ? "" : " or ", fmt::join(tool.spec.accepts, ", "))).error();
 }
 
 /// Whether the tool may have run although the call ended so; no host's word makes that safe to repeat.
@@ -456,6 +471,7 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
             note("replace");
             call.replaced_args = std::move(replace->args);
             call.args = call.replaced_args;
+            call.body_type = call.body = {};
             AuthenticatedCall again(call, authorized.principal());
             auto decided = authorize(again, tool, working);
             if (!decided) co_return fail(std::move(decided.error()));
@@ -474,6 +490,10 @@ Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& wor
         working.args = *parsed;
     }
     const Tool& tool = authorized.tool();
+    if (const std::string_view type = authorized.call().body_type; !type.empty()) {
+        if (!tool.spec.takes(type)) return fail(wrong_type(tool, type));
+        return ValidatedCall(authorized);  // bytes are the tool's own to judge
+    }
     if (!tool.input->is_valid(*working.args)) return fail(invalid_arguments(tool.input->validate(*working.args)));
     return ValidatedCall(authorized);
 }
@@ -499,7 +519,7 @@ ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working
     question.agent = call.context.agent_id;
     question.front = call.front;
     question.credential = principal.credential_id;
-    question.args = cut_text(call.args, kMostShown);
+    question.args = call.body_type.empty() ? std::string(cut_text(call.args, kMostShown)) : body_in_words(call);
     question.description = tool.spec.description;
     return question;
 }
@@ -698,7 +718,7 @@ void Pipeline::finish(Call& call, const Principal& principal, Working& working, 
     const CallFacts& facts = working.facts;
     const Status status = status_of(outcome);
     metrics_.count(facts.tool ? facts.tool->source.kind : SourceKind::kBuiltIn, status, std::chrono::nanoseconds(timeline.offset_ns(Stage::kFinished)),
-                   call.args.size(), outcome ? outcome->content.size() : 0);
+                   call.arguments_size(), outcome ? outcome->content.size() : 0);
     if (facts.replayed) metrics_.replays.add();
     if (!facts.dispatched && !facts.replayed) metrics_.refused.add();
     services_.audit.append([&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });

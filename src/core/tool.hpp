@@ -6,11 +6,13 @@
 #include "core/effective_policy.hpp"
 #include "core/tool_gate.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace crab::json {
 class Schema;
@@ -34,6 +36,8 @@ struct ToolSpec {
     std::string input_schema;                ///< JSON Schema, compact text
     std::string output_schema;               ///< empty: unchecked
     std::string version;
+    std::vector<std::string> accepts;        ///< media types, in lower case, of arguments that it takes as bytes instead of a JSON object
+    bool takes(std::string_view media_type) const { return std::ranges::find(accepts, media_type) != accepts.end(); }
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
     std::optional<std::uint32_t> max_concurrency;

@@ -375,3 +375,5 @@ class StartTest(unittest.TestCase):
         self.check(shell("bad name"), "name")
         self.check(shell("x", env={"A": {"secret": "nowhere"}}), "tool x", "nowhere")
         self.check(shell("x", env={"A": {"argument": "other"}}), "tool x", "other")
+        self.check(shell("x", accepts=["image/png"]), "tool x", "accepts", "stdin")
+        self.check(shell("x", accepts=["Image/PNG"], stdin="args"), "accepts")

@@ -28,6 +28,38 @@ class CommandCase(GrpcCase):
         return policy
 
 
+class AcceptsTest(CommandCase):
+    """Arguments of a type that the tool lists, section 3."""
+
+    CONFIG = {**GrpcCase.CONFIG, "providers": [{"id": "workshop", "kind": "command", "tools": [
+        {"name": "digest", "argv": ["sha256sum"], "stdin": "args", "accepts": ["image/png", "text/csv"], "side_effects": [], "idempotent": True},
+        {"name": "copy", "argv": ["cat"], "stdin": "args", "accepts": ["image/png"], "side_effects": [], "idempotent": True,
+         "input_schema": {"type": "object", "required": ["n"]}, "output": {"content_type": "image/png", "streams": "bytes"}}]}]}
+    BYTES = bytes(range(256)) * 40
+
+    def test_sw4rm_09_bytes_of_a_listed_type_come_to_the_tool_as_they_are(self) -> None:
+        for content_type in ("image/png", "Image/PNG; q=1"):
+            frame = self.client().call(tool_call("copy", self.BYTES, content_type=content_type))
+            self.assertEqual((frame.data, frame.content_type), (self.BYTES, "image/png"))
+        self.assertEqual(b"".join(part.data for part in self.client().call_stream(tool_call("copy", self.BYTES, content_type="image/png"))), self.BYTES)
+        self.assertEqual(self.client().call(tool_call("copy", {"n": 1})).data, b'{"n": 1}', "JSON goes on as it did")
+
+    def test_sw4rm_09_other_types_and_tools_that_list_none_are_refused(self) -> None:
+        error = self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: self.client().call(tool_call("digest", b"x", content_type="image/gif")))
+        self.assertIn("image/png", error.details())
+        self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: self.client().call(tool_call("list_devices", b"x", content_type="image/png")))
+        self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: self.client().call(tool_call("copy", {"m": 1})))
+
+    def test_sw4rm_46_other_bytes_or_another_type_under_an_id_are_a_duplicate(self) -> None:
+        client, call_id = self.client(), self.unique("id")
+        first = client.call(tool_call("digest", b"a,b", content_type="text/csv", call_id=call_id))
+        again = client.call(tool_call("digest", b"a,b", content_type="text/csv; header=absent", call_id=call_id))
+        self.assertEqual((again.data, summary_of(again)["replayed"]), (first.data, True))
+        for data, content_type in ((b"a,c", "text/csv"), (b"a,b", "image/png")):
+            other = tool_call("digest", data, content_type=content_type, call_id=call_id)
+            self.refused(Status.ALREADY_EXISTS, "DUPLICATE_DETECTED", lambda other=other: client.call(other))
+
+
 class OutputTest(CommandCase):
     def test_sw4rm_05_rusts_default_policy_is_accepted_and_capped(self) -> None:
         policy = self.policy(30, max_retries=3, backoff="exponential", network_policy="restricted", privilege_level="default", budget_cpu_ms=30_000,

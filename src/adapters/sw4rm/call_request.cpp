@@ -61,7 +61,7 @@ bool is_call_id(std::string_view id) {
     return !id.empty() && id.size() <= kMostIdBytes && std::ranges::none_of(id, is_control);
 }
 
-Result<void> parse_call(const ToolCall& wire, std::string& args, core::Call& call) {
+Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call) {
     if (!wire.call_id.empty() && !is_call_id(wire.call_id)) {
         return fail(ErrorCode::kInvalidArgs, fmt::format("call_id has to be 1 to {} bytes without control characters; it has {}", kMostIdBytes, wire.call_id.size()));
     }
@@ -72,14 +72,16 @@ Result<void> parse_call(const ToolCall& wire, std::string& args, core::Call& cal
     call.tool = wire.tool_name;
     call.provider_id = wire.provider_id;
     call.args = wire.args;
-    const std::string type = wire.content_type.empty() ? std::string() : media_type(wire.content_type);
-    if (type == "application/protobuf") {
+    texts.body_type = media_type(wire.content_type);
+    if (texts.body_type == "application/protobuf") {
         auto text = struct_to_json(wire.args);
         if (!text) return fail(ErrorCode::kInvalidArgs, "args is no serialized google.protobuf.Struct, as content_type says");
-        args = std::move(*text);
-        call.args = args;
-    } else if (!type.empty() && type != "application/json") {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("the tool takes no content_type {}; send application/json or application/protobuf", shown(type)));
+        texts.args = std::move(*text);
+        call.args = texts.args;
+    } else if (!texts.body_type.empty() && texts.body_type != "application/json") {
+        call.body_type = texts.body_type;  // whether the tool takes it is the pipeline's to say
+        call.body = wire.args;
+        call.args = "{}";
     }
     if (call.args == "null") return fail(ErrorCode::kInvalidArgs, "args has to be one JSON object, not null");
     return wire.policy ? read_policy(*wire.policy, call) : Result<void>{};

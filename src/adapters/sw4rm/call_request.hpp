@@ -8,9 +8,15 @@
 
 namespace crab::sw4rm {
 
-/// A ToolCall in plain words. `call` views `wire` and `args`, which must live as long; the id is as the caller gave it, or
-/// empty. `args` holds arguments that had to be rewritten as JSON. Errors: kInvalidArgs, naming field, rule and value.
-Result<void> parse_call(const ToolCall& wire, std::string& args, core::Call& call);
+/// What parse_call() had to write anew.
+struct CallTexts {
+    std::string args;       ///< as JSON
+    std::string body_type;  ///< the content type, in lower case and without parameters
+};
+
+/// A ToolCall in plain words. `call` views `wire` and `texts`, which must live as long; the id is as the caller gave it, or
+/// empty. Errors: kInvalidArgs, naming field, rule and value.
+Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call);
 
 /// Whether `id` is 1 to 256 bytes without control characters.
 bool is_call_id(std::string_view id);

@@ -49,7 +49,7 @@ CancelWord word_of(CallService::CancelAnswer answer) {
 /// What a call's views point into, beside the request's own bytes.
 struct CallService::Request {
     core::Call call;
-    std::string args;
+    CallTexts texts;
     bool provider_stated = false;
 };
 
@@ -62,7 +62,7 @@ bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Princi
         return false;
     }
     request.provider_stated = !wire->provider_id.empty();
-    if (const auto parsed = parse_call(*wire, request.args, call); !parsed) {
+    if (const auto parsed = parse_call(*wire, request.texts, call); !parsed) {
         fail(rpc, request, parsed.error());
         return false;
     }

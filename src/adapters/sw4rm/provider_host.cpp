@@ -128,8 +128,10 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
     const std::string call_id = id_at_provider(call.call(), *call.principal());
     const std::array<net::HttpHeader, 2> metadata{{{"x-correlation-id", call.call().context.trace_id.empty() ? call.call().id : call.call().context.trace_id},
                                                    {"traceparent", call.call().traceparent}}};
+    const bool is_json = call.call().body_type.empty();
     const ToolServiceClient::Order order{.call = {.call_id = call_id, .tool_name = call.tool().spec.name, .provider_id = options_.provider_id,
-                                                  .content_type = kJson, .args = call.args(), .policy = *policy},
+                                                  .content_type = is_json ? kJson : call.call().body_type, .args = is_json ? call.args() : call.call().body,
+                                                  .policy = *policy},
                                          .metadata = metadata, .deadline = until + kGrace, .patience = until};
     core::Outcome outcome;
     if (call.call().wants_stream) {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMostTools = 1'000;
 constexpr std::size_t kMostDropped = 100;
 constexpr std::size_t kMostNameShown = 128;
+constexpr std::string_view kNoEffects = "none";  // what Rust's descriptors say when nobody says anything
 
 std::string text_of(const json::Value& item, std::string_view member) {
     const json::Value* found = item.find(member);
@@ -50,7 +51,8 @@ OfferedTool offered_tool(const ToolDescriptor& descriptor) {
     offered.needs_worktree = descriptor.needs_worktree;
     offered.default_timeout_s = descriptor.default_timeout_s;
     offered.max_concurrency = descriptor.max_concurrency;
-    offered.side_effects = offered.effects_known = !descriptor.side_effects.empty();
+    offered.effects_known = !descriptor.side_effects.empty();
+    offered.side_effects = offered.effects_known && descriptor.side_effects != kNoEffects;
     return offered;
 }
 
@@ -61,6 +63,11 @@ OfferedTool declared_tool(const json::Value& item) {
     offered.description = text_of(item, "description");
     offered.input_schema = schema_of(item, "input_schema");
     offered.output_schema = schema_of(item, "output_schema");
+    if (const json::Value* types = item.find("accepts"); types != nullptr && types->as_array() != nullptr) {
+        for (const json::Value& type : *types->as_array()) {
+            if (type.as_string() != nullptr) offered.accepts.push_back(*type.as_string());
+        }
+    }
     offered.idempotent = flag_of(item, "idempotent");
     offered.needs_worktree = flag_of(item, "needs_worktree");
     offered.default_timeout_s = number_of(item, "timeout_s");
@@ -87,6 +94,7 @@ Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offere
     spec.description = offered.description;
     spec.input_schema = offered.input_schema;
     spec.output_schema = offered.output_schema;
+    spec.accepts = offered.accepts;
     spec.default_timeout = limits.defaults.timeout;
     spec.max_timeout = ceilings.timeout;
     if (offered.max_concurrency != 0) spec.max_concurrency = offered.max_concurrency;

@@ -14,6 +14,7 @@ namespace crab::sw4rm {
 struct OfferedTool {
     std::string name, title, description;
     std::string input_schema, output_schema;  ///< JSON text; empty: not stated
+    std::vector<std::string> accepts;         ///< media types of arguments that are no JSON
     bool idempotent = false, needs_worktree = false;
     std::uint32_t default_timeout_s = 0, max_concurrency = 0;  ///< 0: not stated
     bool side_effects = false;   ///< stated
@@ -21,8 +22,8 @@ struct OfferedTool {
 };
 
 OfferedTool offered_tool(const ToolDescriptor& descriptor);
-/// A tool of the configuration: name, title, description, input_schema, output_schema, idempotent, needs_worktree, timeout_s,
-/// max_concurrency, side_effects. What has another type than it should counts as not stated.
+/// A tool of the configuration: name, title, description, input_schema, output_schema, accepts, idempotent, needs_worktree,
+/// timeout_s, max_concurrency, side_effects. What has another type than it should counts as not stated.
 OfferedTool declared_tool(const json::Value& item);
 
 /// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs: a name that is none, a schema that is a

@@ -36,6 +36,12 @@ TEST(ProviderToolTest, WhatIsNotStatedIsNotClaimed) {
     EXPECT_FALSE((*tool)->spec.max_concurrency);
 }
 
+TEST(ProviderToolTest, NoneAsSideEffectsMeansNone) {
+    const auto tool = make_provider_tool(offered_tool({.tool_name = "measure", .side_effects = "none"}), {});
+    ASSERT_TRUE(tool);
+    EXPECT_FALSE((*tool)->spec.may_have_effects());
+}
+
 TEST(ProviderToolTest, SchemasThatAreUrlsOrDoNotCompileAreRefusedByWhatIsWrong) {
     EXPECT_NE(make_provider_tool(offered("a", "https://example.org/a.json"), {}).error().message.find("URL"), std::string::npos);
     EXPECT_NE(make_provider_tool(offered("a", R"({"type":7})"), {}).error().message.find("schema"), std::string::npos);

@@ -21,9 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::string again;
         to_wire(again, *call);
         require(sw4rm::parse_tool_call(again) == call, "a call that was written reads the same");
-        std::string args;
+        sw4rm::CallTexts texts;
         core::Call plain;
-        if (parse_call(*call, args, plain)) {
+        if (parse_call(*call, texts, plain)) {
             require(!plain.timeout || plain.timeout->count() > 0, "a stated timeout is more than nothing");
             require(plain.id.empty() || sw4rm::is_call_id(plain.id), "an id is one");
         }

@@ -240,7 +240,7 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
         order.egress = options_.egress;
         order.user = {.call_id = std::string(call.call().id), .principal = call.principal()->id, .provider = options_.id, .tool = tool.spec.name};
     }
-    if (tool.input == Input::kArguments) order.input = call.args();
+    if (tool.input == Input::kArguments) order.input = call.call().body_type.empty() ? call.args() : call.call().body;
     if (tool.input == Input::kArgument) {
         const auto arguments = json::Value::parse(call.args());
         const json::Value* given = arguments ? arguments->find(tool.input_argument) : nullptr;

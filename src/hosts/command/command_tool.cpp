@@ -179,7 +179,8 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     for (const std::string& name : names) {
         if (!properties || !properties->find(name)) return refused(fmt::format("{} is used, but is no property of input_schema", name));
     }
-    root("elevated_paths", tool.elevated_paths);
+    root("elevated_paths", tool.elevated_paths)("accepts", spec.accepts);
+    if (!spec.accepts.empty() && tool.input != Input::kArguments) return refused("accepts needs stdin: args, where the bytes come");
     const Reader output = root.in("output");
     output("content_type", tool.content_type).word("streams", tool.streams, find_streams).word("stderr", tool.errors, find_errors);
     output.word("max_bytes", tool.max_output_bytes, parse_size);
