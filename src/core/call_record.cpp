@@ -5,6 +5,8 @@
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 
+#include <fmt/format.h>
+
 namespace crab::core {
 namespace {
 
@@ -49,6 +51,26 @@ void timeline(BoundedWriter& writer, const Timeline& line) {
     writer.literal("}");
 }
 
+/// What bound the run and what came of it: members that few calls have, each with its comma before it.
+std::string run_members(const Call& call, const CallFacts& facts) {
+    std::string text;
+    const auto member = [&](std::string_view name) { return json::Writer(text.append(fmt::format(",\"{}\":", name))); };
+    if (facts.policy) {
+        json::Writer writer = member("policy");
+        writer.begin_object();
+        append_members(writer, *facts.policy);
+        writer.end_object();
+    }
+    if (call.cpu_spent.count() > 0) member("cpu_ms").integer(call.cpu_spent.count());
+    if (facts.sent) {
+        member("frames").unsigned_integer(facts.sent->frames);
+        member("stream_bytes").unsigned_integer(facts.sent->bytes);
+    }
+    if (!facts.cause.empty()) member("cause").string(facts.cause);
+    if (!facts.cancelled_by.empty()) member("cancelled_by").string(facts.cancelled_by);
+    return text;
+}
+
 /// What the record can take at most: a kilobyte of keys and numbers, and its texts.
 std::size_t room_for(const Call& call, const Principal& principal, const CallFacts& facts, std::string_view message) {
     std::size_t texts = call.id.size() + call.front.size() + principal.id.size() + call.tenant.size() + call.context.agent_id.size() +
@@ -66,7 +88,8 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     if (outcome != nullptr && !*outcome) {
         json::append_quoted_lossy(message, std::string_view(outcome->error().message).substr(0, kMostMessage));
     }
-    BoundedWriter writer(out, room_for(call, principal, facts, message));
+    const std::string run = run_members(call, facts);
+    BoundedWriter writer(out, room_for(call, principal, facts, message) + run.size());
     writer.literal("{\"call_id\":").quoted(call.id).literal(",\"time\":\"").raw(Rfc3339Text(call.timeline.started_at()).view());
     writer.literal("\",\"front\":").quoted(call.front).literal(",\"principal\":").quoted(principal.id).literal(",\"proof\":\"").raw(name_of(principal.proof)).literal("\"");
     text(writer, ",\"tenant\":", call.tenant);
@@ -87,7 +110,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
         writer.literal("]");
     }
     if (facts.approval) approval(writer, *facts.approval);
-    writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.arguments_size()));
+    writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.arguments_size())).raw(run);
     if (outcome == nullptr) {
         writer.literal(",\"status\":\"dispatching\"}");
         return;

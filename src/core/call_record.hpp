@@ -2,6 +2,7 @@
 
 #include "core/approval.hpp"
 #include "core/call.hpp"
+#include "core/frame_sink.hpp"
 #include "core/policy.hpp"
 #include "core/tool.hpp"
 #include "core/tool_result.hpp"
@@ -31,6 +32,10 @@ struct CallFacts {
     std::optional<ApprovalEnd> approval;   ///< what came of it, when the call needed one
     std::vector<Attempt> attempts;   ///< those before the last; the last is `last`
     Attempt last;
+    std::shared_ptr<const EffectivePolicy> policy;   ///< null when nobody enforces one
+    std::optional<FrameSink::Sent> sent;             ///< of a stream
+    std::string_view cause;       ///< why it was ended from its caller's end, where that is more than its code says
+    std::string_view cancelled_by;   ///< the principal who cancelled it by its id
     bool dispatched = false;
     bool replayed = false;
 };

@@ -203,5 +203,32 @@ TEST(Metrics, EveryFamilyIsDescribedOnceBeforeItsSamplesAndEveryLineIsWellFormed
     }
 }
 
+TEST_F(CallRecordTest, APolicyAStreamAndAnEarlyEndAreTold) {
+    auto policy = std::make_shared<EffectivePolicy>();
+    policy->timeout = 5s;
+    policy->clamped = {"timeout"};
+    facts.policy = policy;
+    facts.sent = FrameSink::Sent{.frames = 3, .bytes = 600, .gave_up = "slow reader"};
+    facts.cause = facts.sent->gave_up;
+    facts.cancelled_by = "caller/\"ann\"";
+    call.cpu_spent = 7ms;
+    const Outcome outcome = fail(ErrorCode::kCancelled, "the call was cancelled");
+    const auto value = written(&outcome);
+    EXPECT_EQ(text(value, "/policy/timeout_ms"), "5000");
+    EXPECT_EQ(text(value, "/policy/network_policy"), R"("DENY_ALL")");
+    EXPECT_EQ(text(value, "/policy/clamped"), R"(["timeout"])");
+    EXPECT_EQ(text(value, "/cpu_ms"), "7");
+    EXPECT_EQ(text(value, "/frames"), "3");
+    EXPECT_EQ(text(value, "/stream_bytes"), "600");
+    EXPECT_EQ(text(value, "/cause"), R"("slow reader")");
+    EXPECT_EQ(text(value, "/cancelled_by"), R"("caller/\"ann\"")");
+}
+
+TEST_F(CallRecordTest, ArgumentsThatAreNoJsonCountByTheirBytes) {
+    call.body_type = "image/png";
+    call.body = "12345";
+    EXPECT_EQ(text(written(nullptr), "/args_bytes"), "5");
+}
+
 }  // namespace
 }  // namespace crab::core

@@ -1,6 +1,7 @@
 #include "core/effective_policy.hpp"
 
 #include "core/call.hpp"
+#include "json/writer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -137,6 +138,16 @@ Result<EffectivePolicy> effective_policy(const PolicyLimits& limits, const Execu
     policy.budget_cpu = clamp.budget("budget_cpu_ms", wish.budget_cpu_ms, usual.budget_cpu, most.budget_cpu);
     policy.budget_wall = clamp.budget("budget_wall_ms", wish.budget_wall_ms, usual.budget_wall, most.budget_wall);
     return policy;
+}
+
+void append_members(json::Writer& writer, const EffectivePolicy& policy) {
+    writer.key("timeout_ms").integer(policy.timeout.count()).key("max_retries").unsigned_integer(policy.max_retries);
+    writer.key("backoff").string(name_of(policy.backoff)).key("worktree_required").boolean(policy.worktree_required);
+    writer.key("network_policy").string(name_of(policy.network)).key("privilege_level").string(name_of(policy.privilege));
+    writer.key("budget_cpu_ms").integer(policy.budget_cpu.count()).key("budget_wall_ms").integer(policy.budget_wall.count());
+    writer.key("clamped").begin_array();
+    for (const std::string_view field : policy.clamped) writer.string(field);
+    writer.end_array();
 }
 
 Milliseconds longest_wait(Backoff backoff, int attempt) {

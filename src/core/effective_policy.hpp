@@ -8,6 +8,10 @@
 #include <string_view>
 #include <vector>
 
+namespace crab::json {
+class Writer;
+}
+
 namespace crab::core {
 
 struct ExecutionPolicy;
@@ -74,6 +78,9 @@ struct EffectivePolicy {
 /// call's wish; zero and empty count as not stated. Pure.
 /// Errors: kInvalidArgs for an unknown label and for a negative timeout. Source: docs/protocols/sw4rm.md, section 4.
 Result<EffectivePolicy> effective_policy(const PolicyLimits& limits, const ExecutionPolicy& wish, std::optional<Milliseconds> timeout);
+
+/// Its fields as members of the object that `writer` is in, `clamped` last.
+void append_members(json::Writer& writer, const EffectivePolicy& policy);
 
 /// The longest wait before the attempt after `attempt`, which counts from 1. Source: docs/protocols/sw4rm.md, section 5.
 Milliseconds longest_wait(Backoff backoff, int attempt);

@@ -90,6 +90,15 @@ bool is_in_doubt(ErrorCode code) {
     return code == ErrorCode::kTimeout || code == ErrorCode::kCancelled || code == ErrorCode::kOutcomeUnknown;
 }
 
+/// Whether the caller's own deadline ended it. Its clock began before ours, so its cancel may come shortly before the deadline does.
+bool ended_by_caller(const Call& call, const RunningCalls::Entry& entry, const Outcome& outcome) {
+    constexpr Milliseconds kOnTheWay{250};
+    if (outcome || entry.cancelled_by_id()) return false;
+    const ErrorCode code = outcome.error().code;
+    const SteadyTime ended = call.timeline.started() + std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished));
+    return (code == ErrorCode::kTimeout && ended >= call.caller_deadline) || (code == ErrorCode::kCancelled && ended + kOnTheWay >= call.caller_deadline);
+}
+
 /// Whether a repeat under the same key may run again although this call ended so.
 bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) {
     if (outcome) return false;
@@ -178,6 +187,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     OutcomeRef outcome = co_await process(authenticated, sink, working);
     (co_await this_chain()).forget_cancellation();
     if (working.hooked) co_await tell_hooks(call, *principal, working, *outcome);
+    working.facts.sent = sink.sent(*outcome);
     finish(call, *principal, working, *outcome);
     CallEnd end{.outcome = std::move(outcome), .duration = working.first_duration.value_or(std::chrono::nanoseconds(call.timeline.offset_ns(Stage::kFinished))),
                 .replayed = working.facts.replayed, .tool = std::move(working.facts.tool), .policy = std::move(working.policy),
@@ -715,7 +725,11 @@ Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Wo
 void Pipeline::finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome) {
     Timeline& timeline = call.timeline;
     timeline.reach(Stage::kFinished, services_.clock.steady_now());
-    const CallFacts& facts = working.facts;
+    CallFacts& facts = working.facts;
+    facts.policy = working.policy;
+    facts.cancelled_by = working.entry->cancelled_by();
+    if (facts.sent && !facts.sent->gave_up.empty()) facts.cause = facts.sent->gave_up;
+    else if (ended_by_caller(call, *working.entry, outcome)) facts.cause = "CLIENT_DEADLINE";
     const Status status = status_of(outcome);
     metrics_.count(facts.tool ? facts.tool->source.kind : SourceKind::kBuiltIn, status, std::chrono::nanoseconds(timeline.offset_ns(Stage::kFinished)),
                    call.arguments_size(), outcome ? outcome->content.size() : 0);

@@ -29,6 +29,7 @@ struct ToolResult {
     std::vector<std::string> logs;
     Usage usage;
     std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept
+    std::string place;                   ///< where it ran, as ToolHost::place_of() says; empty where that is not told
 };
 
 /// How a call ended: a result, or the error that took its place.

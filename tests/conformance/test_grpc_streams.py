@@ -76,6 +76,44 @@ class StreamTest(GrpcCase):
         self.assertEqual(sum(len(frame.data) for frame in stream), len(text) - 256 * 1024)
 
 
+class AuditTest(GrpcCase):
+    def record(self, call_id: str) -> dict[str, object]:
+        """The audit record of a call that has ended."""
+        found: dict[str, object] = {}
+
+        def ended() -> bool:
+            answer = self.gateway.admin_request("GET", f"/v1/admin/calls/{call_id}")
+            found.update(answer.json() if answer.status == 200 else {})
+            return "duration_us" in found
+
+        eventually(ended, f"the record of {call_id} is there")
+        return found
+
+    def test_sw4rm_58_frames_and_bytes_of_a_stream_are_in_its_record(self) -> None:
+        client, name, call_id = self.client(), self.unique("big"), self.unique("id")
+        self.device_with(name).serve({name: lambda args: "x" * 600_000})
+        frames = list(client.call_stream(tool_call(name, call_id=call_id)))
+        record = self.record(call_id)
+        self.assertEqual((record["frames"], record["stream_bytes"]), (len(frames), 600_000))
+
+    def test_who_cancelled_a_call_is_in_its_record(self) -> None:
+        client, name, call_id = self.client(), self.unique("slow"), self.unique("id")
+        device = self.device_with(name)
+        stream = client.call_stream(tool_call(name, call_id=call_id))
+        device.next_call(name)
+        client.cancel(call_id)
+        list(stream)
+        self.assertEqual((self.record(call_id)["status"], self.record(call_id)["cancelled_by"]), ("cancelled", "caller/tester"))
+
+    def test_the_callers_own_deadline_is_told_as_such(self) -> None:
+        name, call_id = self.unique("slow"), self.unique("id")
+        device = self.device_with(name)
+        with self.assertRaises(grpc.RpcError):
+            self.client().call(tool_call(name, call_id=call_id), timeout=0.3)
+        device.next_call(name)
+        self.assertEqual(self.record(call_id)["cause"], "CLIENT_DEADLINE")
+
+
 class CancelTest(GrpcCase):
     def test_sw4rm_51_a_cancelled_stream_ends_with_a_partial_result_and_ok(self) -> None:
         client, name, call_id = self.client(), self.unique("slow"), self.unique("id")

@@ -33,6 +33,13 @@ Task<void> FrameWriter::drained() {
     (co_await this_chain()).cancel();
 }
 
+std::optional<core::FrameSink::Sent> FrameWriter::sent(const core::Outcome& outcome) const {
+    const std::string_view gave_up = slow_ ? "slow reader" : "";
+    if (!outcome) return Sent{.frames = frames_, .bytes = bytes_, .gave_up = gave_up};
+    const std::size_t rest = outcome->content.size() - std::min<std::size_t>(outcome->content.size(), bytes_);
+    return Sent{.frames = frames_ + (rest + kMostDataBytes - 1) / kMostDataBytes + 1, .bytes = bytes_ + rest, .gave_up = gave_up};
+}
+
 void FrameWriter::write_only(std::string_view data, std::string_view content_type, std::string_view summary) {
     write(data, content_type, summary, true);
 }

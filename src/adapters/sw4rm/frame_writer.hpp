@@ -26,6 +26,8 @@ public:
     /// Cancels the call that waits here when its reader takes nothing for a minute.
     Task<void> drained() override;
 
+    std::optional<Sent> sent(const core::Outcome& outcome) const override;
+
     /// One frame with everything: what Call answers.
     void write_only(std::string_view data, std::string_view content_type, std::string_view summary);
     /// The rest of an output, in frames as large as they may be. False when the reader was too slow, or is gone.

@@ -103,6 +103,10 @@ std::string explanation_of(const json::Value& record, const Terminal& terminal) 
     }
     if (number == 0 && !flag_of(record, "running") && record.find("attempts")) story.line("attempt", "none: the tool was not asked");
     tell_outcome(record, story);
+    if (const json::Value* const policy = record.find("policy")) {
+        story.line("policy", joined({{"", text_of(*policy, "network_policy")}, {"", text_of(*policy, "privilege_level")}, {"timeout ", milliseconds_of(*policy, "timeout_ms")}}));
+    }
+    story.line("ended by", joined({{"", text_of(record, "cancelled_by")}, {"", text_of(record, "cause")}}));
     if (record.find("duration_us")) story.line("took", to_words(std::chrono::microseconds(number_of(record, "duration_us"))));
     if (record.find("args_bytes")) {
         story.line("size", fmt::format("arguments {}, result {}", bytes_in_words(number_of(record, "args_bytes")), bytes_in_words(number_of(record, "result_bytes"))));
