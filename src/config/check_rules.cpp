@@ -64,6 +64,14 @@ void check_peers(const std::vector<PeerOptions>& peers, const LeaseOptions& leas
 
 bool has_worktree(const GatewayConfig& config, const std::string& id) { return std::ranges::find(config.worktrees, id, &WorktreeOptions::id) != config.worktrees.end(); }
 
+void check_remote_service(const RemoteServiceOptions& service, const std::string& at, Rules& rules) {
+    if (service.tls) rules.expect(service.tls->cert.empty() == service.tls->key.empty(), at + "/tls", "needs cert and key together");
+    if (service.address.empty() || service.address.starts_with("unix:/")) return;
+    const auto address = HostPort::parse(service.address);
+    rules.expect(address.has_value(), at + "/address", "has to be host:port with a port up to 65535, or unix:/path");
+    rules.expect(!address || service.tls || address->is_loopback(), at + "/address", "without tls it has to be a loopback address; set tls");
+}
+
 void check_remote_provider(const ProviderOptions& provider, const std::string& at, Rules& rules) {
     const RemoteProviderOptions& remote = provider.remote;
     if (provider.kind != ProviderKind::kGrpc) {
@@ -72,14 +80,10 @@ void check_remote_provider(const ProviderOptions& provider, const std::string& a
         rules.expect(provider.labels != LabelRule::kTrust, at + "/labels", "can be trust only for kind: grpc; a command has nobody else to keep them");
         return;
     }
-    rules.expect(!remote.address.empty(), at, "kind: grpc needs the key address");
+    rules.expect(!remote.service.address.empty(), at, "kind: grpc needs the key address");
     rules.expect(provider.tools_json.empty(), at + "/tools", "is only for kind: command; use descriptors, or nothing if it can tell them itself");
     rules.expect(provider.egress.empty() && provider.worktree.empty() && !provider.worktree_preset, at, "worktree, egress and preset are only for kind: command");
-    if (remote.tls) rules.expect(remote.tls->cert.empty() == remote.tls->key.empty(), at + "/tls", "needs cert and key together");
-    if (remote.address.empty() || remote.address.starts_with("unix:/")) return;
-    const auto address = HostPort::parse(remote.address);
-    rules.expect(address.has_value(), at + "/address", "has to be host:port with a port up to 65535, or unix:/path");
-    rules.expect(!address || remote.tls || address->is_loopback(), at + "/address", "without tls it has to be a loopback address; set tls");
+    check_remote_service(remote.service, at, rules);
 }
 
 void check_providers(const GatewayConfig& config, Rules& rules) {
@@ -88,6 +92,8 @@ void check_providers(const GatewayConfig& config, Rules& rules) {
             rules.expect(config.worktrees[k].id != config.worktrees[i].id, fmt::format("/worktrees/{}/id", i), "another worktree has this id");
         }
     }
+    if (config.worktree_service) check_remote_service(*config.worktree_service, "/worktree_service", rules);
+    if (config.hitl) check_remote_service(*config.hitl, "/hitl", rules);
     for (std::size_t i = 0; i < config.providers.size(); ++i) {
         const ProviderOptions& provider = config.providers[i];
         const std::string at = fmt::format("/providers/{}", i);

@@ -244,21 +244,27 @@ enum class ProviderKind : std::uint8_t { kCommand, kGrpc };
 /// What becomes of a label that cannot be kept here.
 enum class LabelRule : std::uint8_t { kEnforce, kAdvisory, kTrust };
 
-/// What only providers of kind `grpc` have.
-struct RemoteProviderOptions {
+/// A gRPC server that the gateway calls.
+struct RemoteServiceOptions {
     struct Tls {
         std::filesystem::path ca, cert, key;
         friend bool operator==(const Tls&, const Tls&) = default;
     };
+    std::string address;                  ///< `host:port` or `unix:/path`
+    std::optional<Tls> tls;
+    std::filesystem::path token_file;     ///< empty: no token is sent
+    friend bool operator==(const RemoteServiceOptions&, const RemoteServiceOptions&) = default;
+};
+
+/// What only providers of kind `grpc` have.
+struct RemoteProviderOptions {
     struct Ceilings {
         std::optional<std::chrono::milliseconds> timeout, cpu, wall;
         std::optional<std::size_t> max_retries;
         std::string network, privilege;
         friend bool operator==(const Ceilings&, const Ceilings&) = default;
     };
-    std::string address;                        ///< `host:port` or `unix:/path`
-    std::optional<Tls> tls;
-    std::filesystem::path token_file;
+    RemoteServiceOptions service;
     std::string provider_id;                    ///< stated in calls; empty: none
     std::string principal;                      ///< who may register its tools; empty: nobody
     Ceilings ceilings;
@@ -395,6 +401,7 @@ struct GatewayConfig {
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;
     std::vector<WorktreeOptions> worktrees;
+    std::optional<RemoteServiceOptions> worktree_service, hitl;   ///< sw4rm's services that are asked
     std::vector<ProviderOptions> providers;
     std::vector<SecretOptions> secrets;
     PairingOptions pairing;

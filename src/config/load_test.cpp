@@ -190,11 +190,20 @@ TEST(Load, AProviderOfKindGrpcHasKeysOfItsOwn) {
                              "     privilege: DEFAULT}, descriptors: [{name: paint, timeout_s: 9}]}\ngrpc: {unix: /run/grpc.sock}\n");
     ASSERT_TRUE(loaded) << loaded.error().message;
     ProviderOptions expected{.id = "lab", .kind = ProviderKind::kGrpc, .labels = LabelRule::kTrust};
-    expected.remote = {.address = "far.example:50063", .tls = RemoteProviderOptions::Tls{"/ca.pem", "/c.pem", "/k.pem"}, .token_file = "/t", .provider_id = "inner",
+    expected.remote = {.service = {.address = "far.example:50063", .tls = RemoteServiceOptions::Tls{"/ca.pem", "/c.pem", "/k.pem"}, .token_file = "/t"}, .provider_id = "inner",
                        .principal = "peer/lab", .ceilings = {90s, 1s, 2s, 1, "DENY_ALL", "DEFAULT"}, .descriptors_json = {R"({"name":"paint","timeout_s":9})"}};
     EXPECT_EQ(loaded->providers, std::vector{expected});
     EXPECT_EQ(loaded->grpc.unix_socket, "/run/grpc.sock");
     EXPECT_TRUE(loaded->grpc.is_on());
+}
+
+TEST(Load, ServicesThatAreAskedSayWhereTheyAre) {
+    const auto loaded = load("hitl: {address: 'desk.example:50061', tls: {ca: /ca.pem}, token_file: /t}\nworktree_service: {address: '127.0.0.1:50058'}\n");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->hitl, (RemoteServiceOptions{.address = "desk.example:50061", .tls = RemoteServiceOptions::Tls{"/ca.pem", {}, {}}, .token_file = "/t"}));
+    EXPECT_EQ(loaded->worktree_service, (RemoteServiceOptions{.address = "127.0.0.1:50058"}));
+    EXPECT_NE(problems_of("hitl: {address: 'desk.example:50061'}\n").find("set tls"), std::string::npos);
+    EXPECT_NE(problems_of("worktree_service: {}\n").find("address"), std::string::npos);
 }
 
 TEST(Load, KeysOfOneKindOfProviderAreRefusedAtAnother) {

@@ -183,9 +183,14 @@ void read_override(const Members& tool, ToolOverride& out) {
     tool("queue", out.queue)("trust_annotations", out.trust_annotations)("idempotent", out.idempotent)("side_effects", out.side_effects);
 }
 
+void read_remote_service(const Members& service, RemoteServiceOptions& out) {
+    service("address", out.address)("token_file", out.token_file);
+    if (const Members tls = service.in("tls"); tls.present()) tls("ca", out.tls.emplace().ca)("cert", out.tls->cert)("key", out.tls->key);
+}
+
 void read_remote_provider(const Members& provider, RemoteProviderOptions& out) {
-    provider("address", out.address)("token_file", out.token_file)("provider_id", out.provider_id)("principal", out.principal);
-    if (const Members tls = provider.in("tls"); tls.present()) tls("ca", out.tls.emplace().ca)("cert", out.tls->cert)("key", out.tls->key);
+    read_remote_service(provider, out.service);
+    provider("provider_id", out.provider_id)("principal", out.principal);
     const Members ceilings = provider.in("ceilings");
     ceilings("timeout", out.ceilings.timeout)("cpu", out.ceilings.cpu)("wall", out.ceilings.wall)("max_retries", out.ceilings.max_retries);
     ceilings("network", out.ceilings.network)("privilege", out.ceilings.privilege);
@@ -261,6 +266,8 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
         worktree("id", out.id)("path", out.path)("read_only", out.read_only);
     });
+    if (const Members service = root.in("worktree_service"); service.present()) read_remote_service(service, config.worktree_service.emplace());
+    if (const Members service = root.in("hitl"); service.present()) read_remote_service(service, config.hitl.emplace());
     root.each("providers", config.providers, read_provider);
     root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) { secret("name", out.name)("env", out.env)("file", out.file); });
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);

@@ -5,6 +5,8 @@
 #include "core/tool.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace crab::core {
@@ -77,6 +79,8 @@ public:
     SteadyTime first_dispatch() const { return first_dispatch_; }
     /// What binds the run beside the deadline; null when the tool has no PolicyLimits.
     const EffectivePolicy* policy() const { return policy_; }
+    /// ToolHost::place_of() as it was approved; nothing when the call needed no approval.
+    const std::optional<std::string>& approved_place() const { return *approved_place_; }
     /// For hosts: what this attempt used, which the next one has less of.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
     /// For a host that answers now although the tool goes on: asked right before run() returns. The host finishes it later.
@@ -84,9 +88,11 @@ public:
 
 private:
     friend class Pipeline;
-    AdmittedCall(ApprovedCall approved, Deadline deadline) : authorized_(approved.authorized()), deadline_(deadline) {}
+    AdmittedCall(ApprovedCall approved, Deadline deadline, const std::optional<std::string>& place)
+        : authorized_(approved.authorized()), deadline_(deadline), approved_place_(&place) {}
     AuthorizedCall authorized_;
     Deadline deadline_;
+    const std::optional<std::string>* approved_place_;   ///< of the pipeline, as is `late_`
     int attempt_ = 1;
     SteadyTime first_dispatch_{};
     const EffectivePolicy* policy_ = nullptr;

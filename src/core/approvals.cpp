@@ -23,6 +23,7 @@ bool same_call(const ApprovalQuestion& left, const ApprovalQuestion& right) {
 struct Approvals::Parked : RemoteWaiter {
     using RemoteWaiter::RemoteWaiter;
     std::optional<ApprovalEnd> end;   ///< under the mutex
+    bool caller_asked = false;        ///< somebody at the caller's end was asked too
 };
 
 Result<std::unique_ptr<Approvals>> Approvals::load(ApprovalStore& store, const Clock& clock, Options options, Witness* witness) {
@@ -70,6 +71,7 @@ Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, Time
             ++ended_[static_cast<std::size_t>(*refused)];
             co_return entry.standing.end;
         }
+        parked->caller_asked = person != nullptr;
         entry.parked = parked;
         ++pending_;
         if (witness_ != nullptr) witness_->on_question(*question);
@@ -215,6 +217,22 @@ Result<Approvals::Standing> Approvals::decide(std::string_view id, ApprovalDecis
     if (lasting) settle_all(state, decision, [&](const ApprovalQuestion& question) { return kept.covers(question.subject); });
     if (standing.question == nullptr) return fail(ErrorCode::kNotFound, "the question is not known any more, but its answer is remembered");
     return standing;
+}
+
+bool Approvals::answer(std::string_view id, bool allow, std::string_view by) {
+    const std::scoped_lock lock(mutex_);
+    Entry* const entry = find_entry(id);
+    if (entry == nullptr || !entry->parked) return false;
+    settle(*entry, allow ? ApprovalState::kAllowed : ApprovalState::kDenied, {.allow = allow, .scope = ApprovalScope::kOnce, .by = std::string(by)});
+    return true;
+}
+
+void Approvals::pass(std::string_view id) {
+    const std::scoped_lock lock(mutex_);
+    Entry* const entry = find_entry(id);
+    const bool others = watchers_ > 1 || options_.unattended == Unattended::kWait;
+    if (entry == nullptr || !entry->parked || entry->parked->caller_asked || others) return;
+    settle(*entry, ApprovalState::kUnattended, {});
 }
 
 std::vector<Approvals::Standing> Approvals::list() const {

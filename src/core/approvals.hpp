@@ -61,6 +61,10 @@ public:
     /// Errors: kNotFound; kConflict when there is nothing left to decide; kInvalidArgs for `session` without one; kRateLimited when too
     /// many decisions are remembered; those of the store, and then nothing is decided.
     Result<Standing> decide(std::string_view id, ApprovalDecision decision);
+    /// The word of somebody who was asked at on_question(); it counts while the question is open. False when it is not.
+    bool answer(std::string_view id, bool allow, std::string_view by);
+    /// One of those who watch will not answer: a question that nobody else was asked is refused, as one with nobody to ask.
+    void pass(std::string_view id);
     /// Open questions and those that ended lately, oldest first.
     std::vector<Standing> list() const;
     std::optional<Standing> find(std::string_view id) const;

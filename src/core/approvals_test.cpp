@@ -283,6 +283,40 @@ TEST_F(ApprovalsTest, ThePersonAtTheCallersEndIsAskedAndToldTheEnd) {
     EXPECT_EQ(alone->get().state, ApprovalState::kUnattended);
 }
 
+TEST_F(ApprovalsTest, TheWordOfSomebodyWhoWasAskedCountsWhileTheQuestionIsOpen) {
+    const auto allowed = ask(question());
+    EXPECT_TRUE(approvals->answer("q1", true, "service/hitl"));
+    loop.settle();
+    EXPECT_TRUE(allowed->get().allowed());
+    EXPECT_EQ(allowed->get().by, "service/hitl");
+    const auto denied = ask(question("s1", 2));
+    ASSERT_TRUE(decide("q2", false));
+    EXPECT_FALSE(approvals->answer("q2", true, "service/hitl")) << "another was first";
+    EXPECT_EQ(denied->get().state, ApprovalState::kDenied);
+    EXPECT_EQ(state_of(question("s1", 2)), ApprovalState::kPending) << "nothing is remembered of a word that came too late";
+    EXPECT_FALSE(approvals->answer("q99", true, "service/hitl"));
+}
+
+TEST_F(ApprovalsTest, SomebodyWhoCannotAnswerLeavesItToTheOthersOrToNobody) {
+    const auto alone = ask(question());
+    approvals->pass("q1");
+    loop.settle();
+    EXPECT_EQ(alone->get().state, ApprovalState::kUnattended);
+    ASSERT_TRUE(decide("q1", true)) << "its repeat can still be allowed";
+    EXPECT_EQ(state_of(question()), ApprovalState::kAllowed);
+    Person person;
+    const auto with_person = ask(question("s1", 2), &person);
+    approvals->pass("q3");
+    loop.settle();
+    EXPECT_FALSE(with_person->ended());
+    ASSERT_TRUE(decide("q3", true));
+    const Approvals::Watch operators(*approvals);
+    const auto with_operator = ask(question("s1", 3));
+    approvals->pass("q4");
+    loop.settle();
+    EXPECT_FALSE(with_operator->ended());
+}
+
 TEST_F(ApprovalsTest, WhatIsOverIsForgottenBeforeItFillsTheMemory) {
     watch.reset();
     for (int i = 0; i < 1000; ++i) (void)state_of(question("s1", static_cast<std::uint64_t>(i)));

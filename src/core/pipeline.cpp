@@ -135,6 +135,7 @@ struct Pipeline::Working {
     bool hooked = false;
     ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
     std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
+    std::optional<std::string> place;         ///< where an approval lets the call run
     std::shared_ptr<LateCall> late;           ///< the host answered and its tool goes on
     OutcomeRef replay;                        ///< what an earlier life of the gateway recorded
     std::shared_ptr<const EffectivePolicy> policy;            ///< of tools with limits
@@ -179,7 +180,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .newer = {}, .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .permit = {}, .journal_number = 0, .late = {}, .replay = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
+                    .permit = {}, .journal_number = 0, .place = {}, .late = {}, .replay = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
     working.repeats = repeats;
@@ -279,7 +280,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         const auto waited = call.approval_stops_clock ? working.facts.approval->waited : std::chrono::nanoseconds(0);
         deadline = std::min(call.caller_deadline, call.timeline.started() + allowed + waited);
     }
-    AdmittedCall admitted(*approved, deadline);
+    AdmittedCall admitted(*approved, deadline, working.place);
     admitted.late_ = &working.late;
     if (tool->gate) {
         auto entered = co_await tool->gate->enter(timers_, deadline);
@@ -518,7 +519,7 @@ ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working
     ApprovalQuestion question;
     question.id = fmt::format("{:012x}", ids_.random() & 0xffff'ffff'ffffULL);
     question.subject = {.tenant = std::string(call.tenant), .principal = principal.id, .tool = tool.unique_name, .source = tool.source_text,
-                        .place = tool.host ? tool.host->place_of(call, principal) : std::string(), .rule = by_rule ? std::string(working.facts.decision.rule) : std::string(),
+                        .place = working.place.value_or(""), .rule = by_rule ? std::string(working.facts.decision.rule) : std::string(),
                         .session = std::string(call.context.session_id), .network = Network::kDenyAll, .privilege = Privilege::kMinimal,
                         .content = content_of(call, tool, *working.args)};
     if (working.policy) {
@@ -537,6 +538,13 @@ ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working
 Task<Result<ApprovedCall>> Pipeline::ask_approval(ValidatedCall validated, Deadline deadline, Working& working) {
     const AuthorizedCall& authorized = validated.authorized();
     Call& call = authorized.call();
+    const auto find_place = [&]() -> Task<Result<void>> {
+        auto place = co_await authorized.tool().host->place_of(call, *authorized.principal());
+        if (!place) co_return fail(std::move(place.error()));
+        working.place = std::move(*place);
+        co_return Result<void>{};
+    };
+    if (auto found = co_await find_place(); !found) co_return fail(std::move(found.error()));
     auto parsed = parse_arguments(call);  // again: others may have used the parser since
     if (!parsed) co_return fail(std::move(parsed.error()));
     working.args = *parsed;
@@ -551,6 +559,7 @@ Task<Result<ApprovedCall>> Pipeline::ask_approval(ValidatedCall validated, Deadl
     }
     working.facts.approval = end;
     if (!end.allowed()) co_return fail(not_approved(end, why));
+    if (auto found = co_await find_place(); !found) co_return fail(std::move(found.error()));
     co_return check_again(validated, approved, working);
 }
 

@@ -29,7 +29,7 @@ public:
         result.content = "done";
         co_return result;
     }
-    std::string place_of(const Call&, const Principal&) const override { return place; }
+    Task<Result<std::string>> place_of(const Call&, const Principal&) const override { co_return place; }
     int runs = 0;
     std::string place;
     Deadline deadline{};

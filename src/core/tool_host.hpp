@@ -17,10 +17,11 @@ public:
     /// Errors of transport: kUnavailable when the request was surely not delivered, kOutcomeUnknown when it may have been;
     /// kTimeout, kCancelled; else the tool's own word. Hosts do not retry.
     virtual Task<Outcome> run(AdmittedCall call, FrameSink& sink) = 0;
-    /// Where the call would run, for whoever approves it: a worktree, for one. Empty: there is but one place.
-    virtual std::string place_of(const Call& call, const Principal& principal) const {
+    /// Where the call would run, for whoever approves it: a worktree, for one. Empty: there is but one place. Errors: kUnavailable when
+    /// that cannot be found out now.
+    virtual Task<Result<std::string>> place_of(const Call& call, const Principal& principal) const {
         static_cast<void>(call), static_cast<void>(principal);
-        return {};
+        co_return std::string();
     }
 };
 

@@ -102,7 +102,7 @@ public:
         channel.connect = options_.connect_timeout;
         channel.find_server = [this, endpoint = address.endpoint, tls = std::move(tls)](Deadline deadline) { return net::find_target(endpoint, tls, pool_, deadline); };
         client_ = std::make_unique<sw4rm::ToolServiceClient>(
-            loop(), sw4rm::ToolServiceClient::Options{.channel = std::move(channel), .token = std::move(token), .most_kept = options_.max_reply_bytes});
+            loop(), sw4rm::ToolServiceClient::Options{.service = {.channel = std::move(channel), .token = std::move(token)}, .most_kept = options_.max_reply_bytes});
         loops_.start();
     }
     ~GrpcToolTransport() override {

@@ -2,6 +2,8 @@
 
 #include "net/codec/protobuf.hpp"
 
+#include <initializer_list>
+
 namespace crab::sw4rm {
 namespace {
 
@@ -26,6 +28,14 @@ bool each_field(std::string_view bytes, F take) {
         if (!take(*field)) return false;
     }
     return !reader.failed();
+}
+
+/// A message of texts, numbered from 1 in this order.
+bool read_texts(std::string_view bytes, std::initializer_list<std::string_view*> texts) {
+    return each_field(bytes, [&](const Field& field) {
+        if (field.number >= 1 && field.number <= texts.size()) read(field, *texts.begin()[field.number - 1]);
+        return true;
+    });
 }
 
 bool parse(std::string_view bytes, Duration& out) {
@@ -134,14 +144,20 @@ std::optional<ToolFrame> parse_tool_frame(std::string_view bytes) {
 
 std::optional<ToolError> parse_tool_error(std::string_view bytes) {
     ToolError error;
-    const bool whole = each_field(bytes, [&](const Field& field) {
-        if (field.number == 1) read(field, error.call_id);
-        if (field.number == 2) read(field, error.error_code);
-        if (field.number == 3) read(field, error.message);
-        return true;
-    });
-    if (!whole) return std::nullopt;
+    if (!read_texts(bytes, {&error.call_id, &error.error_code, &error.message})) return std::nullopt;
     return error;
+}
+
+std::optional<HitlDecision> parse_hitl_decision(std::string_view bytes) {
+    HitlDecision decision;
+    if (!read_texts(bytes, {&decision.action, &decision.payload, &decision.rationale})) return std::nullopt;
+    return decision;
+}
+
+std::optional<WorktreeStatus> parse_worktree_status(std::string_view bytes) {
+    WorktreeStatus status;
+    if (!read_texts(bytes, {&status.repo_id, &status.worktree_id, &status.state})) return std::nullopt;
+    return status;
 }
 
 std::optional<std::string_view> parse_name(std::string_view bytes) {
@@ -206,6 +222,12 @@ void to_wire(std::string& out, const ToolFrame& frame) {
 
 void to_wire(std::string& out, const ToolError& error) {
     ProtobufWriter(out).bytes(1, error.call_id).bytes(2, error.error_code).bytes(3, error.message);
+}
+
+void to_wire(std::string& out, const HitlInvocation& invocation) {
+    ProtobufWriter writer(out);
+    writer.number(1, static_cast<std::uint64_t>(invocation.reason)).bytes(2, invocation.context);
+    for (const std::string_view action : invocation.proposed_actions) writer.bytes(3, action);
 }
 
 void to_wire(std::string& out, const ToolDescriptor& tool) {

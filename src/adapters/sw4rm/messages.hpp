@@ -65,6 +65,23 @@ struct ProviderRegistration {
     friend bool operator==(const ProviderRegistration&, const ProviderRegistration&) = default;
 };
 
+/// A request to HitlService.Decide.
+struct HitlInvocation {
+    enum class Reason : std::uint8_t { kSecurityApproval = 2, kToolPrivilegeEscalation = 7 };
+    Reason reason = Reason::kSecurityApproval;
+    std::string_view context;   ///< JSON
+    std::vector<std::string_view> proposed_actions;
+};
+
+struct HitlDecision {
+    std::string_view action, payload, rationale;
+};
+
+/// The answer of WorktreeService.Status.
+struct WorktreeStatus {
+    std::string_view repo_id, worktree_id, state;
+};
+
 /// Nothing when the bytes are no protobuf message.
 std::optional<ToolCall> parse_tool_call(std::string_view bytes);
 std::optional<ToolFrame> parse_tool_frame(std::string_view bytes);
@@ -74,6 +91,8 @@ std::optional<ProviderRegistration> parse_provider_registration(std::string_view
 /// DescribeToolsRequest and HealthCheckRequest: one text, number 1.
 std::optional<std::string_view> parse_name(std::string_view bytes);
 std::optional<std::vector<ToolDescriptor>> parse_descriptors(std::string_view bytes);
+std::optional<HitlDecision> parse_hitl_decision(std::string_view bytes);
+std::optional<WorktreeStatus> parse_worktree_status(std::string_view bytes);
 
 void to_wire(std::string& out, const ToolCall& call);
 void to_wire(std::string& out, const ToolFrame& frame);
@@ -81,6 +100,7 @@ void to_wire(std::string& out, const ToolError& error);
 void to_wire(std::string& out, const ExecutionPolicy& policy);
 /// One element of DescribeToolsResponse.
 void to_wire(std::string& out, const ToolDescriptor& descriptor);
+void to_wire(std::string& out, const HitlInvocation& invocation);
 /// ProviderRegisterResponse.
 void registration_to_wire(std::string& out, bool ok, std::string_view reason);
 

@@ -97,6 +97,25 @@ TEST(Messages, AToolErrorIsReadAndWrittenAsOnThePage) {
     EXPECT_EQ(wire(error), bytes);
 }
 
+TEST(Messages, OfTheServicesThatAreAsked) {
+    std::string invocation;
+    to_wire(invocation, HitlInvocation{.reason = HitlInvocation::Reason::kToolPrivilegeEscalation, .context = "{}", .proposed_actions = {"approve", "deny"}});
+    EXPECT_EQ(invocation, unhex("080712027b7d1a07617070726f76651a0464656e79"));
+    const std::string decided = unhex("0a07617070726f766512017b1a0266796801");  // and an unknown field, 13
+    const auto decision = parse_hitl_decision(decided);
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(decision->action, "approve");
+    EXPECT_EQ(decision->payload, "{");
+    EXPECT_EQ(decision->rationale, "fy");
+    const std::string bound = unhex("0a0667617264656e12046d61696e1a0a424f554e445f484f4d45");
+    const auto status = parse_worktree_status(bound);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->repo_id, "garden");
+    EXPECT_EQ(status->worktree_id, "main");
+    EXPECT_EQ(status->state, "BOUND_HOME");
+    EXPECT_FALSE(parse_worktree_status(unhex("0a05616263")));
+}
+
 TEST(Messages, WhatIsCutOffOrHasAGroupIsNoMessage) {
     const std::string whole = unhex(kCall);
     for (std::size_t size = 1; size < whole.size(); ++size) {

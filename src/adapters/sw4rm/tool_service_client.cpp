@@ -2,9 +2,7 @@
 
 #include "net/codec/protobuf.hpp"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,24 +14,7 @@ using Next = net::GrpcClientCall::Next;
 constexpr std::string_view kCall = "/sw4rm.tool.ToolService/Call", kCallStream = "/sw4rm.tool.ToolService/CallStream",
                            kCancel = "/sw4rm.tool.ToolService/Cancel", kDescribe = "/sw4rm.connector.ConnectorService/DescribeTools";
 constexpr std::size_t kMostCancels = 256;
-constexpr std::size_t kMostMetadata = 16;
 constexpr Milliseconds kCancelWithin{2'000};
-
-bool is_plain(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
-}
-
-CallFailure local(ErrorCode code, std::string message, std::uint64_t frames = 0) {
-    return {.error = fail(code, std::move(message)).error(), .status = net::GrpcStatus::kInternal, .frames = frames};
-}
-
-CallFailure not_begun(Error error) {
-    CallFailure failure{.error = std::move(error), .status = net::GrpcStatus::kUnavailable};
-    // The call was surely not started, whatever kept it from the other side.
-    const bool own = failure.error.code == ErrorCode::kCancelled || failure.error.code == ErrorCode::kForbidden || failure.error.code == ErrorCode::kPairingRequired;
-    if (!own) failure.error.code = ErrorCode::kUnavailable;
-    return failure;
-}
 
 std::string wire_of(const ToolCall& call) {
     std::string request;
@@ -44,24 +25,10 @@ std::string wire_of(const ToolCall& call) {
 }  // namespace
 
 ToolServiceClient::ToolServiceClient(net::EventLoop& loop, Options options)
-    : loop_(loop), authorization_(options.token.empty() ? std::string() : "Bearer " + options.token), most_kept_(options.most_kept),
-      channel_(loop, std::move(options.channel)), tasks_(loop.executor()) {}
-
-Task<ToolServiceClient::Begun> ToolServiceClient::begin(std::string_view path, std::string request, std::span<const net::HttpHeader> metadata, Deadline deadline,
-                                                        Deadline patience) {
-    std::vector<net::HttpHeader> fields;
-    if (!authorization_.empty()) fields.push_back({"authorization", authorization_});
-    for (const net::HttpHeader& field : metadata.first(std::min(metadata.size(), kMostMetadata))) {
-        if (!field.value.empty() && is_plain(field.value)) fields.push_back(field);
-    }
-    auto begun = co_await channel_.begin(path, fields, deadline, patience);
-    if (!begun) co_return std::unexpected(not_begun(std::move(begun.error())));
-    begun->send(request);
-    co_return std::move(*begun);
-}
+    : loop_(loop), most_kept_(options.most_kept), service_(loop, std::move(options.service)), tasks_(loop.executor()) {}
 
 Task<ToolServiceClient::Ended> ToolServiceClient::call(Order order) {
-    auto begun = co_await begin(kCall, wire_of(order.call), order.metadata, order.deadline, order.patience);
+    auto begun = co_await service_.begin(kCall, wire_of(order.call), order.metadata, order.deadline, order.patience);
     if (!begun) co_return std::unexpected(std::move(begun.error()));
     Answer answer;
     for (;;) {
@@ -69,25 +36,25 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call(Order order) {
         if (next == Next::kExpired || next == Next::kCancelled) co_return std::unexpected(give_up(std::move(*begun), order.call.call_id, next, 0));
         if (next == Next::kEnd) break;
         const auto frame = parse_tool_frame(begun->message());
-        if (!frame || answer.frames > 0) co_return std::unexpected(local(ErrorCode::kInternal, frame ? "the answer has more than one frame" : "the answer is no ToolFrame"));
-        if (!frame->call_id.empty() && frame->call_id != order.call.call_id) co_return std::unexpected(local(ErrorCode::kInternal, "the answer is that of another call"));
-        if (frame->data.size() > most_kept_) co_return std::unexpected(local(ErrorCode::kOversize, fmt::format("the result has {} bytes, more than are kept", frame->data.size())));
+        if (!frame || answer.frames > 0) co_return std::unexpected(local_failure(ErrorCode::kInternal, frame ? "the answer has more than one frame" : "the answer is no ToolFrame"));
+        if (!frame->call_id.empty() && frame->call_id != order.call.call_id) co_return std::unexpected(local_failure(ErrorCode::kInternal, "the answer is that of another call"));
+        if (frame->data.size() > most_kept_) co_return std::unexpected(local_failure(ErrorCode::kOversize, fmt::format("the result has {} bytes, more than are kept", frame->data.size())));
         answer = {.data = std::string(frame->data), .content_type = std::string(frame->content_type), .summary = std::string(frame->summary), .frames = 1, .bytes = frame->data.size()};
     }
     if (begun->end().status != net::GrpcStatus::kOk) co_return std::unexpected(read_failure(*begun));
-    if (answer.frames == 0) co_return std::unexpected(local(ErrorCode::kInternal, "the answer has no frame"));
+    if (answer.frames == 0) co_return std::unexpected(local_failure(ErrorCode::kInternal, "the answer has no frame"));
     co_return answer;
 }
 
 Task<ToolServiceClient::Ended> ToolServiceClient::call_stream(Order order, core::FrameSink& sink) {
     order.call.stream = true;
-    auto begun = co_await begin(kCallStream, wire_of(order.call), order.metadata, order.deadline, order.patience);
+    auto begun = co_await service_.begin(kCallStream, wire_of(order.call), order.metadata, order.deadline, order.patience);
     if (!begun) co_return std::unexpected(std::move(begun.error()));
     Answer answer;
     std::uint64_t last_number = 0;
     bool final = false, kept = true;
     TaskChain& chain = co_await this_chain();
-    const auto broken = [&](std::string_view what) { return std::unexpected(local(ErrorCode::kInternal, fmt::format("the stream is broken: {}", what), answer.frames)); };
+    const auto broken = [&](std::string_view what) { return std::unexpected(local_failure(ErrorCode::kInternal, fmt::format("the stream is broken: {}", what), answer.frames)); };
     for (;;) {
         const Next next = co_await begun->next(order.patience);
         if (next == Next::kExpired || next == Next::kCancelled) co_return std::unexpected(give_up(std::move(*begun), order.call.call_id, next, answer.frames));
@@ -123,8 +90,8 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call_stream(Order order, core:
 /// The call goes on at the other side until it hears of this.
 CallFailure ToolServiceClient::give_up(net::GrpcClientCall call, std::string_view call_id, Next why, std::uint64_t frames) {
     if (tasks_.size() < kMostCancels) tasks_.spawn("cancel at a tool service", cancel_and_drop(std::move(call), std::string(call_id)));
-    CallFailure failure = why == Next::kExpired ? local(ErrorCode::kTimeout, "no answer came before the deadline", frames)
-                                                : local(ErrorCode::kCancelled, "the call was cancelled, and the other side told", frames);
+    CallFailure failure = why == Next::kExpired ? local_failure(ErrorCode::kTimeout, "no answer came before the deadline", frames)
+                                                : local_failure(ErrorCode::kCancelled, "the call was cancelled, and the other side told", frames);
     failure.status = why == Next::kExpired ? net::GrpcStatus::kDeadlineExceeded : net::GrpcStatus::kCancelled;
     return failure;
 }
@@ -136,41 +103,25 @@ Task<void> ToolServiceClient::cancel_and_drop(net::GrpcClientCall call, std::str
     call.cancel();
 }
 
-Task<std::expected<std::string, CallFailure>> ToolServiceClient::unary(std::string_view path, std::string request, Deadline patience) {
-    auto begun = co_await begin(path, std::move(request), {}, patience, patience);
-    if (!begun) co_return std::unexpected(std::move(begun.error()));
-    std::optional<std::string> answer;
-    for (;;) {
-        const Next next = co_await begun->next(patience);
-        if (next == Next::kExpired) co_return std::unexpected(local(ErrorCode::kTimeout, "no answer came before the deadline"));
-        if (next == Next::kCancelled) co_return std::unexpected(local(ErrorCode::kCancelled, "the request was cancelled"));
-        if (next == Next::kEnd) break;
-        answer = begun->message();
-    }
-    if (begun->end().status != net::GrpcStatus::kOk) co_return std::unexpected(read_failure(*begun));
-    if (!answer) co_return std::unexpected(local(ErrorCode::kInternal, "the answer has no message"));
-    co_return std::move(*answer);
-}
-
 Task<std::expected<std::string, CallFailure>> ToolServiceClient::cancel(std::string call_id, Deadline patience) {
-    auto answer = co_await unary(kCancel, wire_of({.call_id = call_id}), patience);
+    auto answer = co_await service_.unary(kCancel, wire_of({.call_id = call_id}), patience);
     if (!answer) co_return std::unexpected(std::move(answer.error()));
     const auto said = parse_tool_error(*answer);
-    if (!said) co_return std::unexpected(local(ErrorCode::kInternal, "the answer is no ToolError"));
+    if (!said) co_return std::unexpected(local_failure(ErrorCode::kInternal, "the answer is no ToolError"));
     co_return std::string(said->error_code == "CANCELED" ? "CANCELLED" : said->error_code);
 }
 
 Task<std::expected<std::optional<std::string>, CallFailure>> ToolServiceClient::describe(std::string_view provider_id, Deadline patience) {
     std::string request;
     net::ProtobufWriter(request).bytes(1, provider_id);
-    auto answer = co_await unary(kDescribe, std::move(request), patience);
+    auto answer = co_await service_.unary(kDescribe, std::move(request), patience);
     if (answer) co_return std::move(*answer);
     if (answer.error().answered && answer.error().status == net::GrpcStatus::kUnimplemented) co_return std::nullopt;
     co_return std::unexpected(std::move(answer.error()));
 }
 
 void ToolServiceClient::stop(std::function<void()> done) {
-    channel_.close();
+    service_.close();
     tasks_.stop(std::move(done));
 }
 

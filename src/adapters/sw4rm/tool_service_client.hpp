@@ -1,10 +1,9 @@
 #pragma once
 
-#include "adapters/sw4rm/failure.hpp"
 #include "adapters/sw4rm/messages.hpp"
+#include "adapters/sw4rm/service_client.hpp"
 #include "base/task_group.hpp"
 #include "core/frame_sink.hpp"
-#include "net/grpc_channel.hpp"
 
 #include <expected>
 #include <functional>
@@ -19,8 +18,7 @@ namespace crab::sw4rm {
 class ToolServiceClient {
 public:
     struct Options {
-        net::GrpcChannel::Options channel;
-        std::string token;                                 ///< bearer token of every RPC; empty: none is sent
+        ServiceClient::Options service;
         std::size_t most_kept = std::size_t{8} << 20;      ///< of a result; a stream passes on more than this and keeps nothing then
     };
     ToolServiceClient(net::EventLoop& loop, Options options);
@@ -52,21 +50,17 @@ public:
     Task<std::expected<std::optional<std::string>, CallFailure>> describe(std::string_view provider_id, Deadline patience);
 
     /// The next call makes a new connection.
-    void retire() { channel_.retire(); }
+    void retire() { service_.retire(); }
     /// Ends the connection and what is under way, and calls `done` when nothing is left.
     void stop(std::function<void()> done);
 
 private:
-    using Begun = std::expected<net::GrpcClientCall, CallFailure>;
-    Task<Begun> begin(std::string_view path, std::string request, std::span<const net::HttpHeader> metadata, Deadline deadline, Deadline patience);
-    Task<std::expected<std::string, CallFailure>> unary(std::string_view path, std::string request, Deadline patience);
     CallFailure give_up(net::GrpcClientCall call, std::string_view call_id, net::GrpcClientCall::Next why, std::uint64_t frames);
     Task<void> cancel_and_drop(net::GrpcClientCall call, std::string call_id);
 
     net::EventLoop& loop_;
-    const std::string authorization_;
     const std::size_t most_kept_;
-    net::GrpcChannel channel_;
+    ServiceClient service_;
     TaskGroup tasks_;  // cancels on their way
 };
 

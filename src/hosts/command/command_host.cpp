@@ -68,7 +68,8 @@ std::optional<Error> error_of(const CommandEnd& end, const core::AdmittedCall& c
     }
     if (contains(tool.ok_exit, end.status)) return std::nullopt;
     Error error = made(ErrorCode::kToolFailed, {});
-    const std::string tail = lossy(end_of(end.error_tail, kTailInMessage));
+    std::string tail = lossy(end_of(end.error_tail, kTailInMessage));
+    while (tail.ends_with('\n')) tail.pop_back();
     error.message = fmt::format("the command ended with exit status {}{}{}", end.status, tail.empty() ? "" : ": ", tail);
     error.retryable = tool.spec.idempotent && contains(tool.retryable_exit, end.status);
     return error;
@@ -147,9 +148,23 @@ std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, s
     return check(name_of(policy.privilege), services_.abilities.missing(policy.privilege));
 }
 
-std::string CommandHost::place_of(const core::Call& call, const core::Principal& principal) const {
-    const Worktree* const worktree = services_.worktrees->find(call.context.agent_id, principal.id, options_.worktree);
-    return worktree == nullptr ? std::string() : worktree->id;
+/// nullptr: the call is bound to none.
+Task<Result<const Worktree*>> CommandHost::worktree_of(const core::Call& call, const core::Principal& principal) const {
+    const Worktrees& worktrees = *services_.worktrees;
+    if (!services_.bound_worktree) co_return worktrees.find(call.context.agent_id, principal.id, options_.worktree);
+    const std::string_view agent = call.context.agent_id.empty() ? std::string_view(principal.id) : call.context.agent_id;
+    const auto bound = co_await services_.bound_worktree(std::string(agent));
+    if (!bound) co_return fail(bound.error());
+    if (bound->empty()) co_return worktrees.find(options_.worktree);
+    const Worktree* const worktree = worktrees.find(*bound);
+    if (worktree == nullptr) co_return fail(ErrorCode::kWorktreeNotBound, fmt::format("{} is bound to {}, which is no worktree of this gateway's configuration", agent, *bound));
+    co_return worktree;
+}
+
+Task<Result<std::string>> CommandHost::place_of(const core::Call& call, const core::Principal& principal) const {
+    const auto worktree = co_await worktree_of(call, principal);
+    if (!worktree) co_return fail(worktree.error());
+    co_return *worktree == nullptr ? std::string() : (*worktree)->id;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> CommandHost::environment_of(const core::AdmittedCall& call, const CommandTool& tool, json::Element arguments) const {
@@ -195,13 +210,12 @@ Result<void> CommandHost::check() const {
     return {};
 }
 
-Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, const CommandTool& tool) const {
+Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree) const {
     thread_local json::Parser parser;   // used between two suspensions only
     const auto root = parser.parse(call.args());
     if (!root) return fail(root.error());
     SandboxRequest request;
     const core::EffectivePolicy& policy = *call.policy();
-    const Worktree* worktree = services_.worktrees->find(call.call().context.agent_id, call.principal()->id, options_.worktree);
     if (policy.worktree_required && worktree == nullptr) {
         return fail(ErrorCode::kWorktreeNotBound, fmt::format("no worktree is bound for {}; bind one with crab worktree bind", call.principal()->id));
     }
@@ -224,10 +238,10 @@ Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, c
     return request;
 }
 
-Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const CommandTool& tool, std::vector<std::string>& unenforced) const {
+Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree, std::vector<std::string>& unenforced) const {
     const core::EffectivePolicy& policy = *call.policy();
     if (auto refused = refusal(policy, unenforced)) return fail(std::move(*refused));
-    auto request = request_of(call, tool);
+    auto request = request_of(call, tool, worktree);
     if (!request) return fail(std::move(request.error()));
     CommandOrder order;
     order.request = std::move(*request);
@@ -253,8 +267,14 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
     const auto found = tools_.find(call.tool().spec.name);
     if (found == tools_.end() || call.policy() == nullptr) co_return fail(ErrorCode::kToolNotFound, "this provider has no such tool");
     const CommandTool& tool = found->second;
+    const auto worktree = co_await worktree_of(call.call(), *call.principal());
+    if (!worktree) co_return fail(worktree.error());
+    const std::string_view place = *worktree == nullptr ? std::string_view() : (*worktree)->id;
+    if (call.approved_place() && *call.approved_place() != place) {
+        co_return fail(ErrorCode::kUnavailable, "the call was approved for another worktree than its caller is bound to now; call again");
+    }
     std::vector<std::string> unenforced;
-    auto order = order_of(call, tool, unenforced);
+    auto order = order_of(call, tool, *worktree, unenforced);
     if (!order) co_return fail(std::move(order.error()));
     if (call.policy()->budget_cpu.count() > 0 && order->request.budget_cpu.count() <= 0) {
         co_return fail(ErrorCode::kCpuBudgetExceeded, "the CPU budget was used up by the attempts before");
@@ -286,6 +306,7 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
             if (auto error = error_of(*part.end, call, tool)) co_return fail(std::move(*error));
             core::ToolResult result = result_of(std::move(*part.end), std::move(output), tool);
             result.unenforced = std::move(unenforced);
+            result.place = place;
             co_return result;
         }
         if (part.output.empty()) (void)co_await talk->wait();

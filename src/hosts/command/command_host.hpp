@@ -11,6 +11,7 @@
 #include "hosts/command/worktrees.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,10 @@ struct CommandServices {
     BlockingPool& threads;               ///< one is taken for as long as a command runs
     SandboxAbilities abilities;
     std::shared_ptr<const Worktrees> worktrees;
+    /// Says in place of the bindings which worktree an agent or principal is bound to, empty for none; null: the bindings count.
+    /// Errors: kUnavailable. On the event loop of the call.
+    using BoundWorktree = std::function<Task<Result<std::string>>(std::string agent)>;
+    BoundWorktree bound_worktree{};
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};   ///< for `env: {NAME: {secret: name}}`
     std::vector<std::filesystem::path> own{};                            ///< files and folders of crab, which no command sees
 };
@@ -45,7 +50,7 @@ public:
     /// Returns when no process of the command is left.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
     /// The worktree that the call would run in.
-    std::string place_of(const core::Call& call, const core::Principal& principal) const override;
+    Task<Result<std::string>> place_of(const core::Call& call, const core::Principal& principal) const override;
 
     /// What the configuration names and this process does not have. Errors: kInvalidArgs that names the tool.
     Result<void> check() const;
@@ -53,10 +58,11 @@ public:
     const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }
 
 private:
-    Result<CommandOrder> order_of(const core::AdmittedCall& call, const CommandTool& tool, std::vector<std::string>& unenforced) const;
+    Task<Result<const Worktree*>> worktree_of(const core::Call& call, const core::Principal& principal) const;
+    Result<CommandOrder> order_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree, std::vector<std::string>& unenforced) const;
     Result<std::vector<std::pair<std::string, std::string>>> environment_of(const core::AdmittedCall& call, const CommandTool& tool, json::Element arguments) const;
     void grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const;
-    Result<SandboxRequest> request_of(const core::AdmittedCall& call, const CommandTool& tool) const;
+    Result<SandboxRequest> request_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree) const;
     std::optional<Error> refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const;
     int filter_of(core::Privilege level) const;
 

@@ -39,6 +39,7 @@ void ApprovalSide::set_options(const config::ApprovalOptions& options) { approva
 void ApprovalSide::on_question(const core::ApprovalQuestion& question) {
     log::info("a call waits for an approval", {{"approval", question.id}, {"principal", question.subject.principal}, {"tool", question.subject.tool}, {"call_id", question.call_id}});
     tell("question", question, nullptr);
+    if (hitl_ != nullptr) hitl_->on_question(question);
 }
 
 void ApprovalSide::on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) {
@@ -55,6 +56,7 @@ void ApprovalSide::on_end(const core::ApprovalQuestion& question, const core::Ap
         writer.end_object();
     });
     tell("end", question, &end);
+    if (hitl_ != nullptr) hitl_->on_end(question);
 }
 
 void ApprovalSide::tell(std::string_view type, const core::ApprovalQuestion& question, const core::ApprovalEnd* end) {

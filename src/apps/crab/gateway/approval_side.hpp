@@ -1,6 +1,7 @@
 #pragma once
 
 #include "admin/approvals_api.hpp"
+#include "apps/crab/gateway/hitl_side.hpp"
 #include "base/id_source.hpp"
 #include "config/gateway_config.hpp"
 #include "core/approvals.hpp"
@@ -33,6 +34,8 @@ public:
     ApprovalSide& operator=(const ApprovalSide&) = delete;
 
     void set_options(const config::ApprovalOptions& options);
+    /// Asks sw4rm's HitlService too; before calls come. It outlives the last question.
+    void also_ask(HitlSide& service) { hitl_ = &service; }
     void append_metrics(std::string& out) const;
     core::Approvals& approvals() { return *approvals_; }
     admin::ApprovalsApi& api() { return *api_; }
@@ -52,6 +55,7 @@ private:
     std::mutex ids_mutex_;
     IdSource ids_;
     std::unique_ptr<core::Approvals> approvals_;
+    HitlSide* hitl_ = nullptr;   ///< null: there is no such service
     std::unique_ptr<admin::ApprovalsApi> api_;
     std::unique_ptr<trust::DeviceTools> device_tools_;
 };

@@ -16,8 +16,10 @@
 #include "apps/crab/gateway/grpc_side.hpp"
 #include "apps/crab/gateway/peer_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
+#include "apps/crab/gateway/service_options.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
 #include "apps/crab/gateway/turn_runners.hpp"
+#include "apps/crab/gateway/worktree_service_side.hpp"
 #include "apps/crab/host/cron_sinks.hpp"
 #include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/host/hosted_cron.hpp"
@@ -121,6 +123,8 @@ struct Gateway::Parts {
     std::unique_ptr<net::LoopGroup> loops;
     std::vector<std::unique_ptr<sdk::HostedTools>> hosted;
     std::shared_ptr<command::Worktrees> worktrees;
+    std::unique_ptr<WorktreeServiceSide> worktree_service;   ///< null: the bindings count
+    std::unique_ptr<HitlSide> hitl;   ///< null: operators and chats only
     std::unique_ptr<clawseed::Hub> hub;
     std::vector<std::unique_ptr<LoopSide>> sides;
     std::shared_ptr<const agent::AgentBook> agent_book;
@@ -228,7 +232,14 @@ Result<void> Gateway::Parts::open_commands() {
     if (!bindings) return fail(std::move(bindings.error()));
     worktrees->set_bindings(std::move(*bindings));
     if (!has_commands(config)) return {};
-    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, {places.state_dir, std::filesystem::path(places.admin_socket).parent_path()});
+    command::CommandServices::BoundWorktree bound_worktree;
+    if (config.worktree_service) {
+        auto service = service_options(*config.worktree_service, pool);
+        if (!service) return fail(service.error().code, fmt::format("worktree_service: {}", service.error().message));
+        worktree_service = std::make_unique<WorktreeServiceSide>(*loops, *service);
+        bound_worktree = [side = worktree_service.get()](std::string agent) { return side->bound_worktree(std::move(agent)); };
+    }
+    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, {places.state_dir, std::filesystem::path(places.admin_socket).parent_path()}, std::move(bound_worktree));
     if (!opened) return fail(std::move(opened.error()));
     hosted.push_back(std::move(*opened));
     return {};
@@ -296,6 +307,12 @@ Result<void> Gateway::Parts::build() {
     artifacts = std::move(*opened_artifacts);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
+    if (config.hitl) {
+        auto service = service_options(*config.hitl, pool);
+        if (!service) return fail(service.error().code, fmt::format("hitl: {}", service.error().message));
+        hitl = std::make_unique<HitlSide>(approvals->approvals(), loops->at(0), std::move(*service));
+        approvals->also_ask(*hitl);
+    }
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
     const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls(),
                                        .approvals = &approvals->approvals()};
@@ -484,10 +501,11 @@ Result<void> Gateway::Parts::reload() {
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
                        read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->models == config.models &&
                        read->agent == config.agent && read->agents == config.agents && read->worktrees == config.worktrees && read->providers == config.providers &&
+                      read->worktree_service == config.worktree_service && read->hitl == config.hitl &&
                        read->secrets == config.secrets;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, agents, worktrees, providers, secrets, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, agents, worktrees, worktree_service, hitl, providers, secrets, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -507,6 +525,7 @@ void Gateway::Parts::stop() {
     });
     if (grpc) grpc->drain();
     approvals->approvals().stop();  // whoever waits for a person does not hold the end up
+    if (hitl) hitl->stop();
     // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
     const auto began = std::chrono::steady_clock::now();
     const auto wait_for_calls = [&](auto limit, std::string_view front) {
@@ -541,6 +560,7 @@ void Gateway::Parts::stop() {
     for (auto& end : ended) end.get_future().wait_for(std::chrono::seconds(10));
     hosts->stop();
     providers->stop();
+    if (worktree_service) worktree_service->stop();
     for (const auto& each : hosted) net::finish_on(front, [&](auto done) { each->stop(std::move(done)); });
     std::promise<void> chats_settled;  // what chats still decide or store answers on loops
     chat_pool.post([&] { chats_settled.set_value(); });

@@ -1,47 +1,14 @@
 #include "apps/crab/gateway/grpc_providers.hpp"
 
+#include "apps/crab/gateway/service_options.hpp"
 #include "core/metrics.hpp"
-#include "net/find_addresses.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 namespace crab::app {
 namespace {
-
-Result<std::string> read_token(const std::filesystem::path& path) {
-    if (path.empty()) return std::string();
-    std::ifstream file(path);
-    std::string text((std::istreambuf_iterator<char>(file)), {});
-    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-    if (!file || text.empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("token_file: cannot read a token from {}", path.string()));
-    return text;
-}
-
-Result<net::GrpcChannel::Options> channel_of(const config::RemoteProviderOptions& remote, BlockingPool& pool) {
-    auto endpoint = net::parse_endpoint(remote.address);
-    if (!endpoint) return fail(std::move(endpoint.error()));
-    std::shared_ptr<net::TlsContext> tls;
-    if (remote.tls) {
-        net::TlsContext::Options options{.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName, .alpn = "h2"};
-        options.ca.file = remote.tls->ca;
-        options.certificate.file = remote.tls->cert;
-        options.key.file = remote.tls->key;
-        auto made = net::TlsContext::make(std::move(options));
-        if (!made) return fail(std::move(made.error()));
-        tls = std::move(*made);
-    }
-    net::GrpcChannel::Options channel;
-    channel.secure = tls != nullptr;
-    channel.authority = endpoint->is_unix() ? "localhost" : endpoint->text();
-    channel.find_server = [endpoint = std::move(*endpoint), tls, &pool](Deadline deadline) -> Task<Result<net::DialTarget>> {
-        return net::find_target(endpoint, tls, pool, deadline);
-    };
-    return channel;
-}
 
 core::PolicyCeilings ceilings_of(const config::RemoteProviderOptions::Ceilings& given) {
     core::PolicyCeilings ceilings;
@@ -66,14 +33,12 @@ sw4rm::ProviderHost::Labels labels_of(config::LabelRule rule) {
 
 Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderOptions& options, std::size_t result_bytes, BlockingPool& pool) {
     sw4rm::ProviderDirectory::Provider provider;
-    auto channel = channel_of(options.remote, pool);
-    if (!channel) return fail(std::move(channel.error()));
-    auto token = read_token(options.remote.token_file);
-    if (!token) return fail(std::move(token.error()));
+    auto service = service_options(options.remote.service, pool);
+    if (!service) return fail(std::move(service.error()));
     provider.host.id = options.id;
     provider.host.provider_id = options.remote.provider_id;
     provider.host.labels = labels_of(options.labels);
-    provider.host.client = {.channel = std::move(*channel), .token = std::move(*token), .most_kept = result_bytes};
+    provider.host.client = {.service = std::move(*service), .most_kept = result_bytes};
     provider.principal = options.remote.principal;
     provider.ceilings = ceilings_of(options.remote.ceilings);
     for (const std::string& text : options.remote.descriptors_json) {

@@ -117,13 +117,14 @@ bool has_commands(const config::GatewayConfig& config) {
 }
 
 Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
-                                                              core::AuditLog& audit, std::vector<std::filesystem::path> own) {
+                                                              core::AuditLog& audit, std::vector<std::filesystem::path> own,
+                                                              command::CommandServices::BoundWorktree bound_worktree) {
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
     if (!config.source.empty()) own.push_back(std::filesystem::absolute(config.source));
     std::unique_ptr<HostedCommands> made(new HostedCommands(threads_of(config)));
     command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
-                                      .secrets = std::move(*secrets), .own = std::move(own)};
+                                      .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::move(own)};
     services.abilities.cgroups = command::CgroupPlaces::find();
     const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
     auto hosts = make_hosts(config, services, &egress);

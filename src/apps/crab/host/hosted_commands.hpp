@@ -20,9 +20,11 @@ public:
     /// Finds out what this host can enforce, and moves this process into a control group where that helps. Blocks for some milliseconds.
     /// The proxies of providers with an egress list run on `home`, and tell `audit` what they refuse. `own` are the
     /// files and folders of crab, which no command sees.
+    /// `bound_worktree` stands in for the bindings of `worktrees`; null: those count.
     /// Errors: kInvalidArgs that names the provider, the tool and what is wrong.
     static Result<std::unique_ptr<HostedCommands>> open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
-                                                        core::AuditLog& audit, std::vector<std::filesystem::path> own);
+                                                        core::AuditLog& audit, std::vector<std::filesystem::path> own,
+                                                        command::CommandServices::BoundWorktree bound_worktree = {});
 
     /// Errors: kInvalidArgs that names provider and tool.
     Result<void> register_in(core::Registry& registry) override;
