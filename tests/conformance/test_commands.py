@@ -201,6 +201,19 @@ class WorktreeTest(CommandCase):
     def content(self, tool: str, **args: Any) -> str:
         return self.gateway.call(tool, args).result["text"]
 
+    def test_a_file_is_read_as_it_is_and_in_any_range_of_lines(self) -> None:
+        for text in ("no line end", "one\r\n\ntwo", "\n", ""):
+            (self.tree / "exact").write_text(text, newline="")
+            self.assertEqual(self.content("read_file", path="exact"), text)
+        (self.tree / "exact").write_text("".join(f"{n}\n" for n in range(1, 8)) + "8")
+        lines = [f"{n}\n" for n in range(1, 8)] + ["8"]
+        for first, last in ((1, 1), (1, 8), (3, 5), (8, 8), (8, 20), (9, 9), (5, 3)):
+            self.assertEqual(self.content("read_file", path="exact", first_line=first, last_line=last), "".join(lines[first - 1:last]), (first, last))
+        self.assertEqual(self.content("read_file", path="exact", first_line=7), "7\n8")
+        self.assertEqual(self.content("read_file", path="exact", last_line=2), "1\n2\n")
+        (self.tree / "exact").write_bytes(b"\x00\xff\n\x80")
+        self.assertEqual(self.gateway.call("read_file", {"path": "exact"}).result["data_base64"], "AP8KgA==")
+
     def test_files_are_read_listed_found_and_searched(self) -> None:
         self.assertEqual(self.content("read_file", path="docs/a b.md"), "alpha\nbeta\ngamma\n")
         self.assertEqual(self.content("read_file", path="docs/a b.md", first_line=2, last_line=2), "beta\n")

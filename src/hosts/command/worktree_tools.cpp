@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::string_view kTools = R"json([
 {"name":"read_file","title":"Read a file","description":"The text of one file of the worktree, or the lines from first_line to last_line of it.",
- "argv":["awk",{"if":"first_line","argv":["-v","first={first_line}"]},{"if":"last_line","argv":["-v","last={last_line}"]},
-         "last && NR > last { exit } !first || NR >= first","./{path}"],
+ "argv":["sed","-n",{"if":"last_line","argv":["-e","1,{last_line}!{ q }"]},{"if":"first_line","argv":["-e","{first_line},$!d"]},"-e","p","./{path}"],
  "input_schema":{"type":"object","required":["path"],"additionalProperties":false,"properties":{
    "path":{"type":"string","format":"worktree-path","description":"The file, relative to the worktree."},
    "first_line":{"type":"integer","minimum":1,"description":"From this line, counted from 1."},
