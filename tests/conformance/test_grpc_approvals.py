@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import unittest
+from typing import Any
 
 from support.approver import Approver
-from support.tool_service import tool_call, tool_pb, trailers_of
+from support.tool_service import summary_of, tool_call, tool_pb, trailers_of
 from support.wait import eventually
 from test_commands import can_sandbox, shell
 from test_grpc import GrpcCase, Status
@@ -72,6 +73,47 @@ class LabelTest(ApprovalCase):
         again = self.client().start(tool_call("make", {"script": "echo hi"}, policy=elevated))
         approver.decide(approver.question()["id"], "deny")
         self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", again.result)
+
+
+@unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+class GrantTest(ApprovalCase):
+    """`crab approvals allow --once|--session|--always`, from the first refusal to the run."""
+
+    CONFIG = {**GrpcCase.CONFIG, "providers": [{"id": "workshop", "kind": "command", "tools": [
+        shell("make", defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings={"privilege": "PRIVILEGED", "network": "FULL_ACCESS"})]}]}
+
+    def request(self, script: str, **labels: str) -> Any:
+        return tool_call("make", {"script": script}, policy=tool_pb().ExecutionPolicy(**labels))
+
+    def refused_with_id(self, request: Any) -> str:
+        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(request))
+        return trailers_of(error)["resource-id"]
+
+    def test_sw4rm_37_once_lets_that_call_through_and_no_other(self) -> None:
+        for labels in ({"privilege_level": "ELEVATED"}, {"privilege_level": "PRIVILEGED"}, {"network_policy": "FULL_ACCESS"}):
+            with self.subTest(**labels):
+                request = self.request("echo granted", **labels)
+                self.gateway.crab("approvals", "grant", self.refused_with_id(request), "--once")
+                self.refused_with_id(self.request("echo other", **labels))
+                frame = self.client().call(request)
+                self.assertEqual(frame.data, b"granted\n")
+                self.assertEqual({name: summary_of(frame)["policy"][name] for name in labels}, labels)
+                self.refused_with_id(request)
+
+    def test_sw4rm_37_always_covers_such_calls_until_it_is_withdrawn(self) -> None:
+        given = self.refused_with_id(self.request("echo 1", privilege_level="ELEVATED"))
+        self.gateway.crab("approvals", "allow", given, "--always")
+        for script in ("echo 2", "echo 3"):
+            self.assertEqual(self.client().call(self.request(script, privilege_level="ELEVATED")).data, script[5:].encode() + b"\n")
+        self.refused_with_id(self.request("echo 4", privilege_level="PRIVILEGED"))
+        self.gateway.crab("approvals", "forget", given)
+        self.refused_with_id(self.request("echo 5", privilege_level="ELEVATED"))
+
+    def test_a_session_is_nothing_that_a_call_over_grpc_has(self) -> None:
+        given = self.refused_with_id(self.request("echo 1", privilege_level="ELEVATED"))
+        with self.assertRaises(AssertionError) as caught:
+            self.gateway.crab("approvals", "allow", given, "--session")
+        self.assertIn("session", str(caught.exception))
 
 
 if __name__ == "__main__":

@@ -399,6 +399,7 @@ private:
     void decide(CLI::App& parent, const std::string& name, const std::string& description, bool allow, const std::string& examples) {
         auto [command, options] = leaf<ApprovalsDecide>(parent, name, description, examples);
         options->allow = allow;
+        if (allow) command->alias("grant");  // sw4rm's word
         const auto scope = [&](const std::string& word, const std::string& help) {
             return command->add_flag_callback("--" + word, [options, word] { options->scope = word; }, help);
         };

@@ -7,6 +7,8 @@
 #include "hosts/command/sandbox.hpp"
 #include "net/blocking_client.hpp"
 
+#include <algorithm>
+
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
@@ -146,7 +148,7 @@ private:
         };
         for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) add(name_of(network), abilities.missing(network));
         for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated, Privilege::kPrivileged}) add(name_of(privilege), abilities.missing(privilege));
-        const bool wanted = !config_.providers.empty();
+        const bool wanted = std::ranges::any_of(config_.providers, [](const config::ProviderOptions& each) { return each.kind == config::ProviderKind::kCommand; });
         if (kept.empty()) return say("sandbox", wanted ? Finding::kFail : Finding::kWarn, "commands cannot run here" + not_kept);
         const std::string landlock = abilities.landlock_abi > 0 ? fmt::format("Landlock ABI {}", abilities.landlock_abi) : "no Landlock";
         const bool bare = abilities.confinement() == command::Confinement::kLandlock;
