@@ -6,6 +6,7 @@
 #include "core/late_call.hpp"
 #include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
+#include "json/duplicates.hpp"
 #include "json/element.hpp"
 #include "json/schema.hpp"
 #include "json/value.hpp"
@@ -32,6 +33,14 @@ Error conflict() {
 }
 Error not_recorded() {
     return fail(ErrorCode::kUnavailable, "this call could not be recorded, so it was not run; free disk space or ask the operator").error();
+}
+/// `pointer` names a member of the arguments that is there twice.
+Error repeated_name(std::string_view pointer) {
+    const std::string message = fmt::format("{}: there are two members of this name; leave one", pointer);
+    std::string details;
+    json::Writer(details).begin_object().key("errors").begin_array().begin_object().key("pointer").string_lossy(pointer).key("rule").string("uniqueNames").key("message").string_lossy(message)
+        .end_object().end_array().end_object();
+    return fail(ErrorCode::kInvalidArgs, message, details).error();
 }
 Error too_late() {
     return fail(ErrorCode::kTimeout, "the deadline passed before the call was sent, so it was not run; call again with more time").error();
@@ -438,6 +447,8 @@ Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, cons
         authenticated.call().args = "{}";
         working.args = *parse_arguments(authenticated.call());
     }
+    // Before anything is judged by them: the tool might use the other one of the two.
+    if (const auto twice = json::find_duplicate(*working.args)) return fail(repeated_name(*twice));
     const Policy& policy = *working.rules->policy;
     working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, working.args);
     switch (working.facts.decision.verdict) {

@@ -436,6 +436,23 @@ TEST_F(PipelineTest, AHookIsToldOfEveryEndAndItsOwnFailureThenChangesNothing) {
     expect_told(2);
 }
 
+TEST_F(PipelineTest, ArgumentsWithTwoMembersOfOneNameReachNeitherARuleNorATool) {
+    PolicyRule rule;
+    rule.call_deny = globs({"echo"});
+    rule.where = {{.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    set.policy = policy_of({rule});
+    ready();
+    for (const char* args : {R"({"n":3,"n":7})", R"({"n":3,"\u006e":7})", R"({"n":3,"more":[{"deep":1,"deep":2}]})"}) {
+        auto call = front();
+        call->args = args;
+        call = start(std::move(call));
+        EXPECT_EQ(call->code(), ErrorCode::kInvalidArgs) << args;
+        EXPECT_EQ(call->outcome().error().details.find(R"({"errors":[{"pointer":"/)"), 0u) << call->outcome().error().details;
+    }
+    EXPECT_EQ(host->runs, 0);
+    expect_told(3);
+}
+
 TEST_F(PipelineTest, InvalidArgumentsNameTheirPlace) {
     ready();
     for (const char* args : {R"({"n":"x"})", "[1]", "5", "{\"n\":", "nonsense"}) {

@@ -1,5 +1,6 @@
 #include "json/value.hpp"
 
+#include "json/duplicates.hpp"
 #include "json/pointer.hpp"
 #include "json/writer.hpp"
 
@@ -9,20 +10,6 @@ namespace crab::json {
 namespace {
 
 using simdjson::dom::element_type;
-
-Result<void> refuse_duplicates(Element element) {
-    if (has_duplicate_members(element)) return fail(ErrorCode::kInvalidArgs, "a JSON object has two members of one name");
-    if (element.is_object()) {
-        for (const auto field : element.get_object().value_unsafe()) {
-            if (auto fine = refuse_duplicates(field.value); !fine) return fine;
-        }
-    } else if (element.is_array()) {
-        for (const Element item : element.get_array().value_unsafe()) {
-            if (auto fine = refuse_duplicates(item); !fine) return fine;
-        }
-    }
-    return {};
-}
 
 void write(Writer& writer, const Value& value) {
     if (value.is_null()) {
@@ -94,7 +81,7 @@ Result<Value> Value::parse(std::string_view text, Limits limits) {
     Parser parser(limits);
     auto root = parser.parse(text);
     if (!root) return fail(std::move(root.error()));
-    if (auto fine = refuse_duplicates(root->element()); !fine) return fail(std::move(fine.error()));
+    if (find_duplicate(root->element())) return fail(ErrorCode::kInvalidArgs, "a JSON object has two members of one name");
     return Value(root->element());
 }
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import shutil
 import unittest
 
+from support import rtp
 from support.case import GatewayCase
 from support.device import tool
 from support.gateway import Gateway
@@ -109,6 +111,22 @@ class HookTest(GatewayCase):
         device = self.open()
         device.register(tool("read_moved"))
         self.assertEqual(self.gateway.call("read_moved", {"room": "kitchen"}, caller="argued").code, "FORBIDDEN")
+        device.assert_silent()
+
+
+class RepeatedNameTest(GatewayCase):
+    """Arguments with two members of one name: a rule judges one of them, and the device might use the other."""
+
+    CONFIG = CONFIG
+
+    def test_no_front_lets_them_through(self) -> None:
+        device = self.open()
+        device.register(tool("read_room"))
+        token = self.gateway.caller_token("argued")
+        body = json.dumps(rtp.call_request("read_room", {"room": "TWICE"})).replace('"TWICE"', '"kitchen", "room": "cellar"').encode()
+        answer = self.gateway.fetch("POST", "/v1/tools/call", token, body=body)
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, "INVALID_ARGS"), answer.body)
+        self.assertIn("/args/room", answer.json()["error"]["message"])
         device.assert_silent()
 
 

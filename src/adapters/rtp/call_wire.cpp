@@ -1,6 +1,7 @@
 #include "adapters/rtp/call_wire.hpp"
 
 #include "base/encoding.hpp"
+#include "json/duplicates.hpp"
 #include "json/element.hpp"
 #include "json/writer.hpp"
 
@@ -103,6 +104,7 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
             fits = take(member.value, texts, call.idempotency_key);
         } else if (key == "args") {
             if (!member.value.is_object()) return bad_form("/args: must be an object");
+            if (const auto twice = json::find_duplicate(member.value)) return bad_form(fmt::format("/args{}: there are two members of this name", *twice));
             args = member.value;
         } else if (key == "context") {
             has_context = true;

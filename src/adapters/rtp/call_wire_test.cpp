@@ -101,6 +101,10 @@ TEST_F(CallWireTest, Row5_WhatBreaksTheFormIs400) {
         broken.push_back(request_with({{"/args", wrong}}));
         broken.push_back(request_with({{"/context", wrong}}));
     }
+    for (const char* twice : {R"(5,"limit":6)", R"(5,"a":[{"b":1,"\u0062":2}])"}) {
+        std::string body(kGood);
+        broken.push_back(body.replace(body.find("5}"), 1, twice));
+    }
     for (const char* wrong : {"null", "\"500\"", "[]", "1.5"}) broken.push_back(request_with({{"/timeout_ms", wrong}}));
     for (const std::string& body : broken) {
         EXPECT_EQ(refusal(body).http_status, 400) << body.substr(0, 200);

@@ -1,0 +1,38 @@
+#include "json/duplicates.hpp"
+
+#include "json/pointer.hpp"
+
+#include <algorithm>
+
+namespace crab::json {
+namespace {
+
+/// Of an object that has one.
+std::string first_duplicate(Object object) {
+    for (const auto field : object) {
+        if (std::ranges::count_if(object, [&](const auto other) { return other.key == field.key; }) > 1) return '/' + escape_pointer(field.key);
+    }
+    return {};
+}
+
+}  // namespace
+
+std::optional<std::string> find_duplicate(Element value) {
+    Object object;
+    Array array;
+    if (value.get(object) == simdjson::SUCCESS) {
+        if (has_duplicate_members(value)) return first_duplicate(object);
+        for (const auto field : object) {
+            if (const auto inside = find_duplicate(field.value)) return '/' + escape_pointer(field.key) + *inside;
+        }
+    } else if (value.get(array) == simdjson::SUCCESS) {
+        std::size_t index = 0;
+        for (const Element item : array) {
+            if (const auto inside = find_duplicate(item)) return '/' + std::to_string(index) + *inside;
+            ++index;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace crab::json
