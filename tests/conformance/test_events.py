@@ -145,7 +145,8 @@ class Publishing(EventsCase):
         event["payload"]["text"] = "x" * room
         self.assertEqual(self.publish(event)[0], 202)
         event["payload"]["text"] += "x"
-        self.assertEqual(self.publish(event)[0], 413)
+        status, body = self.publish(event)
+        self.assertEqual((status, body["code"]), (413, "INVALID_ARGS"))
 
 
 class Receiving(EventsCase):

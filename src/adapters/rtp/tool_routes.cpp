@@ -1,6 +1,7 @@
 #include "adapters/rtp/tool_routes.hpp"
 
 #include "adapters/rtp/call_wire.hpp"
+#include "net/http_error.hpp"
 
 #include <unistd.h>
 
@@ -29,10 +30,15 @@ bool method_fits(net::HttpExchange& exchange, std::string_view path) {
 
 void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
 
-bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (request == nullptr || request->path() != "/v1/tools/call") return false;
-    const core::Outcome outcome = fail(status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, std::string(reason));
-    append_call_response(body, "", "", 0, outcome);
+bool append_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (request == nullptr || !request->path().starts_with("/v1/")) return false;
+    const ErrorCode code = status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs;
+    if (request->path() == "/v1/tools/call") {
+        const core::Outcome outcome = fail(code, std::string(reason));
+        append_call_response(body, "", "", 0, outcome);
+    } else {
+        net::append_error_body(body, wire_code(code), reason);
+    }
     return true;
 }
 

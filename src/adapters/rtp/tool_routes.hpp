@@ -19,8 +19,9 @@ bool is_tools_path(std::string_view path);
 /// Whether the request has the method that its tools path wants; has answered with 405 otherwise.
 bool method_fits(net::HttpExchange& exchange, std::string_view path);
 void respond_unknown_path(net::HttpExchange& exchange);
-/// The HTTP layer's refusal of a call, in the response schema; false for other paths.
-bool append_call_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body);
+/// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol: in the response schema for a call, with the protocol's codes
+/// for the others; false for other paths.
+bool append_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body);
 /// Whether the user behind a local socket is the one who runs this process, or root. The socket's mode keeps others out; this
 /// holds even if somebody widens it.
 bool is_own_user(const net::PeerAddress& peer);

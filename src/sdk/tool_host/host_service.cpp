@@ -68,7 +68,7 @@ std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request
 }
 
 void HostService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!rtp::append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+    if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 Task<void> HostService::serve(net::HttpExchange& exchange) {

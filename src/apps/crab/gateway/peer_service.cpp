@@ -22,6 +22,10 @@ std::optional<net::Refusal> PeerService::refuse_head(const net::HttpRequest& req
     return refusal;
 }
 
+void PeerService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
+    if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+}
+
 std::optional<net::Upgrade> PeerService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     auto principal = certificates_.find(request.certificate_der());
     if (!principal) return refuse_head(request);

@@ -30,6 +30,7 @@ public:
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     /// From here on `/healthz` says that the gateway is stopping.
     void stop() { stopping_ = true; }
 

@@ -19,7 +19,7 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
 }
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!rtp::append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+    if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 bool PublicService::is_operator(const net::HttpRequest& request) {
@@ -97,7 +97,7 @@ Task<void> PublicService::serve_artifacts(net::HttpExchange& exchange) {
 }
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!rtp::append_call_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+    if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer) {
