@@ -2,15 +2,17 @@
 
 #include "json/pointer.hpp"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace crab::json {
 namespace {
 
 /// Of an object that has one.
 std::string first_duplicate(Object object) {
+    std::unordered_set<std::string_view> seen;
     for (const auto field : object) {
-        if (std::ranges::count_if(object, [&](const auto other) { return other.key == field.key; }) > 1) return '/' + escape_pointer(field.key);
+        if (!seen.insert(field.key).second) return '/' + escape_pointer(field.key);
     }
     return {};
 }

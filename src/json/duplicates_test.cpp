@@ -20,5 +20,11 @@ TEST(Duplicates, AreFoundAtAnyDepthAndNamed) {
     EXPECT_EQ(found_in("7"), std::nullopt);
 }
 
+TEST(Duplicates, AmongVeryManyMembersAreFoundInOnePass) {
+    std::string text = "{";
+    for (int i = 0; i < 100'000; ++i) text += "\"" + std::to_string(i) + "\":0,";
+    EXPECT_EQ(found_in(text + "\"99999\":1}"), "/99999");
+}
+
 }  // namespace
 }  // namespace crab::json
