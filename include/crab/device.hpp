@@ -36,6 +36,7 @@ struct ToolDefinition {
     std::string schema{};
     ToolHandler handler{};
     ToolTraits traits{};
+    LaterHandler later{};  ///< in place of `handler`
 };
 
 /// What a device tells its owner while it runs.

@@ -96,7 +96,7 @@ void Device::tool(std::string name, std::string description, std::string schema,
 void Device::set_tools(std::vector<ToolDefinition> tools) {
     std::vector<std::shared_ptr<const sdk::DeviceTool>> made;
     for (ToolDefinition& tool : tools) {
-        made.push_back(sdk::make_device_tool(std::move(tool.name), std::move(tool.description), std::move(tool.schema), std::move(tool.handler), tool.traits));
+        made.push_back(sdk::make_device_tool(std::move(tool.name), std::move(tool.description), std::move(tool.schema), std::move(tool.handler), tool.traits, std::move(tool.later)));
     }
     impl_->tools().replace(made);
     impl_->tools_changed();

@@ -3,7 +3,6 @@
 #include "net/codec/url.hpp"
 #include "sdk/answer_bytes.hpp"
 #include "sdk/private_file.hpp"
-#include "sdk/run_handler.hpp"
 
 #include <utility>
 
@@ -51,15 +50,20 @@ private:
     DeviceDriver* driver_;
 };
 
-/// Takes progress from handlers' threads to the loop, and nowhere once the driver is gone: a handler may have kept its request.
-class DeviceDriver::ProgressGate {
+/// Takes progress and late answers from any thread to the loop, and nowhere once the driver is gone: a handler may have kept its request.
+class DeviceDriver::Gate {
 public:
-    explicit ProgressGate(DeviceDriver& driver) : driver_(&driver) {}
+    explicit Gate(DeviceDriver& driver) : driver_(&driver) {}
     void close() {
         const std::scoped_lock lock(mutex_);
         driver_ = nullptr;
     }
-    void pass(const std::string& call_id, ToolProgress progress) {
+    void answer(const std::shared_ptr<CallState>& call, ToolAnswer answer, const std::optional<UploadTerms>& uploads) {
+        Handled handled = checked(call->tool(), std::move(answer));
+        const std::scoped_lock lock(mutex_);
+        if (driver_ != nullptr) driver_->settle(call, std::move(handled), uploads);
+    }
+    void progress(const std::string& call_id, ToolProgress progress) {
         const std::scoped_lock lock(mutex_);
         if (driver_ == nullptr) return;
         driver_->loop_.post([link = &driver_->link_, call_id, progress = std::move(progress)] { link->progress(call_id, progress); });
@@ -72,7 +76,7 @@ private:
 
 DeviceDriver::DeviceDriver(const DeviceOptions& options, const DeviceTools& tools, GatewayAddress address,
                            std::shared_ptr<net::TlsContext> tls)
-    : options_(options), address_(std::move(address)), tls_(std::move(tls)), loop_(clock_), uploader_(address_, tls_), gate_(std::make_shared<ProgressGate>(*this)),
+    : options_(options), address_(std::move(address)), tls_(std::move(tls)), loop_(clock_), uploader_(address_, tls_), gate_(std::make_shared<Gate>(*this)),
       handlers_(options.parallel_handlers, options.queued_calls),
       link_(link_options(), {.clock = clock_, .timers = loop_.timers(), .random = loop_.ids()}, tools, *this),
       socket_(std::make_shared<Socket>(*this)), tasks_(loop_.executor()) {}
@@ -86,7 +90,7 @@ DeviceLink::Options DeviceDriver::link_options() const {
     return {.name = options_.name.empty() ? host_name() : options_.name,
             .session_id = options_.session_id,
             .reconnect = options_.reconnect,
-            .on_progress = [gate = gate_](const std::string& id, ToolProgress progress) { gate->pass(id, std::move(progress)); }};
+            .on_progress = [gate = gate_](const std::string& id, ToolProgress progress) { gate->progress(id, std::move(progress)); }};
 }
 
 DeviceEnd DeviceDriver::run() {
@@ -121,22 +125,53 @@ void DeviceDriver::abort() {
 SteadyTime DeviceDriver::last_heard() const { return session_ ? session_->last_heard() : SteadyTime{}; }
 
 bool DeviceDriver::run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool, std::optional<UploadTerms> uploads) {
+    if (tool->later) return begin(call, *tool, uploads);
     return handlers_.submit([this, call = std::move(call), tool = std::move(tool), uploads = std::move(uploads)] {
         if (call->cancelled()) return;  // while it was queued; nobody waits any more
-        auto handled = run_handler(tool->handler, call);
-        if (uploads && is_large(handled.answer, uploads->inline_bytes)) {
-            auto uploaded = uploader_.upload(*uploads, *call, handled.answer);
-            if (uploaded) {
-                loop_.post([this, id = call->id(), artifact = std::move(*uploaded)] { link_.finish_uploaded(id, artifact); });
-                return;
-            }
-            handled.complaint = fmt::format("{}: the result was not uploaded: {}", call->tool(), uploaded.error().message);
-            handled.answer = ToolAnswer::error(token_of(uploaded.error().code), "the result could not be uploaded: " + uploaded.error().message);
-        }
-        loop_.post([this, id = call->id(), handled = std::move(handled)] {
-            if (!handled.complaint.empty()) report({.kind = DeviceEvent::Kind::kNotice, .message = handled.complaint});
-            link_.finish(id, handled.answer);
-        });
+        Handled handled = run_handler(tool->handler, call);
+        if (uploads && is_large(handled.answer, uploads->inline_bytes)) return upload(*call, std::move(handled), *uploads);
+        finish(call->id(), std::move(handled));
+    });
+}
+
+/// A call that is answered later; false when too many are under way, this one counted.
+bool DeviceDriver::begin(const std::shared_ptr<CallState>& call, const DeviceTool& tool, const std::optional<UploadTerms>& uploads) {
+    if (link_.running_calls() > options_.parallel_handlers + options_.queued_calls) return false;
+    const ToolHandler start = [&](ToolRequest request) {
+        tool.later(std::move(request), [gate = gate_, call, uploads](ToolAnswer answer) { gate->answer(call, std::move(answer), uploads); });
+        return ToolAnswer("");
+    };
+    Handled started = run_handler(start, call);
+    if (!started.complaint.empty()) finish(call->id(), std::move(started));
+    return true;
+}
+
+// --- Answers, on any thread ------------------------------------------------------------------------------------------
+
+void DeviceDriver::settle(const std::shared_ptr<CallState>& call, Handled handled, const std::optional<UploadTerms>& uploads) {
+    if (!uploads || !is_large(handled.answer, uploads->inline_bytes)) return finish(call->id(), std::move(handled));
+    auto send = [this, call, handled = std::move(handled), terms = *uploads] { upload(*call, handled, terms); };
+    if (!handlers_.submit(std::move(send))) {
+        finish(call->id(), {ToolAnswer::error("RATE_LIMITED", "this device is busy with other calls; try again in a moment"), {}});
+    }
+}
+
+/// On a thread that may block.
+void DeviceDriver::upload(CallState& call, Handled handled, const UploadTerms& uploads) {
+    auto uploaded = uploader_.upload(uploads, call, handled.answer);
+    if (uploaded) {
+        loop_.post([this, id = call.id(), artifact = std::move(*uploaded)] { link_.finish_uploaded(id, artifact); });
+        return;
+    }
+    handled.complaint = fmt::format("{}: the result was not uploaded: {}", call.tool(), uploaded.error().message);
+    handled.answer = ToolAnswer::error(token_of(uploaded.error().code), "the result could not be uploaded: " + uploaded.error().message);
+    finish(call.id(), std::move(handled));
+}
+
+void DeviceDriver::finish(const std::string& call_id, Handled handled) {
+    loop_.post([this, call_id, handled = std::move(handled)] {
+        if (!handled.complaint.empty()) report({.kind = DeviceEvent::Kind::kNotice, .message = handled.complaint});
+        link_.finish(call_id, handled.answer);
     });
 }
 

@@ -9,6 +9,7 @@
 #include "sdk/device_ports.hpp"
 #include "sdk/gateway_address.hpp"
 #include "sdk/handler_pool.hpp"
+#include "sdk/run_handler.hpp"
 #include "sdk/uploader.hpp"
 
 #include "crab/device.hpp"
@@ -37,7 +38,7 @@ public:
 
 private:
     class Socket;
-    class ProgressGate;
+    class Gate;
 
     void fetch_token(TokenNeed need) override;
     void dial(const std::string& token, const std::string& session_id) override;
@@ -50,6 +51,10 @@ private:
     void ended(DeviceEnd end) override;
 
     DeviceLink::Options link_options() const;
+    bool begin(const std::shared_ptr<CallState>& call, const DeviceTool& tool, const std::optional<UploadTerms>& uploads);
+    void settle(const std::shared_ptr<CallState>& call, Handled handled, const std::optional<UploadTerms>& uploads);
+    void upload(CallState& call, Handled handled, const UploadTerms& uploads);
+    void finish(const std::string& call_id, Handled handled);
     std::expected<std::string, DeviceEnd> find_token(TokenNeed need);
     std::expected<std::string, DeviceEnd> prove_identity();
     std::expected<std::string, DeviceEnd> pair();
@@ -64,7 +69,7 @@ private:
     RealClock clock_;
     net::EventLoop loop_;
     Uploader uploader_;
-    std::shared_ptr<ProgressGate> gate_;
+    std::shared_ptr<Gate> gate_;
     HandlerPool handlers_;
     BlockingPool blocking_{1};
     DeviceLink link_;

@@ -83,6 +83,46 @@ TEST(Device, AnswersCallsWithTextJsonAndErrors) {
     EXPECT_TRUE(close.peer_initiated);
 }
 
+TEST(Device, AnswersLaterFromAnyThreadAndHearsTheFirstAnswerOnly) {
+    FakeGateway gateway;
+    Events events;
+    Device device({.gateway = gateway.url("ws"), .on_event = events.recorder(), .parallel_handlers = 1, .queued_calls = 1});
+    std::mutex mutex;
+    std::vector<AnswerLater> waiting;
+    const auto keep = [&](const ToolRequest&, AnswerLater answer) {
+        const std::scoped_lock lock(mutex);
+        waiting.push_back(std::move(answer));
+    };
+    const auto broken = [](const ToolRequest&, const AnswerLater&) { throw std::runtime_error("oops"); };
+    const auto at_once = [](const ToolRequest& request, const AnswerLater& answer) { answer(request.args()); };
+    device.set_tools({{.name = "later", .description = "Later", .schema = kObject, .later = keep},
+                      {.name = "broken", .description = "Throws", .schema = kObject, .later = broken},
+                      {.name = "at_once", .description = "At once", .schema = kObject, .later = at_once}});
+    device.start();
+    events.wait_for(DeviceEvent::Kind::kConnected);
+    gateway.request("c1", "at_once", R"({"a":1})");
+    EXPECT_EQ(text(gateway.wait_for("tool_result"), "output"), R"({"a":1})");
+    gateway.request("c2", "broken");
+    EXPECT_TRUE(text(gateway.wait_for("tool_error"), "error").starts_with("INTERNAL: "));
+
+    for (const char* id : {"c3", "c4", "c5"}) gateway.request(id, "later");
+    EXPECT_EQ(text(gateway.wait_for("tool_error"), "id"), "c5") << "one runs, one waits, and the third is too much";
+    const auto nth = [&](std::size_t n) {
+        const std::scoped_lock lock(mutex);
+        return waiting.at(n);
+    };
+    nth(1)("second");
+    EXPECT_EQ(text(gateway.wait_for("tool_result"), "output"), "second");
+    nth(0)("first");
+    nth(0)("again");
+    EXPECT_EQ(text(gateway.wait_for("tool_result"), "output"), "first");
+    gateway.request("c6", "at_once");
+    EXPECT_EQ(text(gateway.wait_for("tool_result"), "id"), "c6") << "`again` was dropped";
+    device.stop();
+    device.wait();
+    nth(0)("when nobody is there any more");
+}
+
 TEST(Device, ComesBackAfter1012RegistersAgainAndResendsWhatWasNotAcknowledged) {
     FakeGateway gateway;
     Device device({.gateway = gateway.url("ws")});

@@ -40,12 +40,12 @@ void append_annotations(json::Writer& writer, const ToolTraits& traits) {
 }  // namespace
 
 std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string description, std::string schema, ToolHandler handler,
-                                                   const ToolTraits& traits) {
+                                                   const ToolTraits& traits, LaterHandler later) {
     if (!is_tool_name(name)) throw std::invalid_argument("tool name `" + name + "`: use 1-128 of letters, digits, `_`, `.` and `-`");
     if (description.empty() || description.size() > kMaxDescription) {
         throw std::invalid_argument("tool " + name + ": describe it in 1-8192 bytes");
     }
-    if (!handler) throw std::invalid_argument("tool " + name + ": it has no handler");
+    if (!handler && !later) throw std::invalid_argument("tool " + name + ": it has no handler");
     std::string element;
     json::Writer writer(element);
     writer.begin_object().key("name").string(name).key("description").string_lossy(description);
@@ -57,7 +57,7 @@ std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string
     if (traits.interactive) writer.key("interactive").boolean(true);
     append_annotations(writer, traits);
     writer.end_object();
-    return std::make_shared<DeviceTool>(DeviceTool{std::move(name), std::move(element), std::move(handler)});
+    return std::make_shared<DeviceTool>(DeviceTool{std::move(name), std::move(element), std::move(handler), std::move(later)});
 }
 
 void DeviceTools::set(std::shared_ptr<const DeviceTool> tool) {

@@ -16,11 +16,12 @@ struct DeviceTool {
     std::string name;
     std::string element;  ///< its object in `register_tools.tools`, JSON
     ToolHandler handler;
+    LaterHandler later;  ///< one of the two
 };
 
 /// Checks and renders a tool. Throws std::invalid_argument, see Device::tool().
 std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string description, std::string schema, ToolHandler handler,
-                                                   const ToolTraits& traits);
+                                                   const ToolTraits& traits, LaterHandler later = {});
 
 /// The tools of a device, by name. Thread-safe.
 class DeviceTools {

@@ -17,6 +17,8 @@ ToolAnswer internal(std::string_view tool) {
     return ToolAnswer::error("INTERNAL", fmt::format("the tool `{}` broke; the log of the program that offers it says why", tool));
 }
 
+}  // namespace
+
 Handled checked(std::string_view tool, ToolAnswer answer) {
     if (answer.kind() == ToolAnswer::Kind::kBytes && !bytes_of(answer)) {
         return {internal(tool), fmt::format("{}: the file of the answer cannot be read", tool)};
@@ -28,8 +30,6 @@ Handled checked(std::string_view tool, ToolAnswer answer) {
     }
     return {std::move(answer), {}};
 }
-
-}  // namespace
 
 Handled run_handler(const ToolHandler& handler, std::shared_ptr<CallState> call) {
     const std::string tool = call->tool();

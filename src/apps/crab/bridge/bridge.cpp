@@ -8,11 +8,19 @@
 
 namespace crab::app {
 
-/// One call, between a thread of the device that waits for it and the loop that makes it.
-struct Bridge::RunningCall {
-    std::promise<cetp::Envelope> answer;
-    CancelSignal signal;
-};
+namespace {
+
+/// What the caller hears when a call threw; the log says what.
+cetp::Envelope broke(const cetp::Route& route, const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& thrown) {
+        log::error("a call broke", {{"tool", route.name}, {"provider", route.provider_id}, {"why", thrown.what()}});
+    }
+    return cetp::Envelope::error(cetp::code::kInternalError, "the bridge failed; its log says why");
+}
+
+}  // namespace
 
 Bridge::Bridge(BridgePaths paths, crab::DeviceOptions device)
     : paths_(std::move(paths)), loop_(clock_), transports_(make_transports(loop_, bus_events())), caller_(loop_, std::move(transports_.all)), device_(with_events(std::move(device))),
@@ -45,7 +53,8 @@ DeviceEnd Bridge::run() {
         directory_->stop([this] {
             tasks_->stop([this] {
                 folders_.reset();
-                transports_.bus->stop([this] { loop_.stop(); });
+                winding_up_ = true;
+                stop_when_idle();
             });
         });
     });
@@ -53,6 +62,11 @@ DeviceEnd Bridge::run() {
     std::error_code ignored;
     std::filesystem::remove(paths_.status, ignored);
     return end;
+}
+
+/// The device has cancelled what was under way as it ended.
+void Bridge::stop_when_idle() {
+    if (winding_up_ && calls_ == 0) transports_.bus->stop([this] { loop_.stop(); });
 }
 
 void Bridge::start() {
@@ -128,8 +142,8 @@ void Bridge::stop() {
 void Bridge::on_set(const std::shared_ptr<const cetp::ToolSet>& set) {
     std::vector<ToolDefinition> tools;
     for (const auto& [name, route] : set->routes()) {
-        auto handler = [this, route](const ToolRequest& request) { return answer(route, request); };
-        tools.push_back({route.name, route.description, route.parameters, std::move(handler), {.read_only = true, .idempotent = true}});
+        auto later = [this, route](const ToolRequest& request, AnswerLater answer) { on_request(route, request, std::move(answer)); };
+        tools.push_back({.name = route.name, .description = route.description, .schema = route.parameters, .traits = {.read_only = true, .idempotent = true}, .later = std::move(later)});
     }
     device_.set_tools(std::move(tools));
     log::info("tools registered", {{"tools", set->routes().size()}, {"since_scan_ms", std::chrono::duration_cast<Milliseconds>(directory_->since_scan()).count()}});
@@ -161,33 +175,34 @@ Task<cetp::Envelope> Bridge::call(cetp::Route route, cetp::MethodCall call, Dead
     co_return co_await caller_.call(std::move(provider), std::move(call), cetp::Ladder::Purpose::kExecution, deadline);
 }
 
-ToolAnswer Bridge::answer(const cetp::Route& route, const ToolRequest& request) {
+/// On the device's thread.
+void Bridge::on_request(const cetp::Route& route, const ToolRequest& request, AnswerLater answer) {
     const SteadyTime began = clock_.steady_now();
     const Milliseconds left = std::chrono::duration_cast<Milliseconds>(request.deadline() - began);
     const Deadline deadline = request.deadline() - std::min(kMargin, left / 2);
-    const auto running = std::make_shared<RunningCall>();
-    auto answer = running->answer.get_future();
-    loop_.post([this, running, route, deadline, method = cetp::MethodCall::execute_tool(route.tool, request.args(), request.call_id())] {
-        auto task = call(route, method, deadline);
-        const auto on_end = [running](const std::exception_ptr& failure, std::optional<cetp::Envelope> envelope) {
-            if (failure) return running->answer.set_exception(failure);
-            running->answer.set_value(*std::move(envelope));
+    const auto cancelled = std::make_shared<CancelSignal>();
+    loop_.post([this, cancelled, route, request, began, deadline, answer = std::move(answer)] {
+        ++calls_;
+        auto task = call(route, cetp::MethodCall::execute_tool(route.tool, request.args(), request.call_id()), deadline);
+        const auto on_call_end = [this, cancelled, route, request, began, answer](const std::exception_ptr& failure, std::optional<cetp::Envelope> envelope) {
+            if (failure) envelope = broke(route, failure);
+            answer(envelope->success ? ToolAnswer::text(envelope->data) : ToolAnswer::failure(envelope->agent_text()));
+            on_end(route, request.call_id(), began, *envelope);
         };
-        spawn(loop_.executor(), std::move(task), on_end, &running->signal);
+        spawn(loop_.executor(), std::move(task), on_call_end, cancelled.get());
     });
-    request.on_cancel([this, running] { loop_.post([running] { running->signal.emit(); }); });
-    cetp::Envelope envelope = answer.get();
-    log::info("call", {{"call_id", request.call_id()},
+    request.on_cancel([this, cancelled] { loop_.post([cancelled] { cancelled->emit(); }); });
+}
+
+void Bridge::on_end(const cetp::Route& route, const std::string& call_id, SteadyTime began, const cetp::Envelope& envelope) {
+    log::info("call", {{"call_id", call_id},
                        {"tool", route.name},
                        {"provider", route.provider_id},
                        {"outcome", envelope.success ? std::string("success") : envelope.code},
                        {"ms", std::chrono::duration_cast<Milliseconds>(clock_.steady_now() - began).count()}});
-    if (envelope.success) {
-        loop_.post([this, route] { on_answer(route, cetp::Envelope::ok("")); });
-        return ToolAnswer::text(std::move(envelope.data));
-    }
-    loop_.post([this, route, envelope] { on_answer(route, envelope); });
-    return ToolAnswer::failure(envelope.agent_text());
+    on_answer(route, envelope);
+    --calls_;
+    stop_when_idle();
 }
 
 void Bridge::on_answer(const cetp::Route& route, const cetp::Envelope& envelope) {

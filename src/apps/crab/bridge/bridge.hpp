@@ -22,7 +22,7 @@
 namespace crab::app {
 
 /// The bridge of one user: the providers of this machine on one side, a gateway on the other, to which it is one device. A loop
-/// of its own finds and calls providers; the device's threads wait for their answers.
+/// of its own finds and calls providers; no thread waits for their answers.
 /// Source: docs/protocols/cetp.md, section 6.
 class Bridge {
 public:
@@ -42,7 +42,6 @@ public:
     void stop();
 
 private:
-    struct RunningCall;
     crab::DeviceOptions with_events(crab::DeviceOptions options);
     BusLink::Events bus_events();
     void on_owner(const std::string& name, bool owned);
@@ -52,7 +51,9 @@ private:
     void start();
     void on_set(const std::shared_ptr<const cetp::ToolSet>& set);
     void on_event(const DeviceEvent& event);
-    ToolAnswer answer(const cetp::Route& route, const ToolRequest& request);
+    void on_request(const cetp::Route& route, const ToolRequest& request, AnswerLater answer);
+    void on_end(const cetp::Route& route, const std::string& call_id, SteadyTime began, const cetp::Envelope& envelope);
+    void stop_when_idle();
     Task<cetp::Envelope> call(cetp::Route route, cetp::MethodCall call, Deadline deadline);
     void on_answer(const cetp::Route& route, const cetp::Envelope& envelope);
     void write_status();
@@ -66,7 +67,9 @@ private:
     ProviderCaller caller_;
     BridgeStatus status_;
     std::set<std::string> activatable_;            // bus names that the bus can start
+    std::size_t calls_ = 0;                        // under way
     bool started_ = false;
+    bool winding_up_ = false;                      // the loop stops with the last call
     bool status_changed_ = false, status_writing_ = false;
     std::promise<void> first_set_;
     bool has_set_ = false;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -60,7 +61,7 @@ std::string BusReply::sender() const { return message != nullptr ? text_or_empty
 class BusLink::Connection {
 public:
     Connection(net::EventLoop& loop, sd_bus* bus, const Events& events)
-        : loop_(loop), bus_(bus), events_(events), socket_(loop, Descriptor(::fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)), EPOLLIN | EPOLLOUT) {
+        : loop_(loop), bus_(bus), events_(events), socket_(loop, Descriptor(::fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)), EPOLLIN) {
         match(kDaemon, kDaemonPath, kDaemon, "ActivatableServicesChanged", &Connection::on_services);
         match(kDaemon, kDaemonPath, kDaemon, "NameOwnerChanged", &Connection::on_owner);
         match(nullptr, nullptr, kInterface, "ToolsChanged", &Connection::on_tools_changed);
@@ -96,6 +97,8 @@ public:
             broken_ = true;
             socket_.wake();
         }
+        const int wanted = sd_bus_get_events(bus_);  // being writable is news only while something waits to be written
+        socket_.set_events(EPOLLIN | (wanted > 0 && (wanted & POLLOUT) != 0 ? EPOLLOUT : 0U));
     }
 
     Task<BusReply> send(Message message, Deadline deadline) {

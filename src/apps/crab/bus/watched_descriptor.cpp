@@ -1,5 +1,7 @@
 #include "apps/crab/bus/watched_descriptor.hpp"
 
+#include <utility>
+
 namespace crab::app {
 
 /// What the loop knows of it; outlives it to the end of the turn.
@@ -16,10 +18,14 @@ private:
 };
 
 WatchedDescriptor::WatchedDescriptor(net::EventLoop& loop, Descriptor descriptor, std::uint32_t events)
-    : loop_(loop), descriptor_(std::move(descriptor)), ready_(loop.timers()) {
+    : loop_(loop), descriptor_(std::move(descriptor)), events_(events), ready_(loop.timers()) {
     if (!descriptor_.is_open()) return;
     auto watch = std::make_shared<Watch>(ready_);
     if (loop_.watch(descriptor_.get(), events, *watch)) watch_ = std::move(watch);
+}
+
+void WatchedDescriptor::set_events(std::uint32_t events) {
+    if (watch_ != nullptr && std::exchange(events_, events) != events) loop_.rewatch(descriptor_.get(), events, *watch_);
 }
 
 WatchedDescriptor::~WatchedDescriptor() {

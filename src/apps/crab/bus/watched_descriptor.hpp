@@ -21,6 +21,8 @@ public:
 
     int get() const { return descriptor_.get(); }
     bool is_open() const { return watch_ != nullptr; }
+    /// What to wait for from now on; what is ready already wakes ready().
+    void set_events(std::uint32_t events);
     /// To be awaited: until it may be ready again, the deadline passes, or the chain is cancelled.
     [[nodiscard]] Waiter::Wait ready(Deadline deadline) { return ready_.wait(deadline); }
     /// Has ready() return.
@@ -30,6 +32,7 @@ private:
     class Watch;
     net::EventLoop& loop_;
     Descriptor descriptor_;
+    std::uint32_t events_;
     Waiter ready_;
     std::shared_ptr<Watch> watch_;
 };
