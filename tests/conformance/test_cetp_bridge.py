@@ -166,6 +166,18 @@ class Failures(BridgeCase):
             self.assertRegex(call.result(10).error["message"], r"\[INTERNAL_ERROR\] no answer within 2\d{3} ms")
         self.assertEqual(len(ledger.named("execute_tool")), 8)
 
+    def test_a_bridge_that_is_stopped_gives_up_the_calls_that_are_out(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        ledger.on_execute = ledger.hang
+        self.connect()
+        hanging = [self.gateway.start_call(f"{self.slug}__ledger__balance", {}) for _ in range(3)]
+        eventually(lambda: len(ledger.named("execute_tool")) == 3, "all are out")
+        watch = Stopwatch()
+        self.assertEqual(self.home.end(), 0)
+        self.assertLess(watch.seconds, 3.0)
+        for call in hanging:
+            self.assertNotEqual(call.result(10).status, "ok")
+
     def test_cetp_69_a_hanging_list_is_left_out_after_5_s_and_the_others_do_not_wait(self) -> None:
         stuck = self.home.provider("org.example.Stuck", tool("never"))
         stuck.on_list = stuck.hang
