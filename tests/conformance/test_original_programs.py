@@ -269,5 +269,106 @@ class DiscordTest(GatewayCase):
         self.assertIn("is it raining?", self.model.requests[0].body["messages"][-1]["content"])
 
 
+class _Hook(http.server.BaseHTTPRequestHandler):
+    """A consumer of events: answers as `server.answers` say, 200 when they are used up."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:  # noqa: N802
+        body = self.rfile.read(int(self.headers["content-length"]))
+        status = self.server.answers.pop(0) if self.server.answers else 200
+        self.server.posts.append((status, self.path, self.headers["content-type"], json.loads(body)))
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class WebhookTest(GatewayCase):
+    """`crab events forward`: what its gateway's webhooks get, and nothing is lost on the way."""
+
+    def setUp(self) -> None:
+        self.hook = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Hook)
+        self.hook.posts, self.hook.answers, self.hook.daemon_threads = [], [], True
+        thread = threading.Thread(target=self.hook.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(self.hook.server_close)
+        self.addCleanup(self.hook.shutdown)
+        self.name = self.gateway.unique("hook")
+
+    def publish(self, *texts: str) -> None:
+        for text in texts:
+            event = {"version": "v1", "event_id": self.gateway.unique("event"), "trace_id": "t", "occurred_at": "2026-02-13T16:00:00Z", "event_type": "channel.message.received",
+                     "tenant_id": "default", "source": {"component_type": "operator", "component_id": "desk"}, "routing": {"agent_id": "a", "session_id": "s"}, "payload": {"text": text}}
+            self.assertEqual(self.gateway.admin_request("POST", "/v1/events", event).status, 202)
+
+    def forward(self, *words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen([program(), "events", "forward", f"http://127.0.0.1:{self.hook.server_port}/v1/events", "--subscription", self.name, "--types",
+                                    "channel.message.*", "--socket", str(self.gateway.admin), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def begin(self) -> None:
+        """The position from which the webhook's events count."""
+        with WebSocket(self.gateway.admin, f"/v1/events?subscription={self.name}&types=channel.message.*"):
+            pass
+
+    def taken(self) -> list[str]:
+        return [event["payload"]["text"] for status, _, _, event in self.hook.posts if status == 200]
+
+    def test_events_are_posted_as_they_are_in_order(self) -> None:
+        self.begin()
+        self.publish("one", "two")
+        process = self.forward("--count", "2")
+        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(self.taken(), ["one", "two"])
+        _, path, kind, event = self.hook.posts[0]
+        self.assertEqual((path, kind, event["version"], event["event_type"]), ("/v1/events", "application/json", "v1", "channel.message.received"))
+
+    def test_one_that_is_not_taken_is_posted_again_and_one_that_is_refused_is_left_out(self) -> None:
+        self.begin()
+        self.hook.answers = [503, 200, 400]
+        self.publish("later", "never", "last")
+        process = self.forward("--count", "3")
+        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(self.taken(), ["later", "last"])
+        self.assertEqual([status for status, *_ in self.hook.posts], [503, 200, 400, 200])
+        self.assertIn("HTTP 503", process.stderr.read())
+
+    def test_it_goes_on_where_it_was_killed(self) -> None:
+        self.begin()
+        first = self.forward()
+        self.publish("one")
+        eventually(lambda: self.taken() == ["one"], "the first is taken")
+        self.publish("two")
+        eventually(lambda: self.taken() == ["one", "two"], "the second is taken, so the first was acknowledged")
+        first.kill()
+        first.wait()
+        self.publish("three")
+        self.assertEqual(self.forward("--count", "1").wait(20), 0)
+        self.assertIn(self.taken()[2:], (["three"], ["two"]))  # the second may not have been acknowledged before the kill
+
+    def test_a_second_one_of_the_same_name_takes_its_place(self) -> None:
+        self.publish("old")
+        first = self.forward("--from", "earliest")
+        eventually(lambda: "old" in self.taken(), "the first has begun with the oldest")
+        second = self.forward()
+        self.assertEqual(first.wait(20), 1)
+        self.assertIn("give each its own", first.stderr.read())
+        self.publish("new")
+        eventually(lambda: self.taken()[-1] == "new", "the second takes them")
+        self.assertIsNone(second.poll())
+
+    def test_what_is_no_address_is_wrong_usage(self) -> None:
+        for url in ("ftp://a/b", "http://", "hook"):
+            done = subprocess.run([program(), "events", "forward", url, "--socket", str(self.gateway.admin)], capture_output=True, text=True, timeout=20)
+            self.assertEqual(done.returncode, 2, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -274,6 +274,14 @@ private:
         tail->add_flag_callback("--json", [out = &options->output] { *out = Output::kJson; }, "One JSON object per line, with its cursor; the same as -o json");
         local(tail, options->target);
         choose_output(tail, options->output);
+        auto [forward, forward_options] = leaf<EventsForward>(parent, "forward", "Post events to a webhook, each until it is taken; goes on where it ended",
+                                                              "  crab events forward http://127.0.0.1:8090/v1/events --types agent.response.created");
+        forward->add_option("webhook", forward_options->webhook, "Where each event is posted; 2xx takes it, other 4xx than 408 and 429 leave it out")->type_name("URL")->required();
+        forward->add_option("--types", forward_options->types, "Only these types: names or globs, separated by commas")->type_name("TYPES");
+        forward->add_option("--subscription", forward_options->subscription, "Name of the position that the gateway keeps; one for each webhook")->type_name("NAME")->capture_default_str();
+        forward->add_option("--from", forward_options->from, "Begin after this cursor, or with the oldest event: earliest (default: where it ended, else what comes next)")->type_name("CURSOR");
+        forward->add_option("--count", forward_options->count, "End after so many events")->type_name("N")->check(CLI::PositiveNumber);
+        local(forward, forward_options->target);
     }
 
     void explain() {

@@ -115,6 +115,14 @@ struct EventsTail {
     std::uint64_t count = 0;    ///< then it ends; 0: never
     Output output = Output::kText;
 };
+struct EventsForward {
+    Target target;
+    std::string webhook;        ///< http:// or https://
+    std::string types;          ///< globs, separated by commas; empty: all
+    std::string subscription = "webhook";   ///< the name under which the gateway remembers what was taken
+    std::string from;           ///< `earliest` or a cursor, whatever was taken; empty: behind what was taken, else what comes next
+    std::uint64_t count = 0;    ///< then it ends; 0: never
+};
 struct Explain {
     Target target;
     std::string call_id;
@@ -340,7 +348,7 @@ struct BridgeCall {
 };
 
 using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow,
-                             CallsCancel, EventsTail, Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
+                             CallsCancel, EventsTail, EventsForward, Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
                              PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet,
                              ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest,
                              WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
@@ -360,6 +368,7 @@ int run(const CallsList& options);
 int run(const CallsShow& options);
 int run(const CallsCancel& options);
 int run(const EventsTail& options);
+int run(const EventsForward& options);
 int run(const Explain& options);
 int run(const DevicesList& options);
 int run(const DevicesPair& options);
