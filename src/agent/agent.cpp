@@ -1,10 +1,10 @@
 #include "agent/agent.hpp"
 
 #include "agent/chat_completions.hpp"
-#include "agent/cut_text.hpp"
 #include "agent/history.hpp"
 #include "agent/tool_batch.hpp"
 #include "agent/tool_output.hpp"
+#include "base/cut_text.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -33,6 +33,11 @@ private:
 };
 
 Error too_late() { return {.code = ErrorCode::kTimeout, .message = "the turn took too long and was ended", .details = {}, .retryable = {}, .retry_after = {}}; }
+Error empty_answer(const ModelAnswer& answer) {
+    if (answer.withheld) return fail(ErrorCode::kUnavailable, "the model's vendor withheld the answer; ask in another way").error();
+    if (answer.cut_short) return fail(ErrorCode::kUnavailable, "the model reached its limit of length before it said anything; raise max_output_tokens of this model").error();
+    return fail(ErrorCode::kUnavailable, "the model gave an empty answer; ask again").error();
+}
 std::unexpected<Error> cancelled() { return fail(ErrorCode::kCancelled, "the turn was cancelled"); }
 
 }  // namespace
@@ -67,21 +72,28 @@ struct Agent::Turn {
     std::size_t calls = 0;
 };
 
-core::ModelName Agent::model_of(std::string_view persona) const {
-    const auto agent = agents_->find(persona);
-    const AgentOptions& options = agent ? **agent : agents_->standard;
+core::TurnAgent Agent::agent_of(std::string_view persona) {
+    const AgentOptions& options = agents_->find_or_standard(persona);
     const ModelClient& first = models_.at(options.models.front());
-    return {.provider = first.provider(), .model = first.model()};
+    return {.name = options.name, .tenant = options.tenant, .provider = std::string(first.provider()), .model = std::string(first.model())};
 }
 
-Task<Result<Conversation>> Agent::read_history(const core::TurnRequest& request) {
-    auto read = [&store = services_.chats, id = ChatSessionId(request.session_id)] { return store.messages(id); };
+/// Reads as much of what was said before as has room in the context.
+Task<Result<void>> Agent::begin(Turn& turn) {
+    const std::size_t most_bytes = turn.options.context_tokens * kBytesPerToken;
+    auto read = [&store = services_.chats, id = ChatSessionId(turn.request.session_id), most_bytes] { return store.latest(id, most_bytes); };
     const auto stored = co_await services_.store_pool.run(std::move(read));
     if (!stored) co_return fail(stored.error());
-    Conversation conversation = to_conversation(*stored);
-    const bool asked = !conversation.empty() && conversation.back().speaker == Speaker::kUser;
-    if (!asked) conversation.push_back({.speaker = Speaker::kUser, .text = request.content});  // the store has not taken it
-    co_return conversation;
+    turn.conversation = to_conversation(*stored);
+    const bool asked = !turn.conversation.empty() && turn.conversation.back().speaker == Speaker::kUser;
+    if (!asked) turn.conversation.push_back({.speaker = Speaker::kUser, .text = turn.request.content});  // the store has not taken it
+    for (const Message& message : turn.conversation) {
+        for (const ToolRequest& each : message.requests) {
+            turn.ids.insert(each.id);
+            if (each.tool != kFindTools) turn.used.push_back(each.tool);
+        }
+    }
+    co_return Result<void>();
 }
 
 /// What the model may know of the tools that there are now.
@@ -91,7 +103,7 @@ void Agent::offer_tools(Turn& turn) {
     turn.offer = offers_.offer(listed, turn.options, turn.used);
     turn.catalog = turn.offer.searched ? offers_.catalog(listed) : nullptr;
     if (!turn.offer.searched || searched) return;
-    metrics_.searched_turns.add();
+    services_.metrics.searched_turns.add();
     log::info("a turn offers find_tools in place of tools", {{"session_id", turn.request.session_id}, {"agent_id", turn.options.name}, {"tools", turn.offer.visible},
                                                              {"tokens", turn.offer.visible_tokens}, {"offered", turn.offer.tools.size()}, {"offered_tokens", turn.offer.tokens}});
 }
@@ -120,7 +132,8 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
         }
         turn.ids.insert(wanted.request.id);
         std::string& args = wanted.request.args;
-        const auto root = parser_.parse(args.empty() ? std::string_view("{}") : std::string_view(args));
+        if (args.empty() || args == "null") args = "{}";
+        const auto root = parser_.parse(args);
         if (!root) {
             wanted.refusal = "Error: INVALID_ARGS: the arguments are not JSON; call again with one complete JSON object";
         } else if (!root->element().is_object()) {
@@ -128,7 +141,7 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
         } else if (turn.brake.holds(wanted.request)) {
             wanted.refusal = fmt::format("Error: FORBIDDEN: exactly this call has failed {} times in this turn and was not made again; change it or go on without it", FailureBrake::kMost);
         }
-        if (args.empty() || !root || !root->element().is_object()) args = "{}";
+        if (!root || !root->element().is_object()) args = "{}";
         wanted.finds = turn.catalog != nullptr && wanted.request.tool == kFindTools;
         if (!wanted.finds) turn.used.push_back(wanted.request.tool);
         turn.wanted.push_back(std::move(wanted));
@@ -181,7 +194,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
         }
         const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = tools, .may_call = round < options.max_rounds};
         Speech speech(turn.events);
-        metrics_.model_requests.add();
+        services_.metrics.model_requests.add();
         auto answer = co_await models_.ask(options.models, ask, speech, turn.deadline);
         if (chain.cancelled()) co_return cancelled();
         if (!answer && services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
@@ -191,7 +204,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
         turn.rounds = round;
         said += answer->text;
         if (answer->requests.empty()) {
-            if (said.empty()) co_return fail(ErrorCode::kUnavailable, "the model gave an empty answer; ask again");
+            if (said.empty()) co_return fail(empty_answer(*answer));
             co_return said;
         }
         take_requests(turn, *answer);
@@ -205,30 +218,23 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
 }
 
 Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents& events) {
-    metrics_.turns.add();
+    services_.metrics.turns.add();
     auto agent = agents_->find(request.persona);
     if (!agent) {
-        metrics_.failed_turns.add();
+        services_.metrics.failed_turns.add();
         co_return fail(std::move(agent.error()));
     }
     const AgentOptions& options = **agent;
     Turn turn(std::move(request), options, events, services_.loop.clock().steady_now() + options.turn_timeout);
-    auto history = co_await read_history(turn.request);
-    if (!history) co_return fail(std::move(history.error()));
-    turn.conversation = std::move(*history);
-    for (const Message& message : turn.conversation) {
-        for (const ToolRequest& each : message.requests) {
-            turn.ids.insert(each.id);
-            if (each.tool != kFindTools) turn.used.push_back(each.tool);
-        }
-    }
-    auto answer = co_await run_rounds(turn);
-    metrics_.tool_calls.add(turn.calls);
-    metrics_.input_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.input)));
-    metrics_.output_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.output)));
-    if (!answer && answer.error().code != ErrorCode::kCancelled) metrics_.failed_turns.add();
-    log::info("turn ended", {{"session_id", turn.request.session_id}, {"agent_id", options.name}, {"end", answer ? "answer" : token_of(answer.error().code)}, {"rounds", turn.rounds},
-                             {"tool_calls", turn.calls}, {"input_tokens", turn.usage.input}, {"output_tokens", turn.usage.output}});
+    auto begun = co_await begin(turn);
+    Result<std::string> answer = begun ? Result<std::string>() : fail(std::move(begun.error()));
+    if (begun) answer = co_await run_rounds(turn);
+    services_.metrics.tool_calls.add(turn.calls);
+    services_.metrics.input_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.input)));
+    services_.metrics.output_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.output)));
+    if (!answer && answer.error().code != ErrorCode::kCancelled) services_.metrics.failed_turns.add();
+    log::info("turn ended", {{"session_id", turn.request.session_id}, {"turn_id", turn.request.turn_id}, {"agent_id", options.name}, {"end", answer ? "answer" : token_of(answer.error().code)},
+                             {"rounds", turn.rounds}, {"tool_calls", turn.calls}, {"input_tokens", turn.usage.input}, {"output_tokens", turn.usage.output}});
     co_return answer;
 }
 

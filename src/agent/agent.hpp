@@ -32,20 +32,19 @@ public:
         BlockingPool& store_pool;                ///< the one that stores what is said: what was posted before is read
         core::ToolIndex& index;
         BlockingPool& pool;                      ///< for searching the index
+        AgentMetrics& metrics;
     };
     /// There is at least one model.
     Agent(Services services, std::vector<std::unique_ptr<ModelClient>> models, std::shared_ptr<const AgentBook> agents)
-        : services_(services), models_(services.loop.clock(), std::move(models)), agents_(std::move(agents)) {}
+        : services_(services), models_(services.loop.clock(), std::move(models), services.metrics.fallbacks), agents_(std::move(agents)) {}
 
-    core::ModelName model_of(std::string_view persona) const override;
+    core::TurnAgent agent_of(std::string_view persona) override;
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
-    const AgentMetrics& metrics() const { return metrics_; }
-    const Models& models() const { return models_; }
 
 private:
     struct Turn;
     Task<Result<std::string>> run_rounds(Turn& turn);
-    Task<Result<Conversation>> read_history(const core::TurnRequest& request);
+    Task<Result<void>> begin(Turn& turn);
     void offer_tools(Turn& turn);
     Task<std::string> find_tools(Turn& turn, std::string_view args);
     void take_requests(Turn& turn, ModelAnswer& answer);
@@ -56,7 +55,6 @@ private:
     const std::shared_ptr<const AgentBook> agents_;
     ToolOffers offers_;
     json::Parser parser_;
-    AgentMetrics metrics_;
 };
 
 }  // namespace crab::agent

@@ -46,7 +46,7 @@ void BM_Turn(benchmark::State& state) {
         while (!running->answer) world.loop.run_some(1s);
         if (!*running->answer) state.SkipWithError("the turn failed");
         state.PauseTiming();
-        (void)world.chats.truncate(ChatSessionId("s1"), 0);
+        (void)world.chats.remove(ChatSessionId("s1"));
         state.ResumeTiming();
     }
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rounds + 1));

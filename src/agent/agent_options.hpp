@@ -43,6 +43,7 @@ struct AgentBook {
         if (const auto it = named.find(persona); it != named.end()) return &it->second;
         return fail(ErrorCode::kNotFound, fmt::format("the agent {} is not configured any more; begin another chat session", persona));
     }
+    const AgentOptions& find_or_standard(std::string_view persona) const { return *find(persona).value_or(&standard); }
 };
 
 }  // namespace crab::agent

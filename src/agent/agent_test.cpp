@@ -54,7 +54,7 @@ TEST_F(AgentTest, AnswersAndTellsEachStepInOrder) {
     ASSERT_EQ(asked.size(), 2u);
     EXPECT_EQ(asked[0].messages.back().text, "add it");
     EXPECT_EQ(asked[1].messages.size(), 4u);
-    EXPECT_EQ(world.agent.metrics().tool_calls.value(), 2u);
+    EXPECT_EQ(world.metrics.tool_calls.value(), 2u);
 }
 
 TEST_F(AgentTest, OffersTheToolsThatThereAreAtEachRequest) {
@@ -95,7 +95,7 @@ TEST_F(AgentTest, AnAnswerAfterTheDeadlineIsATimeoutIfItIsAnError) {
         co_return fail(ErrorCode::kUnavailable, "gone");
     };
     EXPECT_EQ(turn()->answer->error().code, ErrorCode::kTimeout);
-    EXPECT_EQ(world.agent.metrics().failed_turns.value(), 1u);
+    EXPECT_EQ(world.metrics.failed_turns.value(), 1u);
 }
 
 TEST_F(AgentTest, TheLastRoundIsAskedWithoutCalls) {
@@ -123,9 +123,9 @@ TEST_F(AgentTest, WithMoreToolsThanTheBudgetTheModelFindsThemAndCallsWhatItFound
     EXPECT_THAT(asked.at(1).tools, ElementsAre("t0", "t7", "find_tools")) << "t3 goes beyond the budget";
     EXPECT_EQ(world.index.asked, "seven");
     EXPECT_THAT(running->told.lines, ElementsAre("call find_tools {\"query\":\"seven\"}", HasSubstr(R"("name":"t7")"), "call t7 {}", "result t7 7", "chunk seven"));
-    EXPECT_EQ(world.agent.metrics().searched_turns.value(), 1u);
+    EXPECT_EQ(world.metrics.searched_turns.value(), 1u);
     const ToolRequest called{.id = "9", .tool = "t7", .args = "{}"};
-    (void)world.chats.append(ChatSessionId("s1"), {.role = "assistant", .content = "", .created_at = clock.system_now(), .extra = requests_extra(std::span(&called, 1))});
+    world.keep({.role = "assistant", .content = "", .created_at = {}, .extra = requests_extra(std::span(&called, 1))});
     turn("again");
     EXPECT_THAT(asked.back().tools, ElementsAre("t0", "t7", "find_tools")) << "what the conversation has called stays on offer";
 }
@@ -145,8 +145,21 @@ TEST_F(AgentTest, AToolThatIsReallyCalledFindToolsIsCalledWhileNothingIsLeftOut)
     EXPECT_EQ(turn()->told.lines.at(1), "result find_tools mine");
 }
 
+TEST_F(AgentTest, OnlyAsMuchHistoryIsReadAsHasRoom) {
+    world.options.context_tokens = 100;
+    for (const char* question : {"old", "new"}) {
+        world.keep({.role = "user", .content = question});
+        world.keep({.role = "assistant", .content = std::string(300, '.')});
+    }
+    turn("now");
+    ASSERT_EQ(asked.at(0).messages.size(), 1u) << "with our instructions not even the turn before fits";
+    world.options.instructions = "short";
+    turn("then");
+    EXPECT_EQ(asked.at(1).messages.front().text, "now");
+}
+
 TEST_F(AgentTest, AQuestionThatTheStoreDoesNotHaveIsAskedAllTheSame) {
-    (void)world.chats.remove(ChatSessionId("s1"));
+    (void)world.chats.open({.id = ChatSessionId("s1"), .owner = "somebody else"});
     const auto running = turn("hello?");
     EXPECT_TRUE(running->answer && *running->answer);
     EXPECT_EQ(asked.at(0).messages.back().text, "hello?");
@@ -171,7 +184,7 @@ TEST_F(AgentTest, AnAgentSeesAndCallsTheToolsOfItsScopeAlone) {
     EXPECT_THAT(made, ElementsAre("tray.carry"));
     EXPECT_THAT(running->told.lines[3], HasSubstr("Error: TOOL_NOT_FOUND: "));
     EXPECT_THAT(running->told.lines[4], HasSubstr("Error: TOOL_NOT_FOUND: "));
-    EXPECT_EQ(world.agent.model_of("butler").model, "parrot");
+    EXPECT_EQ(world.agent.agent_of("butler").model, "parrot");
 }
 
 TEST_F(AgentTest, NobodyTakesThePlaceOfAnAgentThatIsNotConfiguredAnyMore) {

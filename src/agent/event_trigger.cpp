@@ -1,6 +1,6 @@
 #include "agent/event_trigger.hpp"
 
-#include "agent/cut_text.hpp"
+#include "base/cut_text.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>

@@ -8,11 +8,13 @@
 #include "core/event_turn_store.hpp"
 #include "core/metrics.hpp"
 #include "core/turn.hpp"
+#include "core/turn_log.hpp"
 #include "net/event_loop.hpp"
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace crab::agent {
@@ -25,13 +27,13 @@ struct EventAgent {
     std::size_t at_once = 1;         ///< turns; more events wait in the outbox
 };
 
-/// What became of a turn that an event started; told as it begins (`turn.ended` unset) and as it ends.
-struct EventTurnNews {
-    const core::EventTurn& turn;
-    std::string_view tenant;
-    std::string_view answer;         ///< of one that ended with an answer
-    std::string_view failure;        ///< of one that failed, for people
-    std::string_view target;         ///< where the answer belongs, as in answer_target_of(); empty also for a turn of an earlier life
+/// The principal of an agent's own turns.
+inline std::string principal_id_of(std::string_view agent) { return "agent/" + std::string(agent); }
+
+/// What all of one loop count.
+struct EventTurnCounts {
+    core::Counter begun, failed;
+    core::Counter late;              ///< events that were too old to start anything, or no longer kept
 };
 
 /// Watches the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant with the role of a caller. An event
@@ -46,20 +48,17 @@ public:
         core::EventTurnStore& turns;
         core::ChatSessionStore& chats;
         BlockingPool& store_pool;                ///< one thread: what is stored keeps its order
-        std::function<void(const EventTurnNews& news)> witness;
+        core::TurnLog& log;
+        EventTurnCounts& counts;
     };
-    struct Counts {
-        core::Counter begun, failed;
-        core::Counter late;                      ///< events that were too old to start anything, or no longer kept
-    };
-
     EventTurns(Services services, EventAgent agent);
 
     /// Begins to watch: an agent that is new begins with what comes from now on.
     void start();
     /// Cancels what runs and calls `done` when all has ended. Needed before it is destroyed.
     void stop(std::function<void()> done);
-    const Counts& counts() const { return counts_; }
+    /// After a reload: another word on the agent of that name, for events from now on; turns that run go on as they began. On the loop.
+    void set_agent(EventAgent agent);
 
 private:
     class Record;
@@ -67,12 +66,12 @@ private:
     Task<bool> find_position();
     Task<bool> look_at(core::EventOutbox::EventRef event);
     Task<bool> pause();
-    Task<void> run_turn(core::EventTurn turn, std::string question, std::string target);
-    const EventTrigger* trigger_of(const core::StoredEvent& event);
-    void store(const ChatSessionId& session, std::string role, std::string content, std::string extra = {});
+    Task<void> run_turn(core::EventTurn turn, core::PrincipalRef principal, std::string title, std::string question, std::string target);
+    const EventTrigger* trigger_of(const EventAgent& agent, const core::StoredEvent& event);
+    void store(const core::NewChatSession& session, core::ChatMessage message);
 
     Services services_;
-    const EventAgent agent_;
+    std::shared_ptr<const EventAgent> agent_;
     core::PrincipalRef principal_;
     std::shared_ptr<core::EventBell> bell_;
     core::EventPosition position_ = 0;
@@ -80,7 +79,6 @@ private:
     std::size_t running_ = 0;
     Waiter room_;                                ///< a turn has ended
     json::Parser parser_;
-    Counts counts_;
     TaskGroup tasks_;
 };
 

@@ -23,7 +23,7 @@ using testing::IsEmpty;
 class HeldRunner final : public core::TurnRunner {
 public:
     explicit HeldRunner(net::EventLoop& loop) : loop_(loop) {}
-    core::ModelName model_of(std::string_view) const override { return {.provider = "test", .model = "parrot"}; }
+    core::TurnAgent agent_of(std::string_view) override { return {.name = "butler"}; }
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override {
         requests.push_back(request);
         Waiter held(loop_.timers());
@@ -46,17 +46,23 @@ private:
     net::EventLoop& loop_;
 };
 
+/// What was told of turns.
+struct ToldTurns final : core::TurnLog {
+    void begun(const core::TurnStory& story) override {
+        lines.push_back("begun " + story.event_id);
+        targets.push_back(story.target);
+    }
+    void ended(const core::TurnStory& story, const core::TurnEnd& end) override { lines.push_back(end.outcome + " " + story.event_id); }
+    std::vector<std::string> lines, targets;
+};
+
 class EventTurnsTest : public testing::Test {
 protected:
     EventTurnsTest() { agent.triggers.push_back({.filter = {.types = core::EventTypes::parse("cron.triggered").value(), .tenant = "default", .agent_id = {}, .session_id = {}}}); }
     ~EventTurnsTest() override { end(); }
 
     void begin() {
-        turns = std::make_unique<EventTurns>(EventTurns::Services{.loop = loop, .runner = runner, .outbox = *outbox, .turns = store, .chats = chats, .store_pool = pool,
-                                                                  .witness = [this](const EventTurnNews& news) {
-                                                                      news_.push_back(fmt::format("{} {}", news.turn.ended ? news.turn.end : "begun", news.turn.event_id));
-                                                                      targets_.emplace_back(news.target);
-                                                                  }}, agent);
+        turns = std::make_unique<EventTurns>(EventTurns::Services{.loop = loop, .runner = runner, .outbox = *outbox, .turns = store, .chats = chats, .store_pool = pool, .log = log, .counts = counts}, agent);
         loop.post([this] { turns->start(); });
         settle();
     }
@@ -101,23 +107,21 @@ protected:
     std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(events, writer, pool, clock).value();
     HeldRunner runner{loop};
     EventAgent agent{.name = "butler", .tenant = "default", .triggers = {}};
-    std::vector<std::string> news_, targets_;
+    ToldTurns log;
+    EventTurnCounts counts;
     std::unique_ptr<EventTurns> turns;
 };
 
 TEST_F(EventTurnsTest, TheAnswerBelongsWhereTheEventSaysElseInTheChannelThatItCameFrom) {
     begin();
-    const auto targets_with = [&](std::string id, std::string more) {
-        targets_.clear();
+    const auto target_with = [&](std::string id, std::string more) {
         publish(std::move(id), core::EventType::kCronTriggered, "{}", "default", std::move(more));
-        return targets_;
+        return log.targets.back();
     };
-    EXPECT_THAT(targets_with("e1", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{"target":{"address":"a@b"}})"),
-                ElementsAre(R"({"address":"a@b"})", R"({"address":"a@b"})"));
-    EXPECT_THAT(targets_with("e2", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{})"),
-                ElementsAre(R"({"platform":"discord","channel_id":"42"})", R"({"platform":"discord","channel_id":"42"})"));
-    EXPECT_THAT(targets_with("e3", R"(,"source":{"channel_id":"42"})"), ElementsAre(R"({"channel_id":"42"})", R"({"channel_id":"42"})"));
-    EXPECT_THAT(targets_with("e4", R"(,"source":{"platform":"cli"})"), ElementsAre("", ""));
+    EXPECT_EQ(target_with("e1", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{"target":{"address":"a@b"}})"), R"({"address":"a@b"})");
+    EXPECT_EQ(target_with("e2", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{})"), R"({"platform":"discord","channel_id":"42"})");
+    EXPECT_EQ(target_with("e3", R"(,"source":{"channel_id":"42"})"), R"({"channel_id":"42"})");
+    EXPECT_EQ(target_with("e4", R"(,"source":{"platform":"cli"})"), "");
 }
 
 TEST_F(EventTurnsTest, AnEventStartsATurnOfTheAgentWithItsOwnPrincipal) {
@@ -134,7 +138,7 @@ TEST_F(EventTurnsTest, AnEventStartsATurnOfTheAgentWithItsOwnPrincipal) {
     EXPECT_THAT(request.content, testing::AllOf(testing::StartsWith("Light the lamps."), HasSubstr(R"({"job_name":"evening"})")));
     EXPECT_THAT(said(request.session_id), ElementsAre("user: Light the lamps.", "assistant: done"));
     EXPECT_EQ(chats.find(ChatSessionId(request.session_id)).value()->owner, "agent/butler");
-    EXPECT_THAT(news_, ElementsAre("begun e1", "answer e1"));
+    EXPECT_THAT(log.lines, ElementsAre("begun e1", "answer e1"));
 }
 
 TEST_F(EventTurnsTest, EventsOfOtherTypesTenantsAndPayloadsStartNothing) {
@@ -166,7 +170,7 @@ TEST_F(EventTurnsTest, WhatWasBeforeANewAgentStartsNothingAndWhatCameInBetweenDo
     end();
     publish("between");
     begin();
-    EXPECT_THAT(news_, ElementsAre("begun between", "answer between"));
+    EXPECT_THAT(log.lines, ElementsAre("begun between", "answer between"));
 }
 
 TEST_F(EventTurnsTest, AnEventStartsNoSecondTurnAfterARestart) {
@@ -212,7 +216,7 @@ TEST_F(EventTurnsTest, AnEventThatIsTooOldStartsNothing) {
     clock.advance(61s);
     begin();
     EXPECT_THAT(runner.requests, IsEmpty());
-    EXPECT_EQ(turns->counts().late.value(), 1u);
+    EXPECT_EQ(counts.late.value(), 1u);
     publish("new");
     EXPECT_EQ(runner.requests.size(), 1u);
 }
@@ -224,7 +228,39 @@ TEST_F(EventTurnsTest, AFailedTurnIsToldAndTheNextOneRuns) {
     EXPECT_THAT(said(runner.requests.front().session_id).back(), "assistant: [the turn failed: no model]");
     runner.failure.reset();
     publish("e2");
-    EXPECT_THAT(news_, ElementsAre("begun e1", "UNAVAILABLE e1", "begun e2", "answer e2"));
+    EXPECT_THAT(log.lines, ElementsAre("begun e1", "UNAVAILABLE e1", "begun e2", "answer e2"));
+}
+
+TEST_F(EventTurnsTest, AnotherWordOnTheAgentHoldsForTheNextEventAndNotForTurnsThatRun) {
+    runner.hold = true;
+    begin();
+    publish("e1");
+    publish("e2");
+    agent.triggers[0].prompt = "New words.";
+    agent.tenant = "harbour";
+    agent.triggers[0].filter.tenant = "harbour";
+    agent.at_once = 2;
+    loop.post([this] { turns->set_agent(agent); });
+    settle();
+    EXPECT_EQ(runner.requests.size(), 1u) << "an event of the tenant before is none of the agent's any more";
+    publish("e3", core::EventType::kCronTriggered, "{}", "harbour");
+    ASSERT_EQ(runner.requests.size(), 2u);
+    EXPECT_EQ(runner.requests[0].principal->tenant.text(), "default");
+    EXPECT_EQ(runner.requests[1].principal->tenant.text(), "harbour");
+    EXPECT_THAT(runner.requests[1].content, testing::StartsWith("New words."));
+    release();
+    release();
+    EXPECT_THAT(log.lines, ElementsAre("begun e1", "begun e3", "answer e1", "answer e3"));
+}
+
+TEST_F(EventTurnsTest, TheLastWordsOfATurnSayHowItEnded) {
+    begin();
+    publish("e1");
+    const core::TurnRequest& request = runner.requests.front();
+    const auto turn = chats.find_turn(ChatSessionId(request.session_id), request.turn_id).value();
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->outcome, "answer");
+    EXPECT_EQ(turn->text, "done");
 }
 
 TEST_F(EventTurnsTest, OneSessionHoldsAllTurnsOfATriggerThatWantsThat) {

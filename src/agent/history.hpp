@@ -18,7 +18,8 @@ std::string result_extra(const ToolRequest& request);
 Conversation to_conversation(std::span<const core::ChatMessage> stored);
 
 /// About how many tokens a text is: a quarter of its bytes.
-constexpr std::size_t estimated_tokens(std::size_t bytes) { return (bytes + 3) / 4; }
+inline constexpr std::size_t kBytesPerToken = 4;
+constexpr std::size_t estimated_tokens(std::size_t bytes) { return (bytes + kBytesPerToken - 1) / kBytesPerToken; }
 std::size_t estimated_tokens(const Message& message);
 std::size_t estimated_tokens(const Conversation& conversation);
 

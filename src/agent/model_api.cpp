@@ -1,6 +1,6 @@
 #include "agent/model_api.hpp"
 
-#include "agent/cut_text.hpp"
+#include "base/cut_text.hpp"
 #include "json/parser.hpp"
 
 #include <fmt/format.h>

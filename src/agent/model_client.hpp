@@ -39,6 +39,7 @@ struct ModelAnswer {
     std::vector<ToolRequest> requests;
     ModelUsage usage;
     bool cut_short = false;                 ///< it reached its own limit of length
+    bool withheld = false;                  ///< its vendor kept it, or the rest of it, back
     Reasoning reasoning{};                  ///< what it wants back with its requests; empty: nothing
 };
 

@@ -29,7 +29,7 @@ private:
 
 }  // namespace
 
-Models::Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients) : clock_(clock) {
+Models::Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients, core::Counter& fallbacks) : clock_(clock), fallbacks_(fallbacks) {
     for (auto& client : clients) slots_.push_back({.client = std::move(client)});
 }
 

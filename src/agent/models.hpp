@@ -14,7 +14,8 @@ class Models {
 public:
     static constexpr Milliseconds kRest{30'000};   ///< how long one that was away is asked last
 
-    Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients);
+    /// `fallbacks` counts how often another than the first of an order was asked.
+    Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients, core::Counter& fallbacks);
 
     std::size_t size() const { return slots_.size(); }
     const ModelClient& at(std::size_t place) const { return *slots_.at(place).client; }
@@ -23,8 +24,6 @@ public:
     /// away, overloaded, limited) and nothing of its answer was heard; those that were lately come last. `order` is not empty.
     /// Errors: those of ModelClient::ask() of the last that was asked.
     Task<Result<ModelAnswer>> ask(std::span<const std::size_t> order, const ModelRequest& request, AnswerSink& sink, Deadline deadline);
-    /// How often another than the first of an order was asked.
-    std::uint64_t fallbacks() const { return fallbacks_.value(); }
 
 private:
     struct Slot {
@@ -33,7 +32,7 @@ private:
     };
     const Clock& clock_;
     std::vector<Slot> slots_;
-    core::Counter fallbacks_;
+    core::Counter& fallbacks_;
 };
 
 }  // namespace crab::agent

@@ -24,7 +24,7 @@ protected:
         }
         std::vector<std::unique_ptr<ModelClient>> clients;
         for (const auto& each : says_) clients.push_back(std::make_unique<FunctionModel>(each));
-        models = std::make_unique<Models>(clock, std::move(clients));
+        models = std::make_unique<Models>(clock, std::move(clients), fallbacks);
     }
     Result<ModelAnswer> ask(std::vector<std::size_t> order = {0, 1, 2}) {
         std::optional<Result<ModelAnswer>> answer;
@@ -50,13 +50,14 @@ protected:
     std::array<std::optional<Error>, 3> failures;
     std::string half_said;
     std::vector<std::size_t> asked;
+    core::Counter fallbacks;
     std::unique_ptr<Models> models;
 };
 
 TEST_F(ModelsTest, TheFirstThatAnswersIsTheLastThatIsAsked) {
     EXPECT_TRUE(ask());
     EXPECT_THAT(asked, ElementsAre(0));
-    EXPECT_EQ(models->fallbacks(), 0u);
+    EXPECT_EQ(fallbacks.value(), 0u);
 }
 
 TEST_F(ModelsTest, TheNextIsAskedWhenOneIsAwayAndTheOneThatWasAwayRests) {

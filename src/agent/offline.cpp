@@ -1,9 +1,9 @@
 #include "agent/offline.hpp"
 
-#include "agent/cut_text.hpp"
 #include "agent/history.hpp"
 #include "agent/tool_batch.hpp"
 #include "agent/tool_output.hpp"
+#include "base/cut_text.hpp"
 #include "json/value.hpp"
 
 #include <array>

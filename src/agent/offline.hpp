@@ -17,7 +17,10 @@ class Offline final : public core::TurnRunner {
 public:
     Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::shared_ptr<const AgentBook> agents) : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
 
-    core::ModelName model_of(std::string_view) const override { return {.provider = "offline", .model = ""}; }
+    core::TurnAgent agent_of(std::string_view persona) override {
+        const AgentOptions& options = agents_->find_or_standard(persona);
+        return {.name = options.name, .tenant = options.tenant, .provider = "offline", .model = {}};
+    }
     /// Errors: kUnavailable for what only a model could answer; kInvalidArgs for `/tool` without a name; kCancelled.
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
 

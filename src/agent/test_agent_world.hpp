@@ -65,7 +65,6 @@ class World {
 public:
     template <class ClockType>
     explicit World(const ClockType& time) : clock(time), loop(time) {
-        (void)chats.open({.id = ChatSessionId("s1"), .owner = "device/phone", .name = {}, .persona = {}, .created_at = clock.system_now()});
         auto principal = std::make_shared<core::Principal>();
         principal->id = "device/phone";
         principal->roles = {core::Role::kCaller};
@@ -89,6 +88,11 @@ public:
         const std::vector<std::string> names{name};
         registry.change(ConnectionId{}, {}, names);
     }
+    /// As if it had been said in the chat session of all turns here.
+    void keep(core::ChatMessage message) {
+        message.created_at = clock.system_now();
+        (void)chats.append({.id = ChatSessionId("s1"), .owner = "device/phone", .name = {}, .persona = {}, .created_at = clock.system_now()}, message);
+    }
     /// Runs what is under way on the loop and the pool until nothing is.
     void settle() {
         for (int hop = 0; hop < 6; ++hop) {
@@ -104,7 +108,7 @@ public:
     };
     std::shared_ptr<Running> start(std::string content, std::string persona = {}) {
         auto running = std::make_shared<Running>();
-        (void)chats.append(ChatSessionId("s1"), {.role = "user", .content = content, .created_at = clock.system_now(), .extra = {}});
+        keep({.role = "user", .content = content});
         loop.post([this, running, content, persona] {
             core::TurnRequest request{.principal = owner, .session_id = "s1", .persona = persona, .content = content};
             spawn(loop.executor(), agent.run(std::move(request), running->told),
@@ -129,7 +133,8 @@ public:
     std::shared_ptr<AgentBook> agents = std::make_shared<AgentBook>();
     AgentOptions& options = agents->standard;
     core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit}, loop.executor(), loop.timers(), loop.ids()};
-    Agent agent{{.loop = loop, .pipeline = pipeline, .chats = chats, .store_pool = pool, .index = index, .pool = pool}, one_model(std::make_unique<FunctionModel>(say)), agents};
+    AgentMetrics metrics;
+    Agent agent{{.loop = loop, .pipeline = pipeline, .chats = chats, .store_pool = pool, .index = index, .pool = pool, .metrics = metrics}, one_model(std::make_unique<FunctionModel>(say)), agents};
 };
 
 }  // namespace crab::agent::test

@@ -22,6 +22,7 @@ public:
     void address(core::Call& call) const {
         call.context.agent_id = agent_.name;
         call.context.session_id = turn_.session_id;
+        call.context.trace_id = turn_.turn_id;
         call.tenant = tenant();
         call.prefer_source = turn_.prefer_source;
         call.prefer_connection = turn_.prefer_connection;

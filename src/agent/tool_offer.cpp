@@ -1,7 +1,7 @@
 #include "agent/tool_offer.hpp"
 
-#include "agent/cut_text.hpp"
 #include "agent/history.hpp"
+#include "base/cut_text.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>

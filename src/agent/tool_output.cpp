@@ -1,6 +1,7 @@
 #include "agent/tool_output.hpp"
 
-#include "agent/cut_text.hpp"
+#include "base/cut_text.hpp"
+
 
 #include <fmt/format.h>
 

@@ -198,6 +198,7 @@ struct EventOptions {
     Milliseconds retention = std::chrono::hours(24 * 7);
     std::size_t max_bytes = std::size_t{1} << 30;
     CallEventRule calls = CallEventRule::kEffects;
+    bool chat_answers = true;
     friend bool operator==(const EventOptions&, const EventOptions&) = default;
 };
 

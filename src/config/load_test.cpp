@@ -105,7 +105,7 @@ hosts:
   - {name: east, peer: tool_host/memory-east}
 pairing: {ca: /ca.pem, cert: /op.pem, key: /op.key, allow_insecure_loopback: false}
 built_in_hosts: {memory: true, cron: true}
-events: {retention: 12h, max_bytes: 2000000, calls: wanted}
+events: {retention: 12h, max_bytes: 2000000, calls: wanted, chat_answers: false}
 models:
   - {model: parrot, name: polly, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY, key_file: /k, ca: /ca, max_output_tokens: 5, thinking_tokens: 2048, return_reasoning: true, max_retries: 1, silence_s: 9}
 agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000, output_bytes: 300, max_tools: 7, tool_tokens: 700, tools: {allow: [a], deny: [b], pinned: [p]}}
@@ -152,7 +152,7 @@ metrics: {enabled: false}
     expected.hosts = {{.name = "memory", .unix_socket = "/run/crab/memory.sock"}, {.name = "east", .unix_socket = {}, .peer = "tool_host/memory-east"}};
     expected.pairing = {.ca = "/ca.pem", .cert = "/op.pem", .key = "/op.key", .allow_insecure_loopback = false};
     expected.built_in_hosts = {.memory = true, .cron = true};
-    expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted};
+    expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted, .chat_answers = false};
     expected.models = {{.model = "parrot", .name = "polly", .api = ModelApiKind::kAnthropic, .url = "https://a/b", .provider = "zoo", .key_env = "KEY", .key_file = "/k", .ca = "/ca",
                         .max_output_tokens = 5, .thinking_tokens = 2048, .return_reasoning = true, .max_retries = 1, .silence = 9s}};
     expected.agent = {.instructions = "be kind", .max_rounds = 3, .turn_timeout = 60s, .context_tokens = 2'000, .output_bytes = 300, .max_tools = 7, .tool_tokens = 700, .tools_allow = {"a"}, .tools_deny = {"b"}, .tools_pinned = {"p"}};

@@ -271,7 +271,7 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("providers", config.providers, read_provider);
     root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) { secret("name", out.name)("env", out.env)("file", out.file); });
     root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
-    root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls);
+    root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls)("chat_answers", config.events.chat_answers);
     root.in("artifacts")("max_bytes", config.artifacts.max_bytes)("inline_bytes", config.artifacts.inline_bytes)("ttl", config.artifacts.ttl);
     root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)("total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
     root.each("models", config.models, read_model);

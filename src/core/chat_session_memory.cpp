@@ -12,9 +12,13 @@ std::unexpected<Error> unknown_session() {
 }  // namespace
 
 Result<OpenedChatSession> ChatSessionMemory::open(const NewChatSession& wanted) {
+    const std::scoped_lock lock(mutex_);
+    return open_locked(wanted);
+}
+
+Result<OpenedChatSession> ChatSessionMemory::open_locked(const NewChatSession& wanted) {
     if (!is_chat_session_id(wanted.id.text())) return fail(ErrorCode::kInvalidArgs, "session_id must be 1-128 of [A-Za-z0-9._-]");
     if (wanted.owner.empty()) return fail(ErrorCode::kInvalidArgs, "a chat session needs an owner");
-    const std::scoped_lock lock(mutex_);
     const auto [found, created] = entries_.try_emplace(wanted.id);
     ChatSession& session = found->second.session;
     if (created) {
@@ -60,11 +64,12 @@ Result<bool> ChatSessionMemory::remove(const ChatSessionId& id) {
     return entries_.erase(id) != 0;
 }
 
-Result<void> ChatSessionMemory::append(const ChatSessionId& id, const ChatMessage& message) {
+Result<void> ChatSessionMemory::append(const NewChatSession& wanted, const ChatMessage& message) {
     const std::scoped_lock lock(mutex_);
-    const auto found = entries_.find(id);
-    if (found == entries_.end()) return unknown_session();
-    auto& [session, messages] = found->second;
+    auto opened = open_locked(wanted);
+    if (!opened) return fail(std::move(opened.error()));
+    if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    auto& [session, messages] = entries_.find(wanted.id)->second;
     messages.push_back(message);
     session.message_count = messages.size();
     session.last_activity = message.created_at;
@@ -78,10 +83,29 @@ Result<std::vector<ChatMessage>> ChatSessionMemory::messages(const ChatSessionId
     return found->second.messages;
 }
 
-Result<std::uint64_t> ChatSessionMemory::message_count(const ChatSessionId& id) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = entries_.find(id);
-    return found == entries_.end() ? 0 : found->second.session.message_count;
+Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& id, std::size_t most_bytes) {
+    const auto all = messages(id).value();
+    std::size_t whole = 0, bytes = 0;
+    for (std::size_t taken = 1; taken <= all.size(); ++taken) {
+        const ChatMessage& message = all[all.size() - taken];
+        bytes += message.content.size() + message.extra.size();
+        if (whole > 0 && bytes > most_bytes) break;
+        if (message.role == "user") whole = taken;
+    }
+    return std::vector<ChatMessage>(all.end() - static_cast<std::ptrdiff_t>(whole), all.end());
+}
+
+Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSessionId& id, std::string_view turn) {
+    StoredTurn found;
+    for (const ChatMessage& message : messages(id).value()) {
+        if (message.turn != turn || message.role != "assistant") continue;
+        found.text += message.content;
+        if (message.outcome.empty()) continue;
+        found.outcome = message.outcome;
+        found.ended_at = message.created_at;
+    }
+    if (found.outcome.empty()) return std::nullopt;
+    return found;
 }
 
 Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note, SystemTime now) {
@@ -96,14 +120,16 @@ Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note,
     return closed;
 }
 
-Result<void> ChatSessionMemory::truncate(const ChatSessionId& id, std::uint64_t count) {
+Result<std::optional<ReopenedQuestion>> ChatSessionMemory::reopen(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
-    if (found == entries_.end()) return unknown_session();
+    if (found == entries_.end()) return std::nullopt;
     auto& [session, messages] = found->second;
-    if (count < messages.size()) messages.resize(count);
+    const auto question = std::ranges::find(messages.rbegin(), messages.rend(), "user", &ChatMessage::role);
+    if (question == messages.rend()) return std::nullopt;
+    messages.erase(question.base(), messages.end());
     session.message_count = messages.size();
-    return {};
+    return ReopenedQuestion{.content = messages.back().content, .message_count = messages.size()};
 }
 
 }  // namespace crab::core

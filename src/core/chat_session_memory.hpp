@@ -15,17 +15,20 @@ public:
     Result<std::vector<ChatSession>> list(std::string_view owner) override;
     Result<void> rename(const ChatSessionId& id, std::string_view name) override;
     Result<bool> remove(const ChatSessionId& id) override;
-    Result<void> append(const ChatSessionId& id, const ChatMessage& message) override;
+    Result<void> append(const NewChatSession& session, const ChatMessage& message) override;
     Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) override;
-    Result<std::uint64_t> message_count(const ChatSessionId& id) override;
+    Result<std::vector<ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) override;
+    Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) override;
     Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
-    Result<void> truncate(const ChatSessionId& id, std::uint64_t count) override;
+    Result<std::optional<ReopenedQuestion>> reopen(const ChatSessionId& id) override;
 
 private:
     struct Entry {
         ChatSession session;
         std::vector<ChatMessage> messages;
     };
+    Result<OpenedChatSession> open_locked(const NewChatSession& wanted);
+
     std::mutex mutex_;
     std::map<ChatSessionId, Entry> entries_;
 };

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,21 @@ struct ChatMessage {
     std::string content;     ///< text, UTF-8
     SystemTime created_at;
     std::string extra;       ///< a JSON object as text with what else belongs to it (tool calls, …), or empty
+    std::string turn{};      ///< id of the turn in which it was said; empty: none
+    std::string outcome{};   ///< of a turn's last words: `answer`, or the token of the error that ended it
+};
+
+/// A turn of which the last words are stored.
+struct StoredTurn {
+    std::string outcome;     ///< as in ChatMessage
+    std::string text;        ///< all that the assistant said in it
+    SystemTime ended_at;
+};
+
+/// A question that is to be answered again.
+struct ReopenedQuestion {
+    std::string content;
+    std::uint64_t message_count = 0;   ///< what is left of its session
 };
 
 struct NewChatSession {
@@ -69,16 +85,21 @@ public:
     /// Removes the session and its messages; false when there was none.
     virtual Result<bool> remove(const ChatSessionId& id) = 0;
 
-    /// Adds a message; the session's last activity becomes the message's time. Errors: kNotFound.
-    virtual Result<void> append(const ChatSessionId& id, const ChatMessage& message) = 0;
+    /// Adds a message, in one commit with the session if that has to be made; the session's last activity becomes the message's time.
+    /// Errors: those of open(); kForbidden when another owns the session.
+    virtual Result<void> append(const NewChatSession& session, const ChatMessage& message) = 0;
     /// All messages, oldest first; none for an unknown session.
     virtual Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) = 0;
-    virtual Result<std::uint64_t> message_count(const ChatSessionId& id) = 0;
+    /// The newest whole turns (a question and what follows it) that have at most `most_bytes` together, oldest first; the last one in any
+    /// case. No older ones are read.
+    virtual Result<std::vector<ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) = 0;
+    /// How a turn ended; nothing while its last words are not stored.
+    virtual Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) = 0;
     /// Adds `note` as the assistant's word to every session whose last message waits for one: the question of a turn that failed or
     /// never ended, or calls or outcomes that nothing followed. To be called at the start, before turns run. Returns how many.
     virtual Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) = 0;
-    /// Keeps the oldest `count` messages, as `regenerate` needs it.
-    virtual Result<void> truncate(const ChatSessionId& id, std::uint64_t count) = 0;
+    /// Drops what followed the last question, and returns that; nothing when there is none.
+    virtual Result<std::optional<ReopenedQuestion>> reopen(const ChatSessionId& id) = 0;
 };
 
 }  // namespace crab::core

@@ -11,7 +11,7 @@
 
 namespace crab::core {
 
-/// What an event does to the account of calls: each that was requested ends exactly once.
+/// What an event does to the account of calls and turns: each that was requested (a turn: started) ends exactly once.
 enum class CallStep : std::uint8_t {
     kNone,
     kRequested,
@@ -68,9 +68,9 @@ public:
     /// The next events after `after`, oldest first: at most `most`, and no more than about `bytes` of envelopes.
     virtual Result<std::vector<StoredEvent>> read(EventPosition after, std::size_t most, std::size_t bytes) = 0;
     virtual Result<EventBounds> bounds() = 0;
-    /// Requests of calls that have no end, oldest first; after a start those that an earlier life of the gateway left.
+    /// Requests of calls, and starts of turns, that have no end, oldest first; after a start those that an earlier life of the gateway left.
     virtual Result<std::vector<StoredEvent>> open_calls() = 0;
-    /// The ids of the requests of calls that the outbox took at `since` or later.
+    /// The ids of such requests and starts that the outbox took at `since` or later.
     virtual Result<std::vector<std::string>> requests_since(SystemTime since) = 0;
 
     virtual Result<std::vector<SubscriptionState>> subscriptions() = 0;

@@ -2,8 +2,11 @@
 
 #include "core/event_store.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,8 +35,20 @@ public:
         const std::scoped_lock lock(mutex_);
         return bounds_of();
     }
-    Result<std::vector<StoredEvent>> open_calls() override { return std::vector<StoredEvent>{}; }
-    Result<std::vector<std::string>> requests_since(SystemTime) override { return std::vector<std::string>{}; }
+    Result<std::vector<StoredEvent>> open_calls() override {
+        const std::scoped_lock lock(mutex_);
+        std::vector<StoredEvent> open;
+        std::ranges::copy_if(events_, std::back_inserter(open), [&](const StoredEvent& event) { return open_.contains(event.event.event_id); });
+        return open;
+    }
+    Result<std::vector<std::string>> requests_since(SystemTime since) override {
+        const std::scoped_lock lock(mutex_);
+        std::vector<std::string> ids;
+        for (const StoredEvent& event : events_) {
+            if (event.at >= since && requested_.contains(event.event.event_id)) ids.push_back(event.event.event_id);
+        }
+        return ids;
+    }
     Result<std::vector<SubscriptionState>> subscriptions() override {
         const std::scoped_lock lock(mutex_);
         std::vector<SubscriptionState> all;
@@ -86,6 +101,8 @@ private:
         }
         seen_.emplace(key, std::pair(event.content, event.event.event_id));
         events_.push_back({.position = next_, .at = at, .event = event.event});
+        if (event.step == CallStep::kRequested) open_.insert(*requested_.insert(event.event.event_id).first);
+        open_.erase(event.requested_id);
         return EventReceipt{.standing = EventStanding::kAccepted, .position = next_++, .event_id = {}};
     }
     EventBounds bounds_of() const {
@@ -100,6 +117,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<StoredEvent> events_;
     std::vector<CallStep> steps_;
+    std::set<std::string> requested_, open_;
     std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::string>> seen_;
     std::map<std::pair<std::string, std::string>, SubscriptionState> states_;
     EventPosition next_ = 1;

@@ -35,8 +35,8 @@ public:
     /// turn for this event.
     virtual Result<bool> claim(const EventTurn& turn, EventPosition position) = 0;
     virtual Result<void> finish(std::string_view turn_id, std::string_view end, SystemTime at) = 0;
-    /// Ends the turns that an earlier life of the gateway left open, and returns them.
-    virtual Result<std::vector<EventTurn>> end_open(std::string_view end, SystemTime at) = 0;
+    /// Turns without an end, the oldest first; after a start those that an earlier life of the gateway left.
+    virtual Result<std::vector<EventTurn>> open_turns() = 0;
     /// The newest first.
     virtual Result<std::vector<EventTurn>> latest(std::size_t most) = 0;
     /// Drops turns that have ended before that.

@@ -3,6 +3,7 @@
 #include "core/event_turn_store.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -36,14 +37,10 @@ public:
         }
         return {};
     }
-    Result<std::vector<EventTurn>> end_open(std::string_view end, SystemTime at) override {
+    Result<std::vector<EventTurn>> open_turns() override {
         const std::scoped_lock lock(mutex_);
         std::vector<EventTurn> open;
-        for (EventTurn& turn : turns_) {
-            if (turn.ended) continue;
-            turn.ended = at, turn.end = end;
-            open.push_back(turn);
-        }
+        std::ranges::copy_if(turns_, std::back_inserter(open), [](const EventTurn& turn) { return !turn.ended; });
         return open;
     }
     Result<std::vector<EventTurn>> latest(std::size_t most) override {

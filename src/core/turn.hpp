@@ -15,6 +15,7 @@ class Approver;
 struct TurnRequest {
     PrincipalRef principal;
     std::string session_id;
+    std::string turn_id{};                  ///< a UUID; also the trace of the turn's calls
     std::string persona;
     std::string content;                    ///< empty when `regenerate`
     bool regenerate = false;
@@ -42,17 +43,19 @@ public:
     }
 };
 
-/// Names for people; empty while no model is configured.
-struct ModelName {
-    std::string_view provider, model;
+/// Who answers: an agent and, for people, the model that it asks first, empty while none is configured.
+struct TurnAgent {
+    std::string name;
+    std::string tenant{};                   ///< of turns whose principal is bound to none
+    std::string provider{}, model{};
 };
 
 /// Runs turns: messages to a model, tool calls through the pipeline, until there is an answer. One object per event loop.
 class TurnRunner {
 public:
     virtual ~TurnRunner() = default;
-    /// The model that a chat of this persona asks first.
-    virtual ModelName model_of(std::string_view persona) const = 0;
+    /// The agent of chats of this persona.
+    virtual TurnAgent agent_of(std::string_view persona) = 0;
     /// Runs one turn to its end; cancelling the coroutine cancels it and its calls. The result is the whole answer.
     /// Errors: kUnauthenticated (the model refused our credentials), kUnavailable (unreachable or not configured), kCancelled,
     /// anything else for a turn that failed.
@@ -62,7 +65,7 @@ public:
 /// The runner of a gateway without a model: says so.
 class NoModel final : public TurnRunner {
 public:
-    ModelName model_of(std::string_view) const override { return {}; }
+    TurnAgent agent_of(std::string_view persona) override { return {.name = std::string(persona)}; }
     Task<Result<std::string>> run(TurnRequest, TurnEvents&) override {
         co_return fail(ErrorCode::kUnavailable, "no model is configured on this gateway; its tools can be called over /v1/tools/call all the same");
     }

@@ -135,7 +135,7 @@ class EventTest(AgentCase):
         self.assertEqual(said[-1], ("assistant", "The lamps are lit."))
         self.assertEqual([event["event_type"] for event in events], ["agent.turn.started", "agent.response.created", "agent.turn.completed"])
         self.assertEqual(events[1]["payload"]["text"], "The lamps are lit.")
-        self.assertEqual(events[1]["payload"]["cause"], {"event_id": event_id, "event_type": "cron.triggered"})
+        self.assertEqual(events[1]["payload"]["cause"], {"principal": "agent/butler", "event_id": event_id, "event_type": "cron.triggered"})
         self.assertEqual((events[1]["routing"]["agent_id"], events[1]["routing"]["session_id"]), ("butler", turn["session_id"]))
         recorded = lambda: "agent/butler" in fetch(self.gateway.admin, "GET", "/v1/admin/calls?limit=50").body.decode()  # noqa: E731
         eventually(recorded, "the call of the agent's principal is in the audit log")
@@ -176,6 +176,151 @@ class EventTest(AgentCase):
     def test_a_model_that_fails_is_a_failed_turn(self) -> None:
         self.second.script(Refusal(401))
         self.assertEqual(self.turn(self.publish("cron.triggered", job_name="evening"))["end"], "UNAUTHENTICATED")
+
+
+class ChatEventTest(AgentCase):
+    """Turns of chats are told as events, too."""
+
+    def told(self, device: Device) -> list[dict[str, Any]]:
+        """The events of the device's chat session up to the end of its turn."""
+        events: list[dict[str, Any]] = []
+        with WebSocket(self.gateway.admin, f"/v1/events?types=agent.*&session_id={device.session_id}&cursor=earliest&remember=false") as stream:
+            while not events or events[-1]["event_type"] not in ("agent.turn.completed", "agent.turn.failed"):
+                events.append(json.loads(stream.receive_text(10))["event"])
+        return events
+
+    def test_an_answered_turn_is_told_with_its_agent_session_and_answer(self) -> None:
+        token = self.new_token()
+        self.second.script(Answer("Let me see. ", calls=[call("memory_query", query="silver")]), Answer("It shines."))
+        device = self.open(token, query={"persona": "butler"})
+        self.ask(device, "the silver?")
+        events = self.told(device)
+        self.assertEqual([event["event_type"] for event in events], ["agent.turn.started", "agent.response.created", "agent.turn.completed"])
+        self.assertEqual({event["routing"]["agent_id"] for event in events}, {"butler"})
+        self.assertEqual(events[1]["payload"]["text"], "Let me see. It shines.")
+        self.assertEqual(events[1]["payload"]["cause"], {"principal": f"device/{self.slug}"})
+        turn_id = events[0]["payload"]["turn_id"]
+        self.assertEqual({event["trace_id"] for event in events}, {turn_id})
+        self.assertGreaterEqual(events[2]["payload"]["duration_ms"], 0)
+
+    def test_the_calls_of_a_turn_have_its_trace(self) -> None:
+        self.second.script(Answer(calls=[call("memory_append", entries=[{"text": "x"}])]), Answer("Noted."))
+        device = self.open(query={"persona": "butler"})
+        self.ask(device, "note it")
+        turn_id = self.told(device)[0]["trace_id"]
+        with WebSocket(self.gateway.admin, f"/v1/events?types=tool.call.*&session_id={device.session_id}&cursor=earliest&remember=false") as stream:
+            self.assertEqual(json.loads(stream.receive_text(10))["event"]["trace_id"], turn_id)
+
+    def test_a_failed_and_a_cancelled_turn_say_why(self) -> None:
+        self.first.script(Refusal(401))
+        failed = self.open()
+        self.ask(failed, "hi")
+        self.assertEqual(self.told(failed)[-1]["payload"]["error"]["code"], "UNAUTHENTICATED")
+        self.first.script(Hold("wait"))
+        cancelled = self.open()
+        cancelled.send("message", content="hi")
+        while cancelled.receive()["type"] != "chunk":
+            pass
+        cancelled.send("abort")
+        events = self.told(cancelled)
+        self.assertEqual([event["event_type"] for event in events], ["agent.turn.started", "agent.turn.failed"])
+        self.assertEqual(events[-1]["payload"]["error"]["code"], "CANCELLED")
+
+    def test_a_turn_that_a_crash_cut_off_is_told_as_failed_once(self) -> None:
+        self.first.script(Hold("wait"))
+        token = self.new_token()
+        device = self.open(token)
+        device.send("message", content="hi")
+        while device.receive()["type"] != "chunk":
+            pass
+        eventually(lambda: self.started(device), "the start of the turn is in the outbox")
+        for _ in range(2):
+            self.gateway.kill()
+            self.gateway.start()
+        with WebSocket(self.gateway.admin, f"/v1/events?types=agent.*&session_id={device.session_id}&cursor=earliest&remember=false") as stream:
+            events = [json.loads(stream.receive_text(10))["event"] for _ in range(2)]
+            self.assertEqual([event["event_type"] for event in events], ["agent.turn.started", "agent.turn.failed"])
+            self.assertEqual(events[1]["payload"]["error"]["code"], "OUTCOME_UNKNOWN")
+            again = self.open(token, query={"session_id": device.session_id})
+            self.ask(again, "still there?")
+            self.assertEqual(json.loads(stream.receive_text(10))["event"]["event_type"], "agent.turn.started", "there was one end")
+
+    def started(self, device: Device) -> bool:
+        with WebSocket(self.gateway.admin, f"/v1/events?types=agent.turn.started&session_id={device.session_id}&cursor=earliest&remember=false") as stream:
+            try:
+                return bool(stream.receive_text(1))
+            except TimeoutError:
+                return False
+
+
+class ReloadTest(AgentCase):
+    """SIGHUP: another word on models and agents holds for the next turn."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(self.restart_as_it_was, dict(self.gateway.config))
+
+    def restart_as_it_was(self, config: dict[str, Any]) -> None:
+        self.gateway.stop()
+        self.gateway.write_config(config)
+        self.gateway.start()
+
+    def personas(self) -> list[str]:
+        return [agent["name"] for agent in fetch(self.gateway.admin, "GET", "/v1/admin/agents").json()["agents"]]
+
+    def test_models_and_agents_change_without_a_restart_and_turns_that_run_go_on(self) -> None:
+        token = self.new_token()
+        self.first.script(Hold("I hold on"))
+        device = self.open(token)
+        device.send("message", content="hi")
+        while device.receive()["type"] != "chunk":
+            pass
+        models = [{"model": "second", "provider": "reloaded", "url": self.second.url, "max_retries": 0}]
+        maid = {"name": "maid", "instructions": "You are the maid.", "on": [{"event": "heartbeat.tick"}]}
+        self.gateway.reload({"models": models, "agents": [maid]})
+        eventually(lambda: "maid" in self.personas(), "the new agent is there")
+        self.assertNotIn("cook", self.personas())
+        self.assertEqual(self.gateway.fetch("GET", "/api/status", token).json()["provider"], "reloaded")
+        self.first.release.set()
+        self.assertEqual(device.expect("chunk_reset"), {"type": "chunk_reset"})
+        self.assertEqual(device.expect("done")["full_response"], "I hold on", "the turn ended with the model it began with")
+        device.expect("agent_end")
+        self.second.script(Answer("second speaks"))
+        self.assertEqual(self.ask(device, "and now?")["full_response"], "second speaks")
+        maid_chat = self.open(token, query={"persona": "maid"})
+        self.second.script(Answer("at your service"))
+        self.assertEqual(self.ask(maid_chat, "tea")["full_response"], "at your service")
+        self.assertEqual(self.second.last_messages()[0]["content"], "You are the maid.")
+
+        # Events: the new agent is started by them, the one that is gone no more.
+        self.second.script()
+        event_id = EventTest.publish(self, "heartbeat.tick")
+        turn = EventTest.turn(self, event_id)
+        self.assertEqual(turn["agent"], "maid")
+        self.assertEqual(len([each for each in fetch(self.gateway.admin, "GET", "/v1/admin/agents").json()["turns"] if each["event_id"] == event_id]), 1)
+
+    def test_a_configuration_that_cannot_be_used_changes_nothing(self) -> None:
+        self.gateway.reload({"models": [{**model, "key_env": "NOT_SET_ANYWHERE"} for model in self.gateway.config["models"]]})
+        eventually(lambda: "models[0].key_env: the environment variable NOT_SET_ANYWHERE is not set" in self.gateway.log_tail(), "the gateway has refused it")
+        self.first.script(Answer("as before"))
+        self.second.script(Answer("as before"))
+        self.assertEqual(self.ask(self.open(), "hi")["full_response"], "as before")
+
+    def test_a_key_file_is_read_again(self) -> None:
+        key = self.gateway.folder / "key"
+        key.write_text("one\n")
+        models = [{"model": "keyed", "provider": "keyed", "url": self.first.url, "key_file": str(key)}]
+        self.gateway.reload({"models": models, "agents": []})
+        token = self.new_token()
+        provider = lambda: self.gateway.fetch("GET", "/api/status", token).json()["provider"]  # noqa: E731
+        eventually(lambda: provider() == "keyed", "the new model is there")
+        self.ask(self.open(token), "hi")
+        self.assertEqual(self.first.requests[-1].headers["authorization"], "Bearer one")
+        key.write_text("two\n")
+        self.gateway.reload({"models": [{**models[0], "provider": "again"}]})
+        eventually(lambda: provider() == "again", "the key was read again")
+        self.ask(self.open(token), "hi")
+        self.assertEqual(self.first.requests[-1].headers["authorization"], "Bearer two")
 
 
 class LargeCatalogTest(AgentCase):

@@ -85,7 +85,11 @@ public:
     }
     void on_message(std::string_view role, std::string_view content, std::string_view extra) override {
         if (role == "assistant") stored_text_ = full_response.size();
-        chat_.store(std::string(role), std::string(content), std::string(extra));
+        chat_.store({.role = std::string(role), .content = std::string(content), .created_at = {}, .extra = std::string(extra), .turn = story.turn_id});
+    }
+    /// What was asked, or what was said since the last of on_message(); the latter with the turn's outcome.
+    void store(std::string role, std::string content, std::string_view outcome = {}) {
+        chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = {}, .turn = story.turn_id, .outcome = std::string(outcome)});
     }
     /// The text that no stored message of this turn has yet.
     std::string unstored_text() const { return full_response.substr(stored_text_); }
@@ -130,6 +134,7 @@ public:
     std::optional<Deadline> gone_until;
     Waiter returned;
     std::string full_response;
+    core::TurnStory story;
     bool aborted = false;
 
 private:
@@ -225,9 +230,10 @@ void Chat::start_next() {
             current_ = nullptr;
             continue;
         }
+        current_->story = {.turn_id = std::string(loop_.ids().uuid_v7().view()), .tenant = principal_->tenant.text(), .agent = {}, .session = id(), .principal = principal_->id, .begun = loop_.clock().system_now()};
         {
             const std::scoped_lock lock(mutex_);
-            running_info_ = RunningTurn{.turn_id = std::string(loop_.ids().uuid_v7().view()), .started_at = loop_.clock().system_now()};
+            running_info_ = RunningTurn{.turn_id = current_->story.turn_id, .started_at = current_->story.begun};
         }
         state_ = ChatState::kRunning;
         tasks_.spawn("chat turn", run_turn(current_), shared_from_this());
@@ -235,22 +241,18 @@ void Chat::start_next() {
     if (!current_ && state_ == ChatState::kRunning) state_ = ChatState::kIdle;  // nobody is left of those who waited
 }
 
-void Chat::store(std::string role, std::string content, std::string extra) {
-    core::ChatSession session;
-    const SystemTime now = loop_.clock().system_now();
-    if (role != "user" && forgotten_) return;  // the session was deleted while its turn ran
+void Chat::store(core::ChatMessage message) {
+    core::NewChatSession session;
+    message.created_at = loop_.clock().system_now();
+    if (message.role != "user" && forgotten_) return;  // the session was deleted while its turn ran
     forgotten_ = false;
     {
         const std::scoped_lock lock(mutex_);
         ++session_.message_count;
-        session_.last_activity = now;
-        session = session_;
+        session_.last_activity = message.created_at;
+        session = {.id = session_.id, .owner = session_.owner, .name = session_.name, .persona = session_.persona, .created_at = session_.created_at};
     }
-    hub_.services().store_pool.post([&store = hub_.services().chats, session, now, role = std::move(role), content = std::move(content), extra = std::move(extra)] {
-        const core::NewChatSession wanted{.id = session.id, .owner = session.owner, .name = session.name, .persona = session.persona, .created_at = session.created_at};
-        const auto opened = store.open(wanted);
-        if (opened && opened->session.owner == session.owner) (void)store.append(session.id, {.role = role, .content = content, .created_at = now, .extra = extra});
-    });
+    hub_.services().store_pool.post([&store = hub_.services().chats, session = std::move(session), message = std::move(message)] { (void)store.append(session, message); });
 }
 
 /// Names a chat session that has no name after the question that was answered first.
@@ -266,77 +268,81 @@ void Chat::give_title(Turn& turn) {
     turn.write([&](std::string& out) { write_title_updated(out, title); });
 }
 
+void Chat::begin_turn(Turn& turn, const core::TurnAgent& agent) {
+    turn.story.agent = agent.name;
+    if (turn.story.tenant.empty()) turn.story.tenant = agent.tenant;
+    if (core::TurnLog* const log = hub_.services().turn_log) log->begun(turn.story);
+    turn.write([&](std::string& out) { write_agent(out, true, agent.provider, agent.model); });
+}
+
+/// Stores the last words and tells the asker how it ended.
+void Chat::end_turn(Turn& turn, Result<std::string>& answer, bool cancelled) {
+    const std::string said = turn.unstored_text();
+    const auto close = [&](std::string_view note) { turn.store("assistant", said.empty() ? std::string(note) : fmt::format("{}\n{}", said, note), token_of(answer.error().code)); };
+    if (cancelled) {
+        answer = fail(ErrorCode::kCancelled, "the turn was aborted");
+        close(stopping_ && !turn.aborted ? kStopped : kInterrupted);
+        turn.write([&](std::string& out) { write_plain(out, "aborted"); });
+    } else if (answer) {
+        if (turn.full_response.empty()) turn.full_response = *answer;
+        turn.store("assistant", turn.unstored_text(), "answer");
+        turn.write([&](std::string& out) { write_plain(out, "chunk_reset"); });
+        turn.write([&](std::string& out) { write_done(out, turn.full_response); });
+    } else {
+        if (!said.empty()) close(kBrokeOff);
+        turn.write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
+    }
+}
+
 Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     const auto self = shared_from_this();
     Seat seat(self);
     TaskChain& chain = co_await this_chain();
-    core::TurnRequest request{.principal = principal_, .session_id = id(), .persona = session().persona, .content = turn->question.content,
+    core::TurnRequest request{.principal = principal_, .session_id = id(), .turn_id = turn->story.turn_id, .persona = session().persona, .content = turn->question.content,
                               .regenerate = turn->question.regenerate, .debug = turn->question.debug,
                               .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection(), .approver = turn.get()};
-    const core::ModelName model = runner_.model_of(request.persona);
     bool nothing_to_regenerate = false;
     if (request.regenerate) {
-        auto read = [&store = hub_.services().chats, session_id = ChatSessionId(id())]() -> std::optional<std::pair<std::string, std::uint64_t>> {
-            const auto messages = store.messages(session_id);
-            if (!messages) return std::nullopt;
-            for (std::size_t i = messages->size(); i > 0; --i) {
-                if ((*messages)[i - 1].role != "user") continue;
-                (void)store.truncate(session_id, i);
-                return std::pair((*messages)[i - 1].content, std::uint64_t{i});
-            }
-            return std::nullopt;
-        };
-        auto last = co_await hub_.services().store_pool.run(std::move(read));
-        nothing_to_regenerate = !last;
-        if (last) {
-            request.content = std::move(last->first);
+        auto reopen = [&store = hub_.services().chats, session_id = ChatSessionId(id())] { return store.reopen(session_id); };
+        auto last = co_await hub_.services().store_pool.run(std::move(reopen));
+        nothing_to_regenerate = !last || !*last;
+        if (!nothing_to_regenerate) {
+            request.content = std::move((*last)->content);
             const std::scoped_lock lock(mutex_);
-            session_.message_count = last->second;
+            session_.message_count = (*last)->message_count;
         }
     } else {
-        store("user", request.content);
+        turn->store("user", request.content);
     }
-    bool failed = false;
+    bool cancelled = false;
     Result<std::string> answer = fail(ErrorCode::kInvalidArgs, "there is no user message to answer again");
     if (nothing_to_regenerate) {
         turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
     } else {
-        turn->write([&](std::string& out) { write_agent(out, true, model.provider, model.model); });
+        const core::TurnAgent agent = runner_.agent_of(request.persona);
+        begin_turn(*turn, agent);
         try {
             if (!turn->aborted && !chain.cancelled()) answer = co_await runner_.run(std::move(request), *turn);
         } catch (const std::exception& failure) {
             answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
         }
-        const bool cancelled = turn->aborted || chain.cancelled();
+        cancelled = turn->aborted || chain.cancelled();
         chain.forget_cancellation();
         // Somebody may still come back for the answer, and leave again, and come back.
         while (!cancelled && turn->gone_until) {
             if (co_await turn->returned.wait(*turn->gone_until) != WaitEnd::kWoken) break;
         }
-        if (cancelled) {
-            answer = fail(ErrorCode::kCancelled, "the turn was aborted");
-            const std::string text = turn->unstored_text();
-            const std::string_view why = stopping_ && !turn->aborted ? kStopped : kInterrupted;
-            store("assistant", text.empty() ? std::string(why) : fmt::format("{}\n{}", text, why));
-            turn->write([&](std::string& out) { write_plain(out, "aborted"); });
-        } else if (answer) {
-            if (turn->full_response.empty()) turn->full_response = *answer;
-            store("assistant", turn->unstored_text());
-            turn->write([&](std::string& out) { write_plain(out, "chunk_reset"); });
-            turn->write([&](std::string& out) { write_done(out, turn->full_response); });
-        } else {
-            failed = true;
-            if (const std::string text = turn->unstored_text(); !text.empty()) store("assistant", fmt::format("{}\n{}", text, kBrokeOff));
-            turn->write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
-        }
-        turn->write([&](std::string& out) { write_agent(out, false, model.provider, model.model); });
+        end_turn(*turn, answer, cancelled);
+        turn->write([&](std::string& out) { write_agent(out, false, agent.provider, agent.model); });
         if (answer) give_title(*turn);
     }
+    const core::TurnEnd end{.at = loop_.clock().system_now(), .outcome = answer ? "answer" : std::string(token_of(answer.error().code)), .text = answer ? turn->full_response : answer.error().message};
     {
         const std::scoped_lock lock(mutex_);
         running_info_.reset();
     }
     // While others wait the chat is not at rest, and must not be settled.
+    const bool failed = !answer && !nothing_to_regenerate && !cancelled;
     if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
     if (turn->question.on_end) turn->question.on_end(answer);
     current_ = nullptr;
@@ -347,6 +353,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         self->hub_.settle_chat(self);
     });
     (void)co_await hub_.services().store_pool.run([] { return true; });
+    if (hub_.services().turn_log && !nothing_to_regenerate) hub_.services().turn_log->ended(turn->story, end);
     seat.release();
     hub_.settle_chat(self);
 }

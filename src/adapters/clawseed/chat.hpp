@@ -114,7 +114,9 @@ private:
     Task<void> run_turn(std::shared_ptr<Turn> turn);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
     void give_title(Turn& turn);
-    void store(std::string role, std::string content, std::string extra = {});
+    void store(core::ChatMessage message);
+    void begin_turn(Turn& turn, const core::TurnAgent& agent);
+    void end_turn(Turn& turn, Result<std::string>& answer, bool cancelled);
 
     Hub& hub_;
     net::EventLoop& loop_;

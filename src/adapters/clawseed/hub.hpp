@@ -13,6 +13,7 @@
 #include "core/pipeline.hpp"
 #include "core/registry.hpp"
 #include "core/turn.hpp"
+#include "core/turn_log.hpp"
 #include "net/event_loop.hpp"
 
 #include <functional>
@@ -87,6 +88,7 @@ public:
         BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
         trust::DeviceTools* device_tools = nullptr;   ///< null: nothing is held back
         core::Approvals* approvals = nullptr;   ///< null: nothing is decided in chats
+        core::TurnLog* turn_log = nullptr;      ///< null: nobody hears of turns
         core::AwayCalls* away = nullptr;            ///< null: no call waits for a device
         core::ArtifactStore* artifacts = nullptr;   ///< null: devices cannot upload
         BlockingPool* artifact_pool = nullptr;      ///< with `artifacts`

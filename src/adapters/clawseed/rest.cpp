@@ -207,8 +207,8 @@ void Front::status(net::HttpExchange& exchange) {
     const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(loop_.clock().steady_now() - services_.facts.started).count();
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
-    const core::ModelName model = services_.runner.model_of({});
-    writer.begin_object().key("provider").string(model.provider).key("model").string(model.model).key("temperature").number(0.0);
+    const core::TurnAgent agent = services_.runner.agent_of({});
+    writer.begin_object().key("provider").string(agent.provider).key("model").string(agent.model).key("temperature").number(0.0);
     writer.key("uptime_seconds").integer(uptime).key("gateway_port").unsigned_integer(services_.facts.port).key("paired").boolean(true);
     writer.key("memory").begin_object().key("backend").string("none").key("count").integer(0).end_object();
     writer.key("channels").begin_object().end_object().key("health").begin_object().key("status").string("ok").end_object().end_object();
@@ -426,7 +426,7 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         co_return;
     }
     std::string body;
-    json::Writer(body).begin_object().key("response").string_lossy(**answer).key("model").string(services_.runner.model_of(opened->session.persona).model).key("session_id").string(opened->session.id.text()).end_object();
+    json::Writer(body).begin_object().key("response").string_lossy(**answer).key("model").string(services_.runner.agent_of(opened->session.persona).model).key("session_id").string(opened->session.id.text()).end_object();
     if (!key.empty()) services_.webhooks.finish(key, 200, body.substr(1, body.size() - 2));
     exchange.respond(200, kJson, body);
 }

@@ -46,7 +46,7 @@ class ScriptedRunner final : public core::TurnRunner {
 public:
     using Script = std::function<Task<Result<std::string>>(const core::TurnRequest& request, core::TurnEvents& events)>;
 
-    core::ModelName model_of(std::string_view) const override { return {.provider = "scripted", .model = "parrot-1"}; }
+    core::TurnAgent agent_of(std::string_view) override { return {.name = "crab", .tenant = "default", .provider = "scripted", .model = "parrot-1"}; }
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override {
         requests.push_back(request);
         if (scripts.empty()) {
@@ -60,6 +60,18 @@ public:
 
     std::deque<Script> scripts;
     std::vector<core::TurnRequest> requests;
+};
+
+/// What was told of turns: `begun s1`, `answer s1 text`.
+class ToldTurns final : public core::TurnLog {
+public:
+    void begun(const core::TurnStory& story) override {
+        lines.push_back("begun " + story.session);
+        stories.push_back(story);
+    }
+    void ended(const core::TurnStory& story, const core::TurnEnd& end) override { lines.push_back(end.outcome + " " + story.session + " " + end.text); }
+    std::vector<std::string> lines;
+    std::vector<core::TurnStory> stories;
 };
 
 /// A connection of a chat without a socket: what it is sent is written down.
@@ -236,9 +248,10 @@ public:
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     ScriptedRunner runner;
+    ToldTurns told_turns;
     json::Parser parser;
     const core::PrincipalRef owner = make_principal("phone");
-    Hub hub{{.clock = clock, .registry = registry, .rules = rules, .audit = audit, .chats = chats, .store_pool = pool},
+    Hub hub{{.clock = clock, .registry = registry, .rules = rules, .audit = audit, .chats = chats, .store_pool = pool, .turn_log = &told_turns},
             std::make_shared<const Options>(), [this](net::EventLoop&) { return &runner; }};
     core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit}, loop.executor(), loop.timers(), loop.ids()};
 

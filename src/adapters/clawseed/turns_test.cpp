@@ -117,6 +117,36 @@ TEST_F(Turns, Item37_ARunnerThatThrowsIsAnAgentErrorAndTheNextTurnRuns) {
     EXPECT_EQ(phone->of("done").size(), 1u);
 }
 
+TEST_F(Turns, EveryTurnIsToldToHaveBegunAndThenOnceHowItEnded) {
+    will_say({"Yes, ", "it is."});
+    world.ask(chat, phone, "warm?");
+    will_fail(ErrorCode::kUnavailable);
+    world.ask(chat, phone, "and now?");
+    world.regenerate(chat, phone);
+    ASSERT_EQ(world.told_turns.lines.size(), 6u);
+    EXPECT_THAT(world.told_turns.lines, ElementsAre("begun s1", "answer s1 Yes, it is.", "begun s1", StartsWith("UNAVAILABLE s1"), "begun s1", "answer s1 ok"));
+    const core::TurnStory& story = world.told_turns.stories.front();
+    EXPECT_EQ(std::tie(story.agent, story.tenant, story.principal), std::tuple("crab", "default", "device/phone"));
+    EXPECT_EQ(world.runner.requests.front().turn_id, story.turn_id);
+    EXPECT_EQ(world.chats.find_turn(ChatSessionId("s1"), story.turn_id).value()->text, "Yes, it is.");
+}
+
+TEST_F(Turns, ATurnThatNeverBeganIsNotToldOf) {
+    world.regenerate(chat, phone);
+    EXPECT_EQ(phone->of("error").size(), 1u);
+    EXPECT_THAT(world.told_turns.lines, IsEmpty());
+}
+
+TEST_F(Turns, AnAbortedTurnIsToldAsCancelled) {
+    Gate gate(world);
+    will_wait(gate);
+    world.ask(chat, phone, "?");
+    abort();
+    world.settle();
+    EXPECT_THAT(world.told_turns.lines, ElementsAre("begun s1", "CANCELLED s1 the turn was aborted"));
+    EXPECT_EQ(world.chats.find_turn(ChatSessionId("s1"), world.told_turns.stories.front().turn_id).value()->outcome, "CANCELLED");
+}
+
 TEST_F(Turns, Item38_TheFullResponseIsAllChunksAndChunkResetComesRightBeforeIt) {
     will_say({"a", "", "\xC3\xA9\n", "b\"c"});
     world.ask(chat, phone, "?");

@@ -1,13 +1,13 @@
 #include "adapters/rtp/call_event_log.hpp"
 
 #include "adapters/rtp/call_wire.hpp"
+#include "adapters/rtp/event_repair.hpp"
 #include "adapters/rtp/event_wire.hpp"
 #include "adapters/rtp/host_wire.hpp"
 #include "json/value.hpp"
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace crab::rtp {
@@ -15,8 +15,6 @@ namespace {
 
 using core::CallStep;
 using core::EventType;
-
-constexpr std::chrono::seconds kClockStep{60};   // by which the system's clock may have been set back between two commits
 
 /// The trace that a `traceparent` names (W3C Trace Context): its second field.
 std::string_view trace_of(std::string_view traceparent) {
@@ -80,14 +78,6 @@ Result<core::NewEvent> request_of(const core::UnfinishedCall& call) {
     return request;
 }
 
-Result<void> append(core::EventStore& store, const std::vector<core::NewEvent>& events, const Clock& clock) {
-    if (events.empty()) return {};
-    for (const auto& receipt : store.append(events, clock.system_now())) {
-        if (!receipt) return fail(receipt.error());
-    }
-    return {};
-}
-
 /// A call of an earlier life whose request was to be told.
 struct Recorded {
     core::NewEvent request;
@@ -109,17 +99,13 @@ Result<RecordedCalls> recorded_calls(const std::vector<core::UnfinishedCall>& of
 
 /// The ledger had them durable, the outbox was to have them a moment later.
 Result<void> add_lost_requests(core::EventStore& store, const RecordedCalls& calls, const Clock& clock) {
-    if (calls.empty()) return {};
     SystemTime oldest = SystemTime::max();
-    for (const auto& [id, recorded] : calls) oldest = std::min(oldest, recorded.call->admitted_at);
-    const auto there = store.requests_since(oldest - kClockStep);
-    if (!there) return fail(there.error());
-    const std::set<std::string_view> kept(there->begin(), there->end());
-    std::vector<core::NewEvent> lost;
+    std::vector<core::NewEvent> requests;
     for (const auto& [id, recorded] : calls) {
-        if (!kept.contains(id)) lost.push_back(recorded.request);
+        oldest = std::min(oldest, recorded.call->admitted_at);
+        requests.push_back(recorded.request);
     }
-    return append(store, lost, clock);
+    return append_lost_requests(store, std::move(requests), oldest, clock);
 }
 
 }  // namespace
@@ -179,6 +165,7 @@ Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const 
     IdSource ids(clock);
     std::vector<core::NewEvent> ends;
     for (const core::StoredEvent& request : *open) {
+        if (request.event.type != EventType::kToolCallRequested) continue;
         const auto envelope = json::Value::parse(request.event.envelope);
         if (!envelope) return fail(not_json());
         const auto found = recorded->find(request.event.event_id);
@@ -197,7 +184,7 @@ Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const 
         append_end(out, end.call_id, text_at(*envelope, "/payload/tool_name"), outcome, duration);
         ends.push_back(std::move(end));
     }
-    if (auto written = append(store, ends, clock); !written) return fail(std::move(written.error()));
+    if (auto written = append_events(store, ends, clock); !written) return fail(std::move(written.error()));
     return ends.size();
 }
 

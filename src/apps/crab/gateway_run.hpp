@@ -14,7 +14,7 @@ struct GatewayRunOptions {
     config::Paths paths;                ///< state, runtime and socket: paths.state_dir_of(config) and so on
 };
 
-/// Whether a gateway could start with this: compiles the policy's patterns, rates and hooks, starts nothing.
+/// Whether a gateway could start with this: compiles the policy's patterns, rates and hooks, reads the models' keys, starts nothing.
 /// Errors: kInvalidArgs naming the entry.
 Result<void> check_rules(const config::GatewayConfig& config);
 

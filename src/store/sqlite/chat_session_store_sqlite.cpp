@@ -1,11 +1,14 @@
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 
+#include <algorithm>
 #include <array>
+
+#include <fmt/format.h>
 
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 2> kSchema{R"(
     CREATE TABLE chat_session (
         id TEXT PRIMARY KEY,
         owner TEXT NOT NULL,
@@ -25,11 +28,21 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
         extra TEXT NOT NULL
     ) STRICT;
     CREATE INDEX chat_message_session ON chat_message (session, number);
+)",
+                                                    R"(
+    ALTER TABLE chat_message ADD COLUMN turn TEXT NOT NULL DEFAULT '';
+    ALTER TABLE chat_message ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
 )"};
 
 core::ChatSession session_of(const Statement& row) {
     return {.id = ChatSessionId(row.text(0)), .owner = row.text(1), .name = row.text(2), .persona = row.text(3), .created_at = row.time(4),
             .last_activity = row.time(5), .message_count = static_cast<std::uint64_t>(row.integer(6))};
+}
+
+constexpr std::string_view kMessageColumns = "role, content, created_ms, extra, turn, outcome";
+
+core::ChatMessage message_of(const Statement& row) {
+    return {.role = row.text(0), .content = row.text(1), .created_at = row.time(2), .extra = row.text(3), .turn = row.text(4), .outcome = row.text(5)};
 }
 
 }  // namespace
@@ -56,24 +69,31 @@ Result<void> ChatSessionStoreSqlite::require_changed(Result<void> done) const {
     return done;
 }
 
-Result<core::OpenedChatSession> ChatSessionStoreSqlite::open(const core::NewChatSession& wanted) {
+/// Makes the session unless there is one of its id; whether it did.
+Result<bool> ChatSessionStoreSqlite::make(const core::NewChatSession& wanted) {
     if (!core::is_chat_session_id(wanted.id.text())) return fail(ErrorCode::kInvalidArgs, "session_id must be 1-128 of [A-Za-z0-9._-]");
     if (wanted.owner.empty()) return fail(ErrorCode::kInvalidArgs, "a chat session needs an owner");
+    auto made = database_.run(
+        "INSERT INTO chat_session (id, owner, name, persona, created_ms, active_ms, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0)"
+        " ON CONFLICT (id) DO NOTHING",
+        wanted.id.text(), wanted.owner, wanted.name, wanted.persona, wanted.created_at);
+    if (!made) return fail(std::move(made.error()));
+    const bool created = database_.changes() != 0;
+    if (!created && !wanted.name.empty()) {
+        auto named = database_.run("UPDATE chat_session SET name = ? WHERE id = ? AND owner = ? AND name = ''", wanted.name, wanted.id.text(), wanted.owner);
+        if (!named) return fail(std::move(named.error()));
+    }
+    return created;
+}
+
+Result<core::OpenedChatSession> ChatSessionStoreSqlite::open(const core::NewChatSession& wanted) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<core::OpenedChatSession> {
-        auto made = database_.run(
-            "INSERT INTO chat_session (id, owner, name, persona, created_ms, active_ms, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0)"
-            " ON CONFLICT (id) DO NOTHING",
-            wanted.id.text(), wanted.owner, wanted.name, wanted.persona, wanted.created_at);
-        if (!made) return fail(std::move(made.error()));
-        const bool created = database_.changes() != 0;
-        if (!created && !wanted.name.empty()) {
-            auto named = database_.run("UPDATE chat_session SET name = ? WHERE id = ? AND owner = ? AND name = ''", wanted.name, wanted.id.text(), wanted.owner);
-            if (!named) return fail(std::move(named.error()));
-        }
+        const auto created = make(wanted);
+        if (!created) return fail(created.error());
         auto session = read(wanted.id);
         if (!session) return fail(std::move(session.error()));
-        return core::OpenedChatSession{.session = std::move(session->value()), .created = created};
+        return core::OpenedChatSession{.session = std::move(session->value()), .created = *created};
     });
 }
 
@@ -108,35 +128,66 @@ Result<bool> ChatSessionStoreSqlite::remove(const ChatSessionId& id) {
     return database_.changes() != 0;
 }
 
-Result<void> ChatSessionStoreSqlite::append(const ChatSessionId& id, const core::ChatMessage& message) {
+Result<void> ChatSessionStoreSqlite::append(const core::NewChatSession& session, const core::ChatMessage& message) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
-        auto counted = require_changed(
-            database_.run("UPDATE chat_session SET active_ms = ?, message_count = message_count + 1 WHERE id = ?", message.created_at, id.text()));
+        if (const auto made = make(session); !made) return fail(made.error());
+        auto counted = database_.run("UPDATE chat_session SET active_ms = ?, message_count = message_count + 1 WHERE id = ? AND owner = ?", message.created_at, session.id.text(), session.owner);
         if (!counted) return counted;
-        return database_.run("INSERT INTO chat_message (session, role, content, created_ms, extra) VALUES (?, ?, ?, ?, ?)", id.text(), message.role,
-                             message.content, message.created_at, message.extra);
+        if (database_.changes() == 0) return fail(ErrorCode::kForbidden, "the chat session is another's");
+        return database_.run("INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)", session.id.text(), message.role,
+                             message.content, message.created_at, message.extra, message.turn, message.outcome);
     });
 }
 
 Result<std::vector<core::ChatMessage>> ChatSessionStoreSqlite::messages(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
-    auto statement = database_.query("SELECT role, content, created_ms, extra FROM chat_message WHERE session = ? ORDER BY number", id.text());
-    if (!statement) return fail(std::move(statement.error()));
+    auto rows = database_.query(fmt::format("SELECT {} FROM chat_message WHERE session = ? ORDER BY number", kMessageColumns), id.text());
+    if (!rows) return fail(std::move(rows.error()));
     std::vector<core::ChatMessage> messages;
     for (;;) {
-        const auto row = statement->step();
+        const auto row = rows->step();
         if (!row) return fail(row.error());
         if (!*row) return messages;
-        messages.push_back({.role = statement->text(0), .content = statement->text(1), .created_at = statement->time(2), .extra = statement->text(3)});
+        messages.push_back(message_of(*rows));
     }
 }
 
-Result<std::uint64_t> ChatSessionStoreSqlite::message_count(const ChatSessionId& id) {
+Result<std::vector<core::ChatMessage>> ChatSessionStoreSqlite::latest(const ChatSessionId& id, std::size_t most_bytes) {
     const std::scoped_lock lock(mutex_);
-    auto session = read(id);
-    if (!session) return fail(std::move(session.error()));
-    return *session ? (*session)->message_count : 0;
+    auto rows = database_.query(fmt::format("SELECT {} FROM chat_message WHERE session = ? ORDER BY number DESC", kMessageColumns), id.text());
+    if (!rows) return fail(std::move(rows.error()));
+    std::vector<core::ChatMessage> messages;
+    std::size_t whole = 0, bytes = 0;
+    for (;;) {
+        const auto row = rows->step();
+        if (!row) return fail(row.error());
+        if (!*row) break;
+        messages.push_back(message_of(*rows));
+        bytes += messages.back().content.size() + messages.back().extra.size();
+        if (whole > 0 && bytes > most_bytes) break;
+        if (messages.back().role == "user") whole = messages.size();
+    }
+    messages.resize(whole);
+    std::ranges::reverse(messages);
+    return messages;
+}
+
+Result<std::optional<core::StoredTurn>> ChatSessionStoreSqlite::find_turn(const ChatSessionId& id, std::string_view turn) {
+    const std::scoped_lock lock(mutex_);
+    auto rows = database_.query("SELECT content, outcome, created_ms FROM chat_message WHERE session = ? AND turn = ? AND role = 'assistant' ORDER BY number", id.text(), turn);
+    if (!rows) return fail(std::move(rows.error()));
+    core::StoredTurn found;
+    for (;;) {
+        const auto row = rows->step();
+        if (!row) return fail(row.error());
+        if (!*row) break;
+        found.text += rows->text_view(0);
+        found.outcome = rows->text(1);
+        found.ended_at = rows->time(2);
+    }
+    if (found.outcome.empty()) return std::nullopt;
+    return found;
 }
 
 Result<std::uint64_t> ChatSessionStoreSqlite::close_unanswered(std::string_view note, SystemTime now) {
@@ -155,16 +206,23 @@ Result<std::uint64_t> ChatSessionStoreSqlite::close_unanswered(std::string_view 
     });
 }
 
-Result<void> ChatSessionStoreSqlite::truncate(const ChatSessionId& id, std::uint64_t count) {
-    const auto keep = static_cast<std::int64_t>(count);
+Result<std::optional<core::ReopenedQuestion>> ChatSessionStoreSqlite::reopen(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
-    return database_.transaction([&]() -> Result<void> {
-        auto counted = require_changed(database_.run("UPDATE chat_session SET message_count = min(message_count, ?) WHERE id = ?", keep, id.text()));
-        if (!counted) return counted;
-        return database_.run(
-            "DELETE FROM chat_message WHERE session = ?1 AND number IN"
-            " (SELECT number FROM chat_message WHERE session = ?1 ORDER BY number LIMIT -1 OFFSET ?2)",
-            id.text(), keep);
+    return database_.transaction([&]() -> Result<std::optional<core::ReopenedQuestion>> {
+        auto question = database_.query("SELECT number, content FROM chat_message WHERE session = ? AND role = 'user' ORDER BY number DESC LIMIT 1", id.text());
+        if (!question) return fail(std::move(question.error()));
+        const auto row = question->step();
+        if (!row) return fail(row.error());
+        if (!*row) return std::nullopt;
+        core::ReopenedQuestion reopened{.content = question->text(1)};
+        auto dropped = database_.run("DELETE FROM chat_message WHERE session = ? AND number > ?", id.text(), question->integer(0));
+        question->reset();
+        if (dropped) dropped = database_.run("UPDATE chat_session SET message_count = message_count - ? WHERE id = ?", database_.changes(), id.text());
+        if (!dropped) return fail(std::move(dropped.error()));
+        const auto session = read(id);
+        if (!session) return fail(session.error());
+        reopened.message_count = (*session)->message_count;
+        return reopened;
     });
 }
 

@@ -21,14 +21,16 @@ public:
     Result<std::vector<core::ChatSession>> list(std::string_view owner) override;
     Result<void> rename(const ChatSessionId& id, std::string_view name) override;
     Result<bool> remove(const ChatSessionId& id) override;
-    Result<void> append(const ChatSessionId& id, const core::ChatMessage& message) override;
+    Result<void> append(const core::NewChatSession& session, const core::ChatMessage& message) override;
     Result<std::vector<core::ChatMessage>> messages(const ChatSessionId& id) override;
-    Result<std::uint64_t> message_count(const ChatSessionId& id) override;
+    Result<std::vector<core::ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) override;
+    Result<std::optional<core::StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) override;
     Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
-    Result<void> truncate(const ChatSessionId& id, std::uint64_t count) override;
+    Result<std::optional<core::ReopenedQuestion>> reopen(const ChatSessionId& id) override;
 
 private:
     explicit ChatSessionStoreSqlite(Database database) : database_(std::move(database)) {}
+    Result<bool> make(const core::NewChatSession& wanted);
     Result<std::optional<core::ChatSession>> read(const ChatSessionId& id);
     Result<void> require_changed(Result<void> done) const;
 

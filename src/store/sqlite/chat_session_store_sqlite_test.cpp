@@ -30,10 +30,11 @@ protected:
     core::OpenedChatSession open(std::string id, std::string owner = "device/phone", std::string name = {}) {
         return store->open({.id = ChatSessionId(std::move(id)), .owner = std::move(owner), .name = std::move(name), .persona = "butler", .created_at = now}).value();
     }
-    void say(const ChatSessionId& id, std::string text) {
-        now += 1s;
-        ASSERT_TRUE(store->append(id, {.role = "user", .content = std::move(text), .created_at = now}));
+    void add(const ChatSessionId& id, ChatMessage message) {
+        if (message.created_at == SystemTime{}) message.created_at = now += 1s;
+        ASSERT_TRUE(store->append({.id = id, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now}, message));
     }
+    void say(const ChatSessionId& id, std::string text) { add(id, {.role = "user", .content = std::move(text)}); }
 
     TemporaryFolder folder;
     std::unique_ptr<core::ChatSessionStore> store;
@@ -75,14 +76,13 @@ TEST_P(ChatSessionStoreTest, MessagesComeBackInOrderWithEverything) {
     open("kitchen");
     const ChatMessage message{.role = "assistant", .content = "line\nün\"", .created_at = now + 5s, .extra = R"({"tool_calls":[]})"};
     say(kitchen, "first");
-    ASSERT_TRUE(store->append(kitchen, message));
+    add(kitchen, message);
     const auto messages = store->messages(kitchen).value();
     ASSERT_EQ(messages.size(), 2u);
     EXPECT_EQ(messages[0].content, "first");
     EXPECT_EQ(messages[0].extra, "");
     EXPECT_EQ(std::tie(messages[1].role, messages[1].content, messages[1].created_at, messages[1].extra),
               std::tie(message.role, message.content, message.created_at, message.extra));
-    EXPECT_EQ(store->message_count(kitchen).value(), 2u);
     EXPECT_EQ(store->find(kitchen).value()->message_count, 2u);
     EXPECT_EQ(store->find(kitchen).value()->last_activity, message.created_at);
 }
@@ -107,37 +107,69 @@ TEST_P(ChatSessionStoreTest, ARemovedSessionLeavesNoMessagesToALaterOneOfItsId) 
     EXPECT_THAT(store->messages(kitchen).value(), IsEmpty());
 }
 
-TEST_P(ChatSessionStoreTest, TruncatingKeepsTheOldestMessages) {
-    open("kitchen");
-    open("other");
-    for (const char* text : {"one", "two", "three"}) say(kitchen, text);
+TEST_P(ChatSessionStoreTest, AQuestionThatIsReopenedLosesWhatFollowedIt) {
+    for (const char* text : {"one", "two"}) say(kitchen, text);
+    add(kitchen, {.role = "assistant", .content = "answer"});
     say(ChatSessionId("other"), "stays");
-    ASSERT_TRUE(store->truncate(kitchen, 1));
-    EXPECT_THAT(store->messages(kitchen).value(), ElementsAre(Field(&ChatMessage::content, "one")));
-    EXPECT_EQ(store->message_count(kitchen).value(), 1u);
-    EXPECT_EQ(store->message_count(ChatSessionId("other")).value(), 1u);
-    ASSERT_TRUE(store->truncate(kitchen, 9));
-    EXPECT_EQ(store->message_count(kitchen).value(), 1u);
+    const auto reopened = store->reopen(kitchen).value();
+    ASSERT_TRUE(reopened);
+    EXPECT_EQ(reopened->content, "two");
+    EXPECT_EQ(reopened->message_count, 2u);
+    EXPECT_EQ(store->messages(kitchen).value().back().content, "two");
+    EXPECT_EQ(store->find(kitchen).value()->message_count, 2u);
+    EXPECT_EQ(store->find(ChatSessionId("other")).value()->message_count, 1u);
+}
+
+TEST_P(ChatSessionStoreTest, TheLatestMessagesAreWholeTurnsThatFit) {
+    const auto contents = [&](std::size_t most_bytes) {
+        std::vector<std::string> found;
+        for (const ChatMessage& message : store->latest(kitchen, most_bytes).value()) found.push_back(message.content);
+        return found;
+    };
+    EXPECT_THAT(contents(100), IsEmpty());
+    for (const char* text : {"1", "2", "3"}) {
+        say(kitchen, std::string("question ") + text);
+        add(kitchen, {.role = "assistant", .content = "answer"});
+    }
+    EXPECT_THAT(contents(0), ElementsAre("question 3", "answer"));
+    EXPECT_THAT(contents(31), ElementsAre("question 3", "answer"));
+    EXPECT_THAT(contents(32), ElementsAre("question 2", "answer", "question 3", "answer"));
+    EXPECT_EQ(contents(1'000).size(), 6u);
+}
+
+TEST_P(ChatSessionStoreTest, ATurnIsFoundOnceItsLastWordsAreStored) {
+    const auto part = [&](std::string role, std::string content, std::string outcome = {}) {
+        add(kitchen, {.role = std::move(role), .content = std::move(content), .created_at = now, .extra = {}, .turn = "t1", .outcome = std::move(outcome)});
+    };
+    part("user", "how warm?");
+    part("assistant", "Let me see. ");
+    part("tool", "21");
+    EXPECT_FALSE(store->find_turn(kitchen, "t1").value());
+    part("assistant", "It is 21.", "answer");
+    say(kitchen, "and now?");
+    const auto turn = store->find_turn(kitchen, "t1").value();
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(std::tie(turn->outcome, turn->text), std::tuple("answer", "Let me see. It is 21."));
+    EXPECT_FALSE(store->find_turn(kitchen, "t2").value());
+    EXPECT_FALSE(store->find_turn(ChatSessionId("other"), "t1").value());
 }
 
 TEST_P(ChatSessionStoreTest, WhatWasNeverAnsweredIsClosedWithANote) {
-    const auto add = [&](const ChatSessionId& id, std::string role, std::string extra = {}) {
-        ASSERT_TRUE(store->append(id, {.role = std::move(role), .content = "x", .created_at = now, .extra = std::move(extra)}));
-    };
+    const auto put = [&](const ChatSessionId& id, std::string role, std::string extra = {}) { add(id, {.role = std::move(role), .content = "x", .created_at = now, .extra = std::move(extra)}); };
     const ChatSessionId answered{"answered"}, calling{"calling"}, told{"told"}, empty{"empty"};
     for (const ChatSessionId& id : {kitchen, answered, calling, told, empty}) open(id.text());
     say(kitchen, "hello?");
-    add(answered, "user");
-    add(answered, "assistant");
-    add(calling, "user");
-    add(calling, "assistant", R"({"tool_calls":[]})");
-    add(told, "tool", "{}");
+    put(answered, "user");
+    put(answered, "assistant");
+    put(calling, "user");
+    put(calling, "assistant", R"({"tool_calls":[]})");
+    put(told, "tool", "{}");
     EXPECT_EQ(store->close_unanswered("[no answer]", now).value(), 3u);
     for (const ChatSessionId& id : {kitchen, calling, told}) {
         const auto messages = store->messages(id).value();
         EXPECT_EQ(messages.back().role, "assistant") << id.text();
         EXPECT_EQ(messages.back().content, "[no answer]");
-        EXPECT_EQ(store->message_count(id).value(), messages.size());
+        EXPECT_EQ(store->find(id).value()->message_count, messages.size());
     }
     EXPECT_EQ(store->messages(answered).value().size(), 2u);
     EXPECT_TRUE(store->messages(empty).value().empty());
@@ -145,11 +177,17 @@ TEST_P(ChatSessionStoreTest, WhatWasNeverAnsweredIsClosedWithANote) {
 }
 
 TEST_P(ChatSessionStoreTest, AnUnknownSessionIsNotFoundOrEmpty) {
-    EXPECT_EQ(store->append(kitchen, {}).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(store->rename(kitchen, "x").error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(store->truncate(kitchen, 0).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(store->message_count(kitchen).value(), 0u);
+    EXPECT_FALSE(store->reopen(kitchen).value());
     EXPECT_THAT(store->messages(kitchen).value(), IsEmpty());
+}
+
+TEST_P(ChatSessionStoreTest, AMessageMakesItsSessionButEntersNoOther) {
+    say(kitchen, "hello");
+    EXPECT_EQ(store->find(kitchen).value()->owner, "device/phone");
+    EXPECT_EQ(store->append({.id = kitchen, .owner = "device/other"}, {.role = "user", .content = "mine"}).error().code, ErrorCode::kForbidden);
+    EXPECT_EQ(store->append({.id = ChatSessionId("a b"), .owner = "device/other"}, {}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(store->messages(kitchen).value().size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, ChatSessionStoreTest, testing::Values(Kind::kMemory, Kind::kSqlite),
@@ -160,8 +198,7 @@ TEST(ChatSessionStoreSqliteTest, SessionsSurviveARestart) {
     const ChatSessionId id("kitchen");
     {
         auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
-        ASSERT_TRUE(store->open({.id = id, .owner = "device/phone"}));
-        ASSERT_TRUE(store->append(id, {.role = "user", .content = "hello"}));
+        ASSERT_TRUE(store->append({.id = id, .owner = "device/phone"}, {.role = "user", .content = "hello"}));
     }
     auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
     EXPECT_EQ(store->find(id).value()->owner, "device/phone");

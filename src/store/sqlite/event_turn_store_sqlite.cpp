@@ -87,18 +87,9 @@ Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::read(Result<Statement
     }
 }
 
-Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::end_open(std::string_view end, SystemTime at) {
+Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::open_turns() {
     const std::scoped_lock lock(mutex_);
-    return database_.transaction([&]() -> Result<std::vector<core::EventTurn>> {
-        auto open = read(database_.query(fmt::format("SELECT {} FROM event_turn WHERE ended_ms IS NULL ORDER BY begun_ms", kColumns)));
-        if (!open) return open;
-        if (auto ended = database_.run("UPDATE event_turn SET ended_ms = ?, outcome = ? WHERE ended_ms IS NULL", at, end); !ended) return fail(std::move(ended.error()));
-        for (core::EventTurn& turn : *open) {
-            turn.ended = at;
-            turn.end = end;
-        }
-        return open;
-    });
+    return read(database_.query(fmt::format("SELECT {} FROM event_turn WHERE ended_ms IS NULL ORDER BY begun_ms", kColumns)));
 }
 
 Result<std::vector<core::EventTurn>> EventTurnStoreSqlite::latest(std::size_t most) {

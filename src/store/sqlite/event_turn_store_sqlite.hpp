@@ -19,7 +19,7 @@ public:
     Result<void> advance(std::string_view agent, core::EventPosition position) override;
     Result<bool> claim(const core::EventTurn& turn, core::EventPosition position) override;
     Result<void> finish(std::string_view turn_id, std::string_view end, SystemTime at) override;
-    Result<std::vector<core::EventTurn>> end_open(std::string_view end, SystemTime at) override;
+    Result<std::vector<core::EventTurn>> open_turns() override;
     Result<std::vector<core::EventTurn>> latest(std::size_t most) override;
     Result<void> forget(SystemTime ended_before) override;
 

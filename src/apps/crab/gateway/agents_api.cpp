@@ -56,7 +56,8 @@ Task<void> AgentsApi::list(net::HttpExchange& exchange) {
         exchange.respond_error(503, "UNAVAILABLE", turns.error().message);
         co_return;
     }
-    const config::GatewayConfig& config = services_.config;
+    const std::shared_ptr<const TurnSetup> setup = services_.setup.get();
+    const config::GatewayConfig& config = *setup->config;
     const auto append_agent = [&](json::Writer& writer, const agent::AgentOptions& agent, const config::NamedAgentOptions* named) {
         writer.begin_object().key("name").string(agent.name).key("tenant").string_lossy(agent.tenant).key("models").begin_array();
         for (const std::size_t place : agent.models) {
@@ -73,9 +74,9 @@ Task<void> AgentsApi::list(net::HttpExchange& exchange) {
     std::string& out = exchange.begin_response(200, "application/json");
     json::Writer writer(out);
     writer.begin_object().key("agents").begin_array();
-    append_agent(writer, services_.agents->standard, nullptr);
+    append_agent(writer, setup->agents->standard, nullptr);
     for (const config::NamedAgentOptions& named : config.agents) {
-        if (const auto agent = services_.agents->find(named.name)) append_agent(writer, **agent, &named);
+        if (const auto agent = setup->agents->find(named.name)) append_agent(writer, **agent, &named);
     }
     writer.end_array().key("turns").begin_array();
     for (const core::EventTurn& turn : *turns) append_turn(writer, turn);
@@ -120,7 +121,8 @@ Task<void> AgentsApi::show(net::HttpExchange& exchange, std::string turn_id) {
 
 void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& principal) {
     const std::string name = net::find_query(exchange.request().query(), "agent").value_or("");
-    const auto agent = services_.agents->find(name == services_.agents->standard.name ? std::string() : name);
+    const std::shared_ptr<const agent::AgentBook> agents = services_.setup.get()->agents;
+    const auto agent = agents->find(name == agents->standard.name ? std::string() : name);
     if (!agent) {
         exchange.respond_error(404, "NOT_FOUND", fmt::format("no agent {} is configured; crab agents list lists them", name));
         return;

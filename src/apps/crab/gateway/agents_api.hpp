@@ -1,8 +1,8 @@
 #pragma once
 
 #include "agent/tool_offer.hpp"
+#include "apps/crab/gateway/turn_runners.hpp"
 #include "base/blocking_pool.hpp"
-#include "config/gateway_config.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/event_turn_store.hpp"
 #include "core/pipeline.hpp"
@@ -19,8 +19,7 @@ namespace crab::app {
 class AgentsApi {
 public:
     struct Services {
-        const config::GatewayConfig& config;
-        std::shared_ptr<const agent::AgentBook> agents;
+        const Published<TurnSetup>& setup;
         core::Pipeline& pipeline;
         core::EventTurnStore& turns;
         core::ChatSessionStore& chats;

@@ -25,7 +25,7 @@ Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::Gat
     return call_rules;
 }
 
-std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config, const std::vector<config::NamedAgentOptions>& agents) {
+std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config) {
     auto options = std::make_shared<clawseed::Options>();
     options->path_prefix = config.listen.path_prefix;
     options->allowed_origins = config.listen.allowed_origins;
@@ -46,7 +46,7 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::Gat
     options->give_titles = true;
     options->ask_about_new_tools = config.approvals.new_tools == config::NewToolRule::kAsk;
     options->owners_approve = config.approvals.in_chat == config::ChatApprover::kOwner;
-    for (const auto& agent : agents) options->personas.push_back(agent.name);
+    for (const auto& agent : config.agents) options->personas.push_back(agent.name);
     options->artifact_inline_bytes = config.artifacts.inline_bytes;
     options->artifact_bytes = config.artifacts.max_bytes;
     options->uploads_at_once = config.artifacts.uploads;

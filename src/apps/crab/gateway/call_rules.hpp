@@ -13,7 +13,7 @@ namespace crab::app {
 /// Errors: kInvalidArgs naming the entry that cannot be used.
 Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool);
 
-/// What the ClawSeed adapter needs of the configuration; `agents` are those that run, whose names are its personas.
-std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config, const std::vector<config::NamedAgentOptions>& agents);
+/// What the ClawSeed adapter needs of the configuration.
+std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config);
 
 }  // namespace crab::app

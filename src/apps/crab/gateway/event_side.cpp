@@ -21,13 +21,18 @@ rtp::CallEventLog::Always always_of(config::CallEventRule rule) {
 
 }  // namespace
 
-Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, const std::vector<core::UnfinishedCall>& unfinished, Services services) {
+Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, const EarlierLife& earlier, Services services) {
     auto& [pool, clock] = services;
     auto store = store::sqlite::EventStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
-    const auto ended = rtp::CallEventLog::end_open_calls(**store, unfinished, clock, gateway_id);
+    const auto ended = rtp::CallEventLog::end_open_calls(**store, earlier.calls, clock, gateway_id);
     if (!ended) return fail(ended.error());
     if (*ended > 0) log::warn("calls of an earlier life of the gateway were without an end", {{"calls", *ended}});
+    const rtp::TurnEventOptions turn_options{.gateway_id = gateway_id, .chat_answers = options.chat_answers};
+    const auto end_of = [&](const core::TurnStory& story) { return earlier.turns.end_of(story); };
+    const auto turns = rtp::TurnEventLog::end_open_turns(**store, earlier.turns.of_events(), end_of, clock, turn_options);
+    if (!turns) return fail(turns.error());
+    if (*turns > 0) log::warn("turns of an earlier life of the gateway were without an end", {{"turns", *turns}});
     std::unique_ptr<EventSide> side(new EventSide(std::move(*store), clock));
     auto subscriptions = core::EventSubscriptions::load(*side->store_, pool, clock);
     if (!subscriptions) return fail(std::move(subscriptions.error()));
@@ -36,6 +41,7 @@ Result<std::unique_ptr<EventSide>> EventSide::open(const std::filesystem::path& 
     if (!outbox) return fail(std::move(outbox.error()));
     side->outbox_ = std::move(*outbox);
     side->calls_ = std::make_unique<rtp::CallEventLog>(*side->outbox_, *side->subscriptions_, clock, std::move(gateway_id), always_of(options.calls));
+    side->turns_ = std::make_unique<rtp::TurnEventLog>(*side->outbox_, clock, turn_options);
     return side;
 }
 

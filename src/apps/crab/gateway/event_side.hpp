@@ -3,6 +3,8 @@
 #include "adapters/rtp/call_event_log.hpp"
 #include "adapters/rtp/events_api.hpp"
 #include "adapters/rtp/pairing_news.hpp"
+#include "adapters/rtp/turn_event_log.hpp"
+#include "apps/crab/gateway/earlier_turns.hpp"
 #include "config/gateway_config.hpp"
 #include "core/metrics.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
@@ -13,7 +15,8 @@
 
 namespace crab::app {
 
-/// The gateway's events, wired: the outbox on `events.db`, what is remembered of subscriptions, what calls tell. What an
+/// The gateway's events, wired: the outbox on `events.db`, what is remembered of subscriptions, what calls and
+/// turns tell. What an
 /// earlier life left open is ended when it is opened.
 class EventSide {
 public:
@@ -21,15 +24,20 @@ public:
         BlockingPool& pool;
         const Clock& clock;
     };
-    /// `unfinished` is what the ledger knows of earlier lives. Errors: those of the store.
-    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id,
-                                                   const std::vector<core::UnfinishedCall>& unfinished, Services services);
+    /// What is known, elsewhere, of calls and turns that an earlier life of the gateway left open.
+    struct EarlierLife {
+        const std::vector<core::UnfinishedCall>& calls;
+        const EarlierTurns& turns;
+    };
+    /// Errors: those of the store.
+    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, const EarlierLife& earlier, Services services);
     EventSide(const EventSide&) = delete;
     EventSide& operator=(const EventSide&) = delete;
     /// Writes what waits. After all that refers to it has ended, but for event loops.
     ~EventSide();
 
     core::CallEvents& calls() { return *calls_; }
+    core::TurnLog& turns() { return *turns_; }
     /// Publishes what happens to pairings. For one event loop.
     rtp::PairingWitness pairing_witness(std::string gateway_id);
     core::EventOutbox& outbox() { return *outbox_; }
@@ -49,6 +57,7 @@ private:
     std::unique_ptr<core::EventSubscriptions> subscriptions_;
     std::unique_ptr<core::EventOutbox> outbox_;
     std::unique_ptr<rtp::CallEventLog> calls_;
+    std::unique_ptr<rtp::TurnEventLog> turns_;
     BlockingPool housekeeping_{1};   ///< last: what it was given refers to the rest
 };
 

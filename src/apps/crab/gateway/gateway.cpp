@@ -35,6 +35,7 @@
 #include "sdk/tool_host/hosted_tools.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
+#include "store/sqlite/event_turn_store_sqlite.hpp"
 #include "store/sqlite/ledger_file.hpp"
 #include "store/sqlite/token_store_sqlite.hpp"
 #include "store/sqlite/tool_index_sqlite.hpp"
@@ -81,7 +82,7 @@ struct Gateway::Parts {
             : loop(event_loop), pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
         net::EventLoop& loop;
         core::Pipeline pipeline;
-        std::unique_ptr<core::TurnRunner> runner;
+        std::unique_ptr<CurrentRunner> runner;
         std::unique_ptr<clawseed::Front> front;
         std::unique_ptr<rtp::ToolsApi> tools;
         std::unique_ptr<PublicService> service;
@@ -102,6 +103,7 @@ struct Gateway::Parts {
     std::unique_ptr<trust::PairingCodes> codes;
     std::unique_ptr<trust::DeviceKeys> keys;
     std::unique_ptr<store::sqlite::ChatSessionStoreSqlite> chats;
+    std::unique_ptr<store::sqlite::EventTurnStoreSqlite> event_turns;
     std::shared_ptr<store::sqlite::AuditStoreSqlite> audit_store;
     std::unique_ptr<core::AuditLog> audit;
     std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;
@@ -126,8 +128,8 @@ struct Gateway::Parts {
     std::unique_ptr<WorktreeServiceSide> worktree_service;   ///< null: the bindings count
     std::unique_ptr<HitlSide> hitl;   ///< null: operators and chats only
     std::unique_ptr<clawseed::Hub> hub;
+    std::unique_ptr<Published<TurnSetup>> turn_setup;
     std::vector<std::unique_ptr<LoopSide>> sides;
-    std::shared_ptr<const agent::AgentBook> agent_book;
     std::unique_ptr<AgentSide> agents;
     std::unique_ptr<rtp::HostDirectory> hosts;
     std::unique_ptr<sw4rm::ProviderDirectory> providers;
@@ -178,6 +180,9 @@ Result<void> Gateway::Parts::open_stores() {
     chats = std::move(*opened_chats);
     constexpr std::string_view kUnanswered = "[no answer: the turn failed, or the gateway stopped before its end]";
     if (auto closed = chats->close_unanswered(kUnanswered, clock.system_now()); !closed) return fail(std::move(closed.error()));
+    auto opened_turns = store::sqlite::EventTurnStoreSqlite::open(places.state_dir / "agents.db");
+    if (!opened_turns) return fail(std::move(opened_turns.error()));
+    event_turns = std::move(*opened_turns);
     auto opened_audit = store::sqlite::AuditStoreSqlite::open(places.state_dir / "audit.db");
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
@@ -195,8 +200,11 @@ Result<void> Gateway::Parts::open_peers() {
     auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .random = random, .audit = *audit});
     if (!opened) return fail(std::move(opened.error()));
     peers = std::move(*opened);
-    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id, unfinished, {.pool = pool, .clock = clock});
+    auto earlier_turns = EarlierTurns::find(*event_turns, *chats, config, clock);
+    if (!earlier_turns) return fail(std::move(earlier_turns.error()));
+    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id, {.calls = unfinished, .turns = *earlier_turns}, {.pool = pool, .clock = clock});
     if (!opened_events) return fail(std::move(opened_events.error()));
+    if (auto recorded = earlier_turns->record_ends(); !recorded) return recorded;
     if (auto told = ledger_store->mark_told(); !told) return told;
     unfinished = {};
     events = std::move(*opened_events);
@@ -319,15 +327,13 @@ Result<void> Gateway::Parts::build() {
     for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
     auto turns = make_turn_setup(config);
     if (!turns) return fail(std::move(turns.error()));
-    agent_book = turns->agents;
+    turn_setup = std::make_unique<Published<TurnSetup>>(*turns);
     for (const auto& side : sides) {
-        side->runner = make_turn_runner(*turns, {.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool});
+        side->runner = std::make_unique<CurrentRunner>(*turn_setup, CurrentRunner::Services{.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool});
     }
     LoopSide& home = *sides.front();
-    auto opened_agents = AgentSide::open(places.state_dir / "agents.db", config,
-                                         {.loop = home.loop, .runner = *home.runner, .outbox = events->outbox(), .chats = *chats, .chat_pool = chat_pool, .gateway_id = peers->keys().identity.gateway_id});
-    if (!opened_agents) return fail(std::move(opened_agents.error()));
-    agents = std::move(*opened_agents);
+    if (const auto readable = AgentSide::read_agents(config); !readable) return fail(readable.error());
+    agents = std::make_unique<AgentSide>(AgentSide::Services{.loop = home.loop, .runner = *home.runner, .outbox = events->outbox(), .turns = *event_turns, .chats = *chats, .chat_pool = chat_pool, .log = events->turns()});
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
             if (&side->loop == &loop) return side->runner.get();
@@ -335,8 +341,8 @@ Result<void> Gateway::Parts::build() {
         return nullptr;
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()},
-                                          make_clawseed_options(config, config.agents), runner_of);
+                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .turn_log = &events->turns(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()},
+                                          make_clawseed_options(config), runner_of);
     tokens->on_revoked([this](const std::string& credential) {
         hub->close_credential(credential);
         approvals->approvals().withdraw(credential);
@@ -446,7 +452,7 @@ Result<void> Gateway::Parts::listen() {
                                                   admin_view());
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
     worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
-    agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.config = config, .agents = agent_book, .pipeline = first.pipeline, .turns = agents->turns(), .chats = *chats, .pool = pool});
+    agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.setup = *turn_setup, .pipeline = first.pipeline, .turns = *event_turns, .chats = *chats, .pool = pool});
     admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events, access->leases_api(),
                                                    access->policy_api(), *worktrees_api, *agents_api, approvals->api(), artifacts->api(), *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
@@ -475,7 +481,7 @@ void Gateway::Parts::add_metrics() {
         access->append_metrics(out);
         approvals->append_metrics(out);
         artifacts->append_metrics(out, hub->uploads());
-        std::vector<const core::TurnRunner*> runners;
+        std::vector<const CurrentRunner*> runners;
         for (const auto& side : sides) runners.push_back(side->runner.get());
         append_turn_metrics(out, runners);
         agents->append_metrics(out);
@@ -488,24 +494,28 @@ Result<void> Gateway::Parts::reload() {
     if (!read) return fail(std::move(read.error()));
     auto made = make_call_rules(*read, pool);
     if (!made) return fail(std::move(made.error()));
+    auto turns = make_turn_setup(*read);
+    if (!turns) return fail(std::move(turns.error()));
+    auto event_agents = AgentSide::read_agents(*read);
+    if (!event_agents) return fail(std::move(event_agents.error()));
     rules->set(*made);
+    turn_setup->set(*turns);
+    sides.front()->loop.post([this, changed = std::move(*event_agents)] { agents->set_agents(changed); });
     access->set_options(read->leases);
     approvals->set_options(read->approvals);
     artifacts->set_options(read->artifacts);
-    hub->set_options(make_clawseed_options(*read, config.agents));
+    hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     if (public_tls) {
         if (const auto fresh = public_tls->reload(); !fresh) log::error("the old certificate stays", {{"reason", fresh.error().message}});
     }
     const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
                        read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
-                       read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->models == config.models &&
-                       read->agent == config.agent && read->agents == config.agents && read->worktrees == config.worktrees && read->providers == config.providers &&
-                      read->worktree_service == config.worktree_service && read->hitl == config.hitl &&
-                       read->secrets == config.secrets;
+                       read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->worktrees == config.worktrees &&
+                       read->providers == config.providers && read->worktree_service == config.worktree_service && read->hitl == config.hitl && read->secrets == config.secrets;
     if (!fixed)
         log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, models, agent, agents, worktrees, worktree_service, hitl, providers, secrets, gateway.threads, gateway.state_dir"}});
+                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, worktrees, worktree_service, hitl, providers, secrets, gateway.threads, gateway.state_dir"}});
     log::info("configuration reloaded", {{"file", read->source.string()}});
     return {};
 }
@@ -613,7 +623,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     first.post([raw] {
         for (const auto& each : raw->hosted) each->start();
         raw->peers->start();
-        raw->agents->start();
+        raw->agents->set_agents(AgentSide::read_agents(raw->config).value());
     });
     parts->loops->start();
     parts->hosts->start();

@@ -32,7 +32,8 @@ public:
     /// The same of the peer listener.
     std::string peer_endpoint() const;
     std::string admin_socket() const;
-    /// Takes over what may change while it runs: policy, rates, hooks, limits of tools, log level, devices. Connections stay.
+    /// Takes over what may change while it runs: policy, rates, hooks, limits of tools, models and agents, log
+    /// level, devices. Connections and turns that run stay.
     /// Errors: kInvalidArgs, and then nothing has changed.
     Result<void> reload();
     /// Ends calls, closes connections with 1001, stores what is to be stored, joins all threads. Idempotent.

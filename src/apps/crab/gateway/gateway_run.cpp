@@ -1,9 +1,11 @@
 #include "apps/crab/gateway_run.hpp"
 
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway/agent_side.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
 #include "apps/crab/gateway/gateway.hpp"
 #include "apps/crab/gateway/service_manager.hpp"
+#include "apps/crab/gateway/turn_runners.hpp"
 #include "apps/crab/host/hosted_commands.hpp"
 #include "base/log.hpp"
 #include "config/load.hpp"
@@ -20,6 +22,8 @@ namespace crab::app {
 Result<void> check_rules(const config::GatewayConfig& config) {
     BlockingPool pool(1);
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
+    if (auto made = make_turn_setup(config); !made) return fail(std::move(made.error()));
+    if (auto made = AgentSide::read_agents(config); !made) return fail(std::move(made.error()));
     return check_commands(config);
 }
 

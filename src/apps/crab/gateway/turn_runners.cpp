@@ -59,9 +59,10 @@ Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOp
     }
     model->provider = options.provider.empty() ? url->host : options.provider;
     model->api = vendor.api;
+    const bool reasons_within_limit = options.api == config::ModelApiKind::kOpenAi && (url->host == "api.openai.com" || url->host.ends_with(".openai.azure.com"));
     model->url = std::move(*url);
     model->key = std::move(*key);
-    model->settings = {.model = options.model, .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens),
+    model->settings = {.model = options.model, .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens), .reasons_within_limit = reasons_within_limit,
                        .thinking_tokens = static_cast<std::int64_t>(options.thinking_tokens), .return_reasoning = options.return_reasoning};
     model->retry.most = static_cast<int>(options.max_retries);
     model->silence = std::chrono::duration_cast<Milliseconds>(options.silence);
@@ -118,31 +119,44 @@ std::shared_ptr<const agent::AgentBook> make_agents(const config::GatewayConfig&
 
 }  // namespace
 
-Result<TurnSetup> make_turn_setup(const config::GatewayConfig& config) {
-    TurnSetup setup;
+Result<std::shared_ptr<const TurnSetup>> make_turn_setup(const config::GatewayConfig& config) {
+    auto setup = std::make_shared<TurnSetup>();
     for (std::size_t i = 0; i < config.models.size(); ++i) {
         auto made = make_model(config.models[i], fmt::format("models[{}]", i));
         if (!made) return fail(std::move(made.error()));
-        setup.models.push_back(std::move(*made));
+        setup->models.push_back(std::move(*made));
     }
-    setup.agents = make_agents(config);
+    setup->agents = make_agents(config);
+    setup->config = std::make_shared<const config::GatewayConfig>(config);
     return setup;
 }
 
-std::unique_ptr<core::TurnRunner> make_turn_runner(const TurnSetup& setup, agent::Agent::Services services) {
-    if (setup.models.empty()) return std::make_unique<agent::Offline>(services.loop, services.pipeline, setup.agents);
-    std::vector<std::unique_ptr<agent::ModelClient>> clients;
-    for (const auto& model : setup.models) clients.push_back(std::make_unique<agent::HttpModelClient>(services.loop, services.pool, model));
-    return std::make_unique<agent::Agent>(services, std::move(clients), setup.agents);
+std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
+    const auto& setup = setup_.get();
+    if (setup == made_of_) return runner_;
+    made_of_ = setup;
+    if (setup->models.empty()) {
+        runner_ = std::make_shared<agent::Offline>(services_.loop, services_.pipeline, setup->agents);
+    } else {
+        std::vector<std::unique_ptr<agent::ModelClient>> clients;
+        for (const auto& model : setup->models) clients.push_back(std::make_unique<agent::HttpModelClient>(services_.loop, services_.pool, model));
+        const agent::Agent::Services services{.loop = services_.loop, .pipeline = services_.pipeline, .chats = services_.chats, .store_pool = services_.store_pool, .index = services_.index,
+                                              .pool = services_.pool, .metrics = metrics_};
+        runner_ = std::make_shared<agent::Agent>(services, std::move(clients), setup->agents);
+    }
+    return runner_;
 }
 
-void append_turn_metrics(std::string& out, std::span<const core::TurnRunner* const> runners) {
+Task<Result<std::string>> CurrentRunner::run(core::TurnRequest request, core::TurnEvents& events) {
+    const std::shared_ptr<core::TurnRunner> runner = current();  // outlives the turn
+    co_return co_await runner->run(std::move(request), events);
+}
+
+void append_turn_metrics(std::string& out, std::span<const CurrentRunner* const> runners) {
     using Of = core::Counter agent::AgentMetrics::*;
     const auto append = [&](std::string_view name, Of counter, std::string_view help) {
         std::uint64_t sum = 0;
-        for (const core::TurnRunner* runner : runners) {
-            if (const auto* counting = dynamic_cast<const agent::Agent*>(runner)) sum += (counting->metrics().*counter).value();
-        }
+        for (const CurrentRunner* runner : runners) sum += (runner->metrics().*counter).value();
         core::append_metric(out, name, "counter", help, static_cast<double>(sum));
     };
     append("crab_turns_total", &agent::AgentMetrics::turns, "Turns of the agent that began.");
@@ -150,11 +164,7 @@ void append_turn_metrics(std::string& out, std::span<const core::TurnRunner* con
     append("crab_model_requests_total", &agent::AgentMetrics::model_requests, "Requests to the model; repeats are not counted.");
     append("crab_turns_searched_total", &agent::AgentMetrics::searched_turns, "Turns with so many tools that the model was offered find_tools instead of all.");
     append("crab_turn_tool_calls_total", &agent::AgentMetrics::tool_calls, "Tool calls that turns made.");
-    std::uint64_t fallbacks = 0;
-    for (const core::TurnRunner* runner : runners) {
-        if (const auto* counting = dynamic_cast<const agent::Agent*>(runner)) fallbacks += counting->models().fallbacks();
-    }
-    core::append_metric(out, "crab_model_fallbacks_total", "counter", "Requests that went to another model because an earlier one was away.", static_cast<double>(fallbacks));
+    append("crab_model_fallbacks_total", &agent::AgentMetrics::fallbacks, "Requests that went to another model because an earlier one was away.");
     append("crab_model_input_tokens_total", &agent::AgentMetrics::input_tokens, "Tokens that the model read, as it counts them.");
     append("crab_model_output_tokens_total", &agent::AgentMetrics::output_tokens, "Tokens that the model wrote, as it counts them.");
 }
