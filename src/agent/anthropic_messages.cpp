@@ -42,7 +42,8 @@ public:
             if (const auto delta = json::get(event, "delta")) {
                 const auto reason = json::get_string(*delta, "stop_reason");
                 ended_ = ended_ || reason.has_value();
-                if (reason) builder_.answer.cut_short = *reason == "max_tokens";
+                if (reason) builder_.answer.cut_short = *reason == "max_tokens" || *reason == "model_context_window_exceeded";
+                if (reason) builder_.answer.withheld = *reason == "refusal";
             }
             take_usage(json::get(event, "usage"));
         } else if (type == "message_stop") {
@@ -68,7 +69,12 @@ private:
         }
         if (type == "redacted_thinking") return keep_redacted(json::get_string(*block, "data").value_or(""));
         if (type != "tool_use") return {};
-        return builder_.begin_request(place, json::get_string(*block, "id").value_or(""), json::get_string(*block, "name").value_or(""));
+        auto begun = builder_.begin_request(place, json::get_string(*block, "id").value_or(""), json::get_string(*block, "name").value_or(""));
+        const auto input = json::get(*block, "input");
+        if (!begun || !input || !input->is_object()) return begun;
+        // Some servers of this kind give the arguments here, whole, and no pieces of them.
+        const std::string whole = json::to_text(*input);
+        return whole == "{}" ? begun : builder_.arguments(place, whole);
     }
     Result<void> on_delta(std::optional<Element> delta, std::int64_t place) {
         if (!delta) return {};
@@ -149,7 +155,7 @@ bool may_think(const Conversation& messages, const ModelSettings& settings) {
 
 void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names, const std::string* thinker) {
     if (message.speaker == Speaker::kTool) {
-        writer.begin_object().key("type").string("tool_result").key("tool_use_id").string_lossy(message.request_id);
+        writer.begin_object().key("type").string("tool_result").key("tool_use_id").string(fit_for_models(message.request_id));
         if (!message.text.empty()) writer.key("content").string_lossy(message.text);
         if (message.text.starts_with("Error: ")) writer.key("is_error").boolean(true);
         writer.end_object();
@@ -158,7 +164,7 @@ void write_blocks(json::Writer& writer, const Message& message, const ToolNames&
     if (thinker != nullptr && !message.reasoning.text.empty() && message.reasoning.model == *thinker) writer.raw(message.reasoning.text);
     if (says_something(message.text)) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
     for (const ToolRequest& request : message.requests) {
-        writer.begin_object().key("type").string("tool_use").key("id").string_lossy(request.id).key("name").string(names.to_model(request.tool));
+        writer.begin_object().key("type").string("tool_use").key("id").string(fit_for_models(request.id)).key("name").string(names.to_model(request.tool));
         writer.key("input").raw(request.args.empty() ? "{}" : std::string_view(request.args)).end_object();
     }
 }

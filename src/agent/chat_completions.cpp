@@ -15,14 +15,16 @@ public:
     explicit Reader(AnswerSink& sink) : AnswerReader(sink) {}
 
     Result<void> on_event(std::string_view, std::string_view data) override {
-        if (data == "[DONE]") {
+        if (data.starts_with("[DONE]")) {
             done_ = true;
             return {};
         }
         const auto root = parser_.parse(data);
         if (!root) return fail(ErrorCode::kInternal, "the model's stream holds something that is not JSON");
         const Element event = root->element();
-        if (const auto error = json::get(event, "error"); error && !error->is_null()) {
+        auto error = json::get(event, "error");
+        if (json::get_string(event, "object") == "error") error = event;
+        if (error && !error->is_null()) {
             const auto status = json::get_int64(*error, "code").value_or(json::get_int64(*error, "status").value_or(200));
             return fail(refusal(status >= 400 && status < 600 ? static_cast<int>(status) : 200, refusal_text(data)));
         }
@@ -36,9 +38,10 @@ public:
             if (const auto delta = json::get(choice, "delta")) {
                 if (auto taken = on_delta(*delta); !taken) return taken;
             }
-            if (const auto reason = json::get_string(choice, "finish_reason")) {
+            if (const auto reason = json::get_string(choice, "finish_reason"); reason && !reason->empty()) {
                 ended_ = true;
                 builder_.answer.cut_short = *reason == "length";
+                builder_.answer.withheld = *reason == "content_filter";
             }
         }
         return {};
@@ -51,18 +54,40 @@ private:
         for (const std::string_view key : {"reasoning_content", "reasoning"}) {
             const auto piece = json::get_string(delta, key);
             if (!piece || piece->empty()) continue;
-            if (auto taken = builder_.thinking(*piece); !taken) return taken;
-            builder_.answer.reasoning.text += *piece;  // as long as the builder takes
+            if (auto taken = on_thinking(*piece); !taken) return taken;
             break;  // some servers send both
         }
-        if (auto taken = builder_.text(json::get_string(delta, "content").value_or("")); !taken) return taken;
-        const auto requests = json::get_array(delta, "tool_calls");
-        if (!requests) return {};
-        std::int64_t position = 0;
-        for (const Element request : *requests) {
-            if (auto taken = on_request(request, position++); !taken) return taken;
+        for (const std::string_view key : {"content", "refusal"}) {
+            if (auto taken = builder_.text(json::get_string(delta, key).value_or("")); !taken) return taken;
+        }
+        if (auto taken = each(delta, "content", [this](Element part) { return on_part(part); }); !taken) return taken;
+        return each(delta, "tool_calls", [this, position = std::int64_t{0}](Element request) mutable { return on_request(request, position++); });
+    }
+    /// Takes the elements of a member that is a list, until one is refused; anything else has none.
+    template <class F>
+    static Result<void> each(Element object, std::string_view key, F take) {
+        const auto list = json::get_array(object, key);
+        if (!list) return {};
+        for (const Element one : *list) {
+            if (auto taken = take(one); !taken) return taken;
         }
         return {};
+    }
+    Result<void> on_thinking(std::string_view piece) {
+        auto taken = builder_.thinking(piece);
+        if (taken) builder_.answer.reasoning.text += piece;  // as long as the builder takes
+        return taken;
+    }
+    /// Mistral's models that reason give their content in parts; reasoning has parts of its own.
+    Result<void> on_part(Element part) {
+        if (json::get_string(part, "type") == "text") return builder_.text(json::get_string(part, "text").value_or(""));
+        return each(part, "thinking", [this](Element thought) { return on_thinking(json::get_string(thought, "text").value_or("")); });
+    }
+    /// Whether this begins a call although one has that place: some servers send every call whole and give all of them the place 0. With
+    /// a name, another id is another call, and so is none when the arguments so far are complete.
+    static bool begins_another(const ToolRequest& known, std::string_view id, std::string_view name) {
+        if (name.empty()) return false;
+        return id.empty() ? json::Parser().parse(known.args).has_value() : id != known.id;
     }
     Result<void> on_request(Element request, std::int64_t position) {
         const std::int64_t place = json::get_int64(request, "index").value_or(position);
@@ -70,8 +95,7 @@ private:
         const auto function = json::get(request, "function");
         const std::string_view name = function ? json::get_string(*function, "name").value_or("") : "";
         const ToolRequest* known = builder_.find(place);
-        // Some servers send every call whole and give all of them the place 0: another id with a name is another call.
-        if (known == nullptr || (!name.empty() && !id.empty() && id != known->id)) {
+        if (known == nullptr || begins_another(*known, id, name)) {
             if (auto begun = builder_.begin_request(place, id, name); !begun) return begun;
         }
         if (!function) return {};
@@ -124,7 +148,7 @@ void ChatCompletions::write(std::string& out, const ModelRequest& request, const
     json::Writer writer(out);
     writer.begin_object().key("model").string_lossy(settings.model).key("stream").boolean(true);
     writer.key("stream_options").begin_object().key("include_usage").boolean(true).end_object();
-    if (settings.max_output_tokens > 0) writer.key("max_tokens").integer(settings.max_output_tokens);
+    if (settings.max_output_tokens > 0) writer.key(settings.reasons_within_limit ? "max_completion_tokens" : "max_tokens").integer(settings.max_output_tokens);
     writer.key("messages").raw(messages);
     if (!request.tools.empty()) {
         writer.key("tools").begin_array();

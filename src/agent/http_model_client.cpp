@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kMostEvent = std::size_t{2} << 20;
 constexpr std::size_t kMostBody = std::size_t{64} << 20;
-constexpr Milliseconds kAfterTheEnd{1'000};
+constexpr Milliseconds kAfterTheEnd{1'000};     // for the connection to become free again
+constexpr Milliseconds kAfterTheAnswer{5'000};  // for what may follow a whole answer: usage, the end
 const net::HttpClientOptions kHttpOptions{.max_connections = 1'024, .max_waiting = 4'096, .max_body_bytes = kMostBody, .connect = Milliseconds(10'000), .idle = Milliseconds(30'000)};
 
 /// Feeds what comes to an answer's reader.
@@ -37,7 +38,10 @@ public:
             }
         }
     }
-    Milliseconds patience() const override { return reader_.finished() ? kAfterTheEnd : silence_; }
+    Milliseconds patience() const override {
+        if (reader_.finished()) return kAfterTheEnd;
+        return reader_.whole() ? std::min(kAfterTheAnswer, silence_) : silence_;
+    }
     bool took() const { return took_; }
 
     std::optional<Error> broken;   ///< why the stream was given up
@@ -85,7 +89,7 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
     const std::shared_ptr<net::HttpClient> http = *connected;
     net::HttpResult reply = co_await http->send(streamed, deadline);
     if (body.broken) co_return Attempt{.answer = fail(*body.broken), .may_repeat = !reader->heard() && body.broken->code == ErrorCode::kUnavailable};
-    if (body.took() && reader->finished()) co_return Attempt{.answer = reader->take()};
+    if (body.took() && reader->whole()) co_return Attempt{.answer = reader->take()};  // also when it did not end as it should
     if (!reply) {
         const Error& error = reply.error().error;
         if (!reply.error().written && client_ == http) {  // nobody there: perhaps the name leads elsewhere by now
@@ -97,10 +101,7 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
         const ErrorCode code = error.code == ErrorCode::kOversize ? ErrorCode::kOversize : ErrorCode::kUnavailable;
         co_return Attempt{.answer = fail(code, "the model's server cannot be reached or broke off: " + error.message), .may_repeat = lost && !reader->heard()};
     }
-    if (body.took()) {
-        if (reader->whole()) co_return Attempt{.answer = reader->take()};
-        co_return Attempt{.answer = fail(ErrorCode::kUnavailable, "the model's stream broke off"), .may_repeat = !reader->heard()};
-    }
+    if (body.took()) co_return Attempt{.answer = fail(ErrorCode::kUnavailable, "the model's stream broke off"), .may_repeat = !reader->heard()};
     if (reply->status == 200) co_return Attempt{.answer = fail(ErrorCode::kInternal, "the model's server answered with something that is no event stream")};
     Error refused = refusal(reply->status, refusal_text(reply->body));
     refused.retry_after = reply->retry_after();

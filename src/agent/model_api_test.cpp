@@ -34,6 +34,12 @@ Value written(const ModelApi& api, bool may_call = true) {
     return Value::parse(out).value();
 }
 
+Value written_by(const ModelApi& api, const Conversation& messages, const ModelSettings& settings) {
+    std::string out;
+    api.write(out, {.system = "", .messages = messages, .tools = kTools}, ToolNames(), settings);
+    return Value::parse(out).value();
+}
+
 TEST(ChatCompletions, WriteAConversation) {
     const Value body = written(ChatCompletions());
     EXPECT_EQ(*body.resolve("/messages/0"), Value::parse(R"({"role":"system","content":"be kind"})").value());
@@ -82,6 +88,79 @@ TEST(ChatCompletions, ReadTextReasoningCallsAndUsage) {
     EXPECT_EQ(answer.usage.output, 3);
 }
 
+/// The answer that a stream of these events makes; fails when one is refused or the end is missing.
+ModelAnswer read(const ModelApi& api, std::initializer_list<std::string_view> events, Heard& heard) {
+    const auto reader = api.reader(heard);
+    for (const std::string_view event : events) EXPECT_TRUE(reader->on_event("message", event)) << event;
+    EXPECT_TRUE(reader->whole());
+    return reader->take();
+}
+
+TEST(ChatCompletions, ReadCallsThatComeWholeAndAllInOnePlace) {
+    Heard heard;
+    const ModelAnswer with_ids = read(ChatCompletions(), {R"({"choices":[{"delta":{"content":null,"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{\"n\":1}"}}]}}]})",
+                                                          R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"look","arguments":"{\"n\":2}"}}]},"finish_reason":"tool_calls"}]})"}, heard);
+    ASSERT_EQ(with_ids.requests.size(), 2U);
+    EXPECT_EQ(with_ids.requests[1].args, R"({"n":2})");
+    const ModelAnswer without_ids = read(ChatCompletions(), {R"({"choices":[{"delta":{"tool_calls":[{"function":{"name":"look","arguments":"{}"}},{"function":{"name":"hear","arguments":{"loud":true}}}]}}]})",
+                                                             R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"smell","arguments":"{}"}}]},"finish_reason":"stop"}]})"}, heard);
+    ASSERT_EQ(without_ids.requests.size(), 3U);
+    EXPECT_EQ(without_ids.requests[1].args, R"({"loud":true})");
+    EXPECT_EQ(without_ids.requests[2].tool, "smell");
+}
+
+TEST(ChatCompletions, ReadANameThatEveryPieceRepeatsAsOneCall) {
+    Heard heard;
+    const ModelAnswer answer = read(ChatCompletions(), {R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{\"n\""}}]}}]})",
+                                                        R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":null,"function":{"name":"look","arguments":":1}"}}]},"finish_reason":"tool_calls"}]})"}, heard);
+    ASSERT_EQ(answer.requests.size(), 1U);
+    EXPECT_EQ(answer.requests[0].args, R"({"n":1})");
+}
+
+TEST(ChatCompletions, ReadWhatServersDoDifferently) {
+    Heard heard;
+    const ModelAnswer answer = read(ChatCompletions(), {R"({"choices":[],"prompt_filter_results":[]})", R"({"choices":[{"delta":{"role":"assistant","content":null,"tool_calls":null},"finish_reason":null}],"usage":null})",
+                                                        R"({"choices":[{"delta":{"reasoning":"h","reasoning_content":"h"}}]})", R"({"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"m"}]}]}}]})",
+                                                        R"({"choices":[{"delta":{"content":[{"type":"text","text":"I "}]}}]})", R"({"choices":[{"delta":{"refusal":"won't"}}],"usage":{"prompt_tokens":1}})",
+                                                        R"({"choices":[{"delta":null,"finish_reason":"content_filter"}],"timings":{}})", R"({"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2}})", "[DONE] "}, heard);
+    EXPECT_EQ(heard.text, "I won't");
+    EXPECT_EQ(heard.thinking, "hm");
+    EXPECT_TRUE(answer.withheld);
+    EXPECT_EQ(answer.usage.input, 4);
+}
+
+TEST(ChatCompletions, AskOpenAiForALimitThatCountsReasoning) {
+    const auto limit_of = [](bool within) {
+        std::string out;
+        ChatCompletions().write(out, {.system = "", .messages = {}, .tools = {}}, ToolNames(), {.model = "m", .max_output_tokens = 9, .reasons_within_limit = within});
+        return Value::parse(out).value();
+    };
+    EXPECT_EQ(*limit_of(false).find("max_tokens"), Value(9));
+    EXPECT_EQ(*limit_of(true).find("max_completion_tokens"), Value(9));
+    EXPECT_EQ(limit_of(true).find("max_tokens"), nullptr);
+}
+
+TEST(AnthropicMessages, ReadArgumentsThatComeWithTheBlockAndARefusal) {
+    Heard heard;
+    const ModelAnswer answer = read(AnthropicMessages(), {R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"look","input":{"n":1}}})",
+                                                          R"({"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t2","name":"look","input":{}}})",
+                                                          R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}})",
+                                                          R"({"type":"content_block_start","index":2,"content_block":{"type":"something_new"}})", R"({"type":"something_new"})",
+                                                          R"({"type":"message_delta","delta":{"stop_reason":"refusal"}})", R"({"type":"message_stop"})"}, heard);
+    ASSERT_EQ(answer.requests.size(), 2U);
+    EXPECT_EQ(answer.requests[0].args, R"({"n":1})");
+    EXPECT_EQ(answer.requests[1].args, "");
+    EXPECT_TRUE(answer.withheld);
+}
+
+TEST(AnthropicMessages, WriteIdsOfOtherVendorsInAFormThatTheirsTakes) {
+    Conversation messages = talk();
+    messages[1].requests[0].id = messages[2].request_id = "functions.read:0";
+    const Value body = written_by(AnthropicMessages(), messages, {.model = "m"});
+    EXPECT_EQ(*body.resolve("/messages/1/content/0/id"), Value("functions_read_0"));
+    EXPECT_EQ(*body.resolve("/messages/2/content/0/tool_use_id"), Value("functions_read_0"));
+}
+
 TEST(AnthropicMessages, ReadTextReasoningCallsAndUsage) {
     Heard heard;
     const auto reader = AnthropicMessages().reader(heard);
@@ -113,12 +192,6 @@ Conversation thought(std::string model, std::string reasoning) {
     messages.pop_back();
     messages[1].reasoning = {.model = std::move(model), .text = std::move(reasoning)};
     return messages;
-}
-
-Value written_by(const ModelApi& api, const Conversation& messages, const ModelSettings& settings) {
-    std::string out;
-    api.write(out, {.system = "", .messages = messages, .tools = kTools}, ToolNames(), settings);
-    return Value::parse(out).value();
 }
 
 TEST(AnthropicMessages, HandSignedThinkingBackToTheModelWhoseItIs) {
@@ -159,6 +232,7 @@ TEST(Readers, GiveTheVendorsErrorInTheMiddleOfAStreamItsMeaning) {
     Heard heard;
     EXPECT_EQ(AnthropicMessages().reader(heard)->on_event("error", R"({"type":"error","error":{"type":"overloaded_error","message":"busy"}})").error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(ChatCompletions().reader(heard)->on_event("", R"({"error":{"message":"out of memory","code":500}})").error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(ChatCompletions().reader(heard)->on_event("", R"({"object":"error","message":"too long","code":400})").error().message, "the model's server did not take the request (HTTP 400): too long");
 }
 
 TEST(Readers, RefuseWhatHasNoEnd) {
@@ -175,7 +249,7 @@ TEST(Readers, RefuseWhatHasNoEnd) {
 TEST(Readers, AreNotWholeWhenNothingSaidThatTheAnswerEnds) {
     Heard heard;
     const auto chat = ChatCompletions().reader(heard);
-    EXPECT_TRUE(chat->on_event("", R"({"choices":[{"delta":{"content":"half"}}]})"));
+    EXPECT_TRUE(chat->on_event("", R"({"choices":[{"delta":{"content":"half"},"finish_reason":""}]})"));
     EXPECT_FALSE(chat->whole());
     const auto messages = AnthropicMessages().reader(heard);
     EXPECT_TRUE(messages->on_event("", R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"half"}})"));

@@ -26,6 +26,25 @@ TEST(ModelSchema, DropsIdentifiersAtEveryDepthButNoPropertyOfThatName) {
               R"({"type":"object","properties":{"$id":{"type":"string"},"any":{}}})");
 }
 
+TEST(ModelSchema, GivesEveryArrayItems) {
+    EXPECT_EQ(schema_for_models(R"({"type":"object","properties":{"a":{"type":"array"},"b":{"type":["array","null"]},"c":{"type":"array","items":{"type":"array"}}}})"),
+              R"({"type":"object","properties":{"a":{"type":"array","items":{}},"b":{"type":["array","null"],"items":{}},"c":{"type":"array","items":{"type":"array","items":{}}}}})");
+}
+
+TEST(ModelSchema, SaysWhatOlderDialectsSayInTheWayOfTheLatest) {
+    EXPECT_EQ(schema_for_models(R"({"type":"object","properties":{"pair":{"type":"array","items":[{"type":"string"},{"type":"array"}],"additionalItems":false}}})"),
+              R"({"type":"object","properties":{"pair":{"type":"array","items":false,"prefixItems":[{"type":"string"},{"type":"array","items":{}}]}}})");
+    EXPECT_EQ(schema_for_models(R"({"type":"object","properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false}}})"),
+              R"({"type":"object","properties":{"n":{"type":"number","maximum":9,"exclusiveMinimum":0}}})");
+}
+
+TEST(ModelSchema, PutsWhatAReferenceAtTheTopMeansInItsPlace) {
+    EXPECT_EQ(schema_for_models(R"({"$ref":"#/$defs/Args","$defs":{"Args":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}})"),
+              R"({"$defs":{"Args":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}},"type":"object","properties":{"a":{"type":"string"}},"required":["a"]})");
+    EXPECT_EQ(schema_for_models(R"({"$ref":"#"})"), R"({"type":"object","properties":{}})");
+    EXPECT_EQ(schema_for_models(R"({"$ref":"#/nowhere"})"), R"({"$ref":"#/nowhere","type":"object","properties":{}})");
+}
+
 TEST(ModelSchema, IsRemembered) {
     ModelSchemas schemas;
     EXPECT_EQ(&schemas.of("{}"), &schemas.of("{}"));

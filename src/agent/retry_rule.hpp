@@ -15,7 +15,7 @@ struct RetryRule {
     Milliseconds longest_asked{60'000};   ///< a longer Retry-After is not waited for
 
     /// Whether a repeat may find the server in a better mood.
-    static constexpr bool helps(int status) { return status == 429 || status == 500 || status == 502 || status == 503 || status == 504 || status == 529; }
+    static constexpr bool helps(int status) { return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505); }
 
     /// How long to wait before repeat number `repeat` (from 0): what the server asked for, else uniform in the upper half of a
     /// doubling delay; nothing when it is not worth it. `random` is any 64 bits.

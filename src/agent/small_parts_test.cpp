@@ -1,11 +1,11 @@
 // The parts of a turn that fit into a few lines each: addresses, retries, cuts, outputs, the brake.
 
 #include "agent/base_url.hpp"
-#include "agent/cut_text.hpp"
 #include "agent/failure_brake.hpp"
 #include "agent/model_api.hpp"
 #include "agent/retry_rule.hpp"
 #include "agent/tool_output.hpp"
+#include "base/cut_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(RetryRule, HonoursWhatTheServerAsksForUnlessItIsTooLong) {
     const RetryRule rule;
     EXPECT_EQ(rule.delay(0, 7s, 1), 7s);
     EXPECT_FALSE(rule.delay(0, 1h, 1));
-    EXPECT_TRUE(RetryRule::helps(429) && RetryRule::helps(529) && !RetryRule::helps(400) && !RetryRule::helps(401));
+    EXPECT_TRUE(RetryRule::helps(408) && RetryRule::helps(429) && RetryRule::helps(524) && RetryRule::helps(529) && !RetryRule::helps(501) && !RetryRule::helps(400) && !RetryRule::helps(401));
 }
 
 TEST(CutText, NeverCutsACharacter) {

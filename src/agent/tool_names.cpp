@@ -9,18 +9,21 @@
 namespace crab::agent {
 namespace {
 
-bool is_fit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_fit(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; }
 bool is_fit(std::string_view name) {
-    return !name.empty() && name.size() <= ToolNames::kMost && std::ranges::all_of(name, [](char c) { return is_fit(c); });
-}
-
-std::string fit_form(std::string_view name) {
-    std::string fit(name.substr(0, ToolNames::kMost));
-    std::ranges::replace_if(fit, [](char c) { return !is_fit(c); }, '_');
-    return fit.empty() ? "tool" : fit;
+    return !name.empty() && name.size() <= ToolNames::kMost && is_letter(name.front()) && std::ranges::all_of(name, [](char c) { return is_fit(c); });
 }
 
 }  // namespace
+
+std::string fit_for_models(std::string_view text) {
+    std::string fit(text);
+    if (fit.empty() || (is_fit(fit.front()) && !is_letter(fit.front()))) fit.insert(0, 1, '_');
+    fit.resize(std::min(fit.size(), ToolNames::kMost));
+    std::ranges::replace_if(fit, [](char c) { return !is_fit(c); }, '_');
+    return fit;
+}
 
 ToolNames::ToolNames(std::span<const std::string_view> names) {
     std::vector<std::string_view> unfit;
@@ -32,7 +35,7 @@ ToolNames::ToolNames(std::span<const std::string_view> names) {
     }
     std::ranges::sort(unfit);
     for (const std::string_view name : unfit) {
-        const std::string base = fit_form(name);
+        const std::string base = fit_for_models(name);
         std::string told = base;
         for (int number = 2; !taken.insert(told).second; ++number) {
             const std::string suffix = fmt::format("_{}", number);
@@ -46,7 +49,7 @@ ToolNames::ToolNames(std::span<const std::string_view> names) {
 std::string ToolNames::to_model(std::string_view name) const {
     const auto it = told_.find(name);
     if (it != told_.end()) return it->second;
-    return is_fit(name) ? std::string(name) : fit_form(name);
+    return fit_for_models(name);
 }
 
 std::string ToolNames::to_gateway(std::string_view told) const {

@@ -10,8 +10,11 @@
 
 namespace crab::agent {
 
-/// The names of tools as models' vendors accept them, `[A-Za-z0-9_-]{1,64}`, and back. A name that is fit stays; others have their
-/// dots replaced and are cut, and two that would be equal then are told apart. The same set of names always maps the same way.
+/// A form of `text` that all vendors accept as a tool's name and as a call's id: `[A-Za-z_][A-Za-z0-9_-]{0,63}`; itself if it is fit.
+std::string fit_for_models(std::string_view text);
+
+/// The names of tools as models' vendors accept them, and back. A name that is fit stays; two that would be equal in their fit form are
+/// told apart. The same set of names always maps the same way.
 class ToolNames {
 public:
     static constexpr std::size_t kMost = 64;

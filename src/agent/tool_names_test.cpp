@@ -33,6 +33,13 @@ TEST(ToolNames, TellApartWhatWouldBeEqualWhateverTheOrder) {
     EXPECT_EQ(names.to_model("a.b"), ToolNames(other).to_model("a.b"));
 }
 
+TEST(ToolNames, BeginWithALetterAsSomeVendorsWant) {
+    const std::array<std::string_view, 2> tools{"3d_print", "_3d_print"};
+    const ToolNames names(tools);
+    EXPECT_EQ(names.to_model("3d_print"), "_3d_print_2");
+    EXPECT_EQ(names.to_gateway("_3d_print_2"), "3d_print");
+}
+
 TEST(ToolNames, StayWithin64CharactersEvenForAThousandLongNamesThatBeginAlike) {
     std::vector<std::string> owned;
     for (int i = 0; i < 1'000; ++i) owned.push_back(std::string(100, 'x') + "." + std::to_string(i));
@@ -51,7 +58,9 @@ TEST(ToolNames, StayWithin64CharactersEvenForAThousandLongNamesThatBeginAlike) {
 TEST(ToolNames, MakeAnEarlierToolsNameFitAndLeaveAnInventedOne) {
     const ToolNames names;
     EXPECT_EQ(names.to_model("gone.tool"), "gone_tool");
-    EXPECT_EQ(names.to_model(""), "tool");
+    EXPECT_EQ(names.to_model(""), "_");
+    EXPECT_EQ(names.to_model("3d.print"), "_3d_print");
+    EXPECT_EQ(names.to_model("-x"), "_-x");
     EXPECT_EQ(names.to_gateway("invented"), "invented");
 }
 
