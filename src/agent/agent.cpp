@@ -184,7 +184,6 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
         if (chain.cancelled()) co_return cancelled();
         if (services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
         offer_tools(turn);
-        const std::vector<OfferedTool>& tools = turn.offer.tools;
         const std::size_t fixed = estimated_tokens(system.size()) + turn.offer.tokens;
         trim(turn.conversation, options.context_tokens > fixed ? options.context_tokens - fixed : 0);
         if (round == 1 && turn.request.debug) {
@@ -192,7 +191,7 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
             append_chat_messages(prompt, system, turn.conversation, ToolNames{});
             turn.events.on_debug_prompt(prompt, static_cast<std::int64_t>(fixed + estimated_tokens(turn.conversation)));
         }
-        const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = tools, .may_call = round < options.max_rounds};
+        const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = turn.offer.tools, .may_call = round < options.max_rounds};
         Speech speech(turn.events);
         services_.metrics.model_requests.add();
         auto answer = co_await models_.ask(options.models, ask, speech, turn.deadline);

@@ -31,7 +31,7 @@ void BM_Turn(benchmark::State& state) {
     world.say = [&](const ModelRequest& request, AnswerSink& sink, Deadline) -> Task<Result<ModelAnswer>> {
         // A request is written as for a real model; only the wire and the waiting are missing.
         std::vector<std::string_view> offered;
-        for (const OfferedTool& tool : request.tools) offered.emplace_back(tool.name);
+        for (const OfferedToolRef& tool : request.tools) offered.emplace_back(tool->name);
         std::string body;
         api.write(body, request, ToolNames(offered), {.model = "m", .max_output_tokens = 0});
         benchmark::DoNotOptimize(body);

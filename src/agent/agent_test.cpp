@@ -18,7 +18,7 @@ protected:
     AgentTest() {
         world.say = [this](const ModelRequest& request, AnswerSink& sink, Deadline) -> Task<Result<ModelAnswer>> {
             std::vector<std::string> offered;
-            for (const OfferedTool& tool : request.tools) offered.push_back(tool.name);
+            for (const OfferedToolRef& tool : request.tools) offered.push_back(tool->name);
             asked.push_back({.messages = request.messages, .tools = std::move(offered), .may_call = request.may_call});
             if (script.empty()) co_return says("ok");
             ModelAnswer answer = std::move(script.front());
@@ -155,7 +155,7 @@ TEST_F(AgentTest, OnlyAsMuchHistoryIsReadAsHasRoom) {
     ASSERT_EQ(asked.at(0).messages.size(), 1u) << "with our instructions not even the turn before fits";
     world.options.instructions = "short";
     turn("then");
-    EXPECT_EQ(asked.at(1).messages.front().text, "now");
+    EXPECT_EQ(asked.at(1).messages.front().text, "new") << "and what was before that is not even read";
 }
 
 TEST_F(AgentTest, AQuestionThatTheStoreDoesNotHaveIsAskedAllTheSame) {

@@ -47,6 +47,14 @@ Result<void> AnswerBuilder::arguments(std::int64_t place, std::string_view piece
     return fail(ErrorCode::kInternal, "the model's stream has arguments for a tool call that it did not begin");
 }
 
+Result<void> AnswerBuilder::extra(std::string text) {
+    if (answer.requests.empty()) return {};
+    arguments_bytes_ += text.size();
+    if (arguments_bytes_ > limits_.arguments_bytes) return too_long("arguments", limits_.arguments_bytes);
+    answer.requests.back().extra = std::move(text);
+    return {};
+}
+
 const ToolRequest* AnswerBuilder::find(std::int64_t place) const {
     for (std::size_t i = places_.size(); i > 0; --i) {
         if (places_[i - 1] == place) return &answer.requests[i - 1];

@@ -25,6 +25,8 @@ public:
     Result<void> begin_request(std::int64_t place, std::string_view id, std::string_view tool);
     /// More of its arguments; kInternal when it was not begun.
     Result<void> arguments(std::int64_t place, std::string_view piece);
+    /// What the API wants to read again with the request that was begun last; counts as arguments.
+    Result<void> extra(std::string text);
     /// The request that was begun last in that place, or null.
     const ToolRequest* find(std::int64_t place) const;
 

@@ -200,9 +200,9 @@ void AnthropicMessages::write(std::string& out, const ModelRequest& request, con
     writer.end_array();
     if (!request.tools.empty()) {
         writer.key("tools").begin_array();
-        for (const OfferedTool& tool : request.tools) {
-            writer.begin_object().key("name").string(names.to_model(tool.name)).key("description").string_lossy(tool.description);
-            writer.key("input_schema").raw(tool.schema).end_object();
+        for (const OfferedToolRef& tool : request.tools) {
+            writer.begin_object().key("name").string(names.to_model(tool->name)).key("description").string_lossy(tool->description);
+            writer.key("input_schema").raw(tool->schema).end_object();
         }
         writer.end_array();
         if (!request.may_call) writer.key("tool_choice").begin_object().key("type").string("none").end_object();

@@ -98,6 +98,10 @@ private:
         if (known == nullptr || begins_another(*known, id, name)) {
             if (auto begun = builder_.begin_request(place, id, name); !begun) return begun;
         }
+        // Gemini's signatures of thoughts; without them it refuses the next request.
+        if (const auto extra = json::get(request, "extra_content"); extra && extra->is_object()) {
+            if (auto taken = builder_.extra(json::to_text(*extra)); !taken) return taken;
+        }
         if (!function) return {};
         if (const auto args = json::get(*function, "arguments"); args && args->is_object()) return builder_.arguments(place, json::to_text(*args));
         return builder_.arguments(place, json::get_string(*function, "arguments").value_or(""));
@@ -116,7 +120,7 @@ net::OwnedHeaders ChatCompletions::headers(const Secret<std::string>& key) const
     return headers;
 }
 
-void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, std::string_view thinker) {
+void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, const ModelSettings* settings) {
     json::Writer writer(out);
     writer.begin_array();
     if (!system.empty()) writer.begin_object().key("role").string("system").key("content").string_lossy(system).end_object();
@@ -128,12 +132,15 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
             case Speaker::kTool: writer.key("role").string("tool").key("tool_call_id").string_lossy(message.request_id); break;
         }
         writer.key("content").string_lossy(message.text);
-        if (!message.reasoning.text.empty() && message.reasoning.model == thinker) writer.key("reasoning_content").string_lossy(message.reasoning.text);
+        const bool own = settings != nullptr && message.reasoning.model == settings->model;
+        if (own && settings->return_reasoning && !message.reasoning.text.empty()) writer.key("reasoning_content").string_lossy(message.reasoning.text);
         if (!message.requests.empty()) {
             writer.key("tool_calls").begin_array();
             for (const ToolRequest& request : message.requests) {
                 writer.begin_object().key("id").string_lossy(request.id).key("type").string("function").key("function").begin_object();
-                writer.key("name").string(names.to_model(request.tool)).key("arguments").string_lossy(request.args).end_object().end_object();
+                writer.key("name").string(names.to_model(request.tool)).key("arguments").string_lossy(request.args).end_object();
+                if (own && !request.extra.empty()) writer.key("extra_content").raw(request.extra);
+                writer.end_object();
             }
             writer.end_array();
         }
@@ -144,7 +151,7 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
 
 void ChatCompletions::write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const {
     std::string messages;
-    append_chat_messages(messages, request.system, request.messages, names, settings.return_reasoning ? std::string_view(settings.model) : std::string_view());
+    append_chat_messages(messages, request.system, request.messages, names, &settings);
     json::Writer writer(out);
     writer.begin_object().key("model").string_lossy(settings.model).key("stream").boolean(true);
     writer.key("stream_options").begin_object().key("include_usage").boolean(true).end_object();
@@ -152,9 +159,9 @@ void ChatCompletions::write(std::string& out, const ModelRequest& request, const
     writer.key("messages").raw(messages);
     if (!request.tools.empty()) {
         writer.key("tools").begin_array();
-        for (const OfferedTool& tool : request.tools) {
-            writer.begin_object().key("type").string("function").key("function").begin_object().key("name").string(names.to_model(tool.name));
-            writer.key("description").string_lossy(tool.description).key("parameters").raw(tool.schema).end_object().end_object();
+        for (const OfferedToolRef& tool : request.tools) {
+            writer.begin_object().key("type").string("function").key("function").begin_object().key("name").string(names.to_model(tool->name));
+            writer.key("description").string_lossy(tool->description).key("parameters").raw(tool->schema).end_object().end_object();
         }
         writer.end_array();
         if (!request.may_call) writer.key("tool_choice").string("none");

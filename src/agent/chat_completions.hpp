@@ -14,7 +14,7 @@ public:
     std::unique_ptr<AnswerReader> reader(AnswerSink& sink) const override;
 };
 
-/// Appends the conversation as the array `messages` of a request, with the reasoning of the model `thinker`, if that is named.
-void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, std::string_view thinker = {});
+/// Appends the conversation as the array `messages` of a request; with `settings`, also what their model wants to read again of its own.
+void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, const ModelSettings* settings = nullptr);
 
 }  // namespace crab::agent

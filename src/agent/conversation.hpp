@@ -11,12 +11,13 @@ struct ToolRequest {
     std::string id;     ///< unique in its conversation
     std::string tool;   ///< as the gateway names it
     std::string args;   ///< a JSON object as text, or what the model gave in its place
+    std::string extra{};   ///< what its API wants to read again with it, a JSON object; of the running turn, not stored
 };
 
-/// What a model thought before it spoke, in the form of its API. Models that need it get it back while the turn goes on; it is not stored.
+/// Whose an answer is, and what the model thought before it spoke, in the form of its API. Models that need it get it back while the turn goes on; it is not stored.
 struct Reasoning {
-    std::string model;   ///< whose it is: no other gets it
-    std::string text;    ///< its API's own form: JSON or plain
+    std::string model;   ///< no other gets the text, nor what is `extra` in the requests
+    std::string text;    ///< its API's own form: JSON or plain; empty: nothing
 };
 
 enum class Speaker : std::uint8_t { kUser, kAssistant, kTool };

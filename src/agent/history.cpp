@@ -78,7 +78,7 @@ Conversation to_conversation(std::span<const core::ChatMessage> stored) {
 
 std::size_t estimated_tokens(const Message& message) {
     std::size_t bytes = message.text.size() + message.reasoning.text.size();
-    for (const ToolRequest& request : message.requests) bytes += request.tool.size() + request.args.size();
+    for (const ToolRequest& request : message.requests) bytes += request.tool.size() + request.args.size() + request.extra.size();
     return kPerMessage + estimated_tokens(bytes);
 }
 

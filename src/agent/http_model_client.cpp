@@ -110,7 +110,7 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
 
 Task<Result<ModelAnswer>> HttpModelClient::ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) {
     std::vector<std::string_view> offered;
-    for (const OfferedTool& tool : request.tools) offered.emplace_back(tool.name);
+    for (const OfferedToolRef& tool : request.tools) offered.emplace_back(tool->name);
     const ToolNames names(offered);
     std::string body;
     model_->api->write(body, request, names, model_->settings);
@@ -122,8 +122,8 @@ Task<Result<ModelAnswer>> HttpModelClient::ask(const ModelRequest& request, Answ
     for (int repeat = 0;; ++repeat) {
         Attempt made = co_await attempt(call, sink, deadline);
         if (made.answer) {
-            if (model_->settings.return_reasoning || model_->settings.thinking_tokens > 0) made.answer->reasoning.model = model_->settings.model;
-            else made.answer->reasoning = {};  // nobody wants it back
+            made.answer->reasoning.model = model_->settings.model;
+            if (!model_->settings.return_reasoning && model_->settings.thinking_tokens <= 0) made.answer->reasoning.text.clear();  // nobody wants it back
             for (ToolRequest& each : made.answer->requests) each.tool = names.to_gateway(each.tool);
             co_return std::move(made.answer);
         }

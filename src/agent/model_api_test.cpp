@@ -24,7 +24,7 @@ Conversation talk() {
             {.speaker = Speaker::kUser, .text = "again"}};
 }
 
-const std::vector<OfferedTool> kTools{{.name = "room.read", .description = "Reads", .schema = R"({"type":"object","properties":{}})"}};
+const std::vector<OfferedToolRef> kTools{std::make_shared<const OfferedTool>(OfferedTool{.name = "room.read", .description = "Reads", .schema = R"({"type":"object","properties":{}})"})};
 
 Value written(const ModelApi& api, bool may_call = true) {
     const Conversation messages = talk();
@@ -226,6 +226,15 @@ TEST(ChatCompletions, HandReasoningBackWhereItIsWanted) {
     EXPECT_EQ(*written_by(ChatCompletions(), messages, {.model = "parrot", .return_reasoning = true}).resolve("/messages/1/reasoning_content"), Value("hm"));
     EXPECT_EQ(written_by(ChatCompletions(), messages, {.model = "parrot"}).resolve("/messages/1/reasoning_content"), nullptr);
     EXPECT_EQ(written_by(ChatCompletions(), messages, {.model = "other", .return_reasoning = true}).resolve("/messages/1/reasoning_content"), nullptr);
+}
+
+TEST(ChatCompletions, HandSignaturesOfCallsBackToTheModelWhoseTheyAre) {
+    Heard heard;
+    ModelAnswer answer = read(ChatCompletions(), {R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"room_read","arguments":"{}"},"extra_content":{"google":{"thought_signature":"x"}}}]},"finish_reason":"tool_calls"}]})"}, heard);
+    Conversation messages = thought("parrot", "");
+    messages[1].requests = std::move(answer.requests);
+    EXPECT_EQ(*written_by(ChatCompletions(), messages, {.model = "parrot"}).resolve("/messages/1/tool_calls/0/extra_content"), Value::parse(R"({"google":{"thought_signature":"x"}})").value());
+    EXPECT_EQ(written_by(ChatCompletions(), messages, {.model = "other"}).resolve("/messages/1/tool_calls/0/extra_content"), nullptr);
 }
 
 TEST(Readers, GiveTheVendorsErrorInTheMiddleOfAStreamItsMeaning) {

@@ -6,6 +6,7 @@
 #include "base/task.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,13 @@ struct OfferedTool {
     std::string schema;        ///< JSON Schema of an object, fit for models (model_schema.hpp)
 };
 
+using OfferedToolRef = std::shared_ptr<const OfferedTool>;
+
 /// All that a model is asked; holds until it has answered.
 struct ModelRequest {
     std::string_view system;                ///< empty: none
     const Conversation& messages;
-    const std::vector<OfferedTool>& tools;
+    const std::vector<OfferedToolRef>& tools;
     bool may_call = true;                   ///< false: tools are shown, and the model has to answer without them
 };
 

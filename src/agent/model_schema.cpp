@@ -87,6 +87,7 @@ void take_reference(Value& schema) {
             if (schema.find(name) == nullptr) schema.set(name, member);
         }
     }
+    schema.erase("$ref");  // it goes round in a circle
 }
 
 }  // namespace
@@ -100,12 +101,6 @@ std::string schema_for_models(std::string_view schema) {
     made.set("type", "object");
     if (const Value* properties = made.find("properties"); properties == nullptr || !properties->is_object()) made.set("properties", Value::object());
     return made.dump();
-}
-
-const std::string& ModelSchemas::of(std::string_view schema) {
-    if (const auto it = known_.find(schema); it != known_.end()) return it->second;
-    if (known_.size() >= kMost) known_.clear();
-    return known_.emplace(std::string(schema), schema_for_models(schema)).first->second;
 }
 
 }  // namespace crab::agent

@@ -45,10 +45,5 @@ TEST(ModelSchema, PutsWhatAReferenceAtTheTopMeansInItsPlace) {
     EXPECT_EQ(schema_for_models(R"({"$ref":"#/nowhere"})"), R"({"$ref":"#/nowhere","type":"object","properties":{}})");
 }
 
-TEST(ModelSchema, IsRemembered) {
-    ModelSchemas schemas;
-    EXPECT_EQ(&schemas.of("{}"), &schemas.of("{}"));
-}
-
 }  // namespace
 }  // namespace crab::agent

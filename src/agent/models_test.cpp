@@ -45,7 +45,7 @@ protected:
     FakeClock clock;
     net::EventLoop loop{clock};
     Conversation conversation;
-    std::vector<OfferedTool> tools;
+    std::vector<OfferedToolRef> tools;
     std::array<FunctionModel::Say, 3> says_;
     std::array<std::optional<Error>, 3> failures;
     std::string half_said;

@@ -34,10 +34,12 @@ ToolNames::ToolNames(std::span<const std::string_view> names) {
         if (is_fit(name)) taken.emplace(name);
     }
     std::ranges::sort(unfit);
+    std::unordered_map<std::string, int> numbers;  // the last one behind each form, so that a thousand names that begin alike are not tried against each other
     for (const std::string_view name : unfit) {
         const std::string base = fit_for_models(name);
         std::string told = base;
-        for (int number = 2; !taken.insert(told).second; ++number) {
+        for (int& last = numbers.try_emplace(base, 1).first->second; !taken.insert(told).second;) {
+            const int number = ++last;
             const std::string suffix = fmt::format("_{}", number);
             told = base.substr(0, kMost - suffix.size()) + suffix;
         }

@@ -1,6 +1,7 @@
 #include "agent/tool_offer.hpp"
 
 #include "agent/history.hpp"
+#include "agent/model_schema.hpp"
 #include "base/cut_text.hpp"
 #include "json/writer.hpp"
 
@@ -28,13 +29,21 @@ OfferedTool search_tool(std::size_t visible, std::size_t shown) {
 
 std::size_t estimated_tokens(const OfferedTool& tool) { return kPerTool + estimated_tokens(tool.name.size() + tool.description.size() + tool.schema.size()); }
 
+const ToolOffers::Known& ToolOffers::know(const core::RegistrySnapshot::Listed& listed) {
+    const auto& [name, tool] = listed;
+    if (const auto it = known_.find(tool.get()); it != known_.end() && it->second.offered->name == name && it->second.tool.lock() == tool) return it->second;
+    if (known_.size() >= kMostKnown) known_.clear();
+    auto made = std::make_shared<const OfferedTool>(OfferedTool{.name = name, .description = std::string(cut_text(tool->spec.description, kMostDescription)), .schema = schema_for_models(tool->spec.input_schema)});
+    const std::size_t tokens = estimated_tokens(*made);
+    return known_[tool.get()] = Known{.tool = tool, .offered = std::move(made), .tokens = tokens};
+}
+
 std::vector<PricedTool> ToolOffers::price(std::span<const core::RegistrySnapshot::Listed> listed) {
     std::vector<PricedTool> priced;
     priced.reserve(listed.size());
-    for (const auto& [name, tool] : listed) {
-        OfferedTool made{.name = name, .description = std::string(cut_text(tool->spec.description, kMostDescription)), .schema = schemas_.of(tool->spec.input_schema)};
-        const std::size_t tokens = estimated_tokens(made);
-        priced.push_back({.tool = std::move(made), .tokens = tokens});
+    for (const auto& each : listed) {
+        const Known& known = know(each);
+        priced.push_back({.tool = known.offered, .tokens = known.tokens});
     }
     return priced;
 }
@@ -62,7 +71,7 @@ ToolOffer ToolOffers::choose(std::vector<PricedTool>& priced, std::span<const co
         if (core::names_tool(agent.pinned, *listed[i].tool)) take(priced[i]);
     }
     for (const std::string& name : std::views::reverse(wanted)) {
-        const auto it = std::ranges::find_if(priced, [&](const PricedTool& each) { return each.tool.name == name; });
+        const auto it = std::ranges::find_if(priced, [&](const PricedTool& each) { return each.tool->name == name; });
         if (it != priced.end()) take(*it);
     }
     return offer;
@@ -74,7 +83,7 @@ ToolOffer ToolOffers::offer(std::span<const core::RegistrySnapshot::Listed> list
     for (PricedTool& each : priced) {
         if (each.offered) made.tools.push_back(std::move(each.tool));
     }
-    if (made.searched) made.tools.push_back(search_tool(made.visible, made.tools.size()));
+    if (made.searched) made.tools.push_back(std::make_shared<const OfferedTool>(search_tool(made.visible, made.tools.size())));
     return made;
 }
 

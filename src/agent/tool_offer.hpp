@@ -2,7 +2,6 @@
 
 #include "agent/agent_options.hpp"
 #include "agent/model_client.hpp"
-#include "agent/model_schema.hpp"
 #include "core/registry.hpp"
 #include "core/tool_index.hpp"
 
@@ -11,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace crab::agent {
@@ -20,14 +20,14 @@ inline constexpr std::string_view kFindTools = "find_tools";
 
 /// A visible tool and what it costs a model to be told of it.
 struct PricedTool {
-    OfferedTool tool;
+    OfferedToolRef tool;
     std::size_t tokens = 0;          ///< estimated
     bool offered = false;
 };
 
 /// What a model is offered at one request, and of how much.
 struct ToolOffer {
-    std::vector<OfferedTool> tools;
+    std::vector<OfferedToolRef> tools;
     std::size_t tokens = 0;          ///< of those
     std::size_t visible = 0;         ///< tools that the turn may call
     std::size_t visible_tokens = 0;
@@ -52,7 +52,16 @@ private:
     std::vector<PricedTool> price(std::span<const core::RegistrySnapshot::Listed> listed);
     ToolOffer choose(std::vector<PricedTool>& priced, std::span<const core::RegistrySnapshot::Listed> listed, const AgentOptions& agent, std::span<const std::string> wanted);
 
-    ModelSchemas schemas_;
+    /// A tool in the form for models, made once for each registration.
+    struct Known {
+        std::weak_ptr<const core::Tool> tool;
+        OfferedToolRef offered;
+        std::size_t tokens = 0;
+    };
+    static constexpr std::size_t kMostKnown = 8'192;
+    const Known& know(const core::RegistrySnapshot::Listed& listed);
+
+    std::unordered_map<const core::Tool*, Known> known_;
     std::shared_ptr<const core::ToolCatalog> catalog_ = std::make_shared<core::ToolCatalog>();
 };
 

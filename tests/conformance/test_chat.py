@@ -255,6 +255,11 @@ class Turns:
         self.assertEqual(self.code_of(self.turn(self.open(), "hi")), "PROVIDER_ERROR")
         self.assertEqual(len(self.model.requests), 1)
 
+    def test_an_answer_that_is_whole_counts_although_its_stream_breaks_off(self) -> None:
+        self.model.script(BreakOff("That is all.", ended=True))
+        self.assertEqual(self.answer_of(self.turn(self.open(), "hi")), "That is all.")
+        self.assertEqual(len(self.model.requests), 1)
+
     def test_refused_credentials_are_an_auth_error_and_not_repeated(self) -> None:
         self.model.script(Refusal(401, "Incorrect key: sk-secret"))
         frames = self.turn(self.open(), "hi")
@@ -357,6 +362,20 @@ class ChatCompletionsTest(Turns, ChatCase):
         self.assertEqual([frame["content"] for frame in frames if frame["type"] == "thinking"], ["hm"])
         self.assertEqual(self.answer_of(frames), "yes")
 
+    def test_comments_carriage_returns_and_a_missing_done_do_no_harm(self) -> None:
+        said = {"choices": [{"index": 0, "delta": {"content": "fine"}}]}
+        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        stream = b"\xef\xbb\xbf: PROCESSING\r\n\r\n" + b"".join(b": keep-alive\r\n\r\nid: 7\r\nretry: 1\r\ndata: " + json.dumps(event).encode() + b"\r\n\r\n" for event in (said, end))
+        self.model.script(Raw(stream, "text/event-stream; charset=utf-8"))
+        self.assertEqual(self.answer_of(self.turn(self.open(), "hi")), "fine")
+
+    def test_an_answer_that_is_withheld_or_has_no_room_says_so(self) -> None:
+        for reason, words in (("content_filter", "withheld"), ("length", "max_output_tokens")):
+            end = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+            self.model.script(Raw(b"data: " + json.dumps(end).encode() + b"\n\n"))
+            error = next(frame for frame in self.turn(self.open(), "hi") if frame["type"] == "error")
+            self.assertIn(words, error["message"])
+
     def test_calls_that_come_whole_and_all_in_place_0_are_told_apart(self) -> None:
         name = self.unique("echo")
         token = self.helper({name: lambda args: args["n"]})
@@ -391,6 +410,27 @@ class AnthropicMessagesTest(Turns, ChatCase):
         self.assertEqual([block["type"] for block in second.body["messages"][1]["content"]], ["text", "tool_use", "tool_use"])
         self.assertEqual([block["type"] for block in second.body["messages"][2]["content"]], ["tool_result", "tool_result"])
         self.assertNotIn("sk-test", self.gateway.log_tail(100_000))
+
+
+    def test_an_overloaded_model_is_asked_again_also_when_it_says_so_in_the_stream(self) -> None:
+        overloaded = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).encode()
+        self.model.script(Refusal(529, headers={"Retry-After": "0"}), Raw(b"event: error\ndata: " + overloaded + b"\n\n"), Answer("at last"))
+        self.assertEqual(self.answer_of(self.turn(self.open(), "hi")), "at last")
+        said = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"I was say"}}\n\n'
+        self.model.script(Raw(said + b"event: error\ndata: " + overloaded + b"\n\n"))
+        self.assertEqual(self.code_of(self.turn(self.open(), "hi")), "PROVIDER_ERROR")
+        self.assertEqual(len(self.model.requests), 1)
+
+    def test_arguments_that_come_with_their_block_are_taken(self) -> None:
+        name = self.unique("look")
+        token = self.helper({name: lambda args: str(args.get("n"))})
+        events = [{"type": "message_start", "message": {"usage": {"input_tokens": 3}}},
+                  {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_1", "name": name, "input": {"n": 7}}},
+                  {"type": "content_block_stop", "index": 0}, {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 2}}, {"type": "message_stop"}]
+        self.model.script(Raw(b"".join(b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n" for event in events)), Answer("seven"))
+        frames = self.turn(self.open(token), "look")
+        self.assertEqual(next(frame["output"] for frame in frames if frame["type"] == "tool_result"), "7")
+        self.assertEqual(self.answer_of(frames), "seven")
 
 
 class ThinkingTest(ChatCase):

@@ -59,9 +59,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class BreakOff:
-    """Some text, then the connection is reset."""
+    """Some text, with `ended` the reason why nothing follows, then the connection is reset."""
 
     text: str = ""
+    ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._chunk(form.text(step.text))
         if isinstance(step, Hold):
             return self._hold(form)
+        if step.ended:
+            for event in form.end((1, 1))[:2]:  # all but the last
+                self._chunk(event)
+            return self._end_badly()
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
 
@@ -242,6 +247,11 @@ class _Handler(BaseHTTPRequestHandler):
         for event in form.end((1, 1)):
             self._chunk(event)
         self._end()
+
+    def _end_badly(self) -> None:
+        """What was said arrives, the end of the body does not."""
+        self.connection.shutdown(socket.SHUT_WR)
+        self.close_connection = True
 
     def _refuse(self, step: Refusal) -> None:
         self._whole(step.status, "application/json", json.dumps({"error": {"message": step.message, "type": "scripted"}}).encode(), step.headers)

@@ -112,7 +112,7 @@ public:
         gone_until.reset();
         disarm();
         if (can_be_asked()) {
-            for (const auto& question : asked_) write([&](std::string& out) { write_approval_request(out, question); });
+            for (const auto& open : asked_) write([&](std::string& out) { write_approval_request(out, open); });
         }
         returned.wake();
     }
@@ -120,13 +120,13 @@ public:
 
     // Approver: the person in this chat.
     bool can_be_asked() const override { return target && target->takes_approvals(); }
-    void on_question(const core::ApprovalQuestion& question) override {
-        asked_.push_back(question);
-        write([&](std::string& out) { write_approval_request(out, question); });
+    void on_question(const core::ApprovalQuestion& approval) override {
+        asked_.push_back(approval);
+        write([&](std::string& out) { write_approval_request(out, approval); });
     }
-    void on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) override {
-        std::erase_if(asked_, [&](const auto& each) { return each.id == question.id; });
-        if (can_be_asked()) write([&](std::string& out) { write_approval_ended(out, question.id, end); });
+    void on_end(const core::ApprovalQuestion& approval, const core::ApprovalEnd& end) override {
+        std::erase_if(asked_, [&](const auto& each) { return each.id == approval.id; });
+        if (can_be_asked()) write([&](std::string& out) { write_approval_ended(out, approval.id, end); });
     }
 
     ChatQuestion question;

@@ -137,7 +137,7 @@ void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& princi
     writer.key("visible").unsigned_integer(offer.visible).key("visible_tokens").unsigned_integer(offer.visible_tokens).key("offered_tokens").unsigned_integer(offer.tokens);
     writer.key("max_tools").unsigned_integer(options.max_tools).key("max_tokens").unsigned_integer(options.tool_tokens).key("tools").begin_array();
     for (const agent::PricedTool& each : prices) {
-        writer.begin_object().key("name").string_lossy(each.tool.name).key("tokens").unsigned_integer(each.tokens).key("offered").boolean(each.offered).end_object();
+        writer.begin_object().key("name").string_lossy(each.tool->name).key("tokens").unsigned_integer(each.tokens).key("offered").boolean(each.offered).end_object();
     }
     writer.end_array().end_object();
     exchange.finish_response();
