@@ -166,6 +166,7 @@ class Door(PeerListenerCase):
 
 
 class Routes(PeerListenerCase):
+    CONFIG = {**PeerListenerCase.CONFIG, "policy": [{"principal": "caller/*", "call": {"needs_approval": ["list_devices"]}}]}
     RECORDS = (("GET", "/v1/identity"), ("GET", "/v1/peers"))
 
     def test_the_operator_s_routes_are_for_cli_admin_only(self):  # 80
@@ -178,6 +179,35 @@ class Routes(PeerListenerCase):
         self.assertEqual(admin.ask("PATCH", other.path, {"status": "inactive"})[0], 200)
         self.assertEqual(other.ask("POST", admin.path + "/revoke", {})[0], 403)
         self.assertEqual(admin.ask("POST", other.path + "/revoke", {"reason": "lost"})[1]["status"], "revoked")
+
+    def test_an_operator_decides_about_calls_and_nobody_else(self):
+        admin, call_id = self.peer("operator"), self.gateway.unique("call")
+        for kind in ("subscriber", "listener", "tool_host"):
+            other = self.peer(kind)
+            for method, path in (("GET", "/v1/admin/approvals"), ("GET", "/v1/admin/approvals/watch"), ("POST", "/v1/admin/approvals/0123456789ab")):
+                self.assertEqual(other.ask(method, path, {} if method == "POST" else None)[0], 403, (kind, path))
+        watch = admin.connect()
+        watch.request("GET", "/v1/admin/approvals/watch")
+        events = watch.getresponse()
+        self.assertEqual(events.status, 200)
+        self.assertEqual(self.next_event(events)[0], "watching")
+        running = self.gateway.start_call("list_devices", call_id=call_id)
+        kind, question = self.next_event(events)
+        self.assertEqual((kind, question["call_id"]), ("question", call_id))
+        status, decided = admin.ask("POST", f"/v1/admin/approvals/{question['id']}", {"decision": "allow"})
+        self.assertEqual((status, decided["decided_by"]), (200, f"operator/{admin.remote.component_id}"))
+        self.assertEqual(running.result(10).status, "ok")
+
+    @staticmethod
+    def next_event(events):
+        """(type, data) of the next server-sent event."""
+        kind = ""
+        for line in events:
+            if line.startswith(b"event: "):
+                kind = line[7:].decode().strip()
+            elif line.startswith(b"data: "):
+                return kind, json.loads(line[6:])
+        raise AssertionError("the stream has ended")
 
     def test_nobody_pairs_or_renews_here(self):  # 49, 80
         admin, other = self.peer("operator"), self.peer()

@@ -457,7 +457,7 @@ Result<void> Gateway::Parts::listen() {
                                                    access->policy_api(), *worktrees_api, *agents_api, approvals->api(), artifacts->api(), *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     if (auto listening = admin_server->listen(*admin_listener); !listening) return listening;
-    return peers->listen(events->services(access->access()), access->access(), access->leases_api());
+    return peers->listen(events->services(access->access()), access->access(), access->leases_api(), approvals->api());
 }
 
 void Gateway::Parts::add_metrics() {

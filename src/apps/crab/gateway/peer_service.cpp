@@ -11,6 +11,11 @@ namespace crab::app {
 namespace {
 
 constexpr Milliseconds kCloseWithin{500};  // a revoked peer has to be gone within a second, polite or not
+constexpr std::string_view kApprovals = "/v1/admin/approvals";
+
+std::string_view action_of_approvals(const net::HttpRequest& request) {
+    return request.method() == "GET" ? "control.sessions:approvals.read" : "control.sessions:approvals.decide";
+}
 
 }  // namespace
 
@@ -47,20 +52,23 @@ Task<void> PeerService::serve(net::HttpExchange& exchange) {
         co_return;
     }
     if (const std::string_view action = rtp::PeersApi::action_of(exchange.request()); !action.empty()) {
-        co_await serve_records(exchange, **principal, action);
+        if (allows(exchange, **principal, action)) co_await services_.records.serve(exchange);
+        co_return;
+    }
+    if (exchange.request().path().starts_with(kApprovals)) {
+        const bool served = !allows(exchange, **principal, action_of_approvals(exchange.request())) || co_await services_.approvals.serve(exchange, *principal);
+        if (!served) rtp::respond_unknown_path(exchange);
         co_return;
     }
     if (co_await services_.events.serve(exchange, *principal)) co_return;
     if (!co_await services_.leases.serve(exchange, *principal)) rtp::respond_unknown_path(exchange);
 }
 
-Task<void> PeerService::serve_records(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action) {
+/// False: it was answered that the principal may not.
+bool PeerService::allows(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action) const {
     const auto decision = services_.access.decide(principal, action, {}, exchange.request().find("crab-lease").value_or(""));
-    if (!decision.allowed()) {
-        exchange.respond_error(403, "FORBIDDEN", fmt::format("{} may not do {} ({})", principal.id, action, decision.rule));
-        co_return;
-    }
-    co_await services_.records.serve(exchange);
+    if (!decision.allowed()) exchange.respond_error(403, "FORBIDDEN", fmt::format("{} may not do {} ({})", principal.id, action, decision.rule));
+    return decision.allowed();
 }
 
 }  // namespace crab::app

@@ -3,6 +3,7 @@
 #include "adapters/rtp/events_api.hpp"
 #include "adapters/rtp/leases_api.hpp"
 #include "adapters/rtp/peers_api.hpp"
+#include "admin/approvals_api.hpp"
 #include "apps/crab/gateway/peer_certificates.hpp"
 #include "net/http_service.hpp"
 
@@ -23,6 +24,7 @@ public:
         rtp::PeersApi& records;
         rtp::EventsApi& events;
         rtp::LeasesApi& leases;
+        admin::ApprovalsApi& approvals;
     };
     explicit PeerService(Services services) : services_(std::move(services)), certificates_(services_.certificates) {}
 
@@ -35,7 +37,7 @@ public:
     void stop() { stopping_ = true; }
 
 private:
-    Task<void> serve_records(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action);
+    bool allows(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action) const;
 
     Services services_;
     PeerCertificates certificates_;

@@ -98,7 +98,7 @@ PeerCertificates::Services PeerSide::certificates() {
     return {.peers = *peers_, .ca = keys_.authority.certificate(), .clock = services_.clock, .pool = services_.pool, .on_mismatch = mismatch_recorder()};
 }
 
-Result<void> PeerSide::listen(rtp::EventServices events, const trust::Access& access, rtp::LeasesApi& leases) {
+Result<void> PeerSide::listen(rtp::EventServices events, const trust::Access& access, rtp::LeasesApi& leases, admin::ApprovalsApi& approvals) {
     if (!config_.listen.peers) return {};
     auto tls = tls_.server();
     if (!tls) return fail(std::move(tls.error()));
@@ -106,7 +106,8 @@ Result<void> PeerSide::listen(rtp::EventServices events, const trust::Access& ac
     if (!listener) return fail(std::move(listener.error()));
     listener_ = std::move(*listener);
     events_ = std::make_unique<rtp::EventsApi>(*loop_, events);
-    service_ = std::make_unique<PeerService>(PeerService::Services{.certificates = certificates(), .access = access, .records = records_api_, .events = *events_, .leases = leases});
+    service_ = std::make_unique<PeerService>(PeerService::Services{.certificates = certificates(), .access = access, .records = records_api_, .events = *events_, .leases = leases,
+                                                                     .approvals = approvals});
     net::HttpServerOptions options;
     options.max_connections = kMostConnections;
     options.tls = std::move(*tls);

@@ -46,7 +46,7 @@ public:
     /// Makes what pairs, and has `hosts` call the hosts among the peers. Everything of it runs on `loop`.
     void begin(net::EventLoop& loop, rtp::HostDirectory& hosts);
     /// Makes the peer listener, if the configuration wants one. After begin().
-    Result<void> listen(rtp::EventServices events, const trust::Access& access, rtp::LeasesApi& leases);
+    Result<void> listen(rtp::EventServices events, const trust::Access& access, rtp::LeasesApi& leases, admin::ApprovalsApi& approvals);
     /// Begins to renew; on the loop's thread.
     void start();
     /// Accepts nothing more from peers; on the loop's thread.
