@@ -295,12 +295,13 @@ class LifeTest(GrpcCase):
     def test_reflection_lists_the_services_to_this_machine(self) -> None:
         client = ToolServiceClient(self.gateway.grpc)
         self.addCleanup(client.close)
-        ask = client.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
         list_services, by_symbol = b"\x3a\x01*", b"\x22\x16sw4rm.tool.ToolService"
-        answers = list(ask(iter([list_services, by_symbol]), timeout=10))
-        self.assertIn(b"sw4rm.tool.ToolService", answers[0])
-        self.assertIn(b"grpc.health.v1.Health", answers[0])
-        self.assertIn(b"google/protobuf/duration.proto", answers[1])
+        for version in ("v1alpha", "v1"):
+            ask = client.channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
+            answers = list(ask(iter([list_services, by_symbol]), timeout=10))
+            self.assertIn(b"sw4rm.tool.ToolService", answers[0])
+            self.assertIn(b"grpc.health.v1.Health", answers[0])
+            self.assertIn(b"google/protobuf/duration.proto", answers[1])
 
     def test_sw4rm_59_a_stopping_gateway_is_not_serving_and_lets_running_calls_end(self) -> None:
         with Gateway({"grpc": {"listen": "127.0.0.1:0"}}) as gateway:

@@ -10,6 +10,9 @@
 namespace crab::sw4rm {
 namespace {
 
+// The messages of both are the same.
+constexpr std::string_view kReflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                           kReflectionAlpha = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 constexpr std::string_view kToolService = "/sw4rm.tool.ToolService/", kConnectorService = "/sw4rm.connector.ConnectorService/";
 
 Task<void> nothing() { co_return; }
@@ -69,7 +72,7 @@ Task<void> Front::call(net::GrpcCall call) {
         return health_.check(std::move(call));
     } else if (path == "/grpc.health.v1.Health/Watch") {
         return health_.watch(std::move(call));
-    } else if (path == "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo" && call.peer().is_loopback()) {
+    } else if ((path == kReflection || path == kReflectionAlpha) && call.peer().is_loopback()) {
         return serve_reflection(std::move(call));
     }
     call.finish(net::GrpcStatus::kUnimplemented, fmt::format("there is no method {}", path.substr(0, 200)));
