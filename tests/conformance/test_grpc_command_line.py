@@ -46,6 +46,11 @@ class CallTest(GrpcCase):
         told = json.loads(self.crab("read_file", "--arg", "path=notes.md", "--policy", "wall=5s", "-o", "json").stdout)
         self.assertEqual((told["result"]["text"], told["summary"]["policy"]["budget_wall_ms"]), ("one two three\n", 5000))
 
+    def test_the_agent_that_it_is_for_decides_about_the_worktree(self) -> None:
+        self.gateway.crab("worktree", "bind", "tester", "garden/main")
+        self.assertEqual(self.crab("read_file", "--arg", "path=notes.md", "--agent", "tester").stdout, "one two three\n")
+        self.assertEqual(self.crab("read_file", "--arg", "path=notes.md", "--agent", "somebody-else").returncode, 4)
+
     def test_a_stream_that_is_interrupted_is_cancelled_by_its_id(self) -> None:
         environment = {**os.environ, "CRAB_TOKEN": self.gateway.caller_token()}
         words = self.command("count", "--stream", "--summary", "--arg", "script=n=0; while n=$((n + 1)); do echo $n; sleep 0.05; done")

@@ -107,6 +107,7 @@ int call_over_grpc(const CallTool& options, const json::Value& args, const std::
     auto policy = read_policy_fields(options.policy);
     if (!policy) return report(policy.error());
     CallOptions call{.timeout = options.timeout.value_or(Milliseconds(0)), .idempotency_key = options.idempotency_key, .call_id = call_id, .policy = std::move(*policy)};
+    if (options.agent != CallTool().agent) call.context.agent_id = options.agent;  // said: x-agent-id
     std::optional<ToolClient> client;
     std::atomic<bool> there = false;
     const Interrupt interrupt([&] {  // made before the client's threads, which leave the signal to it
