@@ -39,6 +39,15 @@ struct ToolDefinition {
     LaterHandler later{};  ///< in place of `handler`
 };
 
+/// How a device is, as it says itself; what is left out is unknown.
+struct DevicePresence {
+    std::optional<double> battery{};   ///< charge, 0 to 1
+    std::optional<bool> charging{};
+    std::optional<bool> metered{};     ///< its network costs by volume
+    std::optional<bool> foreground{};  ///< somebody is using it now
+    bool operator==(const DevicePresence&) const = default;
+};
+
 /// What a device tells its owner while it runs.
 struct DeviceEvent {
     enum class Kind : std::uint8_t {
@@ -91,7 +100,7 @@ struct DeviceOptions {
 ///                 [](crab::ToolRequest) { return crab::ToolAnswer::json(R"({"celsius":21.5})"); });
 ///     const crab::DeviceEnd end = device.run();
 ///
-/// Thread-safe; stop() and tool() may be called from handlers too. Source: docs/protocols/clawseed.md, section 10.
+/// Thread-safe; stop(), tool() and set_presence() may be called from handlers too. Source: docs/protocols/clawseed.md, section 10.
 class Device {
 public:
     explicit Device(DeviceOptions options);
@@ -110,6 +119,10 @@ public:
     /// message. Throws as tool() does, and then changes nothing. Of two with one name the last counts.
     void set_tools(std::vector<ToolDefinition> tools);
     std::size_t tool_count() const;
+
+    /// Says how the device is; replaces what was said, and is said again after every reconnect. At any time; a live link is told
+    /// within 100 ms if anything has changed. Throws std::invalid_argument for a battery beyond 0 to 1.
+    void set_presence(const DevicePresence& presence);
 
     /// start() and wait().
     DeviceEnd run();

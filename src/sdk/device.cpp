@@ -48,6 +48,12 @@ public:
         if (driver_ != nullptr) driver_->tools_changed();
     }
 
+    void set_presence(const DevicePresence& presence) {
+        const std::scoped_lock lock(mutex_);
+        presence_ = presence;
+        if (driver_ != nullptr) driver_->set_presence(presence);
+    }
+
 private:
     void live() {
         DeviceEnd end = serve();
@@ -66,6 +72,7 @@ private:
         {
             const std::scoped_lock lock(mutex_);
             driver_ = &driver;
+            if (presence_) driver.set_presence(*presence_);
             if (stop_wanted_) driver.stop();
         }
         DeviceEnd end = driver.run();
@@ -79,6 +86,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::optional<DeviceEnd> end_;
+    std::optional<DevicePresence> presence_;
     sdk::DeviceDriver* driver_ = nullptr;  // while one runs
     bool running_ = false;
     bool stop_wanted_ = false;
@@ -109,6 +117,11 @@ bool Device::remove_tool(std::string_view name) {
 }
 
 std::size_t Device::tool_count() const { return impl_->tools().size(); }
+
+void Device::set_presence(const DevicePresence& presence) {
+    if (presence.battery && !(*presence.battery >= 0 && *presence.battery <= 1)) throw std::invalid_argument("a battery is charged 0 to 1");
+    impl_->set_presence(presence);
+}
 
 DeviceEnd Device::run() {
     start();

@@ -106,6 +106,10 @@ void DeviceDriver::tools_changed() {
     loop_.post([this] { link_.tools_changed(); });
 }
 
+void DeviceDriver::set_presence(const DevicePresence& presence) {
+    loop_.post([this, presence] { link_.set_presence(presence); });
+}
+
 // --- What the link asks for ------------------------------------------------------------------------------------------
 
 void DeviceDriver::fetch_token(TokenNeed need) { tasks_.spawn("device token", bring_token(need)); }

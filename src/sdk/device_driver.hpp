@@ -35,6 +35,7 @@ public:
     // From any thread:
     void stop();
     void tools_changed();
+    void set_presence(const DevicePresence& presence);
 
 private:
     class Socket;

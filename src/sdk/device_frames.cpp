@@ -12,6 +12,7 @@ constexpr std::string_view kReplace = "register_tools.replace";
 constexpr std::string_view kAccepted = "tool_call_accepted";
 constexpr std::string_view kProgress = "tool_call_progress";
 constexpr std::string_view kResume = "tool_call_resume";
+constexpr std::string_view kPresence = "presence";
 constexpr std::string_view kSpoken[] = {kReplace,
                                         "unregister_tools",
                                         "tools_registered.rejected",
@@ -20,7 +21,8 @@ constexpr std::string_view kSpoken[] = {kReplace,
                                         kAccepted,
                                         kProgress,
                                         "artifacts",
-                                        kResume};
+                                        kResume,
+                                        kPresence};
 
 }  // namespace
 
@@ -34,6 +36,7 @@ GatewayTerms read_terms(json::Element connected) {
             terms.takes_accepted |= name == kAccepted;
             terms.takes_progress |= name == kProgress;
             terms.resumes |= name == kResume;
+            terms.takes_presence |= name == kPresence;
         }
     }
     if (const auto bytes = json::get_int64(connected, "max_message_bytes"); bytes && *bytes > 0) {
@@ -98,6 +101,18 @@ std::string artifact_frame(std::string_view call_id, std::string_view artifact_i
 std::string accepted_frame(std::string_view call_id) {
     std::string frame;
     json::Writer(frame).begin_object().key("type").string(kAccepted).key("id").string(call_id).end_object();
+    return frame;
+}
+
+std::string presence_frame(const DevicePresence& presence) {
+    std::string frame;
+    json::Writer writer(frame);
+    writer.begin_object().key("type").string(kPresence);
+    if (presence.battery) writer.key("battery").number(*presence.battery);
+    if (presence.charging) writer.key("charging").boolean(*presence.charging);
+    if (presence.metered) writer.key("metered").boolean(*presence.metered);
+    if (presence.foreground) writer.key("foreground").boolean(*presence.foreground);
+    writer.end_object();
     return frame;
 }
 

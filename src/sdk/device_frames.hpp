@@ -3,6 +3,7 @@
 #include "json/element.hpp"
 #include "sdk/device_tools.hpp"
 
+#include "crab/device.hpp"
 #include "crab/tool_answer.hpp"
 #include "crab/tool_request.hpp"
 
@@ -31,6 +32,7 @@ struct GatewayTerms {
     bool takes_accepted = false;
     bool takes_progress = false;
     bool resumes = false;         ///< asks again what it heard no answer to
+    bool takes_presence = false;
     std::size_t max_message_bytes = std::size_t{8} << 20;
     std::optional<UploadTerms> uploads{};
     std::chrono::milliseconds grace{15'000};  ///< how long replies are worth keeping after a break
@@ -46,6 +48,7 @@ std::string reply_frame(std::string_view call_id, const ToolAnswer& answer);
 /// `tool_result` whose output was uploaded.
 std::string artifact_frame(std::string_view call_id, std::string_view artifact_id);
 std::string accepted_frame(std::string_view call_id);
+std::string presence_frame(const DevicePresence& presence);
 std::string progress_frame(std::string_view call_id, const ToolProgress& progress);
 
 }  // namespace crab::sdk

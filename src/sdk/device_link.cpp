@@ -30,7 +30,7 @@ std::string describe(const net::CloseInfo& info) {
 
 DeviceLink::DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools, DevicePorts& ports)
     : options_(std::move(options)), around_(surroundings), tools_(tools), ports_(ports), instance_(fmt::format("{:016x}{:016x}", surroundings.random.random(), surroundings.random.random())), session_id_(options_.session_id),
-      redial_([this] { dial(); }), gather_([this] { send_tools(); }), liveness_([this] { check_liveness(); }), send_again_([this] { send_again(); }) {}
+      redial_([this] { dial(); }), gather_([this] { send_tools(); }), liveness_([this] { check_liveness(); }), send_again_([this] { send_again(); }), tell_presence_([this] { send_presence(); }) {}
 
 void DeviceLink::start() {
     state_ = State::kFetchingToken;
@@ -54,6 +54,7 @@ void DeviceLink::end(DeviceEnd end) {
     gather_.disarm();
     liveness_.disarm();
     send_again_.disarm();
+    tell_presence_.disarm();
     ports_.ended(std::move(end));
 }
 
@@ -120,7 +121,7 @@ void DeviceLink::on_open() {
     ports_.send(connect_frame(options_.name, session_id_, instance_));
     ports_.send(register_frame(tools_.list(), ListMode::kMerge));
     for (const Outbox::Reply& kept : outbox_.link_opened(now)) ports_.send(kept.frame);
-    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes = false;
+    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes = terms_.takes_presence = false;
     terms_.uploads.reset();
     around_.timers.arm(liveness_, now + kDeadAfter);
 }
@@ -132,6 +133,7 @@ void DeviceLink::on_closed(const net::CloseInfo& info) {
     gather_.disarm();
     liveness_.disarm();
     send_again_.disarm();
+    tell_presence_.disarm();
     backoff_.link_lost(now);
     outbox_.link_broke(now + (terms_.resumes ? std::max(terms_.grace, kKeepForResume) : terms_.grace));
     if (info.code == kNormal) {
@@ -160,6 +162,16 @@ void DeviceLink::send_tools() {
         return;
     }
     ports_.send(register_frame(tools_.list(), terms_.replaces_lists ? ListMode::kReplace : ListMode::kMerge));
+}
+
+void DeviceLink::set_presence(const DevicePresence& presence) {
+    if (presence_ == presence) return;
+    presence_ = presence;
+    if (state_ == State::kOpen && terms_known_ && !tell_presence_.armed()) around_.timers.arm(tell_presence_, around_.clock.steady_now() + kGatherChanges);
+}
+
+void DeviceLink::send_presence() {
+    if (state_ == State::kOpen && terms_.takes_presence && presence_) ports_.send(presence_frame(*presence_));
 }
 
 void DeviceLink::on_registered(json::Element frame) {
@@ -201,6 +213,7 @@ void DeviceLink::on_text(std::string_view text) {
         terms_known_ = true;
         device_ = json::get_string(root, "device").value_or("");
         if (std::exchange(changes_pending_, false)) send_tools();
+        send_presence();
         if (terms_.resumes && outbox_.size() != 0) around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
     } else if (type == "error") {
         DeviceEvent event{.message = fmt::format("{}: {}", json::get_string(root, "code").value_or("ERROR"),

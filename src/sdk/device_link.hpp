@@ -54,6 +54,8 @@ public:
     void stop();
     /// DeviceTools has changed.
     void tools_changed();
+    /// How the device is; told to gateways that want to know, now and on every link to come.
+    void set_presence(const DevicePresence& presence);
 
     void on_token(std::expected<std::string, DeviceEnd> token);
     void on_open();
@@ -90,6 +92,7 @@ private:
     void reply(const std::string& call_id, const ToolAnswer& answer);
     void deliver(const std::string& call_id, std::string frame);
     void send_again();
+    void send_presence();
 
     const Options options_;
     const Surroundings around_;
@@ -110,6 +113,8 @@ private:
     Alarm gather_;
     Alarm liveness_;
     Alarm send_again_;
+    Alarm tell_presence_;
+    std::optional<DevicePresence> presence_;
     Milliseconds send_again_in_ = kSendAgain;
     State state_ = State::kIdle;
     bool terms_known_ = false;     // `connected` has come on this link

@@ -24,7 +24,7 @@ TEST_F(DeviceLinkConnects, SaysConnectAndTheWholeListBeforeItHearsAnything) {
     ASSERT_EQ(ports.sent.size(), 2u);
     EXPECT_EQ(text(ports.sent[0], "type"), "connect");
     EXPECT_EQ(text(ports.sent[0], "device_name"), "Kitchen");
-    EXPECT_EQ(ports.sent[0].find("capabilities")->as_array()->size(), 9u);
+    EXPECT_EQ(ports.sent[0].find("capabilities")->as_array()->size(), 10u);
     EXPECT_EQ(text(ports.sent[1], "type"), "register_tools");
     EXPECT_EQ(ports.sent[1].find("tools")->as_array()->size(), 2u);
     EXPECT_EQ(ports.sent[1].find("replace"), nullptr);

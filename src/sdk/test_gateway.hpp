@@ -168,7 +168,7 @@ private:
                 const std::scoped_lock lock(gateway_.mutex_);
                 const std::string uploads = gateway_.takes_uploads_ ? R"("artifacts":{"upload":"/up","inline_bytes":262144,"max_bytes":8000000},)" : "";
                 session.send_text(R"({"type":"connected","v":1,"message":"hello","device":"kitchen","grace_ms":15000,"max_message_bytes":8388608,)" + uploads +
-                                  R"("capabilities":["register_tools.replace","tool_call_accepted","tool_call_progress"]})");
+                                  R"("capabilities":["register_tools.replace","tool_call_accepted","tool_call_progress","presence"]})");
             } else if (*frame->find("type") == json::Value("register_tools")) {
                 const std::string count = std::to_string(frame->find("tools")->as_array()->size());
                 session.send_text(R"({"type":"tools_registered","count":)" + count + R"(,"registered":)" + count + "}");

@@ -7,6 +7,7 @@
 #include "json/value.hpp"
 #include "sdk/machine/command_tool.hpp"
 #include "sdk/machine/machine_tools.hpp"
+#include "sdk/machine/presence_watch.hpp"
 #include "sdk/private_file.hpp"
 
 #include "crab/device.hpp"
@@ -145,6 +146,7 @@ int run_device(const DeviceOptions& options) {
         if (const auto added = sdk::add_command_tool(device, exec.name, exec.command); !added) return refuse(added.error());
     }
     const Interrupt interrupt([&device] { device.stop(); });
+    const sdk::PresenceWatch presence(device);
     const DeviceEnd end = device.run();
     if (!end.good()) complain(end.message);
     return exit_code_for(end.reason);

@@ -142,6 +142,21 @@ std::string MachineFacts::battery() const {
     return out;
 }
 
+DevicePresence MachineFacts::presence() const {
+    DevicePresence presence;
+    double charge = 0, known = 0;
+    for (const path& supply : batteries(roots_.sys)) {
+        if (const auto percent = to_number<int>(first_line(supply / "capacity"))) {
+            charge += std::clamp(*percent, 0, 100) / 100.0;
+            ++known;
+        }
+        const std::string status = first_line(supply / "status");
+        if (!status.empty()) presence.charging = presence.charging.value_or(false) || status == "Charging";
+    }
+    if (known > 0) presence.battery = charge / known;
+    return presence;
+}
+
 Result<std::string> MachineFacts::disk_usage(const std::string& path) const {
     struct statvfs disk {};
     if (!path.starts_with('/') || path.find('\0') != std::string::npos) return fail(ErrorCode::kInvalidArgs, "path: give an absolute one");

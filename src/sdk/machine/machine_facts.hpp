@@ -2,6 +2,8 @@
 
 #include "base/result.hpp"
 
+#include "crab/device.hpp"
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -25,6 +27,8 @@ public:
     bool has_battery() const;
     /// {batteries: [{name, percent?, status?}]}
     std::string battery() const;
+    /// The charge of all batteries together, and whether one is being charged; nothing else is known here.
+    DevicePresence presence() const;
     /// {path, total_bytes, used_bytes, available_bytes, used_percent}. Errors: kInvalidArgs for a path that cannot be looked at.
     Result<std::string> disk_usage(const std::string& path) const;
     /// {interfaces: [{name, up, loopback, addresses: [{family, address}]}]}

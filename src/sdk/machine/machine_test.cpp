@@ -4,6 +4,7 @@
 #include "sdk/machine/command_tool.hpp"
 #include "sdk/machine/machine_facts.hpp"
 #include "sdk/machine/machine_tools.hpp"
+#include "sdk/machine/presence_watch.hpp"
 #include "sdk/test_gateway.hpp"
 
 #include <gtest/gtest.h>
@@ -73,6 +74,17 @@ TEST_F(MachineTest, ShowsABatteryOnlyWhereThereIsOne) {
     EXPECT_EQ(facts.battery(), R"({"batteries":[{"name":"BAT0","percent":87,"status":"Discharging"}]})");
 }
 
+TEST_F(MachineTest, ItsPresenceIsTheChargeOfItsBatteries) {
+    const MachineFacts facts(roots);
+    EXPECT_EQ(facts.presence(), DevicePresence{}) << "without a battery nothing is known";
+    add_battery();
+    EXPECT_EQ(facts.presence(), (DevicePresence{.battery = 0.87, .charging = false}));
+    write(roots.sys / "class/power_supply/BAT1/type", "Battery\n");
+    write(roots.sys / "class/power_supply/BAT1/capacity", "13\n");
+    write(roots.sys / "class/power_supply/BAT1/status", "Charging\n");
+    EXPECT_EQ(facts.presence(), (DevicePresence{.battery = 0.5, .charging = true}));
+}
+
 TEST_F(MachineTest, ListsProcessesByMemoryWithLimitAndFilter) {
     const MachineFacts facts(roots);
     EXPECT_EQ(facts.processes("", 2), R"({"total":3,"processes":[{"pid":77,"name":"sh","state":"S","memory_bytes":307200},)"
@@ -85,6 +97,17 @@ TEST_F(MachineTest, MeasuresDisksAndRefusesBadPaths) {
     EXPECT_TRUE(facts.disk_usage("/"));
     EXPECT_EQ(facts.disk_usage("tmp").error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(facts.disk_usage("/no/such/path").error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST_F(MachineTest, AGatewayIsToldWhenTheBatteryChanges) {
+    add_battery();
+    sdk::test::FakeGateway gateway;
+    Device device({.gateway = gateway.url("ws")});
+    const PresenceWatch watch(device, roots, std::chrono::milliseconds(20));
+    device.start();
+    EXPECT_EQ(*gateway.wait_for("presence").find("battery"), json::Value(0.87));
+    write(roots.sys / "class/power_supply/BAT0/capacity", "86\n");
+    EXPECT_EQ(*gateway.wait_for("presence").find("battery"), json::Value(0.86));
 }
 
 TEST(MachineTools, KeepTheirOwnSchemasOverAWire) {
