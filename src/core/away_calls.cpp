@@ -11,8 +11,8 @@ bool changes_nothing(const Tool& tool) { return tool.spec.annotations.read_only.
 
 }  // namespace
 
-AwayCalls::Place::Place(AwayCalls& calls, std::string name, const Executor& home, TimerWheel& timers)
-    : calls_(calls), name_(std::move(name)), waiter_(std::make_shared<RemoteWaiter>(home, timers)) {}
+AwayCalls::Place::Place(AwayCalls& calls, const Call& call, PrincipalRef principal, const Executor& home, TimerWheel& timers)
+    : calls_(calls), tool_(call.tool), id_(call.id), tenant_(call.tenant), principal_(std::move(principal)), waiter_(std::make_shared<RemoteWaiter>(home, timers)) {}
 
 AwayCalls::Place::~Place() {
     const std::scoped_lock lock(calls_.mutex_);
@@ -36,22 +36,21 @@ void AwayCalls::came(std::span<const ToolRef> tools) {
     {
         const std::scoped_lock lock(mutex_);
         for (const Place* place : places_) {
-            const bool meant = std::ranges::any_of(tools, [&](const ToolRef& tool) { return tool->unique_name == place->name_ || tool->spec.name == place->name_; });
+            const bool meant = std::ranges::any_of(tools, [&](const ToolRef& tool) { return tool->unique_name == place->tool_ || tool->spec.name == place->tool_; });
             if (meant) wanted.push_back(place->waiter_);
         }
     }
     for (const auto& waiter : wanted) waiter->wake();
 }
 
-Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Principal& principal, std::string_view tenant, std::string_view name, const Executor& home,
-                                                             TimerWheel& timers) {
-    if (!principal.tenant.empty() && tenant != principal.tenant.text()) return fail(ErrorCode::kToolNotFound, "your credential belongs to another tenant");
+Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Call& call, const PrincipalRef& principal, const Executor& home, TimerWheel& timers) {
+    if (!principal->tenant.empty() && call.tenant != principal->tenant.text()) return fail(ErrorCode::kToolNotFound, "your credential belongs to another tenant");
     const auto rules = rules_.get();
-    const View view{.principal = &principal, .policy = rules->policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
-    const auto known = away_.snapshot()->resolve(view, name);
+    const View view{.principal = principal.get(), .policy = rules->policy.get(), .tenant = call.tenant, .prefer_source = {}, .prefer = {}};
+    const auto known = away_.snapshot()->resolve(view, call.tool);
     // Several devices that are away may have the name: whichever comes first is meant.
     if (!known && known.error().code != ErrorCode::kAmbiguousTool) return fail(known.error());
-    std::unique_ptr<Place> place(new Place(*this, std::string(name), home, timers));
+    std::unique_ptr<Place> place(new Place(*this, call, principal, home, timers));
     const std::scoped_lock lock(mutex_);
     if (places_.size() >= options_.waiting) {
         return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} calls wait for devices already; call again in a moment", places_.size()), .details = {},
@@ -59,6 +58,20 @@ Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Principal& prin
     }
     places_.push_back(place.get());
     return place;
+}
+
+std::size_t AwayCalls::cancel(std::string_view call_id, const std::function<bool(const Principal& owner, std::string_view tenant)>& allowed) {
+    std::vector<std::shared_ptr<RemoteWaiter>> meant;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (Place* place : places_) {
+            if (place->id_ != call_id || !allowed(*place->principal_, place->tenant_)) continue;
+            place->cancelled_ = true;
+            meant.push_back(place->waiter_);
+        }
+    }
+    for (const auto& waiter : meant) waiter->wake();
+    return meant.size();
 }
 
 std::size_t AwayCalls::waiting() const {

@@ -6,8 +6,10 @@
 #include "core/pipeline.hpp"
 #include "core/registry.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -40,16 +42,23 @@ public:
     public:
         ~Place();
         [[nodiscard]] Waiter::Wait wait(Deadline deadline) { return waiter_->wait(deadline); }
+        /// Somebody who may asked for the end of this call, by its id.
+        bool cancelled() const { return cancelled_; }
 
     private:
         friend class AwayCalls;
-        Place(AwayCalls& calls, std::string name, const Executor& home, TimerWheel& timers);
+        Place(AwayCalls& calls, const Call& call, PrincipalRef principal, const Executor& home, TimerWheel& timers);
         AwayCalls& calls_;
-        const std::string name_;
+        const std::string tool_, id_, tenant_;
+        const PrincipalRef principal_;
         const std::shared_ptr<RemoteWaiter> waiter_;
+        std::atomic<bool> cancelled_ = false;
     };
-    /// A place for a call of `name`. Errors: kToolNotFound when nothing is worth waiting for, kRateLimited when too many calls wait.
-    Result<std::unique_ptr<Place>> enter(const Principal& principal, std::string_view tenant, std::string_view name, const Executor& home, TimerWheel& timers);
+    /// A place for `call`. Errors: kToolNotFound when nothing is worth waiting for, kRateLimited when too many calls wait.
+    Result<std::unique_ptr<Place>> enter(const Call& call, const PrincipalRef& principal, const Executor& home, TimerWheel& timers);
+
+    /// Asks the calls with this id to wait no longer; `allowed` says whether the asker may. Returns how many there were.
+    std::size_t cancel(std::string_view call_id, const std::function<bool(const Principal& owner, std::string_view tenant)>& allowed);
 
     std::size_t waiting() const;
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from support import rtp
 from support.case import GatewayCase
 from support.device import Device, tool
+from support.gateway import program
 from support.wait import eventually
 
 READS = {"annotations": {"read_only": True}}
@@ -74,6 +77,33 @@ class AwayTest(GatewayCase):
         answer = self.call(name, 200)
         self.assertEqual((answer["status"], answer["error"]["code"]), ("retryable_error", "DEPENDENCY_UNAVAILABLE"))
         self.assertEqual(self.call(name, 20_000, timeout_ms=200)["error"]["code"], "DEPENDENCY_UNAVAILABLE")
+
+    def test_a_call_that_waits_is_cancelled_by_its_id_and_only_by_those_who_may(self) -> None:
+        _, name = self.left(**READS)
+        call = self.start(name, call_id="patient-1")
+        eventually(lambda: self.waiting() == 1, "the call waits")
+        self.assertEqual(self.gateway.cancel("patient-1", caller="stranger").json()["status"], "not_found")
+        self.assertEqual(self.waiting(), 1)
+        self.assertEqual(self.gateway.cancel("patient-1").json()["status"], "cancelling")
+        self.assertEqual(call.result(20)["error"]["code"], "CANCELLED")
+        self.assertEqual(self.waiting(), 0)
+
+    def test_crab_call_waits_if_it_is_told_to(self) -> None:
+        token, name = self.left(**READS)
+        printed = self.pool.submit(self.gateway.crab, "call", name, "--away-wait", "20s")
+        eventually(lambda: self.waiting() == 1, "the call waits")
+        device = self.back(token, name, **READS)
+        device.answer(device.next_call(name), "here again")
+        self.assertEqual(printed.result(20).strip(), "here again")
+
+    def test_ctrl_c_ends_the_wait_of_crab_call(self) -> None:
+        _, name = self.left(**READS)
+        command = subprocess.Popen([program(), "call", name, "--away-wait", "20s", "--socket", str(self.gateway.admin)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(command.kill)
+        eventually(lambda: self.waiting() == 1, "the call waits")
+        command.send_signal(signal.SIGINT)
+        self.assertEqual(command.wait(10), 130)
+        self.assertEqual(self.waiting(), 0)
 
     def test_nonsense_is_refused(self) -> None:
         _, name = self.left(**READS)

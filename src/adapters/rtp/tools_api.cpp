@@ -146,7 +146,7 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     if (ms == 0 || !is_away()) co_return std::nullopt;
     net::EventLoop& loop = exchange.loop();
     const SteadyTime now = loop.clock().steady_now();
-    const auto place = away_->enter(*principal, call.tenant, call.tool, loop.executor(), loop.timers());
+    const auto place = away_->enter(call, principal, loop.executor(), loop.timers());
     if (!place && place.error().code == ErrorCode::kRateLimited) co_return place.error();
     if (!place) co_return std::nullopt;
     call.parsed_args.reset();  // holds until the first suspension only
@@ -155,6 +155,7 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     while (is_away()) {
         const WaitEnd how = co_await (*place)->wait(until);
         if (how == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left while its call waited for a device").error();
+        if ((*place)->cancelled()) co_return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for a device; nothing was run").error();
         if (how == WaitEnd::kExpired && is_away()) {
             co_return Error{.code = ErrorCode::kUnavailable, .message = "the device that has this tool is away and did not come back in time; nothing was run", .details = {},
                             .retryable = true, .retry_after = {}};

@@ -8,6 +8,8 @@
 #include "net/codec/sse.hpp"
 
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -26,12 +28,14 @@ struct AdminClient::State {
 
     const GatewayPlace place;
     net::BlockingClient http;
+    std::vector<std::pair<std::string, std::string>> headers{};
 
     Result<net::ClientResponse> send(std::string method, const std::string& path, std::string body, std::string accept, Deadline deadline,
                                      const net::BlockingClient::OnBody& on_body = {}) {
         net::ClientRequest request{.method = std::move(method), .target = place.prefix + path, .headers = {{"Accept", std::move(accept)}}, .body = std::move(body)};
         if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
         if (!place.token.reveal().empty()) request.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
+        request.headers.insert(request.headers.end(), headers.begin(), headers.end());
         Result<net::ClientResponse> response = http.send(request, deadline, on_body);
         if (response || response.error().code != ErrorCode::kUnavailable) return response;
         if (!place.is_remote() && ::access(place.endpoint.path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) {
@@ -54,6 +58,7 @@ Result<AdminClient> AdminClient::make(const Target& target) {
     return AdminClient(std::make_unique<State>(std::move(*place), std::move(options)));
 }
 
+void AdminClient::add_header(std::string name, std::string value) { state_->headers.emplace_back(std::move(name), std::move(value)); }
 bool AdminClient::is_remote() const { return state_->place.is_remote(); }
 std::string AdminClient::where() const { return state_->place.text; }
 

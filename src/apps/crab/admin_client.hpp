@@ -37,6 +37,9 @@ public:
     AdminClient(AdminClient&&) noexcept;
     ~AdminClient();
 
+    /// Goes out with every request from now on.
+    void add_header(std::string name, std::string value);
+
     /// Any status is an answer. Errors: kUnavailable (nobody there), kTimeout, kInternal (not HTTP, not JSON).
     Result<Reply> get(const std::string& path, Deadline deadline = kNoDeadline);
     Result<Reply> post(const std::string& path, const json::Value& body, Deadline deadline = kNoDeadline);

@@ -76,11 +76,15 @@ int run(const CallTool& options) {
     const RealClock clock;
     IdSource ids(clock);
     const std::string call_id = options.call_id.empty() ? std::string(ids.uuid_v7().view()) : options.call_id;
-    if (is_grpc_url(options.target.url)) return call_over_grpc(options, *args, call_id);
+    if (is_grpc_url(options.target.url)) {
+        if (options.away_wait) return report(fail(ErrorCode::kInvalidArgs, "--away-wait does not go over gRPC; leave --url away, or name an http:// one").error());
+        return call_over_grpc(options, *args, call_id);
+    }
     if (!options.policy.empty()) return report(fail(ErrorCode::kInvalidArgs, "--policy needs a --url such as grpc://127.0.0.1:50063").error());
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
-    const Deadline deadline = clock.steady_now() + options.timeout.value_or(kLongestCall) + kSlack;
+    const Deadline deadline = clock.steady_now() + options.timeout.value_or(kLongestCall) + options.away_wait.value_or(Milliseconds(0)) + kSlack;
+    if (options.away_wait) client->add_header("Crab-Away-Wait-Ms", fmt::format("{}", options.away_wait->count()));
 
     Interrupt interrupt([&] {
         complain("interrupted; cancelling the call (once more to leave at once)");

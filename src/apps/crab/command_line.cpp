@@ -235,6 +235,7 @@ private:
         command->add_option("arguments", options->args, "Arguments: a JSON object, @FILE, or - for standard input")->type_name("JSON");
         repeated(command, "--arg", options->arg, "KEY=VALUE", "One argument, repeatable; the value is JSON if it reads as JSON, else a string; KEY:=JSON insists on JSON");
         duration(command, "--timeout", options->timeout, "Longest wait (default: the tool's)");
+        duration(command, "--away-wait", options->away_wait, "Wait so long, 2m at most, for a device that is away, if the tool only reads (default: fail at once)");
         command->add_flag("--stream", options->stream, "Print parts of the result as they come");
         command->add_option("--idempotency-key", options->idempotency_key, "A repeat with this key does not run the tool again")->type_name("KEY");
         command->add_option("--call-id", options->call_id, "Id of the call (default: a new one)")->type_name("ID");

@@ -62,6 +62,7 @@ struct CallTool {
     std::string args;               ///< JSON, `@file` or `-`; empty: none
     std::vector<std::string> arg;   ///< --arg, each `k=v` or `k:=json`
     std::optional<Milliseconds> timeout;
+    std::optional<Milliseconds> away_wait;   ///< for a device that is away and has the tool; nothing: not at all
     bool stream = false;
     std::string idempotency_key;
     std::vector<std::string> policy;  ///< --policy, each `field=value`; over gRPC only

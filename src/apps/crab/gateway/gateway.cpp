@@ -268,7 +268,7 @@ std::size_t Gateway::Parts::cancel(const core::Principal& asker, std::string_vie
     const auto allowed = [is_operator, id = asker.id, wanted = std::string(tenant)](const core::Principal& owner, std::string_view of_tenant) {
         return is_operator || (owner.id == id && (wanted.empty() || of_tenant == wanted));
     };
-    std::size_t found = 0;
+    std::size_t found = away->cancel(call_id, allowed);
     for (const auto& side : sides) found += side->pipeline.running().cancel(call_id, allowed, asker.id);
     return found;
 }
