@@ -24,12 +24,13 @@ bool may_read(const core::Principal& principal, std::string_view tenant) {
     return principal.may(core::Role::kCaller) && (principal.tenant.empty() || principal.tenant.text() == tenant);
 }
 
+/// The same for one that is not there and for one that is somebody else's.
+void refuse_unknown(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "there is no such artifact, or it has expired"); }
+
 void refuse(net::HttpExchange& exchange, const Error& error) {
-    if (error.code == ErrorCode::kNotFound) return exchange.respond_error(404, "NOT_FOUND", error.message);
+    if (error.code == ErrorCode::kNotFound) return refuse_unknown(exchange);
     exchange.respond_error(503, wire_code(error.code), error.message);
 }
-
-Error not_found() { return fail(ErrorCode::kNotFound, "there is no such artifact, or it has expired").error(); }
 
 }  // namespace
 
@@ -72,7 +73,7 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
     if (!opened) co_return refuse(exchange, opened.error());
     const std::shared_ptr<core::ArtifactBytes> bytes = std::move(*opened);
     const core::Artifact& artifact = bytes->artifact();
-    if (!may_read(*principal, artifact.tenant)) co_return refuse(exchange, not_found());
+    if (!may_read(*principal, artifact.tenant)) co_return refuse_unknown(exchange);
 
     const net::HttpRequest& request = exchange.request();
     const std::string tag = fmt::format("\"{}\"", artifact.sha256);
@@ -107,7 +108,7 @@ Task<void> ArtifactsApi::remove(net::HttpExchange& exchange, core::PrincipalRef 
     auto work = [&store = services_.store, id] { return store.remove(id); };
     const auto removed = co_await services_.pool.run(std::move(work));
     if (!removed) co_return refuse(exchange, removed.error());
-    if (!*removed) co_return refuse(exchange, not_found());
+    if (!*removed) co_return refuse_unknown(exchange);
     if (services_.on_deleted) services_.on_deleted(id, *principal);
     std::string& out = exchange.begin_response(200, "application/json");
     json::Writer(out).begin_object().key("deleted").boolean(true).key("artifact").string(id).end_object();
