@@ -1,5 +1,6 @@
-"""A proxy between a real device (libcrab, or the TypeScript package in Node) and the gateway that cuts, delays and spoils one frame after the other: whatever happens, the
-tool runs once and its result arrives (docs/protocols/clawseed.md, section 9, "Calls that survive their link").
+"""A proxy between a real device (libcrab, or the TypeScript package in Node) and the gateway that cuts, spoils, repeats and holds back one frame
+after the other: whatever happens, the tool runs once and its result arrives (docs/protocols/clawseed.md, section 9, "Calls that survive
+their link").
 
 What a proxy spoils here is no text any more; a byte that is changed into another good one is what TLS is for."""
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
+import time
 import unittest
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -116,6 +118,21 @@ def nonsense(frame: bytes) -> bytes:
     return frame[:-1] + bytes([frame[-1] ^ 0x80])
 
 
+def broken_framing(frame: bytes) -> bytes:
+    """A reserved bit that nobody agreed on: whoever gets it has to end the link."""
+    return bytes([frame[0] | 0x20]) + frame[1:]
+
+
+def twice(frame: bytes) -> bytes:
+    return frame + frame
+
+
+def held_back(frame: bytes) -> bytes:
+    """Longer than the gateway waits for `tool_call_accepted`, and whatever is behind it waits too."""
+    time.sleep(3.5)  # the delay is what is tested
+    return frame
+
+
 class CutLinksTest(GatewayCase):
     CONFIG = {"devices": {"grace_ms": 20_000}}
 
@@ -158,9 +175,9 @@ class CutLinksTest(GatewayCase):
         reply = self.gateway.call(tool, timeout_ms=30_000, timeout=40)
         return reply if reply.status == "ok" or reply.code not in ("TOOL_NOT_FOUND", "DEPENDENCY_UNAVAILABLE") else None
 
-    def each(self, spoil: Callable[[bytes], bytes | None]) -> None:
+    def each(self, spoil: Callable[[bytes], bytes | None], first: dict[str, int] | None = None) -> None:
         for side, frames in (("gateway", FROM_GATEWAY), ("device", FROM_DEVICE)):
-            for at in range(frames):
+            for at in range((first or {}).get(side, 0), frames):
                 with self.subTest(side=side, frame=at):
                     self.survives(side, at, spoil)
 
@@ -169,6 +186,15 @@ class CutLinksTest(GatewayCase):
 
     def test_a_frame_that_was_spoiled_neither(self) -> None:
         self.each(nonsense)
+
+    def test_nor_one_whose_framing_was_broken(self) -> None:
+        self.each(broken_framing)
+
+    def test_nor_one_that_came_twice(self) -> None:
+        self.each(twice, CALL_AT)
+
+    def test_nor_one_that_came_late(self) -> None:
+        self.each(held_back, CALL_AT)
 
 
 @unittest.skipIf(MISSING, MISSING)
