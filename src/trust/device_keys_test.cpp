@@ -10,14 +10,14 @@ namespace {
 
 class DeviceKeysTest : public ::testing::Test {
 protected:
-    std::string enrol(const crypto::PrivateKey& key, std::string name = "Kitchen") {
-        auto issued = tokens->issue({.name = std::move(name), .public_key = key.public_key().der});
+    std::string enrol(const crypto::PrivateKey& with, std::string name = "Kitchen") {
+        auto issued = tokens->issue({.name = std::move(name), .public_key = with.public_key().der});
         EXPECT_TRUE(issued) << issued.error().message;
         EXPECT_TRUE(issued->token.reveal().empty()) << "a key needs no secret of ours";
         return issued->record.id;
     }
-    Result<KeySession> prove(const crypto::PrivateKey& key, const std::string& id, const std::string& nonce, std::string_view address = "192.0.2.1") {
-        return keys.exchange(id, nonce, crypto::sign(key, DeviceKeys::to_be_signed(id, nonce)), address);
+    Result<KeySession> prove(const crypto::PrivateKey& with, const std::string& id, const std::string& nonce, std::string_view address = "192.0.2.1") {
+        return keys.exchange(id, nonce, crypto::sign(with, DeviceKeys::to_be_signed(id, nonce)), address);
     }
 
     FakeClock clock;

@@ -260,6 +260,12 @@ std::vector<DeviceRecord> Tokens::devices() const {
     return sorted;
 }
 
+void Tokens::seen(const std::string& credential_id) {
+    const std::shared_lock lock(index_mutex_);
+    const auto found = by_id_.find(credential_id);
+    if (found != by_id_.end()) found->second->last_used_ms.store(to_unix_ms(clock_.system_now()), std::memory_order_relaxed);
+}
+
 Result<void> Tokens::flush() {
     const std::scoped_lock writing(writing_);
     std::vector<TokenUse> uses;

@@ -82,6 +82,8 @@ public:
     std::vector<TokenRecord> list() const;
     /// All devices by slug.
     std::vector<DeviceRecord> devices() const;
+    /// Whoever holds this credential was there until now: its connection has ended.
+    void seen(const std::string& credential_id);
     /// Stores when tokens were used since the last flush. Call it now and then, and before the end.
     Result<void> flush();
 

@@ -184,6 +184,17 @@ TEST_F(TokensTest, UsesAreShownAtOnceAndStoredByTheNextFlush) {
     EXPECT_TRUE(tokens->flush()) << "nothing was used since, so nothing is written";
 }
 
+TEST_F(TokensTest, ADeviceWasLastSeenWhenItsConnectionEnded) {
+    const auto token = issue({.name = "phone"});
+    ASSERT_TRUE(tokens->authenticate(token));
+    clock.advance(3h);
+    tokens->seen(tokens->list().at(0).id);
+    tokens->seen("nobody");
+    EXPECT_EQ(tokens->devices().at(0).last_seen_at, clock.system_now());
+    ASSERT_TRUE(tokens->flush());
+    EXPECT_EQ(store.contents.devices.at(0).last_seen_at, clock.system_now());
+}
+
 TEST_F(TokensTest, RequestsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(tokens->issue({.name = ""}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = "a\nb"}).error().code, ErrorCode::kInvalidArgs);

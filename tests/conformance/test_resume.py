@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from support.case import GatewayCase
@@ -125,6 +126,31 @@ class PresenceTest(GatewayCase):
         device.drop()
         eventually(lambda: "battery" not in self.listed(self.slug), "it left with its connection")
         self.assertIn("last_seen_at", self.listed(self.slug))
+
+    def test_a_device_that_is_away_is_listed_with_when_it_was_last_seen(self) -> None:
+        def mine() -> dict[str, Any]:
+            return next(each for each in self.gateway.call("list_devices").result["devices"] if each["device"] == slug)
+
+        token = self.new_token("phone")
+        slug = self.slug
+        self.assertEqual((mine()["connected"], mine()["tools"], "last_seen_at" in mine()), (False, 0, False), "it has never been here")
+        device = self.open(token)
+        device.register(tool(self.unique("tool")))
+        self.assertEqual((mine()["connected"], mine()["tools"]), (True, 1))
+        came = datetime.fromisoformat(mine()["connected_at"])
+        eventually(lambda: datetime.now(UTC) > came + timedelta(milliseconds=50), "some time passes")
+        device.close()
+        eventually(lambda: not mine()["connected"], "it left")
+        self.assertGreaterEqual(datetime.fromisoformat(mine()["last_seen_at"]) - came, timedelta(milliseconds=50), "last seen is when it left, not when it came")
+        self.assertEqual(mine()["last_seen_at"], self.listed(slug)["last_seen_at"])
+
+    def test_who_may_not_connect_any_more_is_no_device(self) -> None:
+        self.new_token("phone")
+        self.gateway.crab("devices", "revoke", self.slug)
+        self.gateway.caller_token()
+        names = [each["device"] for each in self.gateway.call("list_devices").result["devices"]]
+        self.assertNotIn(self.slug, names)
+        self.assertNotIn("tester", names)
 
     def test_nonsense_is_unknown_and_the_link_stays(self) -> None:
         device = self.open(self.new_token("phone"))

@@ -68,6 +68,7 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
     host_->stop();
     const bool goodbye = info.peer_initiated && info.code == kNormalClose;
     if (hub_.services().away != nullptr && tools_ > 0) hub_.services().away->left(connection_, hub_.services().registry.owned_by(connection_));
+    if (hub_.services().on_left) hub_.services().on_left(principal_->credential_id);
     hub_.leave(connection_, *principal_);
     chat_->leave(connection_, goodbye);  // first, so that after a goodbye no turn goes on with what its calls come to
     replies_->connection_ended(connection_, socket.bytes_written(), goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken, loop_.clock().steady_now());

@@ -92,6 +92,7 @@ public:
         core::AwayCalls* away = nullptr;            ///< null: no call waits for a device
         core::ArtifactStore* artifacts = nullptr;   ///< null: devices cannot upload
         BlockingPool* artifact_pool = nullptr;      ///< with `artifacts`
+        std::function<void(const std::string& credential_id)> on_left{};   ///< a connection has ended, on its loop; may be empty
     };
     /// Gives the turn runner of an event loop; it must outlive the hub's chats.
     using RunnerOf = std::function<core::TurnRunner*(net::EventLoop&)>;

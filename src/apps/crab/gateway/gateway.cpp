@@ -341,14 +341,15 @@ Result<void> Gateway::Parts::build() {
         return nullptr;
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .turn_log = &events->turns(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()},
+                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .turn_log = &events->turns(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool(),
+                                                                  .on_left = [this](const std::string& credential_id) { tokens->seen(credential_id); }},
                                           make_clawseed_options(config), runner_of);
     tokens->on_revoked([this](const std::string& credential) {
         hub->close_credential(credential);
         approvals->approvals().withdraw(credential);
     });
     registry.reserve(agent::kFindTools);
-    register_built_in_tools(registry, [this] { return hub->connected(); });
+    register_built_in_tools(registry, {.connected = [this] { return hub->connected(); }, .paired = [this] { return devices_that_may_connect(*tokens, clock.system_now()); }});
     const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
         using Answer = rtp::ToolsApi::CancelAnswer;
         if (cancel(asker, tenant, id) > 0) return Answer::kCancelling;
