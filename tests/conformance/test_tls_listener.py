@@ -87,6 +87,27 @@ class TlsListenerTest(unittest.TestCase):
         if "page" in answer:
             self.assertEqual(answer["page"], f"https://crab.example:{self.gateway.public[1]}/device/#pair={answer['code']}")
 
+    def test_a_device_and_a_caller_are_told_whom_to_trust(self) -> None:
+        url = f"//localhost:{self.gateway.public[1]}"
+        token = self.gateway.folder / "token"
+        token.write_text(self.gateway.pair("laptop"))
+        token.chmod(0o600)
+        device = [program(), "device", "--gateway", f"wss:{url}", "--token-file", str(token), "--name", "laptop", "--state", str(self.gateway.folder / "device.json"),
+                  "--exec", "greet=echo hello"]
+        refused = subprocess.run([*device, "--once"], capture_output=True, text=True, timeout=20)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("certificate", refused.stderr)
+        trusting = subprocess.Popen([*device, "--ca-file", self.made["ca"]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            eventually(lambda: "greet" in self.gateway.crab("tools", "list"), "the device is there")
+            call = [program(), "call", "greet", "--url", f"https:{url}", "--token", self.gateway.pair("ci", ("caller",))]
+            self.assertNotEqual(subprocess.run(call, capture_output=True, timeout=20).returncode, 0)
+            done = subprocess.run(call, capture_output=True, text=True, timeout=20, env={**os.environ, "CRAB_CA_FILE": self.made["ca"]})
+            self.assertEqual((done.returncode, done.stdout.strip()), (0, "hello"), done.stderr)
+        finally:
+            trusting.terminate()
+            trusting.wait(20)
+
     def test_a_new_certificate_is_shown_after_a_reload(self) -> None:
         def serial() -> str:
             with self.connect() as link:

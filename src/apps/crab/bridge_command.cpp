@@ -54,6 +54,7 @@ int run(const BridgeRun& options) {
     auto ended = run_bridge(paths, {.gateway = options.gateway,
                                     .token = options.pair_code.empty() ? options.token.reveal() : "",
                                     .name = options.name,
+                                    .ca_file = options.ca_file,
                                     .pair_code = options.pair_code,
                                     .token_file = options.token_file.empty() ? paths.token.string() : options.token_file.string()});
     if (!ended) return report(ended.error());

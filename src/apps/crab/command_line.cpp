@@ -105,6 +105,10 @@ private:
         local(command, target);
         command->add_option("--url", target.url, "Call a gateway's public listener instead, such as http://127.0.0.1:42617" + other)->type_name("URL");
         secret(command, "--token", target.token, "Bearer token for --url (better: CRAB_TOKEN)");
+        authorities(command, target.ca_file);
+    }
+    static void authorities(CLI::App* command, std::string& out) {
+        command->add_option("--ca-file", out, "Authorities that may vouch for the gateway, in place of the system's (default: CRAB_CA_FILE)")->type_name("PATH")->envname("CRAB_CA_FILE");
     }
     static CLI::Option* secret(CLI::App* command, const std::string& name, Secret<std::string>& out, const std::string& description) {
         return command->add_option_function<std::string>(name, [&out](const std::string& text) { out = Secret<std::string>(text); }, description)
@@ -488,6 +492,7 @@ private:
         command->add_option("--gateway", device.gateway, "Address of the gateway")->type_name("URL")->capture_default_str();
         secret(command, "--token", device.token, "Bearer token (better: --token-file or CRAB_TOKEN)");
         command->add_option("--token-file", options->token_file, "File that holds the token")->type_name("PATH");
+        authorities(command, device.ca_file);
         command->add_option("--pair", device.pair_code, "Pair with this code first")->type_name("CODE");
         command->add_option("--name", device.name, "Name for people (default: the host's name)")->type_name("NAME");
         repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a command (split as a shell would, without expansion), repeatable; arguments come as JSON on its standard input");
@@ -503,6 +508,7 @@ private:
         run->add_option("--gateway", run_options->gateway, "Address of the gateway")->type_name("URL")->capture_default_str();
         secret(run, "--token", run_options->token, "Bearer token (better: --token-file or CRAB_TOKEN)");
         run->add_option("--token-file", run_options->token_file, "File that holds the token, and keeps the one that pairing gives")->type_name("PATH");
+        authorities(run, run_options->ca_file);
         run->add_option("--pair", run_options->pair_code, "Pair with this code first")->type_name("CODE");
         run->add_option("--name", run_options->name, "Name for people (default: the host's name)")->type_name("NAME");
         auto [list, list_options] = leaf<BridgeList>(parent, "list", "List the providers that this machine declares; starts none", "  crab bridge list");

@@ -23,6 +23,7 @@ struct Target {
     std::filesystem::path config;  ///< --config; empty: the usual places
     std::string url;               ///< --url; empty: the admin socket
     Secret<std::string> token;     ///< --token or CRAB_TOKEN, for `url`
+    std::string ca_file;           ///< --ca-file or CRAB_CA_FILE, for `url`; empty: the system's authorities
 };
 
 struct GatewayRun {
@@ -330,6 +331,7 @@ struct BridgeRun {
     std::filesystem::path token_file;
     std::string pair_code;
     std::string name;
+    std::string ca_file;
 };
 struct BridgeList {
     Output output = Output::kText;

@@ -137,6 +137,7 @@ int run_device(const DeviceOptions& options) {
                          .token = given ? options.token.reveal() : state->token,
                          .name = name,
                          .session_id = state->session_id,
+                         .ca_file = options.ca_file,
                          .pair_code = options.pair_code,
                          .token_file = state->key_file,
                          .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },

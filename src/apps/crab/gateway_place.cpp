@@ -41,7 +41,9 @@ Result<GatewayPlace> find_gateway(const Target& target) {
     const auto host = net::parse_host(authority);
     if (!host) return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
     if (secure) {
-        auto tls = net::TlsContext::make({.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName});
+        net::TlsContext::Options options{.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName};
+        options.ca.file = target.ca_file;
+        auto tls = net::TlsContext::make(std::move(options));
         if (!tls) return fail(tls.error());
         place.tls = std::move(*tls);
     }
