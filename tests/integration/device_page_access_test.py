@@ -107,6 +107,15 @@ class AccessTest(DevicePageCase):
         self.page.run("return navigator.serviceWorker.ready.then(() => true)")
         self.assertEqual(self.page.devtools("Page.getInstallabilityErrors")["installabilityErrors"], [])
 
+    def test_the_page_offers_what_the_browser_offers_to_install(self) -> None:
+        self.pair()
+        button = "return [...document.querySelectorAll('button')].find((each) => each.textContent === 'Put it on the home screen').hidden"
+        self.page.run("window.asked = 0; dispatchEvent(Object.assign(new Event('beforeinstallprompt', { cancelable: true }), { prompt: async () => ++window.asked }))")
+        self.assertFalse(self.page.run(button))
+        self.page.click_button("Put it on the home screen")
+        self.assertEqual(self.page.run("return window.asked"), 1)
+        self.assertTrue(self.page.run(button))  # an offer is good once
+
 
 if __name__ == "__main__":
     unittest.main()

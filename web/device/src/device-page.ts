@@ -1,6 +1,7 @@
 import { ConsentBook, Device, type DeviceEvent, storedDecisions, type TokenSource } from "@crab/device";
 
 import { Activity } from "./activity.js";
+import { install, watchInstall } from "./install.js";
 import { watchPresence } from "./presence.js";
 import type { SettingsStore } from "./settings.js";
 import type { Hands, PageTool } from "./tools/page-tool.js";
@@ -36,6 +37,7 @@ export class DevicePage {
         switchTool: (tool, on) => this.switchTool(tool, on),
         forget: (decision) => book.forget(decision),
         pauseOrResume: () => this.pauseOrResume(),
+        install: () => void install(),
         unpair: () => this.end(undefined),
       },
     });
@@ -118,6 +120,7 @@ export class DevicePage {
     addEventListener("pagehide", () => this.device.stop(), { signal });
     addEventListener("pageshow", (event) => event.persisted && this.start(), { signal });
     document.addEventListener("visibilitychange", () => document.hidden || this.device.networkChanged(), { signal });
+    watchInstall((can) => this.view.showInstall(can), signal);
     void watchPresence((presence) => this.device.setPresence(presence), signal);
     const timer = setInterval(() => document.hidden || this.view.showActivity(this.activity, Date.now()), refreshMs);
     signal.addEventListener("abort", () => clearInterval(timer), { once: true });

@@ -13,6 +13,8 @@ export interface DeviceActions {
   switchTool(name: string, on: boolean): void;
   forget(decision: Decision): void;
   pauseOrResume(): void;
+  /** Put the page on the home screen; only asked while showInstall() said that it can be. */
+  install(): void;
   unpair(): void;
 }
 
@@ -34,9 +36,11 @@ export class DeviceView {
   private readonly ended = h("ul", { class: "calls" });
   private readonly decisions = h("ul", { class: "decisions" });
   private readonly counter = h("span", { class: "count" });
+  private readonly install = h("button", { class: "button link-like", type: "button", hidden: true }, "Put it on the home screen");
 
   constructor(private readonly options: DeviceViewOptions) {
     this.pause.addEventListener("click", () => options.actions.pauseOrResume());
+    this.install.addEventListener("click", () => options.actions.install());
     this.element = h(
       "div", { class: "device" },
       h("header", { class: "top" }, mark("top-mark"), h("span", { class: "top-name" }, "crab"), this.link),
@@ -48,7 +52,7 @@ export class DeviceView {
         h("div", { class: "column" },
           section("What this device offers", this.toolList(), this.counter),
           section("Your answers so far", this.decisions))),
-      h("footer", { class: "foot quiet" }, `Gateway ${new URL(options.gateway).host}`,
+      h("footer", { class: "foot quiet" }, h("span", { class: "foot-host" }, `Gateway ${new URL(options.gateway).host}`), this.install,
         h("button", { class: "button link-like", type: "button", onclick: () => this.confirmUnpair() }, "Unpair this device")),
     );
     this.countTools();
@@ -60,6 +64,10 @@ export class DeviceView {
     this.link.textContent = text;
     this.about.textContent = about;
     this.pause.textContent = state === "off" ? "Go on" : "Pause";
+  }
+
+  showInstall(can: boolean): void {
+    this.install.hidden = !can;
   }
 
   showActivity(activity: Activity, now: number): void {
