@@ -1,5 +1,8 @@
 #include "base/blocking_pool.hpp"
 
+#include <cstddef>
+#include <latch>
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +20,13 @@ BlockingPool::BlockingPool(std::size_t threads) : pool_(static_cast<int>(threads
             pool_.run();
         });
     }
+}
+
+void BlockingPool::settle() {
+    // Work begins in the order of its posting: once every thread is here, nothing earlier runs.
+    const auto all_here = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(threads_.size()) + 1);
+    for (std::size_t i = 0; i < threads_.size(); ++i) post([all_here] { all_here->arrive_and_wait(); });
+    all_here->arrive_and_wait();
 }
 
 BlockingPool::~BlockingPool() {

@@ -37,6 +37,9 @@ public:
         asio::post(pool_, std::move(work));
     }
 
+    /// Waits until what was posted before has ended. By one thread at a time, and none of the pool's.
+    void settle();
+
 private:
     template <class F>
     class Run {

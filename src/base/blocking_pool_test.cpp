@@ -2,6 +2,7 @@
 
 #include "base/test_loop.hpp"
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <stdexcept>
@@ -90,6 +91,22 @@ TEST(BlockingPool, TheDestructorWaitsForPostedWork) {
         for (int i = 0; i < 100; ++i) pool.post([&] { ++done; });
     }
     EXPECT_EQ(done, 100);
+}
+
+TEST(BlockingPool, SettlingWaitsForWhatWasPostedBefore) {
+    BlockingPool pool(3);
+    int ended = 0;  // no atomic: settle() is what orders it
+    std::array<int, 3> each{};
+    for (int& mine : each) {
+        pool.post([&mine] {
+            std::this_thread::yield();
+            mine = 1;
+        });
+    }
+    pool.settle();
+    for (const int mine : each) ended += mine;
+    EXPECT_EQ(ended, 3);
+    pool.settle();
 }
 
 }  // namespace

@@ -196,6 +196,7 @@ void HostEngine::Parts::stop() {
     loops.stop_and_join();
     journal.reset();  // what waits is written while the loop that asked for it still exists
     audit->flush_and_wait();
+    pool.settle();  // what it runs refers to the stores, which end before it
     listener.reset();
 }
 

@@ -573,9 +573,7 @@ void Gateway::Parts::stop() {
     providers->stop();
     if (worktree_service) worktree_service->stop();
     for (const auto& each : hosted) net::finish_on(front, [&](auto done) { each->stop(std::move(done)); });
-    std::promise<void> chats_settled;  // what chats still decide or store answers on loops
-    chat_pool.post([&] { chats_settled.set_value(); });
-    chats_settled.get_future().wait();
+    chat_pool.settle();  // what chats still decide or store answers on loops
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
     events.reset();
@@ -583,6 +581,7 @@ void Gateway::Parts::stop() {
     peers->flush();
     if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
+    pool.settle();  // what it runs refers to the stores, which end before it
     public_listener.reset();
     admin_listener.reset();
 }
