@@ -49,7 +49,7 @@ LIBRARIES = {
     "google": ({"adapters/*"}, False),
     "openssl": ({"crypto", "net", "net/codec", "apps"}, False),
     "sqlite3.h": ({"store/*"}, False),
-    "CLI": ({"apps"}, False),
+    "CLI": ({"apps"}, True),
     "spdlog": ({"base"}, False),
     "yaml-cpp": ({"config"}, False),
     "systemd": ({"sdk/provider", "apps"}, False),
