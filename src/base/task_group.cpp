@@ -1,5 +1,6 @@
 #include "base/task_group.hpp"
 
+#include "base/exception_text.hpp"
 #include "base/log.hpp"
 
 #include <cassert>
@@ -7,16 +8,6 @@
 
 namespace crab {
 namespace {
-
-void log_failure(const std::string& name, const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        log::error("task failed", {{"task", name}, {"reason", error.what()}});
-    } catch (...) {
-        log::error("task failed", {{"task", name}, {"reason", "not a standard exception"}});
-    }
-}
 
 /// A task that was cancelled before its loop came to it does not begin.
 Task<void> unless_cancelled(Task<void> task) {
@@ -32,7 +23,7 @@ void TaskGroup::spawn(std::string name, Task<void> task, std::shared_ptr<void> o
     const auto self = std::prev(running_.end());
     self->name = std::move(name);
     auto ended = [this, self, keep = std::move(owner)](const std::exception_ptr& failure) {
-        if (failure) log_failure(self->name, failure);
+        if (failure) log::error("task failed", {{"task", self->name}, {"reason", text_of(failure)}});
         if (next_ == self) ++next_;
         running_.erase(self);
         if (running_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();

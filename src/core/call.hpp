@@ -69,7 +69,7 @@ struct Call {
     /// Waiting for an approval does not count against the timeout (docs/protocols/sw4rm.md, section 4); `caller_deadline` holds.
     bool approval_stops_clock = false;
 
-    /// `args` parsed already by the front; holds until the first suspension of the pipeline only.
+    /// `args` parsed already by the front, which found no name twice in them; holds until the pipeline's first suspension only.
     std::optional<simdjson::dom::element> parsed_args;
 
     Timeline timeline;                     ///< filled by the pipeline

@@ -437,7 +437,8 @@ Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authent
 }
 
 Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, const ToolRef& tool, Working& working) {
-    if (!working.args) {
+    const bool read_here = !working.args;  // the front has not checked them
+    if (read_here) {
         auto parsed = parse_arguments(authenticated.call());
         if (!parsed) return fail(std::move(parsed.error()));
         working.args = *parsed;
@@ -448,7 +449,7 @@ Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, cons
         working.args = *parse_arguments(authenticated.call());
     }
     // Before anything is judged by them: the tool might use the other one of the two.
-    if (const auto twice = json::find_duplicate(*working.args)) return fail(repeated_name(*twice));
+    if (const auto twice = read_here ? json::find_duplicate(*working.args) : std::nullopt) return fail(repeated_name(*twice));
     const Policy& policy = *working.rules->policy;
     working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, working.args);
     switch (working.facts.decision.verdict) {

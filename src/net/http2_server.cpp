@@ -1,5 +1,6 @@
 #include "net/http2_server.hpp"
 
+#include "base/exception_text.hpp"
 #include "base/log.hpp"
 #include "base/spawn.hpp"
 
@@ -10,19 +11,6 @@
 #include <unistd.h>
 
 namespace crab::net {
-namespace {
-
-std::string text_of(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        return error.what();
-    } catch (...) {
-        return "not a standard exception";
-    }
-}
-
-}  // namespace
 
 Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOptions options)
     : loop_(loop), service_(service), options_(std::move(options)) {

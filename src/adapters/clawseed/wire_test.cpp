@@ -110,7 +110,7 @@ TEST_F(WireTest, Item17_ARequestCarriesItsArgumentsByteForByte) {
 }
 
 TEST_F(WireTest, ARequestNamesItsCallerAsProvenAndAsSaid) {
-    const auto caller_of = [this](std::string_view principal, std::string_view agent) {
+    const auto caller_of = [](std::string_view principal, std::string_view agent) {
         const Value frame = written([&](std::string& out) { write_tool_call_request(out, "i", "n", "{}", {.deadline = {}, .principal = principal, .agent = agent}); });
         return *frame.find("caller");
     };

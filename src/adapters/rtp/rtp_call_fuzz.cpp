@@ -2,6 +2,7 @@
 
 #include "adapters/rtp/call_wire.hpp"
 #include "base/fuzz_check.hpp"
+#include "json/duplicates.hpp"
 #include "json/value.hpp"
 
 namespace {
@@ -35,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             require(!call.timeout || (call.timeout->count() >= 1 && call.timeout->count() <= 120'000));
             require(call.args.data() >= body.data() && call.args.data() + call.args.size() <= body.data() + body.size());
             require(call.args.starts_with('{') && call.args.ends_with('}'));
-            require(call.parsed_args && call.parsed_args->is_object());
+            require(call.parsed_args && call.parsed_args->is_object() && !json::find_duplicate(*call.parsed_args));
             const core::ToolResult echo{.kind = core::ContentKind::kJson, .content = std::string(call.args), .content_type = {}, .logs = {}, .usage = {}};
             check_response(std::string(call.id), std::string(call.tool), echo);
         } else {

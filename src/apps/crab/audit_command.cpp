@@ -1,12 +1,10 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/commands.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway_place.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
-#include "config/load.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -14,10 +12,9 @@ namespace crab::app {
 namespace {
 
 Result<std::unique_ptr<store::sqlite::AuditStoreSqlite>> open_records(const std::filesystem::path& config_file, bool system) {
-    const config::Paths paths = config::Paths::find(system, ::getuid());
-    const auto config = config::load_first(config_file, paths);
-    if (!config) return fail(config.error());
-    const std::filesystem::path file = paths.state_dir_of(*config) / "audit.db";
+    const auto folder = find_state_dir(config_file, system);
+    if (!folder) return fail(folder.error());
+    const std::filesystem::path file = *folder / "audit.db";
     std::error_code problem;
     if (!std::filesystem::exists(file, problem)) return fail(ErrorCode::kNotFound, fmt::format("there is no {}: this gateway has no records yet", file.string()));
     return store::sqlite::AuditStoreSqlite::open(file, {.check = store::sqlite::StartCheck::kNone});

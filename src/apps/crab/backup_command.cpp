@@ -2,22 +2,19 @@
 #include "apps/crab/commands.hpp"
 #include "apps/crab/durations.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway_place.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/state_backup.hpp"
 #include "apps/crab/table.hpp"
-#include "config/load.hpp"
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 namespace crab::app {
 
 int run(const Backup& options) {
-    const config::Paths paths = config::Paths::find(options.system, ::getuid());
-    const auto config = config::load_first(options.config, paths);
-    if (!config) return report(config.error());
-    const auto saved = back_up_state(paths.state_dir_of(*config), options.to);
+    const auto folder = find_state_dir(options.config, options.system);
+    if (!folder) return report(folder.error());
+    const auto saved = back_up_state(*folder, options.to);
     if (!saved) return report(saved.error());
     std::uint64_t bytes = 0;
     json::Value files = json::Value::array();

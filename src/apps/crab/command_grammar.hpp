@@ -69,6 +69,12 @@ private:
         command->add_option("--socket", target.socket, "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")->type_name("PATH");
         configuration(command, target.config);
     }
+    /// What every command takes that asks the gateway of this machine and shows the answer.
+    template <class T>
+    static void asks(CLI::App* command, T& options) {
+        local(command, options.target);
+        choose_output(command, options.output);
+    }
     static void remote(CLI::App* command, Target& target, const std::string& other = {}) {
         local(command, target);
         command->add_option("--url", target.url, "Call a gateway's public listener instead, such as http://127.0.0.1:42617" + other)->type_name("URL");
@@ -82,21 +88,16 @@ private:
         return command->add_option_function<std::string>(name, [&out](const std::string& text) { out = Secret<std::string>(text); }, description)
             ->type_name("TOKEN")->envname("CRAB_TOKEN");
     }
+    /// `out` is a duration or an optional one.
     template <class D>
-    static void duration(CLI::App* command, const std::string& name, std::optional<D>& out, const std::string& description) {
+    static void duration(CLI::App* command, const std::string& name, D& out, const std::string& description) {
         const auto take = [&out, name](const std::string& text) {
             const auto parsed = parse_duration(text);
             if (!parsed) throw CLI::ValidationError(name, "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
-            out = std::chrono::duration_cast<D>(*parsed);
-        };
-        command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
-    }
-    /// The same with a default.
-    static void duration(CLI::App* command, const std::string& name, Milliseconds& out, const std::string& description) {
-        const auto take = [&out, name](const std::string& text) {
-            const auto parsed = parse_duration(text);
-            if (!parsed) throw CLI::ValidationError(name, "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
-            out = *parsed;
+            if constexpr (requires { typename D::value_type; })
+                out = std::chrono::duration_cast<typename D::value_type>(*parsed);
+            else
+                out = *parsed;
         };
         command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
     }

@@ -13,23 +13,19 @@ void CommandLine::tools() {
     choose_output(show, show_options->output);
     auto [cost, cost_options] = leaf<ToolsCost>(parent, "cost", "Show how many tokens each tool costs a model, and what it would be given", "  crab tools cost\n  crab tools cost --agent butler");
     cost->add_option("--agent", cost_options->agent, "Whose model")->type_name("NAME")->capture_default_str();
-    local(cost, cost_options->target);
-    choose_output(cost, cost_options->output);
+    asks(cost, *cost_options);
 }
 
 void CommandLine::agents() {
     CLI::App& parent = group("agents", "See the agents, and the turns that events have started");
     auto [list, list_options] = leaf<AgentsList>(parent, "list", "List the agents with their models, events and tools", "  crab agents list");
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [turns, turns_options] = leaf<AgentsList>(parent, "turns", "List the latest turns that events have started", "  crab agents turns");
     turns_options->turns = true;
-    local(turns, turns_options->target);
-    choose_output(turns, turns_options->output);
+    asks(turns, *turns_options);
     auto [show, show_options] = leaf<AgentsShow>(parent, "show", "Show what was said in a turn that an event has started", "  crab agents show 0192f0c1-…");
     show->add_option("turn", show_options->turn_id, "Id of the turn")->type_name("TURN_ID")->required();
-    local(show, show_options->target);
-    choose_output(show, show_options->output);
+    asks(show, *show_options);
 }
 
 void CommandLine::chat() {
@@ -71,12 +67,10 @@ void CommandLine::calls() {
     CLI::App& parent = group("calls", "See and cancel calls");
     auto [list, list_options] = leaf<CallsList>(parent, "list", "List running and recent calls", "  crab calls list\n  crab calls list --limit 100");
     list->add_option("--limit", list_options->limit, "How many recent calls")->type_name("N")->check(CLI::Range(1, 10000))->capture_default_str();
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [show, show_options] = leaf<CallsShow>(parent, "show", "Show the record of one call", "  crab calls show 0192f0c1-…");
     show->add_option("call", show_options->call_id, "Id of the call")->type_name("CALL_ID")->required();
-    local(show, show_options->target);
-    choose_output(show, show_options->output);
+    asks(show, *show_options);
     auto [cancel, cancel_options] = leaf<CallsCancel>(parent, "cancel", "Cancel a running call", "  crab calls cancel 0192f0c1-…");
     cancel->add_option("call", cancel_options->call_id, "Id of the call")->type_name("CALL_ID")->required();
     local(cancel, cancel_options->target);
@@ -91,8 +85,7 @@ void CommandLine::events() {
     tail->add_option("--from", options->from, "Begin after this cursor, or with the oldest event: earliest (default: what comes next)")->type_name("CURSOR");
     tail->add_option("--count", options->count, "End after so many events")->type_name("N")->check(CLI::PositiveNumber);
     tail->add_flag_callback("--json", [out = &options->output] { *out = Output::kJson; }, "One JSON object per line, with its cursor; the same as -o json");
-    local(tail, options->target);
-    choose_output(tail, options->output);
+    asks(tail, *options);
     auto [forward, forward_options] = leaf<EventsForward>(parent, "forward", "Post events to a webhook, each until it is taken; goes on where it ended",
                                                           "  crab events forward http://127.0.0.1:8090/v1/events --types agent.response.created");
     forward->add_option("webhook", forward_options->webhook, "Where each event is posted; 2xx takes it, other 4xx than 408 and 429 leave it out")->type_name("URL")->required();
@@ -107,8 +100,7 @@ void CommandLine::explain() {
     auto [command, options] = leaf<Explain>(app_, "explain", "Tell what happened to a call: who, which rule, hooks, attempts, times",
                                             "  crab explain 0192f0c1-…");
     command->add_option("call", options->call_id, "Id of the call")->type_name("CALL_ID")->required();
-    local(command, options->target);
-    choose_output(command, options->output);
+    asks(command, *options);
 }
 
 }  // namespace crab::app

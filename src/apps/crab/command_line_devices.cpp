@@ -5,8 +5,7 @@ namespace crab::app {
 void CommandLine::devices() {
     CLI::App& parent = group("devices", "Pair devices, list and revoke them");
     auto [list, list_options] = leaf<DevicesList>(parent, "list", "List the devices and their tokens", "  crab devices list");
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [pair, pair_options] = leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
                                                   "  crab devices pair --name phone --qr\n  crab devices pair --token --name ci --role caller --expires 30d > token");
     pair->add_option("--name", pair_options->name, "Name of the device")->type_name("NAME");
@@ -16,8 +15,7 @@ void CommandLine::devices() {
     pair->add_flag("--qr", pair_options->qr, "Show a QR code that opens the device page with the code, for the camera of a phone");
     pair->add_option("--page", pair_options->page, "Address of the device page in that QR code, when the gateway does not know its own, such as https://home.example/device/")
         ->type_name("URL");
-    local(pair, pair_options->target);
-    choose_output(pair, pair_options->output);
+    asks(pair, *pair_options);
     auto [approve, approve_options] = leaf<DevicesApprove>(parent, "approve", "Take in tools that a known device has added (configuration: approvals.new_tools)",
                                                            "  crab devices approve phone\n  crab devices approve phone sms.send");
     approve->add_option("device", approve_options->device, "The device")->type_name("DEVICE")->required();
@@ -33,8 +31,7 @@ void CommandLine::devices() {
 void CommandLine::artifacts() {
     CLI::App& parent = group("artifacts", "List, fetch and delete large results");
     auto [list, list_options] = leaf<ArtifactsList>(parent, "list", "List the large results that are kept", "  crab artifacts list");
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [get, get_options] = leaf<ArtifactsGet>(parent, "get", "Fetch one into a file and check its hash", "  crab artifacts get 9f2c… --to photo.jpg");
     get->add_option("artifact", get_options->id, "Its id")->type_name("ARTIFACT")->required();
     get->add_option("--to", get_options->file, "Where to; - is standard output [the id, in this folder]")->type_name("FILE");
@@ -54,8 +51,7 @@ void CommandLine::worktree() {
     unbind->add_option("who", unbind_options->who, "Who was bound")->type_name("WHO")->required();
     local(unbind, unbind_options->target);
     auto [status, status_options] = leaf<WorktreeStatus>(parent, "status", "List the worktrees and who is bound to them", "  crab worktree status");
-    local(status, status_options->target);
-    choose_output(status, status_options->output);
+    asks(status, *status_options);
 }
 
 void CommandLine::device() {

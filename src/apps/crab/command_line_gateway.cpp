@@ -70,8 +70,7 @@ void CommandLine::policy() {
     test->add_option("--lease", options->lease, "Under this lease; asks the running gateway")->type_name("LEASE_ID");
     test->add_option("--args", options->args, "Arguments of the call: a JSON object, @FILE, or - (default: whichever they may be)")->type_name("JSON");
     test->add_option("--source", options->source, "Where the tool comes from, such as device/phone, for rules that name sources")->type_name("SOURCE");
-    local(test, options->target);
-    choose_output(test, options->output);
+    asks(test, *options);
 }
 
 void CommandLine::tls() {

@@ -36,8 +36,7 @@ void CommandLine::pair() {
 void CommandLine::peers() {
     CLI::App& parent = group("peers", "See and manage paired peers");
     auto [list, list_options] = leaf<PeersList>(parent, "list", "List the peers", "  crab peers list");
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [show, show_options] = leaf<PeersShow>(parent, "show", "Show one peer", "  crab peers show tool_host/memory");
     peer(show, show_options->peer, show_options->target);
     choose_output(show, show_options->output);
@@ -55,8 +54,7 @@ void CommandLine::peers() {
     add("disable", "inactive", "Put a peer aside; its record stays");
     auto [identity, identity_options] = leaf<PeersIdentity>(parent, "identity", "Print the gateway's own id, key and authority, for the remotes' configuration",
                                                             "  crab peers identity");
-    local(identity, identity_options->target);
-    choose_output(identity, identity_options->output);
+    asks(identity, *identity_options);
 }
 
 void CommandLine::peer(CLI::App* command, std::string& name, Target& target) {
@@ -68,8 +66,7 @@ void CommandLine::approvals() {
     CLI::App& parent = group("approvals", "See and decide which calls may run");
     auto [list, list_options] = leaf<ApprovalsList>(parent, "list", "List the calls that wait for a decision", "  crab approvals list\n  crab approvals list --all");
     list->add_flag("--all", list_options->all, "Also those that ended in the last minutes; most of them can still be allowed for a repeat");
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [show, show_options] = leaf<ApprovalsShow>(parent, "show", "Show one with its arguments", "  crab approvals show 5f0c9a3be214");
     approval(show, show_options->id, show_options->target);
     choose_output(show, show_options->output);
@@ -78,11 +75,9 @@ void CommandLine::approvals() {
     auto [watch, watch_options] = leaf<ApprovalsWatch>(parent, "watch", "Follow the questions; while this runs, calls wait instead of being refused",
                                                        "  crab approvals watch\n  crab approvals watch --ask");
     watch->add_flag("--ask", watch_options->ask, "Decide each at this terminal");
-    local(watch, watch_options->target);
-    choose_output(watch, watch_options->output);
+    asks(watch, *watch_options);
     auto [remembered, remembered_options] = leaf<ApprovalsRemembered>(parent, "remembered", "List the decisions that hold for calls to come", "  crab approvals remembered");
-    local(remembered, remembered_options->target);
-    choose_output(remembered, remembered_options->output);
+    asks(remembered, *remembered_options);
     auto [forget, forget_options] = leaf<ApprovalsForget>(parent, "forget", "Withdraw a remembered decision", "  crab approvals forget 5f0c9a3be214");
     approval(forget, forget_options->id, forget_options->target);
 }
@@ -108,8 +103,7 @@ void CommandLine::approval(CLI::App* command, std::string& id, Target& target) {
 void CommandLine::leases() {
     CLI::App& parent = group("leases", "See and revoke the leases of peers");
     auto [list, list_options] = leaf<LeasesList>(parent, "list", "List the leases that live", "  crab leases list");
-    local(list, list_options->target);
-    choose_output(list, list_options->output);
+    asks(list, *list_options);
     auto [revoke, revoke_options] = leaf<LeasesRevoke>(parent, "revoke", "End a lease now", "  crab leases revoke 9f2c…");
     revoke->add_option("lease", revoke_options->lease_id, "Id of the lease")->type_name("LEASE_ID")->required();
     local(revoke, revoke_options->target);

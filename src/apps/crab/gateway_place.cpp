@@ -56,4 +56,11 @@ Result<GatewayPlace> find_gateway(const Target& target) {
     return place;
 }
 
+Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system) {
+    const config::Paths paths = config::Paths::find(system, ::getuid());
+    const auto config = config::load_first(config_file, paths);
+    if (!config) return fail(config.error());
+    return paths.state_dir_of(*config);
+}
+
 }  // namespace crab::app

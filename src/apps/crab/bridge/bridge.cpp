@@ -1,6 +1,7 @@
 #include "apps/crab/bridge/bridge.hpp"
 
 #include "apps/crab/bridge/record_folders.hpp"
+#include "base/exception_text.hpp"
 #include "base/log.hpp"
 #include "sdk/private_file.hpp"
 
@@ -12,11 +13,7 @@ namespace {
 
 /// What the caller hears when a call threw; the log says what.
 cetp::Envelope broke(const cetp::Route& route, const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const std::exception& thrown) {
-        log::error("a call broke", {{"tool", route.name}, {"provider", route.provider_id}, {"why", thrown.what()}});
-    }
+    log::error("a call broke", {{"tool", route.name}, {"provider", route.provider_id}, {"why", text_of(failure)}});
     return cetp::Envelope::error(cetp::code::kInternalError, "the bridge failed; its log says why");
 }
 

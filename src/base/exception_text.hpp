@@ -1,0 +1,19 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace crab {
+
+/// What a caught exception says of itself, for logs. `failure` is not null.
+inline std::string text_of(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+        return error.what();
+    } catch (...) {
+        return "not a standard exception";
+    }
+}
+
+}  // namespace crab
