@@ -30,6 +30,7 @@ struct ToolResult {
     Usage usage;
     std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept
     std::string place;                   ///< where it ran, as ToolHost::place_of() says; empty where that is not told
+    std::string presentation;            ///< how a chat may show it to people, a JSON object; empty: as it is. Not kept for replays
 };
 
 /// How a call ended: a result, or the error that took its place.
