@@ -1,6 +1,7 @@
 #include "hosts/command/argv_template.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,14 @@ bool is_name(std::string_view text) {
     });
 }
 
+/// `100.0` and `1e2` are the integer 100 to JSON Schema, so a program gets `100`.
+std::string number_text(json::Element value) {
+    constexpr double kMostExact = 9007199254740992.0;   // 2^53: from there on doubles skip integers
+    const double number = value.get_double().value_unsafe();
+    if (std::abs(number) > kMostExact || number != std::trunc(number)) return json::to_text(value);
+    return fmt::format("{}", static_cast<std::int64_t>(number));
+}
+
 }  // namespace
 
 Result<std::string> word_of(std::string_view name, json::Element value) {
@@ -24,8 +33,8 @@ Result<std::string> word_of(std::string_view name, json::Element value) {
         case simdjson::dom::element_type::STRING: text = value.get_string().value_unsafe(); break;
         case simdjson::dom::element_type::INT64:
         case simdjson::dom::element_type::UINT64:
-        case simdjson::dom::element_type::DOUBLE:
         case simdjson::dom::element_type::BOOL: text = json::to_text(value); break;
+        case simdjson::dom::element_type::DOUBLE: text = number_text(value); break;
         case simdjson::dom::element_type::ARRAY:
         case simdjson::dom::element_type::OBJECT:
         case simdjson::dom::element_type::NULL_VALUE:
@@ -70,8 +79,9 @@ private:
             if (!text) return fail(std::move(text.error()));
             word += *text;
         }
-        const bool bare = element.pieces.size() == 1 && element.pieces.front().is_argument;
-        return push(std::move(word), bare ? element.pieces.front().text : std::string_view());
+        const Piece& first = element.pieces.front();
+        const bool fixed = std::ranges::none_of(element.pieces, &Piece::is_argument);
+        return push(std::move(word), first.is_argument ? first.text : std::string_view(), fixed);
     }
 
     Result<void> add_list(const std::string& name) {
@@ -80,18 +90,19 @@ private:
         for (const json::Element item : *items) {
             auto text = word_of(name, item);
             if (!text) return fail(std::move(text.error()));
-            if (auto pushed = push(std::move(*text), name); !pushed) return pushed;
+            if (auto pushed = push(std::move(*text), name, false); !pushed) return pushed;
         }
         return {};
     }
 
-    /// `bare`: the argument that is this word and nothing else; empty for other words.
-    Result<void> push(std::string word, std::string_view bare) {
+    /// `argument`: the one that the word begins with; empty when it begins with fixed text. `fixed`: all of it is fixed text. Only such a
+    /// word ends the options, since what a caller can spell the operator did not decide.
+    Result<void> push(std::string word, std::string_view argument, bool fixed) {
         if (words.size() >= kMaxWords) return fail(ErrorCode::kInvalidArgs, "the command would have too many words; send less");
-        if (!bare.empty() && word.starts_with('-') && !options_ended_) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: may not begin with -, the program would take it for an option", bare));
+        if (!argument.empty() && word.starts_with('-') && !options_ended_) {
+            return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: may not begin with -, the program would take it for an option", argument));
         }
-        options_ended_ = options_ended_ || (bare.empty() && word == "--");
+        options_ended_ = options_ended_ || (fixed && word == "--");
         words.push_back(std::move(word));
         return {};
     }

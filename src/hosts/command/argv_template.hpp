@@ -9,7 +9,8 @@
 
 namespace crab::command {
 
-/// The argument `name` as text of a word or a variable: a string as it is, a number or boolean in JSON spelling.
+/// The argument `name` as text of a word or a variable: a string as it is, a whole number in digits (`100` for `100.0`), another
+/// number or a boolean in JSON spelling.
 /// Errors: kInvalidArgs for null, lists and objects, NUL characters and what no word can hold.
 Result<std::string> word_of(std::string_view name, json::Element value);
 
@@ -22,8 +23,8 @@ public:
     /// Errors: kInvalidArgs when it is no such list, is empty, or does not begin with fixed text.
     static Result<ArgvTemplate> parse(const json::Value& list);
 
-    /// Errors: kInvalidArgs when an argument is missing, cannot stand in a word (objects, NUL), or begins with `-` where it is
-    /// a word by itself and no `--` precedes it.
+    /// Errors: kInvalidArgs when an argument is missing, cannot stand in a word (objects, NUL), or makes a word begin with `-`
+    /// that the template begins with an argument and no fixed `--` precedes.
     Result<std::vector<std::string>> expand(json::Element arguments) const;
     /// The fixed first word.
     const std::string& program() const { return elements_.front().pieces.front().text; }

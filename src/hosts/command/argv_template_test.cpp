@@ -45,6 +45,31 @@ TEST(ArgvTemplateTest, AValueThatLooksLikeAnOptionNeedsTwoDashesBeforeIt) {
     EXPECT_EQ(words(R"(["x","{a}","{b}"])", R"({"a":"--","b":"-rf"})").error().code, ErrorCode::kInvalidArgs) << "the caller cannot end the options itself";
 }
 
+TEST(ArgvTemplateTest, AWordThatBeginsWithAnArgumentIsNoOptionEither) {
+    const auto code = [](std::string_view argv, std::string_view arguments) {
+        const auto made = words(argv, arguments);
+        return made ? ErrorCode::kInternal : made.error().code;
+    };
+    EXPECT_EQ(code(R"(["ls","{user}@{host}"])", R"({"user":"--block-size=1","host":"x"})"), ErrorCode::kInvalidArgs);
+    EXPECT_EQ(code(R"(["ls","{a}{b}"])", R"({"a":"","b":"-la"})"), ErrorCode::kInvalidArgs) << "whichever argument brings the dash";
+    EXPECT_EQ(code(R"(["ls","{a}-x"])", R"({"a":""})"), ErrorCode::kInvalidArgs) << "nor the text behind an empty one";
+    EXPECT_EQ(code(R"(["ls",{"if":"a","argv":["{a}/x"]}])", R"({"a":"-l"})"), ErrorCode::kInvalidArgs);
+    EXPECT_EQ(code(R"(["ls","{n}%"])", R"({"n":-5})"), ErrorCode::kInvalidArgs);
+    EXPECT_THAT(words(R"(["ls","--","{user}@{host}"])", R"({"user":"-x","host":"y"})").value(), ElementsAre("ls", "--", "-x@y"));
+    EXPECT_THAT(words(R"(["ls","{user}@{host}"])", R"({"user":"a","host":"-y"})").value(), ElementsAre("ls", "a@-y"));
+}
+
+TEST(ArgvTemplateTest, OnlyFixedTextEndsTheOptions) {
+    for (const std::string_view argv : {R"(["rm","-{a}","{b}"])", R"(["rm","{c}{d}","{b}"])", R"(["rm","-{c}-","{b}"])"}) {
+        EXPECT_FALSE(words(argv, R"({"a":"-","b":"-rf","c":"","d":"--"})")) << argv;
+    }
+}
+
+TEST(ArgvTemplateTest, AWholeNumberIsPrintedInDigitsHoweverItWasSpelled) {
+    EXPECT_THAT(words(R"(["sed","-n","{n},{m}p","{k}","{share}","{big}"])", R"({"n":100.0,"m":1e2,"k":-0.0,"share":2.5,"big":1e300})").value(),
+                ElementsAre("sed", "-n", "100,100p", "0", "2.5", "1e+300"));
+}
+
 TEST(ArgvTemplateTest, WhatHasNoFormAsAWordIsRefusedByName) {
     EXPECT_THAT(words(R"(["x","{a}"])", R"({})").error().message, HasSubstr("/a: is missing"));
     EXPECT_THAT(words(R"(["x","{a}"])", R"({"a":{}})").error().message, HasSubstr("/a"));
