@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -134,6 +135,8 @@ class CallTest(CommandCase):
         self.assertLess(walled.seconds, 4)
         metered = self.gateway.call("metered", {"script": "(while :; do :; done) & (while :; do :; done)"})
         self.assertIn("CPU budget", metered.error["message"])
+        budget, used = (int(number) for number in re.findall(r"(\d+) ms", metered.error["message"]))
+        self.assertLessEqual(used, budget * 1.1, "counted once, and ended in time")
         self.assertEqual(self.text("metered", "sleep 1; echo slept"), "slept\n")
 
     def test_a_command_that_ignores_sigterm_is_dead_with_its_grandchildren_when_the_call_ends(self) -> None:
@@ -211,6 +214,7 @@ class WorktreeTest(CommandCase):
             self.assertEqual(self.content("read_file", path="exact", first_line=first, last_line=last), "".join(lines[first - 1:last]), (first, last))
         self.assertEqual(self.content("read_file", path="exact", first_line=7), "7\n8")
         self.assertEqual(self.content("read_file", path="exact", last_line=2), "1\n2\n")
+        self.assertEqual(self.content("read_file", path="exact", first_line=7.0), "7\n8", "7.0 is an integer to JSON Schema")
         (self.tree / "exact").write_bytes(b"\x00\xff\n\x80")
         self.assertEqual(self.gateway.call("read_file", {"path": "exact"}).result["data_base64"], "AP8KgA==")
 
@@ -223,6 +227,8 @@ class WorktreeTest(CommandCase):
         self.assertEqual(self.content("search_text", pattern="nothing like it"), "")
         self.assertEqual(self.gateway.call("read_file", {"path": "no/such"}).code, "TOOL_FAILED")
         self.assertEqual(self.gateway.call("read_file", {"path": "../secret"}).code, "INVALID_ARGS")
+        os.mkfifo(self.tree / "pipe")
+        self.assertEqual(self.gateway.call("read_file", {"path": "pipe"}).code, "INVALID_ARGS", "nobody would ever write to it")
 
     @unittest.skipUnless(shutil.which("git", path="/usr/bin:/bin"), "git is not installed where the sandbox looks")
     def test_git_tells_status_changes_and_history(self) -> None:

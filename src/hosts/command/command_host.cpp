@@ -58,8 +58,9 @@ std::optional<Error> error_of(const CommandEnd& end, const core::AdmittedCall& c
         case EndReason::kWallBudget:
             return made(ErrorCode::kWallTimeout, fmt::format("the command was ended at its wall budget of {} ms; it ran for {} ms", policy.budget_wall.count(), end.wall.count()));
         case EndReason::kCpuBudget:
-            return made(ErrorCode::kCpuBudgetExceeded, fmt::format("the command was ended at its CPU budget of {} ms; it used {} ms", policy.budget_cpu.count(),
-                                                                   (call.call().cpu_spent + end.cpu).count()));
+            // Of all attempts: this one is in cpu_spent already.
+            return made(ErrorCode::kCpuBudgetExceeded,
+                        fmt::format("the command was ended at its CPU budget of {} ms; it used {} ms", policy.budget_cpu.count(), call.call().cpu_spent.count()));
         case EndReason::kCancelled: return made(ErrorCode::kCancelled, "the call was cancelled and its command ended");
         case EndReason::kMemory: return made(ErrorCode::kToolFailed, fmt::format("the command used more than its {} bytes of memory and was ended", tool.memory_bytes));
         case EndReason::kProcesses: return made(ErrorCode::kToolFailed, fmt::format("the command started more than its {} processes and was ended", tool.processes));

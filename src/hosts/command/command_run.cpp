@@ -1,9 +1,11 @@
 #include "hosts/command/command_run.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/log.hpp"
 #include "base/pipe.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/process_tree.hpp"
+#include "hosts/command/scratch_folder.hpp"
 #include "hosts/command/slirp_network.hpp"
 #include "hosts/command/spawn_program.hpp"
 #include "hosts/command/tool_record.hpp"
@@ -16,7 +18,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -31,7 +33,9 @@ namespace crab::command {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{50};
-constexpr std::chrono::seconds kGrace{2};           ///< between SIGTERM and SIGKILL
+constexpr std::chrono::milliseconds kLookAtLeast{2};   ///< when the CPU budget is nearly used up
+constexpr std::chrono::milliseconds kGrace{2'000};     ///< between SIGTERM and SIGKILL
+constexpr int kBudgetOverdraft = 12;                   ///< a budget is overdrawn by a twelfth at most before SIGKILL, which takes a moment too
 constexpr std::chrono::milliseconds kLastOutput{200};   ///< for what is in the pipes when everything is dead
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
@@ -50,14 +54,6 @@ std::string ended_by_nul(const std::vector<std::string>& words) {
     return text;
 }
 
-/// A folder for one command, which only this user may enter. False with errno set.
-bool make_scratch(std::filesystem::path& folder) {
-    std::string name = "/tmp/crab-command-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) return false;
-    folder = name;
-    return true;
-}
-
 std::string next_group_name() {
     static std::atomic<std::uint64_t> number{0};
     return fmt::format("crab-{}-{}", ::getpid(), ++number);
@@ -72,10 +68,7 @@ public:
 
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
-    ~Run() {
-        std::error_code ignored;
-        if (!scratch_.empty()) std::filesystem::remove_all(scratch_, ignored);
-    }
+    ~Run() = default;
 
     CommandEnd operator()() {
         if (order_.deadline <= began_) return finish(EndReason::kDeadline);
@@ -133,8 +126,9 @@ private:
     /// crab-sandbox-init by itself, in a folder of its own for what does not last.
     int spawn_bare(const SandboxDescriptors& inside) {
         SandboxRequest request = order_.request;
-        if (!make_scratch(request.scratch)) return errno;
-        scratch_ = request.scratch;
+        auto scratch = ScratchFolder::make();
+        if (!scratch) return errno;
+        request.scratch = scratch_.emplace(std::move(*scratch)).path();
         request.processes += tasks_of_this_user();
         Inherited inherited{.standard = standard(), .kept = {}, .environment = {}};
         for (const auto& [name, value] : request.environment) {
@@ -298,12 +292,24 @@ private:
         next_look_ = now + kLookEvery;
         if (first_ <= 0) return;
         const TreeUsage usage = look_at_tree(first_);
-        end_.cpu = std::max({end_.cpu, usage.cpu, group_.cpu().value_or(Milliseconds(0))});
+        end_.cpu = std::max({end_.cpu, std::chrono::duration_cast<Milliseconds>(usage.cpu), group_.cpu().value_or(Milliseconds(0))});
         end_.peak_memory_bytes = std::max(end_.peak_memory_bytes, usage.memory_bytes);
         const SandboxRequest& limits = order_.request;
         if (limits.budget_cpu.count() > 0 && end_.cpu >= limits.budget_cpu) stop(EndReason::kCpuBudget);
         if (limits.memory_bytes > 0 && usage.memory_bytes > limits.memory_bytes) stop_now(EndReason::kMemory);
         if (limits.processes > 0 && usage.processes > limits.processes + 1) stop_now(EndReason::kProcesses);
+        // The budget is not used up before this, however many cores it runs on.
+        if (limits.budget_cpu.count() > 0 && !stopping_) next_look_ = now + std::clamp((limits.budget_cpu - end_.cpu) / cores(), kLookAtLeast, kLookEvery);
+    }
+
+    static unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+    /// How long it has between SIGTERM and SIGKILL: what is over its budget gets no 2 s of it on top.
+    std::chrono::nanoseconds grace(EndReason reason) const {
+        std::chrono::nanoseconds most = kGrace;
+        if (reason == EndReason::kWallBudget) most = (order_.wall_deadline - began_) / kBudgetOverdraft;
+        if (reason == EndReason::kCpuBudget) most = (order_.request.budget_cpu + order_.request.budget_cpu / kBudgetOverdraft - end_.cpu) / cores();
+        return std::clamp<std::chrono::nanoseconds>(most, std::chrono::nanoseconds(0), kGrace);
     }
 
     void stop(EndReason reason) {
@@ -311,7 +317,7 @@ private:
         stopping_ = true;
         end_.reason = reason;
         if (exited_) return;   // only its output was still waited for
-        kill_at_ = std::chrono::steady_clock::now() + kGrace;
+        kill_at_ = std::chrono::steady_clock::now() + grace(reason);
         if (write_quietly(control_.write_end.get(), "T") != 1) kill_all();
     }
 
@@ -354,7 +360,10 @@ private:
             end_.failure = fmt::format("the program could not be started: {}", std::strerror(record_->status));
         } else if (!record_) {
             end_.reason = EndReason::kNotStarted;
-            end_.failure = fmt::format("the sandbox ended with status {}: {}", sandbox_status_, end_.error_tail.substr(0, 512));
+            // bubblewrap's own words name paths of this machine, which callers have no business to know.
+            log::warn("a sandbox could not be set up", {{"status", sandbox_status_}, {"stderr", end_.error_tail.substr(0, 512)}});
+            end_.failure = "the sandbox could not be set up; the operator's log says why";
+            end_.error_tail.clear();
         } else if (order_.request.budget_cpu.count() > 0 && (end_.status == 128 + SIGXCPU || end_.cpu >= order_.request.budget_cpu)) {
             end_.reason = EndReason::kCpuBudget;   // the kernel's limit came before the meter
         }
@@ -370,7 +379,7 @@ private:
     Pipe input_, output_, errors_, info_, block_, status_, control_;
     std::unique_ptr<EgressDoor> door_;
     std::unique_ptr<SlirpNetwork> network_;
-    std::filesystem::path scratch_;   ///< empty: none
+    std::optional<ScratchFolder> scratch_;
     pid_t pid_ = -1;              ///< bubblewrap outside
     pid_t first_ = -1;            ///< crab-sandbox-init, process 1 inside
     Descriptor sandbox_, first_fd_;   ///< pidfds of both

@@ -117,6 +117,19 @@ TEST_F(CommandRunTest, ChildrenThatHaveEndedCountForTheCpuBudget) {
     EXPECT_EQ(run("while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; done").reason, EndReason::kCpuBudget);
 }
 
+TEST_F(CommandRunTest, ABudgetIsOverdrawnByATenthAtMostWhateverIgnoresTheSignal) {
+    constexpr std::string_view stubborn = "trap '' TERM; (trap '' TERM; while :; do :; done) & while :; do :; done";
+    order.request.budget_cpu = 1s;
+    const CommandEnd cpu = run(std::string(stubborn));
+    EXPECT_EQ(cpu.reason, EndReason::kCpuBudget);
+    EXPECT_LE(cpu.cpu, 1100ms);
+    order.request.budget_cpu = 0ms;
+    order.wall_deadline = std::chrono::steady_clock::now() + 1s;
+    const CommandEnd wall = run(std::string(stubborn));
+    EXPECT_EQ(wall.reason, EndReason::kWallBudget);
+    EXPECT_LT(wall.wall, 1900ms) << "no 2 s on top of a budget of 1 s";
+}
+
 TEST_F(CommandRunTest, StandardInputArrivesWhole) {
     order.input = std::string(300'000, 'x');
     EXPECT_EQ(run("wc -c").status, 0);

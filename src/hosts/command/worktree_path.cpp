@@ -72,7 +72,10 @@ Result<void> check_worktree_path(int worktree, std::string_view argument, std::s
         return refused(argument, "cannot be opened in the worktree");
     }
     struct stat file{};
-    if (::fstat(found.get(), &file) != 0 || S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode)) return refused(argument, "is a device");
+    // A pipe would hold its reader until the deadline, and a device is not the worktree's.
+    if (::fstat(found.get(), &file) != 0 || (!S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode) && !S_ISLNK(file.st_mode))) {
+        return refused(argument, "is neither a file nor a folder");
+    }
     return {};
 }
 

@@ -15,7 +15,7 @@ namespace crab::command {
 std::vector<std::string> worktree_path_arguments(const json::Value& input_schema);
 
 /// Whether `path` names something inside the worktree, whose open directory is `worktree`: relative, without `..`, led outside
-/// by no symbolic link, and no device. What does not exist yet is accepted when nothing on the way to it leads outside.
+/// by no symbolic link, and a file or folder, not a device, pipe or socket. What does not exist yet is accepted when nothing on the way to it leads outside.
 /// Errors: kInvalidArgs that names `argument`. Source: docs/protocols/sw4rm.md, section 8.
 Result<void> check_worktree_path(int worktree, std::string_view argument, std::string_view path);
 

@@ -1,6 +1,7 @@
 #include "apps/crab/host/hosted_commands.hpp"
 
 #include "apps/crab/egress/egress_proxy.hpp"
+#include "hosts/command/scratch_folder.hpp"
 #include "hosts/command/worktree_tools.hpp"
 
 #include <algorithm>
@@ -126,6 +127,7 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::Gatew
     command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
                                       .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::move(own)};
     services.abilities.cgroups = command::CgroupPlaces::find();
+    command::ScratchFolder::remove_leftovers();
     const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
     auto hosts = make_hosts(config, services, &egress);
     if (!hosts) return fail(std::move(hosts.error()));
