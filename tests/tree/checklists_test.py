@@ -1,0 +1,109 @@
+"""The checklists of docs/protocols name, for every number, tests that exist.
+
+A row of a table is `| numbers | tests |`. Tests are in backticks: `Suite.Name` is a unit test, `test_file.Class.test_name` (or without the class) a
+test with real processes; `*` or `…` at the end stands for any rest, and a name without its file is in the file named before it.
+"""
+import re
+import unittest
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"clawseed": 70, "cetp": 77, "sw4rm": 65, "rtp": 92}
+SHORT = {"bridge": "test_cetp_bridge", "bus": "test_cetp_bus", "examples": "cetp_examples_test"}
+FOLDERS = ("tests/conformance", "tests/fault", "tests/integration", "examples")
+
+
+@cache
+def unit_tests() -> set[str]:
+    found = set()
+    for folder in ("src", "tests", "examples", "clients", "include"):
+        for file in (ROOT / folder).rglob("*_test.cpp"):
+            found.update(f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    return found
+
+
+@cache
+def process_tests(module: str) -> dict[str, list[str]] | None:
+    """Class → its tests, of the file of that name; base classes' tests are listed with the base class."""
+    files = [file for folder in FOLDERS for file in (ROOT / folder).glob(f"{module}.py")]
+    if not files:
+        return None
+    classes: dict[str, list[str]] = {"": []}
+    current = ""
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if made := re.match(r"class (\w+)", line):
+                current = made[1]
+                classes[current] = []
+            elif test := re.match(r"\s+(?:async )?def (test_\w+)", line):
+                classes[current].append(test[1])
+    return classes
+
+
+def fits(pattern: str, names: list[str]) -> bool:
+    if pattern.endswith(("*", "…")):
+        return any(name.startswith(pattern.rstrip("*….")) for name in names)
+    return pattern in names
+
+
+def exists(token: str, module: str) -> tuple[bool, str]:
+    """Whether there is such a test, and the file that the next name is in."""
+    first, _, rest = token.partition(".")
+    first = SHORT.get(first, first)
+    if re.fullmatch(r"\w*\*?", first) and process_tests(first) is not None:
+        classes = process_tests(first) or {}
+        module, parts = first, [part for part in rest.replace("...", "…").split(".") if part]
+    elif token.startswith("test_") or (first in (process_tests(module) or {}) and first):
+        classes = process_tests(module) or {}
+        parts = [part for part in token.replace("...", "…").split(".") if part]
+    else:
+        return fits(token, sorted(unit_tests())), module
+    every = [name for names in classes.values() for name in names]
+    if not parts or parts == ["*"]:
+        return bool(every), module
+    if parts[0] in classes:
+        return len(parts) == 1 or fits(parts[1], classes[parts[0]]), module
+    return fits(parts[0], every), module
+
+
+def numbers_of(cell: str) -> set[int]:
+    if re.match(r"\d+\. ", cell):  # a row of the checklist itself
+        return set()
+    found: set[int] = set()
+    for first, last in re.findall(r"(\d+)(?:(?:-| to )(\d+))?", cell.partition("`")[0]):
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def rows(text: str) -> list[tuple[set[int], str]]:
+    cells = [re.split(r"(?<!\\)\|", line.strip().strip("|")) for line in text.splitlines() if line.startswith("| ")]
+    return [(numbers_of(row[0].strip()), row[1]) for row in cells if len(row) == 2 and row[0].strip()[:1].isdigit()]
+
+
+class ChecklistsTest(unittest.TestCase):
+    def test_every_number_has_a_test_or_a_reason_and_every_test_exists(self) -> None:
+        for page, last in PAGES.items():
+            text = (ROOT / "docs/protocols" / f"{page}.md").read_text(encoding="utf-8")
+            text = text[text.index("Conformance checklist"):]
+            mapped: set[int] = set()
+            for numbers, tests in rows(text):
+                if not numbers:
+                    continue
+                tokens = re.findall(r"`([^`]+)`", tests)
+                names = [token for token in tokens if "/" not in token and not token.endswith((".json", "_fuzz"))]
+                module = ""
+                for token in names:
+                    with self.subTest(page=page, numbers=sorted(numbers), test=token):
+                        found, module = exists(token, module)
+                        self.assertTrue(found, "there is no such test")
+                for path in (token for token in tokens if "/" in token):
+                    with self.subTest(page=page, path=path):
+                        self.assertTrue((ROOT / path).exists(), "there is no such file")
+                mapped |= numbers
+            with self.subTest(page=page):
+                self.assertEqual(sorted(set(range(1, last + 1)) - mapped), [], "numbers without a test")
+
+
+if __name__ == "__main__":
+    unittest.main()
