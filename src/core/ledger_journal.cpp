@@ -29,10 +29,21 @@ Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission a
                            .at = now,
                            .forgotten_before = now - options_.keep,
                            .may_run_again = admission.may_run_again,
+                           .tool = std::string(admission.tool),
+                           .source = std::string(admission.source),
+                           .side_effects = admission.side_effects,
                            .record = std::move(admission.record),
                            .event = std::move(admission.event),
                            .addressee = std::move(admission.addressee)};
     return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline});
+}
+
+Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline deadline) {
+    LedgerQuestion question{.tenant = std::string(key.tenant),
+                            .principal = std::string(key.principal),
+                            .key = std::string(key.key),
+                            .forgotten_before = clock_.system_now() - options_.keep};
+    return queue_.ask(std::move(question), {.bytes = key.key.size(), .deadline = deadline});
 }
 
 Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration) {

@@ -25,13 +25,17 @@ public:
 
     struct Admission {
         std::uint64_t content = 0;
-        bool may_run_again = false;   ///< after a crash an idempotent tool runs again
+        bool may_run_again = false;   ///< after a crash a repeat runs again: it has no second effect
+        std::string_view tool, source;   ///< unique name and source_text
+        bool side_effects = true;
         std::string record;           ///< the audit record of the call, for calls with side effects
         std::string event, addressee; ///< of the call's request, if somebody wants that
     };
     /// Returns when the admission is durable, or what is known of an earlier call with this key. Errors: those of the store;
     /// kRateLimited; kTimeout when `deadline` passes first. Then nothing is written.
     Task<Result<LedgerEntry>> admit(const LedgerKey& key, Admission admission, Deadline deadline);
+    /// What is known of the key; nothing is written. Errors: as of admit().
+    Task<Result<LedgerEntry>> find(const LedgerKey& key, Deadline deadline);
     /// Returns when the outcome is durable. Errors: those of the store; then the entry stays open.
     Task<Result<LedgerEntry>> end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration);
     /// Forgets an entry whose call certainly had no effect. Nobody waits: if it is lost, a repeat is refused, not run twice.

@@ -18,7 +18,9 @@ struct LedgerAdmission {
     std::string tenant, principal, key;
     std::uint64_t content = 0;        ///< digest of tool and arguments, the same in every process (ledger_content.hpp)
     SystemTime at, forgotten_before;
-    bool may_run_again = false;       ///< the tool is idempotent: an open entry of the same content is taken over
+    bool may_run_again = false;       ///< a repeat has no second effect: an open entry of the same content is taken over
+    std::string tool, source;         ///< unique name and source_text of the tool, for repeats that come while it is not there
+    bool side_effects = true;         ///< of the tool, for the same
     std::string record;               ///< the audit record that unfinished() hands out after a crash; may be empty
     std::string event;                ///< the envelope of the call's request, for the same; may be empty
     std::string addressee;            ///< of that event
@@ -33,15 +35,24 @@ struct LedgerEnd {
 struct LedgerRelease {
     std::int64_t number = 0;
 };
-using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease>;
+/// Changes nothing: asks, in its turn among the changes, what is known of a key.
+struct LedgerQuestion {
+    std::string tenant, principal, key;
+    SystemTime forgotten_before;      ///< as in LedgerAdmission
+};
+using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease, LedgerQuestion>;
 
 /// How an entry stands. kOpen: it was admitted in an earlier life of the gateway and never ended, so its outcome is unknown.
-enum class Standing : std::uint8_t { kAdmitted, kFinished, kConflict, kOpen };
+/// kAbsent: there is none (the answer to a question).
+enum class Standing : std::uint8_t { kAdmitted, kFinished, kConflict, kOpen, kAbsent };
 
 /// The answer to a change; to ends and releases only that they are durable.
 struct LedgerEntry {
     Standing standing = Standing::kAdmitted;
     std::int64_t number = 0;                    ///< names the entry in later changes
+    std::uint64_t content = 0;                  ///< as in LedgerAdmission, in answers to questions, as are the next four
+    std::string tool{}, source{};               ///< empty in entries that older versions have written
+    bool side_effects = true, may_run_again = false;
     std::shared_ptr<const Outcome> outcome;     ///< for kFinished
     std::chrono::nanoseconds duration{0};       ///< for kFinished: of the first call
     SystemTime admitted_at;

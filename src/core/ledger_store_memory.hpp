@@ -50,7 +50,6 @@ private:
     using Key = std::tuple<std::string, std::string, std::string>;
     struct Kept {
         LedgerEntry entry;
-        std::uint64_t content;
         std::string record, event;
     };
     static std::unexpected<Error> full() { return fail(ErrorCode::kUnavailable, "the disk is full"); }
@@ -61,12 +60,13 @@ private:
         const auto known = entries_.find(key);
         if (known != entries_.end()) {
             LedgerEntry entry = known->second.entry;
-            if (known->second.content != wanted.content) entry.standing = Standing::kConflict;
+            if (entry.content != wanted.content) entry.standing = Standing::kConflict;
             if (entry.standing != Standing::kOpen || !wanted.may_run_again) return entry;
             entries_.erase(known);
         }
-        LedgerEntry entry{.standing = Standing::kOpen, .number = next_++, .outcome = {}, .admitted_at = wanted.at};
-        entries_.emplace(key, Kept{entry, wanted.content, wanted.record, wanted.event});
+        LedgerEntry entry{.standing = Standing::kOpen, .number = next_++, .content = wanted.content, .tool = wanted.tool, .source = wanted.source,
+                          .side_effects = wanted.side_effects, .may_run_again = wanted.may_run_again, .outcome = {}, .admitted_at = wanted.at};
+        entries_.emplace(key, Kept{entry, wanted.record, wanted.event});
         entry.standing = Standing::kAdmitted;
         return entry;
     }
@@ -79,6 +79,11 @@ private:
             kept.entry.duration = end.duration;
         }
         return LedgerEntry{};
+    }
+    Result<LedgerEntry> apply(const LedgerQuestion& asked) {
+        if (refuse_ == Refuse::kAll) return full();
+        const auto known = entries_.find(Key{asked.tenant, asked.principal, asked.key});
+        return known != entries_.end() ? known->second.entry : LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
     }
     Result<LedgerEntry> apply(const LedgerRelease& release) {
         std::erase_if(entries_, [&](const auto& kept) { return kept.second.entry.number == release.number; });

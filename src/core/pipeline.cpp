@@ -1,6 +1,7 @@
 #include "core/pipeline.hpp"
 
 #include "base/cut_text.hpp"
+#include "core/absent_tool.hpp"
 #include "core/approvals.hpp"
 #include "core/artifact.hpp"
 #include "core/late_call.hpp"
@@ -108,11 +109,28 @@ bool ended_by_caller(const Call& call, const RunningCalls::Entry& entry, const O
     return (code == ErrorCode::kTimeout && ended >= call.caller_deadline) || (code == ErrorCode::kCancelled && ended + kOnTheWay >= call.caller_deadline);
 }
 
+/// Whether a second run under the same key has no second effect; calls to such a tool have the key of the first attempt.
+bool may_run_again(const Tool& tool) { return tool.spec.idempotent || tool.spec.accepts_idempotency_key; }
+
+/// A call whose id we made ourselves cannot be repeated by anybody, so the ledger in memory need not know it.
+bool can_be_repeated(const Call& call) { return !call.idempotency_key.empty() || call.id.data() != call.made_id.view().data(); }
+LedgerKey ledger_key(const Call& call, const Principal& principal) {
+    return {.tenant = call.tenant, .principal = principal.id, .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
+}
+
+/// Whether the caller's going ended it, or the caller's own deadline: not the tool, its limits, or somebody by the call's id.
+bool is_left(const Outcome& outcome, const Call& call, const RunningCalls::Entry& entry, Deadline deadline, const TaskChain& chain) {
+    if (outcome) return false;
+    const ErrorCode code = outcome.error().code;
+    const bool gone = chain.cancelled() && !entry.cancelled_by_id();
+    return (code == ErrorCode::kCancelled && gone) || (code == ErrorCode::kTimeout && deadline == call.caller_deadline);
+}
+
 /// Whether a repeat under the same key may run again although this call ended so.
 bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) {
     if (outcome) return false;
     const Error& error = outcome.error();
-    if (dispatched && is_in_doubt(error.code)) return tool.spec.idempotent;
+    if (dispatched && is_in_doubt(error.code)) return may_run_again(tool);
     return !dispatched || error.may_retry();
 }
 
@@ -125,10 +143,24 @@ Error unknown_since(SystemTime admitted_at) {
             .details = fmt::format(R"({{"admitted_at":"{}"}})", at), .retryable = false, .retry_after = {}};
 }
 
+/// The same of a tool that may run again, and is not there to do so. `why`: what was found in its place.
+Error not_there_again(SystemTime admitted_at, const Error& why) {
+    const std::string at = to_rfc3339(admitted_at);
+    const bool soon = why.code == ErrorCode::kUnavailable;
+    return {.code = soon ? ErrorCode::kUnavailable : ErrorCode::kOutcomeUnknown,
+            .message = fmt::format("this call was sent at {} and the gateway stopped before it had an answer; its tool is not there now. Call again with the "
+                                   "same id and key: a second run has no second effect", at),
+            .details = fmt::format(R"({{"admitted_at":"{}"}})", at), .retryable = true, .retry_after = soon ? why.retry_after : std::nullopt};
+}
+Error not_read() {
+    return fail(Error{.code = ErrorCode::kUnavailable, .message = "whether this call ran before could not be found out, so nothing was run; call again with the same id and key",
+                      .details = {}, .retryable = true, .retry_after = Milliseconds(1'000)}).error();
+}
+
 /// Whether what was authorized, validated and made durable for `before` holds for `now`, a later registration, as well.
 bool stands_in_for(const Tool& now, const Tool& before) {
     return now.unique_name == before.unique_name && now.source_text == before.source_text && now.spec.input_schema == before.spec.input_schema &&
-           now.spec.idempotent >= before.spec.idempotent && now.spec.side_effects <= before.spec.side_effects;
+           now.spec.idempotent >= before.spec.idempotent && now.spec.accepts_idempotency_key >= before.spec.accepts_idempotency_key && now.spec.side_effects <= before.spec.side_effects;
 }
 
 }  // namespace
@@ -146,7 +178,6 @@ struct Pipeline::Working {
     std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
     std::optional<std::string> place;         ///< where an approval lets the call run
     std::shared_ptr<LateCall> late;           ///< the host answered and its tool goes on
-    OutcomeRef replay;                        ///< what an earlier life of the gateway recorded
     std::shared_ptr<const EffectivePolicy> policy;            ///< of tools with limits
     UuidText request_id;                                      ///< of the event that tells of the dispatch
     std::unique_ptr<NewEvent> request;                        ///< that event, until it is told; null: nobody wants it
@@ -189,7 +220,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .newer = {}, .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .permit = {}, .journal_number = 0, .place = {}, .late = {}, .replay = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
+                    .permit = {}, .journal_number = 0, .place = {}, .late = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
     working.repeats = repeats;
@@ -219,7 +250,12 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         co_return ended(ErrorCode::kCancelled, "the call was cancelled before it came");
     }
     auto authorized = resolve_and_authorize(authenticated, working);
-    if (!authorized) co_return ended(std::move(authorized.error()));
+    if (!authorized) {
+        // The ledger is asked before the catalogue has the last word: the call may have run while its tool was there.
+        const bool leads_nowhere = !working.facts.tool && authorized.error().code != ErrorCode::kForbidden;
+        OutcomeRef known = leads_nowhere ? co_await recall(authenticated, nullptr, authorized.error(), working) : nullptr;
+        co_return known ? std::move(known) : ended(std::move(authorized.error()));
+    }
     reach(Stage::kAuthorized, services_.clock.steady_now());
 
     ToolRef tool = working.facts.tool;
@@ -244,35 +280,23 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     const Milliseconds allowed = working.policy ? working.policy->timeout : std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
     Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
 
-    // A call whose id we made ourselves cannot be repeated by anybody, so the ledger in memory need not know it.
     Ledger::Ticket ticket;
-    const bool can_be_repeated = !call.idempotency_key.empty() || call.id.data() != call.made_id.view().data();
+    const bool repeatable = can_be_repeated(call);
     const bool durable = services_.journal != nullptr && (tool->spec.side_effects || !call.idempotency_key.empty());
-    const std::uint64_t content = can_be_repeated || durable ? content_of(call, *tool, *working.args) : 0;
-    const LedgerKey key{.tenant = call.tenant, .principal = authenticated.principal()->id, .key = call.idempotency_key.empty() ? call.id : call.idempotency_key};
-    while (can_be_repeated) {
+    const std::uint64_t content = repeatable || durable ? content_of(call, *tool, *working.args) : 0;
+    const LedgerKey key = ledger_key(call, *authenticated.principal());
+    while (repeatable) {
         auto answer = services_.ledger.admit(key, content, home_, timers_, working.repeats);
-        if (answer.admission == Admission::kConflict) co_return ended(conflict());
-        if (answer.admission == Admission::kBusy) {
-            co_return ended(ErrorCode::kAlreadyInProgress, "a stream of this call id is running; wait for it to end, then ask again");
-        }
-        if (answer.admission == Admission::kReplay) {
-            working.facts.replayed = true;
-            working.first_duration = answer.duration;
-            co_return std::move(answer.outcome);
-        }
         if (answer.admission == Admission::kNew) {
             ticket = std::move(answer.ticket);
             break;
         }
-        const WaitEnd end = co_await answer.joiner->wait(deadline);
-        now = services_.clock.steady_now();
-        if (end == WaitEnd::kCancelled) co_return ended(cancelled());
-        if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
-        if (answer.joiner->outcome) {
-            working.facts.replayed = true;
-            co_return answer.joiner->outcome;
+        if (answer.admission == Admission::kConflict) {
+            OutcomeRef known = durable ? co_await recall(authenticated, tool, conflict(), working) : nullptr;
+            co_return known ? std::move(known) : ended(conflict());
         }
+        if (OutcomeRef known = co_await repeat_of(std::move(answer), deadline, working)) co_return known;
+        now = services_.clock.steady_now();
     }
     reach(Stage::kAdmitted, now);
 
@@ -304,8 +328,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         working.request = services_.events->request(admitted, working.request_id);
     }
     if (durable) {
-        if (auto refused = co_await record_admission(admitted, key, content, ticket, working)) co_return ended(std::move(*refused));
-        if (working.replay) co_return std::move(working.replay);
+        if (OutcomeRef known = co_await record_admission(admitted, key, content, ticket, working)) co_return known;
     } else if (tool->spec.side_effects) {
         std::string record;
         append_call_record(record, call, *authenticated.principal(), working.facts, nullptr);
@@ -339,8 +362,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     // A replay tells the same duration as the first answer did.
     working.first_duration = services_.clock.steady_now() - call.timeline.started();
     // Nobody asked for the end of a call whose caller left: a repeat has to hear that it may have run.
-    const bool caller_left = (co_await this_chain()).cancelled() && !working.entry->cancelled_by_id();
-    const bool left = caller_left && !*outcome && outcome->error().code == ErrorCode::kCancelled;
+    const bool left = is_left(*outcome, call, *working.entry, deadline, co_await this_chain());
     const OutcomeRef kept = left ? ended(ErrorCode::kOutcomeUnknown, "the caller left while this call ran; it may or may not have taken effect") : outcome;
     // An end that cannot be stored leaves the entry open: in a later life the outcome is unknown, and in this one memory knows it.
     if (working.journal_number != 0) (void)co_await services_.journal->end(working.journal_number, kept, *working.first_duration);
@@ -386,13 +408,88 @@ Task<void> Pipeline::finish_late(LateCall& late, Outcome given) {
     late.ticket_.finish(std::move(outcome), duration);
 }
 
-/// Makes the admission durable, or finds what an earlier life of the gateway, or memory that was since reused, knew of the call:
-/// an outcome, which is put into `working` and given to all who wait, or the reason why it must not run.
-Task<std::optional<Error>> Pipeline::record_admission(AdmittedCall admitted, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working) {
+/// What a repeat gets of the first call, which runs or has ended; null: that left nothing, so this one may run.
+Task<Pipeline::OutcomeRef> Pipeline::repeat_of(Ledger::Answer first, Deadline deadline, Working& working) {
+    if (first.admission == Admission::kConflict) co_return ended(conflict());
+    if (first.admission == Admission::kBusy) {
+        co_return ended(ErrorCode::kAlreadyInProgress, "a stream of this call id is running; wait for it to end, then ask again");
+    }
+    if (first.admission == Admission::kReplay) {
+        working.facts.replayed = true;
+        working.first_duration = first.duration;
+        co_return std::move(first.outcome);
+    }
+    const WaitEnd end = co_await first.joiner->wait(deadline);
+    if (end == WaitEnd::kCancelled) co_return ended(cancelled());
+    if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
+    working.facts.replayed = first.joiner->outcome != nullptr;
+    co_return first.joiner->outcome;
+}
+
+/// What the ledger knows of a call whose name leads nowhere now, or to the tool `there`, which is not the one that it was made to:
+/// that one has left, or its source has not told its tools since the start. The caller learns of its own calls only, as far as the
+/// rules would let it make them, and hooks are asked as ever. `why`: what it is told otherwise. Null: there is nothing to tell.
+Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, ToolRef there, Error why, Working& working) {
+    constexpr std::chrono::seconds kWithin{30};
+    Call& call = authenticated.call();
+    if (services_.journal == nullptr || !can_be_repeated(call)) co_return nullptr;
+    working.args.reset();  // others may use the parser from here on
+    const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + call.timeout.value_or(kWithin));
+    const LedgerKey key = ledger_key(call, *authenticated.principal());
+    auto entry = co_await services_.journal->find(key, deadline);
+    if (!entry) co_return ended(not_read());
+    if (entry->standing == Standing::kAbsent || (there && entry->tool == there->unique_name)) co_return nullptr;
+
+    const ToolRef tool = absent_tool(entry->tool, entry->source, {.side_effects = entry->side_effects, .idempotent = entry->may_run_again});
+    if (!tool || (call.scope != nullptr && !call.scope->holds(*tool)) || !working.rules->policy->may_call(*authenticated.principal(), *tool)) co_return nullptr;
+    if (!may_mean(call.tool, call.provider_id, *tool)) co_return ended(conflict());
+    const auto is_asked = [&](const Tool& of) { return [&of](const auto& hook) { return hook->applies_to(of); }; };
+    const bool has_hooks = std::ranges::any_of(working.rules->hooks, is_asked(*tool));
+    if (there && has_hooks) co_return nullptr;  // they were asked about another tool
+    auto authorized = authorize(authenticated, tool, working);
+    if (!authorized) co_return ended(std::move(authorized.error()));
+    working.facts.tool = tool;
+    if (has_hooks) {
+        working.hooked = true;
+        auto hooked = co_await ask_hooks(*authorized, working);
+        if (!hooked) co_return ended(std::move(hooked.error()));
+    }
+    if (!working.args) working.args = *parse_arguments(call);
+    const std::uint64_t content = content_of(call, *tool, *working.args);
+    working.args.reset();
+
+    Ledger::Ticket ticket;
+    while (true) {
+        auto answer = services_.ledger.admit(key, content, home_, timers_, working.repeats);
+        if (answer.admission == Admission::kNew) {
+            ticket = std::move(answer.ticket);
+            break;
+        }
+        if (OutcomeRef known = co_await repeat_of(std::move(answer), deadline, working)) co_return known;
+    }
+    // Nobody runs it in this life, and while we have the ticket nobody begins to.
+    entry = co_await services_.journal->find(key, deadline);
+    if (!entry) co_return ended(not_read());
+    if (entry->standing == Standing::kAbsent) {
+        working.facts.tool = there;
+        co_return nullptr;
+    }
+    if (entry->content != content) co_return ended(conflict());
+    if (entry->standing == Standing::kOpen) co_return ended(entry->may_run_again ? not_there_again(entry->admitted_at, why) : unknown_since(entry->admitted_at));
+    working.facts.replayed = true;
+    working.first_duration = entry->duration;
+    ticket.finish(entry->outcome, entry->duration);
+    co_return entry->outcome;
+}
+
+/// Makes the admission durable; then null. Else what an earlier life of the gateway, or memory that was since reused, knew of the
+/// call: its outcome, which is given to all who wait, or the reason why it must not run.
+Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working) {
     const Tool& tool = admitted.tool();
-    LedgerJournal::Admission admission{.content = content, .may_run_again = tool.spec.idempotent, .record = {}};
+    LedgerJournal::Admission admission{.content = content, .may_run_again = may_run_again(tool), .tool = tool.unique_name, .source = tool.source_text,
+                                       .side_effects = tool.spec.side_effects, .record = {}};
     if (tool.spec.side_effects) {
-        if (services_.audit.failing()) co_return not_recorded();
+        if (services_.audit.failing()) co_return ended(not_recorded());
         append_call_record(admission.record, admitted.call(), *admitted.principal(), working.facts, nullptr);
     }
     if (working.request) {
@@ -403,7 +500,7 @@ Task<std::optional<Error>> Pipeline::record_admission(AdmittedCall admitted, Led
     const auto entry = co_await services_.journal->admit(key, std::move(admission), admitted.deadline());
     if (!entry) {
         const ErrorCode code = entry.error().code;
-        co_return code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited ? entry.error() : not_recorded();
+        co_return ended(code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited ? entry.error() : not_recorded());
     }
     switch (entry->standing) {
         case Standing::kAdmitted:
@@ -413,13 +510,17 @@ Task<std::optional<Error>> Pipeline::record_admission(AdmittedCall admitted, Led
         case Standing::kFinished:
             working.facts.replayed = true;
             working.first_duration = entry->duration;
-            working.replay = entry->outcome;
             ticket.finish(entry->outcome, entry->duration);
-            break;
-        case Standing::kConflict: co_return conflict();
-        case Standing::kOpen: co_return unknown_since(entry->admitted_at);
+            co_return entry->outcome;
+        case Standing::kConflict: {
+            ticket.finish(nullptr);
+            OutcomeRef known = co_await recall(AuthenticatedCall(admitted.authorized_.call(), admitted.principal()), working.facts.tool, conflict(), working);
+            co_return known ? std::move(known) : ended(conflict());
+        }
+        case Standing::kOpen: co_return ended(unknown_since(entry->admitted_at));
+        case Standing::kAbsent: co_return ended(ErrorCode::kInternal, "the ledger gave no answer");
     }
-    co_return std::nullopt;
+    co_return nullptr;
 }
 
 Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authenticated, Working& working) {
@@ -610,7 +711,7 @@ Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const Approv
 bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error) const {
     if (call.wants_stream && tool.spec.streams) return false;  // frames may have reached the caller
     if (is_in_doubt(error.code)) {
-        const bool harmless = tool.spec.idempotent || tool.spec.accepts_idempotency_key;  // id and key are those of the first attempt
+        const bool harmless = may_run_again(tool);  // id and key are those of the first attempt
         return error.code == ErrorCode::kOutcomeUnknown && harmless && error.retryable.value_or(true);
     }
     return error.may_retry();

@@ -37,6 +37,7 @@ struct PipelineLedgerTest : testing::Test {
     PrincipalRef principal = principal_of("caller/ann");
     ToolSpec spec;
     int runs = 0;
+    std::vector<std::string> seen;   ///< id and key of each run
     std::function<Outcome()> answer = [this]() -> Outcome {
         ToolResult result;
         result.content = "run " + std::to_string(runs);
@@ -48,14 +49,28 @@ struct PipelineLedgerTest : testing::Test {
         crash();
     }
 
+    /// Notes what it is asked, and lets `answer` say the rest.
+    class Host final : public ToolHost {
+    public:
+        explicit Host(PipelineLedgerTest& test) : test_(test) {}
+        Task<Outcome> run(AdmittedCall call, FrameSink&) override {
+            ++test_.runs;
+            test_.seen.push_back(std::string(call.call().id) + " " + std::string(call.call().idempotency_key));
+            co_return test_.answer();
+        }
+
+    private:
+        PipelineLedgerTest& test_;
+    };
+    virtual std::shared_ptr<Tool> made() {
+        auto tool = tool_of("act", "", ConnectionId{1}, {}, spec);
+        tool->host = std::make_shared<Host>(*this);
+        return tool;
+    }
     void crash() {
         pipeline.reset();
         ledger.emplace(loop.clock, Ledger::Options{});
-        auto tool = tool_of("act", "", ConnectionId{1}, {}, spec);
-        tool->host = std::make_shared<FunctionHost>([this](std::string_view, const Principal&) {
-            ++runs;
-            return answer();
-        });
+        const ToolRef tool = made();
         registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
         pipeline.emplace(CallServices{.clock = loop.clock,
                                       .registry = registry,
@@ -70,13 +85,16 @@ struct PipelineLedgerTest : testing::Test {
     struct Asked {
         std::string id = "call-1", key = {}, args = R"({"n":1,"m":2})";
         std::optional<Milliseconds> timeout = {};
+        std::string tool = "act";
+        std::optional<Milliseconds> caller_time = {};
     };
     Task<CallEnd> run(Asked asked) {
         Call call;
         FrameSink sink;
         call.id = asked.id;
         call.idempotency_key = asked.key;
-        call.tool = "act";
+        call.tool = asked.tool;
+        if (asked.caller_time) call.caller_deadline = loop.clock.steady_now() + *asked.caller_time;
         call.args = asked.args;
         call.timeout = asked.timeout;
         co_return co_await pipeline->run(AuthenticatedCall(call, principal), sink);
@@ -126,6 +144,192 @@ TEST_F(PipelineLedgerTest, AnIdempotentToolRunsAgainInsteadOfBeingUnknown) {
     EXPECT_EQ(said(call()), "run 2");
     crash();
     EXPECT_EQ(said(call()), "run 2");
+}
+
+TEST_F(PipelineLedgerTest, AToolThatAcceptsKeysIsAskedAgainUnderTheSameKeyAfterACrash) {
+    spec.accepts_idempotency_key = true;
+    crash();
+    store.refuse(Refuse::kEnds);
+    EXPECT_EQ(said(call({.id = "call-1", .key = "key"})), "run 1");
+    EXPECT_EQ(said(call({.id = "call-2"})), "run 2");
+    store.refuse(Refuse::kNothing);
+    crash();
+    seen.clear();
+    EXPECT_EQ(said(call({.id = "call-1", .key = "key"})), "run 3") << "what the host says of its key";
+    EXPECT_EQ(said(call({.id = "call-2"})), "run 4");
+    EXPECT_EQ(seen, (std::vector<std::string>{"call-1 key", "call-2 "}));
+    EXPECT_EQ(said(call({.id = "call-1", .key = "key", .args = R"({"n":3})"})), "CONFLICT");
+}
+
+TEST_F(PipelineLedgerTest, AToolThatAcceptsKeysIsAskedAgainWhenItsEndIsInDoubt) {
+    for (const bool accepts : {true, false}) {
+        spec.accepts_idempotency_key = accepts;
+        crash();
+        for (const ErrorCode code : {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kOutcomeUnknown}) {
+            const Asked asked{.id = std::string(token_of(code)) + (accepts ? "-keyed" : "")};
+            runs = 0;
+            answer = [&]() -> Outcome { return fail(Error{.code = code, .message = "no word", .details = {}, .retryable = false, .retry_after = {}}); };
+            EXPECT_EQ(said(call(asked)), token_of(code));
+            answer = []() -> Outcome { return ToolResult{.content = "it ran once"}; };
+            EXPECT_EQ(said(call(asked)), accepts ? "it ran once" : token_of(code));
+            EXPECT_EQ(runs, accepts ? 2 : 1);
+        }
+    }
+}
+
+TEST_F(PipelineLedgerTest, WhatTheCallersOwnDeadlineEndedIsUnknownToARepeatAndNoTimeoutOfTheTool) {
+    answer = [this]() -> Outcome {
+        loop.clock.advance(2s);
+        return fail(ErrorCode::kTimeout, "ended at its deadline");
+    };
+    EXPECT_EQ(said(call({.caller_time = 1s})), "TIMEOUT");
+    EXPECT_EQ(said(call()), "OUTCOME_UNKNOWN");
+    crash();
+    EXPECT_EQ(said(call()), "OUTCOME_UNKNOWN");
+    EXPECT_EQ(said(call({.id = "call-2", .timeout = 1s})), "TIMEOUT");
+    EXPECT_EQ(said(call({.id = "call-2", .timeout = 1s})), "TIMEOUT") << "a limit of the call itself";
+    EXPECT_EQ(runs, 2);
+}
+
+/// The tool of a host, which is away after a crash.
+struct AbsentToolTest : PipelineLedgerTest {
+    const ToolSource source{.kind = SourceKind::kPeer, .name = "shop", .owner = {}};
+    AbsentToolTest() { crash(); }
+    std::shared_ptr<Tool> made() override {
+        auto tool = PipelineLedgerTest::made();
+        tool->set_source(source);
+        return tool;
+    }
+    void crash_and_lose_the_host() {
+        crash();
+        registry.remove_owner(ConnectionId{1});
+    }
+    void set_rules(std::vector<PolicyRule> policy, std::vector<std::shared_ptr<Hook>> hooks = {}) {
+        rules.set(std::make_shared<const CallRules>(
+            CallRules{.policy = policy_of(std::move(policy)), .hooks = std::move(hooks), .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})}));
+    }
+};
+
+TEST_F(AbsentToolTest, ARepeatOfACallThatEndedIsReplayedWhateverNameItSays) {
+    EXPECT_EQ(said(call()), "run 1");
+    crash_and_lose_the_host();
+    const CallEnd again = call();
+    EXPECT_EQ(said(again), "run 1");
+    EXPECT_TRUE(again.replayed);
+    EXPECT_EQ(said(call({.tool = "shop__act"})), "run 1");
+    EXPECT_EQ(said(call({.args = R"({"n":7})"})), "CONFLICT");
+    EXPECT_EQ(said(call({.tool = "other"})), "CONFLICT");
+    EXPECT_EQ(said(call({.id = "call-2"})), "TOOL_NOT_FOUND") << "there was no such call";
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(AbsentToolTest, ARepeatOfACallThatDidNotEndIsUnknownForGood) {
+    store.refuse(Refuse::kEnds);
+    call();
+    store.refuse(Refuse::kNothing);
+    crash_and_lose_the_host();
+    registry.expect(source);
+    const CallEnd again = call();
+    EXPECT_EQ(said(again), "OUTCOME_UNKNOWN");
+    EXPECT_FALSE(again.outcome->error().may_retry());
+    EXPECT_EQ(said(call({.args = R"({"n":7})"})), "CONFLICT");
+}
+
+TEST_F(AbsentToolTest, WhatMayRunAgainWaitsForItsHostInsteadOfBeingUnknown) {
+    spec.accepts_idempotency_key = true;
+    crash();
+    store.refuse(Refuse::kEnds);
+    call();
+    store.refuse(Refuse::kNothing);
+    crash_and_lose_the_host();
+    registry.expect(source);
+    const CallEnd soon = call();
+    EXPECT_EQ(said(soon), "UNAVAILABLE");
+    EXPECT_TRUE(soon.outcome->error().may_retry());
+    registry.settle(source);
+    const CallEnd gone = call();
+    EXPECT_EQ(said(gone), "OUTCOME_UNKNOWN") << "the host is there without the tool";
+    EXPECT_TRUE(gone.outcome->error().retryable.value_or(false));
+    crash();
+    EXPECT_EQ(said(call()), "run 2");
+}
+
+TEST_F(AbsentToolTest, OthersAndThoseWhoMayNotCallItLearnNothing) {
+    call();
+    crash_and_lose_the_host();
+    principal = principal_of("caller/bob");
+    EXPECT_EQ(said(call()), "TOOL_NOT_FOUND");
+    principal = principal_of("caller/ann", {Role::kCaller}, "acme");
+    EXPECT_EQ(said(call()), "TOOL_NOT_FOUND");
+    principal = principal_of("caller/ann");
+    set_rules({{.principal = {}, .sources = globs({"peer/shop"}), .call_deny = globs({"*"})}});
+    EXPECT_EQ(said(call()), "TOOL_NOT_FOUND");
+    set_rules({{.principal = {}, .call_deny = globs({"act"}), .where = {{.pointer = "/n", .equals = "1", .glob = {}, .matches = {}, .min = {}, .max = {}}}}});
+    EXPECT_EQ(said(call()), "FORBIDDEN");
+    set_rules({});
+    EXPECT_EQ(said(call()), "run 1");
+}
+
+/// Denies, or writes other arguments.
+class StubbornHook final : public Hook {
+public:
+    explicit StubbornHook(bool denies) : denies_(denies) {}
+    std::string_view name() const override { return "stubborn"; }
+    bool applies_to(const Tool& tool) const override { return tool.spec.name == "act" && tool.unique_name == "shop__act"; }
+    Task<HookAnswer> before(HookView) override {
+        if (denies_) co_return Deny{"no"};
+        co_return Replace{R"({"n":100})"};
+    }
+
+private:
+    const bool denies_;
+};
+
+TEST_F(AbsentToolTest, HooksAreAskedAsEver) {
+    set_rules({}, {std::make_shared<StubbornHook>(false)});
+    call({.args = R"({"n":1})"});
+    crash_and_lose_the_host();
+    EXPECT_EQ(said(call({.args = R"({"n":2})"})), "run 1") << "the hook makes the same of both";
+    set_rules({}, {std::make_shared<StubbornHook>(true)});
+    EXPECT_EQ(said(call({.args = R"({"n":1})"})), "FORBIDDEN");
+}
+
+TEST_F(AbsentToolTest, ARepeatJoinsTheFirstAlthoughItsToolHasLeft) {
+    std::promise<void> go_on;
+    answer = [this]() -> Outcome {
+        registry.remove_owner(ConnectionId{1});
+        return ToolResult{.content = "the last act"};
+    };
+    pool.post([held = go_on.get_future().share()] { held.wait(); });
+    const auto first = loop.start(run({}));
+    registry.remove_owner(ConnectionId{1});
+    const auto second = loop.start(run({}));
+    go_on.set_value();
+    ASSERT_TRUE(loop.run_until([&] { return first->ended() && second->ended(); }));
+    EXPECT_EQ(said(first->get()), "the last act");
+    EXPECT_EQ(said(second->get()), "the last act");
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(AbsentToolTest, ANameThatLeadsToAnotherToolNowStillMeansTheCallThatWasMade) {
+    call();
+    crash_and_lose_the_host();
+    auto other = tool_of("act", "lamp", ConnectionId{2}, {}, spec);
+    other->host = std::make_shared<FunctionHost>([](std::string_view, const Principal&) -> Outcome { return ToolResult{.content = "other"}; });
+    registry.change(ConnectionId{2}, std::array<ToolRef, 1>{other}, {});
+    EXPECT_EQ(said(call()), "run 1");
+    EXPECT_EQ(said(call({.tool = "lamp__act"})), "CONFLICT");
+    EXPECT_EQ(said(call({.id = "call-2"})), "other");
+    EXPECT_EQ(said(call({.id = "call-2", .tool = "lamp__act"})), "other");
+}
+
+TEST_F(AbsentToolTest, WhatCannotBeReadIsNoTalkOfAnUnknownTool) {
+    call();
+    crash_and_lose_the_host();
+    store.refuse(Refuse::kAll);
+    const CallEnd refused = call();
+    EXPECT_EQ(said(refused), "UNAVAILABLE");
+    EXPECT_TRUE(refused.outcome->error().may_retry());
 }
 
 TEST_F(PipelineLedgerTest, TheSameKeyWithOtherContentIsAConflictAfterACrashToo) {

@@ -1,6 +1,7 @@
 #include "core/registry.hpp"
 
 #include "base/closest_name.hpp"
+#include "core/absent_tool.hpp"
 #include "core/policy.hpp"
 
 #include <algorithm>
@@ -27,6 +28,14 @@ bool is_visible(const View& view, const Tool& tool) {
     return view.policy->may_call(*view.principal, tool);
 }
 
+bool is_same(const ToolSource& one, const ToolSource& other) { return one.kind == other.kind && one.name == other.name; }
+
+Error not_told_yet(const ToolSource& source) {
+    return Error{.code = ErrorCode::kUnavailable,
+                 .message = fmt::format("{} has not told its tools since this gateway started, and this may be one of them; nothing was run, call again in a moment", source.name),
+                 .details = {}, .retryable = true, .retry_after = Milliseconds(1'000)};
+}
+
 Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool more) {
     std::vector<std::string> names;
     for (const ToolRef& tool : choices) names.push_back(tool->unique_name);
@@ -40,6 +49,30 @@ Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool mo
 }
 
 }  // namespace
+
+/// Whether tools are there whose unique names begin so.
+bool RegistrySnapshot::has_source(std::string_view prefix) const {
+    bool found = false;
+    names_.for_each_after(prefix, [&](std::string_view name) {
+        found = name.starts_with(prefix);
+        return false;
+    });
+    return found;
+}
+
+/// The source that has not told its tools and may have this one, if the caller might call it there; nothing is said to others.
+const ToolSource* RegistrySnapshot::expected_source(const View& view, std::string_view name, std::string_view provider) const {
+    if (!expected_) return nullptr;
+    const std::size_t mark = provider.empty() ? name.find("__") : std::string_view::npos;
+    for (const ToolSource& source : *expected_) {
+        if (!provider.empty() && provider != source.name) continue;
+        std::string_view plain = name;
+        if (provider.empty() && name.starts_with(source.name) && name.substr(source.name.size()).starts_with("__")) plain.remove_prefix(source.name.size() + 2);
+        else if (mark != std::string_view::npos && has_source(name.substr(0, mark + 2))) continue;   // a name of another source, which is there
+        if (is_tool_name(plain) && is_visible(view, *absent_tool(source, plain, {}))) return &source;
+    }
+    return nullptr;
+}
 
 ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name, std::string_view plain_name) const {
     const Name* found = entries_.find(unique_name);
@@ -96,6 +129,7 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
         if (more) choices.pop_back();
         if (!choices.empty()) return fail(ambiguous(name, choices, more));
     }
+    if (const ToolSource* source = expected_source(view, name, provider)) return fail(not_told_yet(*source));
     constexpr std::size_t kSuggestFrom = 500;  // beyond that a suggestion costs more than it helps
     std::vector<std::string> names;
     if (tools_ <= kSuggestFrom) {
@@ -228,6 +262,27 @@ void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
             next->add(tool);
         }
     }
+    current_.set(std::move(next));
+}
+
+void Registry::expect(const ToolSource& source) {
+    const std::scoped_lock lock(mutex_);
+    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    auto all = next->expected_ ? *next->expected_ : std::vector<ToolSource>();
+    if (std::ranges::any_of(all, [&](const ToolSource& known) { return is_same(known, source); })) return;
+    all.push_back(source);
+    next->expected_ = std::make_shared<const std::vector<ToolSource>>(std::move(all));
+    current_.set(std::move(next));
+}
+
+void Registry::settle(const ToolSource& source) {
+    const std::scoped_lock lock(mutex_);
+    const SnapshotRef now = current_.get();
+    if (!now->expected_ || std::ranges::none_of(*now->expected_, [&](const ToolSource& known) { return is_same(known, source); })) return;
+    auto next = std::make_shared<RegistrySnapshot>(*now);
+    auto rest = *now->expected_;
+    std::erase_if(rest, [&](const ToolSource& known) { return is_same(known, source); });
+    next->expected_ = rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
     current_.set(std::move(next));
 }
 

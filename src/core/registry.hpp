@@ -38,8 +38,8 @@ struct View {
 class RegistrySnapshot {
 public:
     /// The tool that `name` means to this caller: a qualified name first, then a plain one.
-    /// Errors: kToolNotFound (with a suggestion), kAmbiguousTool (with the choices), kForbidden never: what may not be called
-    /// is not found.
+    /// Errors: kToolNotFound (with a suggestion), kAmbiguousTool (with the choices), kUnavailable while a source that may have it
+    /// has not told its tools; kForbidden never: what may not be called is not found.
     Result<ToolRef> resolve(const View& view, std::string_view name, std::string_view provider = {}) const;
 
     struct Listed {
@@ -68,12 +68,15 @@ private:
     void for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry, F&& visit) const;
     bool is_ambiguous(const View& view, std::string_view plain_name) const;
     ToolRef only_of(std::string_view key, const Entry& entry) const;
+    const ToolSource* expected_source(const View& view, std::string_view name, std::string_view provider) const;
+    bool has_source(std::string_view prefix) const;
     void change(std::string_view key, const std::function<void(Entry&)>& edit);
     void add(const ToolRef& tool);
     void remove(const ToolRef& tool);
 
     PersistentMap<Name> entries_;
     PersistentOrder names_;
+    std::shared_ptr<const std::vector<ToolSource>> expected_;   ///< null: none
     std::size_t tools_ = 0;
 };
 using SnapshotRef = std::shared_ptr<const RegistrySnapshot>;
@@ -92,6 +95,11 @@ public:
     void remove_owner(ConnectionId owner) { replace(owner, {}); }
     /// The tools of `owner`, sorted by name.
     std::vector<ToolRef> owned_by(ConnectionId owner) const;
+
+    /// A source whose tools are not known yet: until settle(), what may be one of them is unavailable instead of unknown.
+    void expect(const ToolSource& source);
+    /// The source has told its tools, or is gone.
+    void settle(const ToolSource& source);
 
     /// Names of built-in and configured tools: no device can take them, in any case of letters.
     void reserve(std::string_view name);

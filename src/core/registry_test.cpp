@@ -198,6 +198,36 @@ TEST_F(RegistryTest, AMisspeltNameGetsASuggestion) {
     EXPECT_NE(resolve("camrea").error().message.find("did you mean camera?"), std::string::npos);
 }
 
+TEST_F(RegistryTest, WhatASourceMayHaveThatHasNotToldItsToolsIsUnavailableNotUnknown) {
+    const ToolSource shop{.kind = SourceKind::kPeer, .name = "shop", .owner = {}}, bank{.kind = SourceKind::kProvider, .name = "bank", .owner = {}};
+    const auto code_of = [&](std::string_view name, std::string_view provider = {}) {
+        const auto found = registry.snapshot()->resolve(view(), name, provider);
+        EXPECT_EQ(!found && found.error().may_retry(), !found && found.error().code == ErrorCode::kUnavailable);
+        return found ? std::nullopt : std::optional(found.error().code);
+    };
+    registry.expect(shop);
+    registry.expect(shop);
+    registry.expect(bank);
+    add(kFirst, tool_of("echo", "phone", kFirst));
+    EXPECT_EQ(code_of("echo"), std::nullopt);
+    EXPECT_EQ(code_of("buy"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("pay", "bank"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("pay", "phone"), ErrorCode::kToolNotFound);
+    EXPECT_EQ(code_of("phone__buy"), ErrorCode::kToolNotFound) << "the phone is there, and has no such tool";
+    EXPECT_EQ(code_of("no tool's name!"), ErrorCode::kToolNotFound);
+    policy = policy_of({{.principal = {}, .sources = globs({"peer/*"}), .call_deny = globs({"*"})}});
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable) << "it may be the bank's: a plain name holds anything";
+    EXPECT_EQ(code_of("buy", "shop"), ErrorCode::kToolNotFound) << "nothing is said of what may not be called";
+    policy = policy_of();
+    registry.settle(bank);
+    EXPECT_EQ(code_of("buy"), ErrorCode::kUnavailable);
+    registry.settle(shop);
+    registry.settle(shop);
+    EXPECT_EQ(code_of("buy"), ErrorCode::kToolNotFound);
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kToolNotFound);
+}
+
 TEST_F(RegistryTest, AHiddenDeviceDoesNotMakeANameAmbiguous) {
     add(kFirst, tool_of("echo", "phone", kFirst));
     add(kSecond, tool_of("echo", "tablet", kSecond));

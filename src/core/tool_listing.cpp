@@ -14,6 +14,11 @@ constexpr std::chrono::seconds kAtMostEvery{1};  // lists asked for because of w
 
 }  // namespace
 
+ToolListing::ToolListing(const Home& home, std::string_view kind, ToolSource source, ConnectionId owner)
+    : RemoteWaiter(home.executor, home.timers), home_(home), kind_(kind), source_(std::move(source)), owner_(owner) {
+    home_.registry.expect(source_);
+}
+
 Task<void> ToolListing::watch(std::shared_ptr<ToolListing> listing, ListRhythm::Times times) {
     ToolListing& self = *listing;
     const Clock& clock = self.home_.clock;
@@ -25,12 +30,12 @@ Task<void> ToolListing::watch(std::shared_ptr<ToolListing> listing, ListRhythm::
         if (ended(co_await this_chain())) co_return;
         const SteadyTime now = clock.steady_now();
         const ListRhythm::Next next = refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, self.status().tools > 0);
-        if (refreshed && next.changed) log::info(fmt::format("{} answers again", self.kind_), {{"name", self.name_}});
+        if (refreshed && next.changed) log::info(fmt::format("{} answers again", self.kind_), {{"name", self.name()}});
         if (!refreshed) {
             const std::string& reason = refreshed.error().message;
-            if (next.changed) log::warn(fmt::format("{} does not answer", self.kind_), {{"name", self.name_}, {"reason", reason}});
+            if (next.changed) log::warn(fmt::format("{} does not answer", self.kind_), {{"name", self.name()}, {"reason", reason}});
             if (next.withdraw) {
-                log::warn(fmt::format("{} is silent: its tools are withdrawn", self.kind_), {{"name", self.name_}});
+                log::warn(fmt::format("{} is silent: its tools are withdrawn", self.kind_), {{"name", self.name()}});
                 self.forget();
                 self.home_.registry.remove_owner(self.owner_);
             }
@@ -48,32 +53,34 @@ Task<void> ToolListing::watch(std::shared_ptr<ToolListing> listing, ListRhythm::
 void ToolListing::withdraw() {
     gone_ = true;
     home_.registry.remove_owner(owner_);
+    home_.registry.settle(source_);
     wake();
 }
 
 ToolListing::Status ToolListing::status() const {
     const std::scoped_lock lock(mutex_);
     Status copy = status_;
-    copy.name = name_;
+    copy.name = name();
     copy.answers = copy.answers && is_reachable();
     return copy;
 }
 
-void ToolListing::offer(const ToolList& list, const ToolSource& source, const std::shared_ptr<ToolHost>& host, bool keep_names) {
+void ToolListing::offer(const ToolList& list, const std::shared_ptr<ToolHost>& host, bool keep_names) {
     if (gone_) return;
     std::vector<ToolRef> tools;
     for (const auto& tool : list.tools) {
         tool->unique_name_only = !keep_names && home_.registry.is_reserved(tool->spec.name);
-        tool->set_source(source);
+        tool->set_source(source_);
         tool->host = host;
         tools.push_back(tool);
     }
     for (const ToolList::Dropped& one : list.dropped) {
-        log::warn(fmt::format("a tool of a {} is left out", kind_), {{"name", name_}, {"tool", one.name}, {"reason", one.reason}});
+        log::warn(fmt::format("a tool of a {} is left out", kind_), {{"name", name()}, {"tool", one.name}, {"reason", one.reason}});
     }
     home_.registry.replace(owner_, tools);
+    home_.registry.settle(source_);
     set_status(true, tools.size(), {});
-    log::info(fmt::format("tools of a {}", kind_), {{"name", name_}, {"tools", tools.size()}});
+    log::info(fmt::format("tools of a {}", kind_), {{"name", name()}, {"tools", tools.size()}});
 }
 
 void ToolListing::set_status(bool answers, std::optional<std::size_t> tools, std::string problem) {

@@ -42,9 +42,9 @@ public:
         std::string problem;     ///< why its last list did not come
     };
 
-    /// `kind` is the log's word for such a source, as in "tool host"; `owner` that of its tools in the registry.
-    ToolListing(const Home& home, std::string_view kind, std::string name, ConnectionId owner)
-        : RemoteWaiter(home.executor, home.timers), home_(home), kind_(kind), name_(std::move(name)), owner_(owner) {}
+    /// `kind` is the log's word for such a source, as in "tool host"; `owner` that of its tools in the registry, which expects them
+    /// from now on until a list has come.
+    ToolListing(const Home& home, std::string_view kind, ToolSource source, ConnectionId owner);
     ToolListing(const ToolListing&) = delete;
     ToolListing& operator=(const ToolListing&) = delete;
 
@@ -55,7 +55,7 @@ public:
     /// From any thread.
     Status status() const;
 
-    const std::string& name() const { return name_; }
+    const std::string& name() const { return source_.name; }
     ConnectionId owner() const { return owner_; }
 
 protected:
@@ -68,7 +68,7 @@ protected:
     virtual bool is_reachable() const = 0;
 
     /// Makes the tools of `list` all that the registry has of this source. `keep_names`: they may have plain names that are reserved.
-    void offer(const ToolList& list, const ToolSource& source, const std::shared_ptr<ToolHost>& host, bool keep_names = false);
+    void offer(const ToolList& list, const std::shared_ptr<ToolHost>& host, bool keep_names = false);
     /// The list came, and is the one that counts already.
     void unchanged() { set_status(true, std::nullopt, {}); }
     const Home& place() const { return home_; }
@@ -77,7 +77,8 @@ private:
     void set_status(bool answers, std::optional<std::size_t> tools, std::string problem);
 
     const Home home_;
-    const std::string kind_, name_;
+    const std::string kind_;
+    const ToolSource source_;
     const ConnectionId owner_;
     bool gone_ = false;
     mutable std::mutex mutex_;   // guards status_

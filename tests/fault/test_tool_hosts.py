@@ -8,11 +8,12 @@ import socket
 import tempfile
 import threading
 import unittest
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from support.case import GatewayCase
-from support.gateway import Gateway
+from support.gateway import Gateway, Reply
 from support.tool_host import Request, ToolHost, host_tool, http
 from support.wait import Stopwatch, eventually
 
@@ -234,3 +235,124 @@ class DeathTest(BadHostCase):
         self.bad.behave = lambda request: request.answer()
         eventually(lambda: self.call().status == "ok", "the host is called again", limit=20)
         self.assert_recovered()
+
+
+class ShyHost(ToolHost):
+    """Tells its tools only while `tells` is set, and runs one key once, as a host that accepts keys does."""
+
+    def __init__(self, path: Path, *tools: dict[str, Any]) -> None:
+        super().__init__(path, *tools)
+        self.tells, self.answers = threading.Event(), threading.Event()
+        self.runs: Counter[str] = Counter()
+        self.behave = self.run_once
+
+    def run_once(self, request: Request) -> None:
+        key = request.body["idempotency_key"]
+        self.runs[key] += not self.runs[key] or request.body["tool_name"] != "keyed"
+        if self.answers.wait(15):
+            request.answer(result={"run": self.runs[key]})
+
+    def _dispatch(self, link: socket.socket, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
+        if (method, target) == ("GET", "/v1/tools") and not self.tells.is_set():
+            link.shutdown(socket.SHUT_RDWR)
+            return
+        super()._dispatch(link, method, target, headers, body)
+
+
+class GatewayDiesTest(GatewayCase):
+    """What a repeat is told when the gateway was killed, before its hosts have told their tools again and after that."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="crab-hosts-"))
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.CONFIG = {"hosts": [{"name": "shop", "unix": str(folder / "shop")}],
+                      "policy": [{"principal": "caller/stranger", "call": {"deny": ["shop__*"]}}]}
+        cls.host = ShyHost(folder / "shop", host_tool("write", side_effects=True), host_tool("keyed", side_effects=True, accepts_idempotency_key=True)).start()
+        cls.addClassCleanup(cls.host.stop)
+        super().setUpClass()
+
+    def listed(self) -> None:
+        self.host.tells.set()
+        self.gateway.wait_listed("write", "keyed")
+
+    def ended_call(self, tool: str, key: str) -> Reply:
+        self.listed()
+        self.host.answers.set()
+        return self.gateway.call(tool, {"n": 1}, idempotency_key=key)
+
+    def broken_call(self, tool: str, key: str, **members: Any) -> None:
+        """One that the host has run when the gateway dies."""
+        self.listed()
+        self.host.answers.clear()
+        before = len(self.host.calls)
+        call = self.gateway.start_call(tool, {"n": 1}, idempotency_key=key, **members)
+        self.host.wait_calls(before + 1)
+        self.die()
+        call.exception(10)
+
+    def die(self) -> None:
+        """The next gateway hears nothing of the host before listed()."""
+        self.host.tells.clear()
+        self.gateway.kill()
+        self.host.answers.set()
+        self.gateway.start()
+
+    def test_a_repeat_of_a_call_that_ended_is_replayed_before_its_tool_is_known_again(self) -> None:
+        key = self.unique("key")
+        first = self.ended_call("write", key)
+        self.die()
+        for name in ("write", "shop__write"):
+            repeat = self.gateway.call(name, {"n": 1}, idempotency_key=key)
+            self.assertEqual(repeat.result, first.result)
+            self.assertEqual(repeat.http.headers["crab-replayed"], "true")
+        self.assertEqual(self.gateway.call("write", {"n": 2}, idempotency_key=key).code, "CONFLICT")
+        self.assertEqual(self.host.runs[key], 1)
+
+    def test_a_repeat_of_a_call_without_an_answer_is_unknown_and_never_of_an_unknown_tool(self) -> None:
+        key = self.unique("key")
+        self.broken_call("write", key)
+        for known in (False, True):
+            if known:
+                self.listed()
+            repeat = self.gateway.call("write", {"n": 1}, idempotency_key=key)
+            self.assertEqual((repeat.code, repeat.error["retryable"]), ("OUTCOME_UNKNOWN", False))
+        self.assertEqual(self.host.runs[key], 1)
+
+    def test_a_tool_that_accepts_keys_is_asked_under_the_same_key_once_it_is_there(self) -> None:
+        key = self.unique("key")
+        self.broken_call("keyed", key, call_id="call-" + key)
+        early = self.gateway.call("keyed", {"n": 1}, idempotency_key=key, call_id="call-" + key)
+        self.assertEqual((early.status, early.code), ("retryable_error", "DEPENDENCY_UNAVAILABLE"))
+        self.listed()
+        self.assertEqual(self.gateway.call("keyed", {"n": 1}, idempotency_key=key, call_id="call-" + key).result, {"run": 1})
+        asked = self.host.calls_of("call-" + key)
+        self.assertEqual([call.body["idempotency_key"] for call in asked], [key, key])
+        self.assertEqual(self.host.runs[key], 1)
+
+    def test_without_a_key_of_the_caller_the_host_gets_the_call_id_as_one_again(self) -> None:
+        name = self.unique("call")
+        self.listed()
+        self.host.answers.clear()
+        before = len(self.host.calls)
+        call = self.gateway.start_call("keyed", {"n": 1}, call_id=name)
+        self.host.wait_calls(before + 1)
+        self.die()
+        call.exception(10)
+        self.listed()
+        self.assertEqual(self.gateway.call("keyed", {"n": 1}, call_id=name).result, {"run": 1})
+        self.assertEqual([call.body["idempotency_key"] for call in self.host.calls_of(name)], [name, name])
+
+    def test_calls_that_were_never_made_wait_for_the_host_and_strangers_learn_nothing(self) -> None:
+        key = self.unique("key")
+        self.ended_call("write", key)
+        self.die()
+        for name in ("write", "shop__write"):
+            reply = self.gateway.call(name, {"n": 1}, idempotency_key=key + "-new")
+            self.assertEqual((reply.status, reply.code, reply.error["retryable"]), ("retryable_error", "DEPENDENCY_UNAVAILABLE", True))
+            self.assertEqual(self.gateway.call(name, {"n": 1}, idempotency_key=key, caller="stranger").code, "TOOL_NOT_FOUND")
+        other = self.gateway.call("write", {"n": 1}, idempotency_key=key, caller="neighbour")
+        self.assertEqual(other.code, "DEPENDENCY_UNAVAILABLE")
+        self.listed()
+        self.assertEqual(self.gateway.call("none", {"n": 1}).code, "TOOL_NOT_FOUND")
+        self.assertEqual(self.host.runs[key], 1)

@@ -11,12 +11,16 @@ namespace {
 
 constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 63;  // connections of devices count up from 1
 
+core::ToolSource source_of(const std::string& name, ConnectionId id) {
+    return {.kind = core::SourceKind::kPeer, .name = name, .owner = "tool_host/" + name, .connection = id};
+}
+
 }  // namespace
 
 class HostDirectory::Watched final : public core::ToolListing {
 public:
     Watched(RtpHost::Options options, const Services& services, ConnectionId id)
-        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "tool host", options.name, id),
+        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "tool host", source_of(options.name, id), id),
           host(std::make_shared<RtpHost>(std::move(options), services.loops)),
           pool_(services.pool) {}
 
@@ -45,7 +49,7 @@ Task<Result<void>> HostDirectory::Watched::refresh(Deadline deadline) {
     };
     const auto found = co_await pool_.run(std::move(read));
     if (!found) co_return fail(found.error());
-    offer(*found, {.kind = core::SourceKind::kPeer, .name = name(), .owner = "tool_host/" + name(), .connection = owner()}, host);
+    offer(*found, host);
     list_ = *text;
     co_return Result<void>();
 }
@@ -82,6 +86,7 @@ std::shared_ptr<HostDirectory::Watched> HostDirectory::find(std::string_view nam
 }
 
 void HostDirectory::add(RtpHost::Options host) {
+    services_.registry.expect(source_of(host.name, {}));   // now: calls may come before the home loop looks here
     services_.home.post([this, host = std::move(host)]() mutable {
         if (stopping_) return;
         if (find(host.name)) return log::warn("a tool host is left out: another has its name", {{"host", host.name}});

@@ -141,7 +141,7 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     }
     const auto is_away = [&] {
         const auto tool = pipeline_.resolve(*principal, call.tenant, call.tool);
-        return !tool && tool.error().code == ErrorCode::kToolNotFound;
+        return !tool && (tool.error().code == ErrorCode::kToolNotFound || tool.error().code == ErrorCode::kUnavailable);
     };
     if (ms == 0 || !is_away()) co_return std::nullopt;
     net::EventLoop& loop = exchange.loop();

@@ -17,7 +17,8 @@ constexpr std::uint64_t kFirstOwner = (std::uint64_t{1} << 63) + (std::uint64_t{
 class ProviderDirectory::Watched final : public core::ToolListing {
 public:
     Watched(Provider options, const Services& services, ConnectionId id)
-        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "provider", options.host.id, id),
+        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "provider",
+                      {.kind = core::SourceKind::kProvider, .name = options.host.id, .owner = options.principal, .connection = {}}, id),
           host(std::make_shared<ProviderHost>(std::move(options.host), services.loops)),
           principal(std::move(options.principal)),
           ceilings(options.ceilings),
@@ -30,7 +31,7 @@ public:
     const bool is_declared;
 
     void offer(const core::ToolList& made) {
-        ToolListing::offer(made, {.kind = core::SourceKind::kProvider, .name = name(), .owner = principal, .connection = {}}, host, is_declared);
+        ToolListing::offer(made, host, is_declared);
     }
 
 private:

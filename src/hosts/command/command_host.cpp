@@ -302,7 +302,10 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
         }
         if (part.end) {
             call.spend_cpu(part.end->cpu);
-            if (cancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled and its command ended");
+            if (cancelled) {
+                chain.cancel();  // as it was before the end was waited for: whoever awaits this has to know
+                co_return fail(ErrorCode::kCancelled, "the call was cancelled and its command ended");
+            }
             if (streams) frames.finish();
             if (auto error = error_of(*part.end, call, tool)) co_return fail(std::move(*error));
             core::ToolResult result = result_of(std::move(*part.end), std::move(output), tool);

@@ -14,7 +14,7 @@ namespace {
 using core::LedgerEntry;
 using core::Standing;
 
-constexpr std::array<std::string_view, 2> kSchema{R"(
+constexpr std::array<std::string_view, 3> kSchema{R"(
     CREATE TABLE ledger (
         number INTEGER PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -48,8 +48,15 @@ constexpr std::array<std::string_view, 2> kSchema{R"(
                                                   R"(
     ALTER TABLE ledger ADD COLUMN event TEXT;
     ALTER TABLE ledger ADD COLUMN addressee TEXT;
+)",
+                                                  R"(
+    ALTER TABLE ledger ADD COLUMN tool TEXT;
+    ALTER TABLE ledger ADD COLUMN source TEXT;
+    ALTER TABLE ledger ADD COLUMN side_effects INTEGER;
+    ALTER TABLE ledger ADD COLUMN may_run_again INTEGER;
 )"};
 
+constexpr int kFirstOutcomeColumn = 9;         ///< of what `find` selects
 constexpr std::int64_t kLateMs = 5'000;        ///< of the last life: whose records the audit trail may lack
 constexpr std::int64_t kMostLate = 1'000;
 constexpr std::int64_t kForgetRows = 1'000;
@@ -70,15 +77,16 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
         next = last->integer(0);
     }
     const std::string find = fmt::format(
-        "SELECT l.number, l.content, l.admitted_ms, e.number, e.duration_us, {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
+        "SELECT l.number, l.content, l.admitted_ms, e.number, e.duration_us, coalesce(l.tool, ''), coalesce(l.source, ''),"
+        " coalesce(l.side_effects, 1), coalesce(l.may_run_again, 0), {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
         " WHERE l.tenant = ? AND l.principal = ? AND l.key = ?",
         kOutcomeColumns);
     const std::string end = fmt::format("INSERT INTO ledger_end (number, duration_us, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kOutcomeColumns);
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 5> all{{
         {&statements.insert,
-         "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record, event, addressee)"
-         " VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''))"
+         "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record, event, addressee, tool, source, side_effects, may_run_again)"
+         " VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''), ?, ?, ?, ?)"
          " ON CONFLICT (tenant, principal, key) DO NOTHING"},
         {&statements.find, find},
         {&statements.remove, "DELETE FROM ledger WHERE number = ?"},
@@ -112,7 +120,10 @@ std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(const std::vector<core
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admission) {
     const std::int64_t content = std::bit_cast<std::int64_t>(admission.content);
     const auto insert = [&]() -> Result<bool> {
-        const auto done = statements_.insert.bind(next_, admission.tenant, admission.principal, admission.key, content, admission.at, admission.record, admission.event, admission.addressee)
+        const auto done = statements_.insert
+                              .bind(next_, admission.tenant, admission.principal, admission.key, content, admission.at, admission.record, admission.event,
+                                    admission.addressee, admission.tool, admission.source, std::int64_t{admission.side_effects},
+                                    std::int64_t{admission.may_run_again})
                               .run();
         if (!done) return fail(done.error());
         return database_.changes() > 0;
@@ -122,24 +133,43 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
     if (!inserted) return fail(inserted.error());
     if (*inserted) return admitted();
 
-    Statement& find = statements_.find.bind(admission.tenant, admission.principal, admission.key);
-    const auto row = find.step();
-    if (!row) return fail(row.error());
-    if (!*row) return fail(ErrorCode::kInternal, "the ledger lost an entry while it was read");
-    LedgerEntry known{.standing = Standing::kOpen, .number = find.integer(0), .outcome = {}, .admitted_at = find.time(2)};
-    const bool same = find.integer(1) == content;
-    if (!find.is_null(3)) {
-        known.standing = Standing::kFinished;
-        known.duration = std::chrono::microseconds(find.integer(4));
-        known.outcome = read_outcome(find, 5);
-    }
-    find.reset();
+    auto found = find(admission.tenant, admission.principal, admission.key);
+    if (!found) return found;
+    LedgerEntry& known = *found;
+    if (known.standing == Standing::kAbsent) return fail(ErrorCode::kInternal, "the ledger lost an entry while it was read");
+    const bool same = known.content == admission.content;
     if (known.admitted_at < admission.forgotten_before || (same && known.standing == Standing::kOpen && admission.may_run_again)) {
         if (const auto gone = remove(known.number); !gone) return fail(gone.error());
         if (const auto again = insert(); !again) return fail(again.error());
         return admitted();
     }
     if (!same) return LedgerEntry{.standing = Standing::kConflict, .number = known.number, .outcome = {}, .admitted_at = known.admitted_at};
+    return found;
+}
+
+Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std::string& principal, const std::string& key) {
+    Statement& find = statements_.find.bind(tenant, principal, key);
+    const auto row = find.step();
+    if (!row) return fail(row.error());
+    if (!*row) {
+        find.reset();
+        return LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
+    }
+    LedgerEntry known{.standing = Standing::kOpen, .number = find.integer(0), .content = std::bit_cast<std::uint64_t>(find.integer(1)),
+                      .tool = std::string(find.text(5)), .source = std::string(find.text(6)), .side_effects = find.integer(7) != 0,
+                      .may_run_again = find.integer(8) != 0, .outcome = {}, .admitted_at = find.time(2)};
+    if (!find.is_null(3)) {
+        known.standing = Standing::kFinished;
+        known.duration = std::chrono::microseconds(find.integer(4));
+        known.outcome = read_outcome(find, kFirstOutcomeColumn);
+    }
+    find.reset();
+    return known;
+}
+
+Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerQuestion& question) {
+    auto known = find(question.tenant, question.principal, question.key);
+    if (known && known->standing != Standing::kAbsent && known->admitted_at < question.forgotten_before) known->standing = Standing::kAbsent;
     return known;
 }
 

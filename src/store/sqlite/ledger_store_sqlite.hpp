@@ -31,6 +31,8 @@ private:
     Result<core::LedgerEntry> apply(const core::LedgerAdmission& admission);
     Result<core::LedgerEntry> apply(const core::LedgerEnd& end);
     Result<core::LedgerEntry> apply(const core::LedgerRelease& release);
+    Result<core::LedgerEntry> apply(const core::LedgerQuestion& question);
+    Result<core::LedgerEntry> find(const std::string& tenant, const std::string& principal, const std::string& key);
     Result<void> remove(std::int64_t number);
 
     std::mutex mutex_;
