@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +15,7 @@ from scripted_model import Answer, BreakOff, Call, Endless, Hold, Raw, Refusal, 
 
 from support.case import GatewayCase
 from support.device import Device, ToolFailure, tool
+from support.http import HttpConnection
 from support.wait import eventually
 
 ENDS = ("done", "aborted", "error")
@@ -350,6 +353,65 @@ class Turns:
         self.assertEqual(again.json(), {**first.json(), "replayed": True})
         self.assertEqual(self.gateway.fetch("POST", "/webhook", token, key, {"message": "other"}).status, 409)
         self.assertEqual(len(self.model.requests), 2)
+
+
+class WebhookRepeatsTest(ChatCase):
+    """Whatever happens to caller and gateway, a key has one effect, and who repeats it learns what came of it or that this is unknown."""
+
+    def setUp(self) -> None:
+        self.runs = 0
+        self.running, self.go_on = threading.Event(), threading.Event()
+        self.addCleanup(self.go_on.set)
+        name = self.unique("lamp")
+        self.token = Turns.helper(self, {name: self.light})
+        self.key = {"X-Idempotency-Key": self.unique("key")}
+        self.model.script(Answer(calls=[call(name)]), Answer("The lamp is lit."))
+
+    def light(self, _: Any) -> str:
+        self.runs += 1
+        self.running.set()
+        self.go_on.wait(20)
+        return "lit"
+
+    def post(self, token: str | None = None) -> Any:
+        return self.gateway.fetch("POST", "/webhook", token or self.token, self.key, {"message": "light the lamp"}, timeout=30)
+
+    def leave(self) -> None:
+        connection = HttpConnection(self.gateway.public)
+        connection.send("POST", "/webhook", {"Authorization": f"Bearer {self.token}", **self.key}, {"message": "light the lamp"})
+        self.assertTrue(self.running.wait(10))
+        connection.stream.reset()
+
+    def test_a_caller_that_leaves_and_repeats_gets_the_answer_and_the_effect_is_there_once(self) -> None:
+        self.leave()
+        with ThreadPoolExecutor(2) as pool:
+            repeats = [pool.submit(self.post) for _ in range(2)]
+            self.go_on.set()
+            answers = [repeat.result(30) for repeat in repeats]
+        for answer in answers:
+            self.assertEqual((answer.status, answer.json()["response"], answer.json()["replayed"]), (200, "The lamp is lit.", True))
+        self.assertEqual(self.runs, 1)
+
+    def test_after_kill_9_the_answer_is_replayed_to_its_principal_alone(self) -> None:
+        self.go_on.set()
+        first = self.post()
+        self.assertEqual(first.status, 200)
+        self.gateway.kill()
+        self.gateway.start()
+        self.assertEqual(self.post().json(), {**first.json(), "replayed": True})
+        self.model.script(Answer("Which lamp?"))
+        self.assertEqual(self.post(self.gateway.caller_token()).json()["response"], "Which lamp?")
+        self.assertEqual(self.runs, 1)
+
+    def test_a_turn_that_kill_9_broke_off_is_unknown_and_not_begun_again(self) -> None:
+        self.leave()
+        self.gateway.kill()
+        self.gateway.start()
+        requests = len(self.model.requests)
+        for _ in range(2):
+            answer = self.post()
+            self.assertEqual((answer.status, answer.json()["code"]), (409, "OUTCOME_UNKNOWN"))
+        self.assertEqual((self.runs, len(self.model.requests)), (1, requests))
 
 
 class ChatCompletionsTest(Turns, ChatCase):

@@ -78,6 +78,7 @@ public:
         write([&](std::string& out) { write_text(out, "thinking", text); });
     }
     void on_tool_call(std::string_view id, std::string_view name, std::string_view args) override {
+        called_tools = true;
         write([&](std::string& out) { write_tool_call(out, id, name, args); });
     }
     void on_tool_result(std::string_view id, std::string_view name, std::string_view output) override {
@@ -135,7 +136,7 @@ public:
     Waiter returned;
     std::string full_response;
     core::TurnStory story;
-    bool aborted = false;
+    bool aborted = false, called_tools = false;
 
 private:
     Chat& chat_;
@@ -185,7 +186,7 @@ void Chat::refuse(const ChatQuestion& question, std::string_view code, std::stri
     std::string frame;
     write_error(frame, code, message);
     question.asker->send_frame(std::move(frame));
-    if (question.on_end) question.on_end(fail(ErrorCode::kRateLimited, std::string(message)));
+    if (question.on_end) question.on_end(fail(ErrorCode::kRateLimited, std::string(message)), false);
 }
 
 void Chat::ask(ChatQuestion question) {
@@ -215,7 +216,7 @@ bool Chat::find_asker(Turn& turn) {
     } else if (loop_.clock().steady_now() < empty_until_) {
         turn.wait_for_return(empty_until_);
     } else {
-        if (turn.question.on_end) turn.question.on_end(fail(ErrorCode::kCancelled, "nobody is there to hear the answer"));
+        if (turn.question.on_end) turn.question.on_end(fail(ErrorCode::kCancelled, "nobody is there to hear the answer"), false);
         return false;
     }
     return true;
@@ -344,7 +345,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     // While others wait the chat is not at rest, and must not be settled.
     const bool failed = !answer && !nothing_to_regenerate && !cancelled;
     if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
-    if (turn->question.on_end) turn->question.on_end(answer);
+    if (turn->question.on_end) turn->question.on_end(answer, turn->called_tools);
     current_ = nullptr;
     // The hub knows whose chat it is from this object or from the store, so what was said is stored before this one may go.
     // Which of the two is done first is open, so each of them settles.

@@ -38,7 +38,8 @@ struct ChatQuestion {
     bool regenerate = false;
     bool debug = false;
     std::string prefer_source;
-    std::function<void(const Result<std::string>& answer)> on_end;   ///< called once, on the chat's loop; may be empty
+    /// Called once, on the chat's loop; may be empty. `called_tools`: what failed may have had effects all the same.
+    std::function<void(const Result<std::string>& answer, bool called_tools)> on_end;
 };
 
 /// The code of a turn that failed so (section 5).

@@ -11,8 +11,6 @@
 #include "trust/tokens.hpp"
 
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,27 +21,6 @@ namespace crab::clawseed {
 struct StatusFacts {
     SteadyTime started;
     std::uint16_t port = 0;
-};
-
-/// Answers of `/webhook` by idempotency key, shared by all event loops. Thread-safe.
-class WebhookReplies {
-public:
-    struct Stored {
-        std::size_t body_hash = 0;
-        bool finished = false;
-        int status = 200;
-        std::string fields;     ///< inside of the JSON object
-    };
-    /// The earlier request under this key; nothing when this is the first, which then runs.
-    std::optional<Stored> begin(const std::string& key, std::size_t body_hash);
-    void finish(const std::string& key, int status, std::string fields);
-    void forget(const std::string& key);
-
-private:
-    static constexpr std::size_t kMost = 1024;
-    std::mutex mutex_;
-    std::map<std::string, Stored> stored_;
-    std::vector<std::string> order_;
 };
 
 /// The protocol's side of the public listener on one event loop: the WebSocket endpoint and the REST surface
@@ -58,7 +35,8 @@ public:
         trust::PairingCodes& codes;
         trust::DeviceKeys& keys;
         BlockingPool& pool;
-        WebhookReplies& webhooks;
+        core::Ledger& ledger;                      ///< of the keys of `/webhook`
+        core::LedgerJournal* journal;              ///< null: they are in memory only
         const StatusFacts& facts;
         std::function<void(const std::string& session_id)> session_deleted{};  ///< called on the pool, may block; may be empty
     };
@@ -95,7 +73,11 @@ private:
     void status(net::HttpExchange& exchange);
     Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest);
     Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, bool running_only);
+    struct WebhookQuestion;
+    struct WebhookEnd;
     Task<void> webhook(net::HttpExchange& exchange, core::PrincipalRef principal);
+    static void respond(net::HttpExchange& exchange, const WebhookEnd& end);
+    Task<WebhookEnd> run_webhook(WebhookQuestion question, core::PrincipalRef principal);
 
     net::EventLoop& loop_;
     Services services_;

@@ -3,6 +3,7 @@
 #include "adapters/clawseed/front.hpp"
 
 #include "adapters/clawseed/test_support.hpp"
+#include "core/ledger_store_memory.hpp"
 #include "net/test_support.hpp"
 #include "trust/token_store_memory.hpp"
 
@@ -30,10 +31,10 @@ protected:
         server_->thread.run([&] {
             net::EventLoop& loop = server_->thread.loop;
             pipeline_ = std::make_unique<core::Pipeline>(
-                core::CallServices{.clock = clock_, .registry = registry_, .rules = rules_, .ledger = ledger_, .early_cancels = early_cancels_, .audit = audit_},
+                core::CallServices{.clock = clock_, .registry = registry_, .rules = rules_, .ledger = *ledger_, .early_cancels = early_cancels_, .audit = audit_},
                 loop.executor(), loop.timers(), loop.ids());
             front_ = std::make_unique<Front>(loop, Front::Services{.hub = hub_, .pipeline = *pipeline_, .runner = runner_, .tokens = *tokens_, .codes = codes_, .keys = keys_, .pool = pool_,
-                                                                   .webhooks = webhooks_, .facts = facts_});
+                                                                   .ledger = *ledger_, .journal = &journal_, .facts = facts_});
             gate_ = std::make_unique<Waiter>(loop.timers());
         });
     }
@@ -91,7 +92,9 @@ protected:
     Published<core::CallRules> rules_{std::make_shared<const core::CallRules>(
         core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
     core::AuditLog audit_{std::make_shared<core::AuditStoreNone>(), pool_, clock_};
-    core::Ledger ledger_{clock_, {}};
+    std::optional<core::Ledger> ledger_{std::in_place, clock_, core::Ledger::Options{}};
+    core::LedgerStoreMemory ledger_store_;
+    core::LedgerJournal journal_{ledger_store_, pool_, clock_};
     core::EarlyCancels early_cancels_;
     trust::TokenStoreMemory token_store_;
     std::unique_ptr<trust::Tokens> tokens_ = std::move(trust::Tokens::load(token_store_, clock_).value());
@@ -100,7 +103,6 @@ protected:
     ScriptedRunner runner_;
     Hub hub_{{.clock = clock_, .registry = registry_, .rules = rules_, .audit = audit_, .chats = chats_, .store_pool = pool_},
              std::make_shared<const Options>(), [this](net::EventLoop&) { return &runner_; }};
-    WebhookReplies webhooks_;
     StatusFacts facts_;
     std::unique_ptr<ServerThread> server_;
     std::unique_ptr<core::Pipeline> pipeline_;
@@ -132,15 +134,74 @@ TEST_F(Webhook, Item68_TheSameKeyRunsOneTurn) {
     EXPECT_THAT(post(token("tablet"), R"({"message":"cold?"})", key), StartsWith("HTTP/1.1 200")) << "keys are each principal's own";
 }
 
-TEST_F(Webhook, Item68_ARepeatWhileTheFirstRunsIs409AndAFailedTurnMayBeRepeated) {
+TEST_F(Webhook, Item68_ARepeatWhileTheFirstRunsJoinsIt) {
     const std::string key = "X-Idempotency-Key: k1\r\n";
     will_wait();
-    RawClient first(server_->endpoint());
+    RawClient first(server_->endpoint()), second(server_->endpoint());
     first.send(request(token_, R"({"message":"warm?"})", key));
     wait_for_turns(1);
-    EXPECT_THAT(post(token_, R"({"message":"warm?"})", key), HasSubstr("ALREADY_IN_PROGRESS"));
+    second.send(request(token_, R"({"message":"warm?"})", key));
+    server_->run_until([&] { return journal_.changes() == 1; });
     open_gate();
     EXPECT_EQ(text_of(body_of(first.read_response()), "response"), "at last");
+    const Value joined = body_of(second.read_response());
+    EXPECT_EQ(text_of(joined, "response"), "at last");
+    EXPECT_EQ(*joined.find("replayed"), Value(true));
+    EXPECT_EQ(turns(), 1u);
+}
+
+TEST_F(Webhook, Item68_ACallerThatLeavesAndRepeatsGetsTheAnswerOfTheOneTurn) {
+    const std::string key = "X-Idempotency-Key: k1\r\n";
+    will_wait();
+    {
+        RawClient caller(server_->endpoint());
+        caller.send(request(token_, R"({"message":"warm?"})", key));
+        wait_for_turns(1);
+        caller.reset();
+    }
+    RawClient again(server_->endpoint());
+    again.send(request(token_, R"({"message":"warm?"})", key));
+    open_gate();
+    EXPECT_EQ(text_of(body_of(again.read_response()), "response"), "at last");
+    EXPECT_EQ(turns(), 1u);
+}
+
+TEST_F(Webhook, Item68_AfterARestartTheAnswerIsReplayedOrUnknown) {
+    const Value first = body_of(post(token_, R"({"message":"warm?"})", "X-Idempotency-Key: k1\r\n"));
+    ledger_store_.refuse(core::LedgerStoreMemory::Refuse::kEnds);
+    post(token_, R"({"message":"cold?"})", "X-Idempotency-Key: k2\r\n");
+    ledger_store_.refuse(core::LedgerStoreMemory::Refuse::kNothing);
+    server_->thread.run([&] { ledger_.emplace(clock_, core::Ledger::Options{}); });
+    Value again = body_of(post(token_, R"({"message":"warm?"})", "X-Idempotency-Key: k1\r\n"));
+    EXPECT_TRUE(again.erase("replayed"));
+    EXPECT_EQ(again, first);
+    for (int i = 0; i < 2; ++i) {
+        const std::string unknown = post(token_, R"({"message":"cold?"})", "X-Idempotency-Key: k2\r\n");
+        EXPECT_THAT(unknown, StartsWith("HTTP/1.1 409"));
+        EXPECT_EQ(text_of(body_of(unknown), "code"), "OUTCOME_UNKNOWN");
+    }
+    EXPECT_THAT(post(token_, R"({"message":"warm now?"})", "X-Idempotency-Key: k1\r\n"), HasSubstr("CONFLICT"));
+    EXPECT_EQ(turns(), 2u);
+}
+
+TEST_F(Webhook, Item68_NothingRunsThatCannotBeRecorded) {
+    ledger_store_.refuse(core::LedgerStoreMemory::Refuse::kAll);
+    EXPECT_THAT(post(token_, R"({"message":"?"})", "X-Idempotency-Key: k1\r\n"), StartsWith("HTTP/1.1 503"));
+    EXPECT_EQ(turns(), 0u);
+    EXPECT_THAT(post(token_, R"({"message":"?"})"), StartsWith("HTTP/1.1 200")) << "nobody will repeat this";
+    EXPECT_THAT(post(token_, R"({"message":"?"})", fmt::format("X-Idempotency-Key: {}\r\n", std::string(257, 'k'))), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(Webhook, Item68_AFailedTurnMayBeRepeatedUnlessItCalledTools) {
+    server_->thread.run([&] {
+        runner_.scripts.push_back([](const core::TurnRequest&, core::TurnEvents& events) -> Task<Answer> {
+            events.on_tool_call("1", "lamp", "{}");
+            co_return fail(ErrorCode::kInternal, "the model broke off");
+        });
+    });
+    const std::string tools = "X-Idempotency-Key: k1\r\n";
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(post(token_, R"({"message":"light!"})", tools), HasSubstr("the model broke off"));
+    EXPECT_EQ(turns(), 1u);
 
     will_fail(ErrorCode::kInternal);
     EXPECT_THAT(post(token_, R"({"message":"?"})", "X-Idempotency-Key: k2\r\n"), StartsWith("HTTP/1.1 502"));
@@ -180,14 +241,6 @@ TEST_F(Webhook, ACallerThatLeavesEndsItsTurnAndTheChatIsForgotten) {
     const auto principal = tokens_->authenticate(token_).value();
     server_->run_until([&] { return hub_.find_chat(*principal, "s1") == nullptr; });
     EXPECT_THAT(post(token_, R"({"message":"?"})", "X-Session-Id: s1\r\n"), StartsWith("HTTP/1.1 200"));
-}
-
-TEST(WebhookRepliesTest, TheOldestKeysAreForgottenFirst) {
-    WebhookReplies replies;
-    for (int i = 0; i < 1025; ++i) EXPECT_FALSE(replies.begin(std::to_string(i), 1));
-    EXPECT_TRUE(replies.begin("1024", 1));
-    EXPECT_TRUE(replies.begin("2", 1));
-    EXPECT_FALSE(replies.begin("0", 1)) << "forgotten";
 }
 
 }  // namespace

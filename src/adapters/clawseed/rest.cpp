@@ -3,12 +3,15 @@
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
 #include "base/waiter.hpp"
+#include "core/keyed_run.hpp"
+#include "core/ledger_content.hpp"
 #include "crypto/signature.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -66,36 +69,51 @@ struct TurnAnswer : RemoteWaiter {
     using RemoteWaiter::RemoteWaiter;
     std::mutex mutex;
     std::optional<Result<std::string>> answer;
+    bool called_tools = false;
 };
 
-}  // namespace
+constexpr std::string_view kWebhook = "/webhook";
+constexpr std::size_t kMostKeyBytes = 256;
+constexpr std::chrono::seconds kLongestTurn{300};
+constexpr std::chrono::seconds kAborting{10};   // for a turn that was aborted to end
 
-std::optional<WebhookReplies::Stored> WebhookReplies::begin(const std::string& key, std::size_t body_hash) {
-    const std::scoped_lock lock(mutex_);
-    if (const auto it = stored_.find(key); it != stored_.end()) return it->second;
-    if (order_.size() >= kMost) {
-        stored_.erase(order_.front());
-        order_.erase(order_.begin());
+/// Stands for the webhook where the content of calls is compared; no tool can have its name.
+const core::Tool& webhook_as_tool() {
+    static const core::Tool tool = [] {
+        core::Tool made;
+        made.spec.name = made.unique_name = kWebhook;
+        return made;
+    }();
+    return tool;
+}
+
+/// How a turn ended: for the first caller, and for those who repeat it.
+void respond_turn(net::HttpExchange& exchange, const core::Outcome& outcome, bool replayed) {
+    if (outcome) {
+        const std::string_view body = outcome->content;
+        return exchange.respond(200, kJson, replayed ? fmt::format(R"({},"replayed":true}})", body.substr(0, body.size() - 1)) : std::string(body));
     }
-    stored_[key] = Stored{.body_hash = body_hash, .finished = false, .status = 200, .fields = {}};
-    order_.push_back(key);
-    return std::nullopt;
+    const Error& error = outcome.error();
+    if (error.code == ErrorCode::kTimeout) return exchange.respond_error(504, "TIMEOUT", error.message);
+    const std::string_view code = turn_code(error.code);
+    const int http = code == "PROVIDER_ERROR" ? 503 : code == "RATE_LIMITED" ? 429 : code == "FORBIDDEN" ? 403 : 502;
+    exchange.respond_error(http, code, error.message);
 }
 
-void WebhookReplies::finish(const std::string& key, int status, std::string fields) {
-    const std::scoped_lock lock(mutex_);
-    const auto it = stored_.find(key);
-    if (it == stored_.end()) return;
-    it->second.finished = true;
-    it->second.status = status;
-    it->second.fields = std::move(fields);
+/// Why the ledger lets nothing run.
+void respond_refusal(net::HttpExchange& exchange, const Error& error) {
+    struct Form {
+        ErrorCode code;
+        int status;
+    };
+    static constexpr std::array kForms{Form{ErrorCode::kConflict, 409}, Form{ErrorCode::kOutcomeUnknown, 409}, Form{ErrorCode::kAlreadyInProgress, 409},
+                                       Form{ErrorCode::kRateLimited, 429}, Form{ErrorCode::kTimeout, 504}};
+    const auto form = std::ranges::find(kForms, error.code, &Form::code);
+    if (form != kForms.end()) return exchange.respond_error(form->status, token_of(error.code), error.message);
+    exchange.respond_error(503, "UNAVAILABLE", "this request could not be recorded, so it was not begun; call again, or ask the operator");
 }
 
-void WebhookReplies::forget(const std::string& key) {
-    const std::scoped_lock lock(mutex_);
-    stored_.erase(key);
-    std::erase(order_, key);
-}
+}  // namespace
 
 Task<void> Front::pair(net::HttpExchange& exchange) {
     const auto code = exchange.request().find("x-pairing-code");
@@ -356,6 +374,19 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
     }
 }
 
+/// What is asked by a webhook.
+struct Front::WebhookQuestion {
+    std::string content, persona, session_id;
+};
+
+/// How it ended.
+struct Front::WebhookEnd {
+    core::Outcome outcome;
+    bool opened = true;          ///< there is such a chat session, and it is the caller's
+    bool called_tools = false;   ///< a turn that failed may have had effects
+    bool ended = true;           ///< else nobody knows what comes of it
+};
+
 Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef principal) {
     const net::HttpRequest& request = exchange.request();
     const auto root = parser_.parse(request.body);
@@ -364,71 +395,78 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
         exchange.respond_error(400, "INVALID_ARGS", "/message: required, a string that is not empty");
         co_return;
     }
-    const std::string content(*message);
-    const std::string persona(json::get_string(root->element(), "persona").value_or(request.find("x-persona").value_or("")));
-    const std::string session_id(request.find("x-session-id").value_or(""));
-    if (!session_id.empty() && !core::is_chat_session_id(session_id)) {
+    WebhookQuestion question{.content = std::string(*message), .persona = std::string(json::get_string(root->element(), "persona").value_or(request.find("x-persona").value_or(""))),
+                             .session_id = std::string(request.find("x-session-id").value_or(""))};
+    if (!question.session_id.empty() && !core::is_chat_session_id(question.session_id)) {
         exchange.respond_error(400, "INVALID_ARGS", "X-Session-Id is 1 to 128 of A-Z a-z 0-9 . _ -");
         co_return;
     }
-    std::string key;
-    const std::size_t body_hash = std::hash<std::string_view>{}(request.body);
-    if (const auto given = request.find("x-idempotency-key"); given && !given->empty()) {
-        key = fmt::format("{}\n{}", principal->id, *given);
-        if (const auto earlier = services_.webhooks.begin(key, body_hash)) {
-            if (earlier->body_hash != body_hash) {
-                exchange.respond_error(409, "CONFLICT", "this idempotency key was used with another body; use a new one");
-            } else if (!earlier->finished) {
-                exchange.respond_error(409, "ALREADY_IN_PROGRESS", "the first request with this key is still running");
-            } else {
-                exchange.respond(earlier->status, kJson, fmt::format(R"({{{},"replayed":true}})", earlier->fields));
-            }
-            co_return;
-        }
-    }
-    auto opened = services_.hub.open_chat(principal, session_id, "", persona);
-    if (!opened) {
-        if (!key.empty()) services_.webhooks.forget(key);
-        const bool foreign = opened.error().code == ErrorCode::kForbidden;
-        exchange.respond_error(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", opened.error().message);
+    const std::string given(request.find("x-idempotency-key").value_or(""));
+    if (given.size() > kMostKeyBytes) {
+        exchange.respond_error(400, "INVALID_ARGS", "X-Idempotency-Key has at most 256 bytes");
         co_return;
     }
+    if (given.empty()) {
+        const WebhookEnd end = co_await run_webhook(std::move(question), principal);
+        co_return respond(exchange, end);
+    }
+    // What a repeat asks for goes on when its first caller leaves, and does not begin again.
+    exchange.keep_running_when_caller_leaves();
+    core::Call call;
+    call.args = request.body;
+    const std::uint64_t content = core::content_of(call, webhook_as_tool(), root->element());
+    const std::string key = fmt::format("{} {}", kWebhook, given);
+    core::KeyedRun run({.clock = loop_.clock(), .ledger = services_.ledger, .journal = services_.journal, .home = loop_.executor(), .timers = loop_.timers()});
+    const core::LedgerKey whose{.tenant = principal->tenant.text(), .principal = principal->id, .key = key};
+    const auto known = co_await run.begin(whose, kWebhook, content, loop_.clock().steady_now() + kLongestTurn);
+    if (known.outcome && !known.replayed) co_return respond_refusal(exchange, known.outcome->error());
+    if (known.outcome) co_return respond_turn(exchange, *known.outcome, true);
+    const WebhookEnd end = co_await run_webhook(std::move(question), principal);
+    if (end.ended && (end.outcome || end.called_tools)) co_await run.end(end.outcome);
+    if (end.ended) run.release();  // if nothing has happened: then a repeat may try again
+    respond(exchange, end);
+}
+
+void Front::respond(net::HttpExchange& exchange, const WebhookEnd& end) {
+    if (end.opened) return respond_turn(exchange, end.outcome, false);
+    const bool foreign = end.outcome.error().code == ErrorCode::kForbidden;
+    exchange.respond_error(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", end.outcome.error().message);
+}
+
+Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::PrincipalRef principal) {
+    auto opened = services_.hub.open_chat(principal, asked.session_id, "", asked.persona);
+    if (!opened) co_return WebhookEnd{.outcome = fail(std::move(opened.error())), .opened = false};
     auto ended = std::make_shared<TurnAnswer>(loop_.executor(), loop_.timers());
     const auto asker = std::make_shared<NoTarget>();
-    ChatQuestion question{.asker = asker, .content = content, .regenerate = false, .debug = false, .prefer_source = {},
-                          .on_end = [ended](const Result<std::string>& answer) {
+    ChatQuestion question{.asker = asker, .content = std::move(asked.content), .regenerate = false, .debug = false, .prefer_source = {},
+                          .on_end = [ended](const Result<std::string>& answer, bool called_tools) {
                               {
                                   const std::scoped_lock lock(ended->mutex);
                                   ended->answer = answer;
+                                  ended->called_tools = called_tools;
                               }
                               ended->wake();
                           }};
     opened->chat->ask(std::move(question));
-    constexpr auto kLongest = std::chrono::seconds(300);
-    (void)co_await ended->wait(loop_.clock().steady_now() + kLongest);
-    std::optional<Result<std::string>> answer;
-    {
+    const auto take = [&] {
         const std::scoped_lock lock(ended->mutex);
-        answer = ended->answer;
+        return std::pair(ended->answer, ended->called_tools);
+    };
+    (void)co_await ended->wait(loop_.clock().steady_now() + kLongestTurn);
+    auto [answer, called_tools] = take();
+    const bool in_time = answer.has_value();
+    if (!in_time) {
+        opened->chat->withdraw(asker);
+        (void)co_await ended->wait(loop_.clock().steady_now() + kAborting);
+        std::tie(answer, called_tools) = take();
     }
-    if (!answer) opened->chat->withdraw(asker);
     opened->seat.release();
     services_.hub.settle_chat(opened->chat);
-    if (!answer || !*answer) {
-        if (!key.empty()) services_.webhooks.forget(key);  // nothing was answered, so a repeat may try again
-        if (!answer) {
-            exchange.respond_error(504, "TIMEOUT", "the turn did not end in time");
-        } else {
-            const std::string_view code = turn_code(answer->error().code);
-            const int http = code == "PROVIDER_ERROR" ? 503 : code == "RATE_LIMITED" ? 429 : code == "FORBIDDEN" ? 403 : 502;
-            exchange.respond_error(http, code, answer->error().message);
-        }
-        co_return;
-    }
-    std::string body;
-    json::Writer(body).begin_object().key("response").string_lossy(**answer).key("model").string(services_.runner.agent_of(opened->session.persona).model).key("session_id").string(opened->session.id.text()).end_object();
-    if (!key.empty()) services_.webhooks.finish(key, 200, body.substr(1, body.size() - 2));
-    exchange.respond(200, kJson, body);
+    if (!in_time) co_return WebhookEnd{.outcome = fail(ErrorCode::kTimeout, "the turn did not end in time"), .called_tools = called_tools, .ended = answer.has_value()};
+    if (!*answer) co_return WebhookEnd{.outcome = fail(std::move(answer->error())), .called_tools = called_tools};
+    core::ToolResult said{.kind = core::ContentKind::kJson, .content = {}};
+    json::Writer(said.content).begin_object().key("response").string_lossy(**answer).key("model").string(services_.runner.agent_of(opened->session.persona).model).key("session_id").string(opened->session.id.text()).end_object();
+    co_return WebhookEnd{.outcome = std::move(said)};
 }
 
 }  // namespace crab::clawseed

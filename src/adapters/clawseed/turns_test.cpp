@@ -539,7 +539,7 @@ TEST_F(Turns, Item68_TheEndOfATurnIsToldOnce) {
     std::vector<Result<std::string>> ends;
     const auto ask = [&](std::string content) {
         world.on_loop([&] {
-            chat->ask({.asker = phone, .content = std::move(content), .regenerate = false, .debug = false, .prefer_source = {}, .on_end = [&](const Answer& answer) { ends.push_back(answer); }});
+            chat->ask({.asker = phone, .content = std::move(content), .regenerate = false, .debug = false, .prefer_source = {}, .on_end = [&](const Answer& answer, bool) { ends.push_back(answer); }});
         });
     };
     will_say({"good"});

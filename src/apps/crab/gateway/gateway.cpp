@@ -120,7 +120,6 @@ struct Gateway::Parts {
     std::unique_ptr<ApprovalSide> approvals;
     std::unique_ptr<ArtifactSide> artifacts;
     core::MetricsPage metrics;
-    clawseed::WebhookReplies webhooks;
     clawseed::StatusFacts facts;
     std::unique_ptr<net::LoopGroup> loops;
     std::vector<std::unique_ptr<sdk::HostedTools>> hosted;
@@ -381,7 +380,7 @@ Result<void> Gateway::Parts::build() {
         side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call, away.get());
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
                                                                                                 .tokens = *tokens, .codes = *codes, .keys = *keys, .pool = pool,
-                                                                                                .webhooks = webhooks, .facts = facts,
+                                                                                                .ledger = ledger, .journal = journal.get(), .facts = facts,
                                                                                                 .session_deleted = [this, end_leases = access->on_session_deleted()](const std::string& session) {
                                                                                                     approvals->approvals().end_session(session);
                                                                                                     end_leases(session);
