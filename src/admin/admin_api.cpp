@@ -7,6 +7,8 @@
 #include <charconv>
 #include <map>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 namespace crab::admin {
@@ -361,7 +363,7 @@ void AdminApi::status(net::HttpExchange& exchange) {
     for (const auto& live : presence) tools += live.tools;
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
-    writer.begin_object().key("version").string(gateway_.version).key("uptime_seconds").integer(uptime).key("public").string(gateway_.public_endpoint);
+    writer.begin_object().key("version").string(gateway_.version).key("pid").integer(::getpid()).key("uptime_seconds").integer(uptime).key("public").string(gateway_.public_endpoint);
     writer.key("admin").string(gateway_.admin_socket).key("state_dir").string(gateway_.state_dir).key("devices").unsigned_integer(presence.size());
     writer.key("tools").unsigned_integer(tools).key("running_calls").unsigned_integer(gateway_.running().size());
     writer.key("audit").begin_object().key("backlog_bytes").unsigned_integer(services_.audit.backlog_bytes()).key("lost_records").unsigned_integer(services_.audit.lost()).end_object();

@@ -1,6 +1,7 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/certificate_expiry.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
 #include "config/load.hpp"
@@ -99,6 +100,7 @@ private:
         const bool open = ::stat(client->where().c_str(), &file) == 0 && (file.st_mode & 077) != 0;
         say("admin socket", open ? Finding::kWarn : Finding::kOk,
             open ? client->where() + " may be opened by others; chmod 600" : fmt::format("{}, crab {}", client->where(), text_of(*status, "version")));
+        if (const auto pid = status->find("pid"); pid && pid->as_int64()) membership_ = fmt::format("/proc/{}/cgroup", *pid->as_int64());
         listener();
         const json::Value* storage = status->find("storage");
         const bool sound = storage && (*storage == json::Value("ok") || flag_of(*storage, "ok"));
@@ -140,7 +142,8 @@ private:
     /// Which labels of execution policies commands can be kept to here.
     void sandbox() {
         using core::Network, core::Privilege;
-        const auto abilities = command::SandboxAbilities::detect();
+        auto abilities = command::SandboxAbilities::detect();
+        abilities.cgroups = command::CgroupPlaces::look("/sys/fs/cgroup", membership_);
         std::string kept, not_kept;
         const auto add = [&](std::string_view label, const std::optional<std::string>& missing) {
             if (!missing) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", label);
@@ -153,6 +156,11 @@ private:
         const std::string landlock = abilities.landlock_abi > 0 ? fmt::format("Landlock ABI {}", abilities.landlock_abi) : "no Landlock";
         const bool bare = abilities.confinement() == command::Confinement::kLandlock;
         say("sandbox", bare ? Finding::kWarn : Finding::kOk, fmt::format("{} ({}{}){}", kept, bare ? "no namespaces, " : "", landlock, not_kept));
+        const auto& groups = abilities.cgroups;
+        say("sandbox memory", groups.count_memory() || !wanted ? Finding::kOk : Finding::kWarn,
+            groups.count_memory() ? fmt::format("limited by the kernel (cgroup {})", groups.unified.empty() ? "v1" : "v2")
+                                  : fmt::format("measured only, and what cannot be measured is refused; {}", command::kHowToDelegate));
+        for (const std::string& line : commands_not_offered(config_, abilities)) say("commands", Finding::kWarn, line);
         if (wanted && ::getuid() == 0) {
             say("sandbox user", Finding::kWarn, "the gateway runs as root, and so do its commands as far as files are concerned; run it as a user of its own");
         }
@@ -170,6 +178,7 @@ private:
     const Doctor& options_;
     config::Paths paths_;
     config::GatewayConfig config_;
+    std::string membership_ = "/proc/self/cgroup";   ///< the control groups of the gateway; if it does not run, of this process
     std::vector<Line> lines_;
 };
 

@@ -14,9 +14,10 @@ struct GatewayRunOptions {
     config::Paths paths;                ///< state, runtime and socket: paths.state_dir_of(config) and so on
 };
 
-/// Whether a gateway could start with this: compiles the policy's patterns, rates and hooks, reads the models' keys, starts nothing.
+/// Whether a gateway could start with this: compiles the policy's patterns, rates and hooks, reads the models' keys, opens the worktrees,
+/// starts nothing. `paths` are those of the gateway.
 /// Errors: kInvalidArgs naming the entry.
-Result<void> check_rules(const config::GatewayConfig& config);
+Result<void> check_rules(const config::GatewayConfig& config, const config::Paths& paths);
 
 /// Runs the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration. Returns a process exit code (exit_codes.hpp).
 int run_gateway(const GatewayRunOptions& options);

@@ -35,11 +35,19 @@ constexpr int kUsage = 125;
 constexpr rlim_t kDescriptors = 1024;
 constexpr int kProxyBacklog = 64;
 
+/// What has to lie at a path, or nothing starts.
+struct Expected {
+    dev_t device = 0;
+    ino_t number = 0;
+    const char* path = nullptr;
+};
+
 struct Orders {
     int status = -1, control = -1, filter = -1, proxy = -1, block = -1;
     rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY, file_size = RLIM_INFINITY;
     bool landlock = false, bare = false, waits = false;
     LandlockOrders view;
+    std::vector<Expected> expected;
     const char* place = nullptr;
     char** program = nullptr;
 };
@@ -66,6 +74,12 @@ bool read_orders(int argc, char** argv, Orders& orders) {
         }
         if (word == "--bare") {
             orders.bare = true;
+            continue;
+        }
+        if (word == "--expect") {
+            if (i + 3 >= argc) return false;
+            orders.expected.push_back({std::strtoull(argv[i + 1], nullptr, 10), std::strtoull(argv[i + 2], nullptr, 10), argv[i + 3]});
+            i += 3;
             continue;
         }
         if (++i >= argc) return false;
@@ -143,6 +157,19 @@ bool hand_out_proxy(int channel, std::uint16_t port) {
     return sent;
 }
 
+/// Whether the files of the host that this sandbox shows are those that the gateway holds: a path that led to one may have been made to lead
+/// elsewhere while it was mounted. False with errno set.
+bool shows_what_is_expected(const Orders& orders) {
+    for (const Expected& each : orders.expected) {
+        struct stat found{};
+        if (::lstat(each.path, &found) != 0) return false;
+        if (found.st_dev == each.device && found.st_ino == each.number) continue;
+        errno = ESTALE;
+        return false;
+    }
+    return true;
+}
+
 /// Tells the gateway that this namespace is complete, and waits until it has given it a network.
 bool wait_for_network(const Orders& orders) {
     tell(orders.status, {.kind = ToolRecord::Kind::kWaiting});
@@ -159,7 +186,7 @@ bool wait_for_network(const Orders& orders) {
         tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
         ::_exit(127);
     };
-    ::setpgid(0, 0);
+    ::setsid();   // a process group of its own, and no terminal: not to read what the operator types, nor to put words into their mouth
     if (orders.bare) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
     ::umask(022);
@@ -203,14 +230,13 @@ int run_sandbox_init(int argc, char** argv) {
     sigaddset(&signals, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &signals, &before);
     const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
-    const bool ready = children >= 0 && (!orders.bare || become_keeper(orders.block)) && (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
+    const bool ready = children >= 0 && shows_what_is_expected(orders) && (!orders.bare || become_keeper(orders.block)) && (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
     const pid_t tool = ready && (!orders.waits || wait_for_network(orders)) ? ::fork() : -1;
     if (tool < 0) {
         tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
         return kUsage;
     }
     if (tool == 0) become_tool(orders, before);
-    ::setpgid(tool, tool);
     for (const int fd : {0, 1, 2}) ::close(fd);  // the end of the output is the tool's affair
 
     int status = 0;
@@ -220,7 +246,8 @@ int run_sandbox_init(int argc, char** argv) {
         if (watched[1].revents != 0) {
             char order = 0;
             if (::read(orders.control, &order, 1) <= 0) break;  // the gateway is gone, and with this process all others
-            ::kill(-tool, order == 'K' ? SIGKILL : SIGTERM);
+            const int signal = order == 'K' ? SIGKILL : SIGTERM;
+            if (::kill(-tool, signal) != 0) ::kill(tool, signal);   // it has not made its group yet
             if (order == 'K') break;
         }
         if (watched[0].revents != 0) {

@@ -2,6 +2,7 @@
 
 #include "base/descriptor.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -82,7 +83,10 @@ fs::path make_group(const fs::path& parent, const std::string& name) {
 
 }  // namespace
 
-CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership) {
+namespace {
+
+/// All groups of a process that could be of use; `unified` may still refuse to hand anything down.
+CgroupPlaces places_of(const fs::path& root, const fs::path& membership) {
     CgroupPlaces places;
     std::istringstream lines(read_file(membership));
     for (std::string line; std::getline(lines, line);) {
@@ -91,41 +95,76 @@ CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership
         const std::string controllers = line.substr(first + 1, second - first - 1);
         const std::string path = line.substr(second + 2);   // without the slash that it begins with
         if (controllers.empty()) {
-            const fs::path group = (fs::exists(root / "cgroup.controllers") ? root : root / "unified") / path;
+            fs::path group = (fs::exists(root / "cgroup.controllers") ? root : root / "unified") / path;
+            if (group.filename() == kOwnGroup) group = group.parent_path();   // it has been moved there
             const std::string offered = read_file(group / "cgroup.controllers");
             const bool useful = !path.empty() && has_word(offered, "memory") && has_word(offered, "pids") && is_writable(group);
-            if (useful && hand_down(group)) places.unified = group;
+            if (useful) places.unified = group;
             continue;
         }
         const fs::path group = root / controllers / path;
         if (has_word(controllers, "pids") && is_writable(group)) places.pids = group;
+        if (has_word(controllers, "memory") && is_writable(group)) places.memory = group;
     }
-    if (!places.unified.empty()) places.pids.clear();
-    for (const fs::path& parent : {places.unified, places.pids}) {
+    return places;
+}
+
+CgroupPlaces without_old_ones(CgroupPlaces places) {
+    if (places.unified.empty()) return places;
+    places.pids.clear();
+    places.memory.clear();
+    return places;
+}
+
+}  // namespace
+
+CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership) {
+    CgroupPlaces places = places_of(root, membership);
+    if (!places.unified.empty() && !hand_down(places.unified)) places.unified.clear();
+    places = without_old_ones(std::move(places));
+    for (const fs::path& parent : {places.unified, places.pids, places.memory}) {
         if (!parent.empty()) sweep(parent);
     }
     return places;
 }
 
+CgroupPlaces CgroupPlaces::look(const fs::path& root, const fs::path& membership) {
+    CgroupPlaces places = places_of(root, membership);
+    // Controllers are handed down already, or can be: by a group that holds one process, which moves.
+    const fs::path& group = places.unified;
+    const bool hands_down = has_word(read_file(group / "cgroup.subtree_control"), "memory");
+    const std::string members = read_file(group / "cgroup.procs");
+    if (!group.empty() && !hands_down && std::ranges::count(members, '\n') > 1) places.unified.clear();
+    return without_old_ones(std::move(places));
+}
+
 CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name, Limits limits)
-    : unified_(make_group(places.unified, name)), pids_(make_group(places.pids, name)) {
+    : unified_(make_group(places.unified, name)), pids_(make_group(places.pids, name)), memory_(make_group(places.memory, name)) {
+    const std::string most = std::to_string(limits.memory_bytes);
     if (!unified_.empty()) {
-        (void)write_file(unified_ / "memory.max", std::to_string(limits.memory_bytes));
+        good_ = write_file(unified_ / "memory.max", most);
         (void)write_file(unified_ / "memory.swap.max", "0");
         (void)write_file(unified_ / "pids.max", std::to_string(limits.processes));
     }
+    if (!memory_.empty()) {
+        good_ = write_file(memory_ / "memory.limit_in_bytes", most);
+        // Where the kernel counts swap the sum is limited, too; buffers of TCP are counted beside all else.
+        if (!write_file(memory_ / "memory.memsw.limit_in_bytes", most)) (void)write_file(memory_ / "memory.swappiness", "0");
+        (void)write_file(memory_ / "memory.kmem.tcp.limit_in_bytes", most);
+    }
     if (!pids_.empty()) (void)write_file(pids_ / "pids.max", std::to_string(limits.processes));
+    good_ = good_ && unified_.empty() == places.unified.empty() && memory_.empty() == places.memory.empty();
 }
 
 CommandCgroup::~CommandCgroup() {
-    for (const fs::path& group : {unified_, pids_}) {
+    for (const fs::path& group : {unified_, pids_, memory_}) {
         if (!group.empty()) (void)::rmdir(group.c_str());
     }
 }
 
 bool CommandCgroup::add(pid_t process) const {
     bool all = true;
-    for (const fs::path& group : {unified_, pids_}) {
+    for (const fs::path& group : {unified_, pids_, memory_}) {
         if (!group.empty()) all = write_file(group / "cgroup.procs", std::to_string(process)) && all;
     }
     return all;
@@ -137,7 +176,10 @@ std::optional<Milliseconds> CommandCgroup::cpu() const {
     return microseconds ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000))) : std::nullopt;
 }
 
-bool CommandCgroup::ran_out_of_memory() const { return !unified_.empty() && number_of(read_file(unified_ / "memory.events"), "oom_kill").value_or(0) > 0; }
+bool CommandCgroup::ran_out_of_memory() const {
+    const auto killed = [](const fs::path& group, const char* file) { return !group.empty() && number_of(read_file(group / file), "oom_kill").value_or(0) > 0; };
+    return killed(unified_, "memory.events") || killed(memory_, "memory.oom_control");
+}
 
 void CommandCgroup::kill() const {
     if (!unified_.empty()) (void)write_file(unified_ / "cgroup.kill", "1");

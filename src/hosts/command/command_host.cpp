@@ -119,21 +119,34 @@ private:
     std::uint64_t number_ = 0;
 };
 
+/// Filters differ for MINIMAL and the rest, and for the host's network and the rest.
+std::size_t filter_index(core::Privilege level, core::Network network) {
+    return (level == core::Privilege::kMinimal ? 0U : 1U) + (network == core::Network::kFullAccess ? 2U : 0U);
+}
+
 }  // namespace
 
 CommandHost::CommandHost(CommandServices services, Options options, std::vector<CommandTool> tools)
     : services_(std::move(services)), options_(std::move(options)), no_timers_(services_.clock) {
     for (CommandTool& tool : tools) {
+        for (const std::string& path : tool.elevated_paths) {
+            std::error_code error;
+            elevated_.emplace(path, std::filesystem::weakly_canonical(path, error));   // a command may put a link there later: it is not followed
+        }
         std::string name = tool.spec.name;
         tools_.insert_or_assign(std::move(name), std::move(tool));
     }
     const bool bare = services_.abilities.confinement() == Confinement::kLandlock;
     const SignalScope signals = !bare ? SignalScope::kNamespace : services_.abilities.landlock_abi >= kScopesSignals ? SignalScope::kLandlock : SignalScope::kNobody;
-    if (auto made = make_seccomp_filter(core::Privilege::kMinimal, signals)) minimal_filter_ = std::move(*made);
-    if (auto made = make_seccomp_filter(core::Privilege::kDefault, signals)) filter_ = std::move(*made);
+    for (const core::Privilege level : {core::Privilege::kMinimal, core::Privilege::kDefault}) {
+        for (const core::Network network : {core::Network::kDenyAll, core::Network::kFullAccess}) {
+            const SeccompOrders orders{.level = level, .signals = signals, .unix_sockets = network == core::Network::kFullAccess, .memory_is_counted = services_.abilities.cgroups.count_memory()};
+            if (auto made = make_seccomp_filter(orders)) filters_[filter_index(level, network)] = std::move(*made);
+        }
+    }
 }
 
-int CommandHost::filter_of(core::Privilege level) const { return level == core::Privilege::kMinimal ? minimal_filter_.get() : filter_.get(); }
+int CommandHost::filter_of(const core::EffectivePolicy& policy) const { return filters_[filter_index(policy.privilege, policy.network)].get(); }
 
 std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const {
     // What only a person may grant was granted before the call came here (core/approvals.hpp).
@@ -189,20 +202,46 @@ Result<std::vector<std::pair<std::string, std::string>>> CommandHost::environmen
 }
 
 /// What the labels of the policy permit beyond the least.
-void CommandHost::grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const {
+Result<void> CommandHost::grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const {
     switch (policy.network) {
         case core::Network::kDenyAll: break;
         case core::Network::kEgressRestricted: request.way_out = options_.egress ? WayOut::kProxy : WayOut::kNone; break;
         case core::Network::kEgressUnrestricted: request.way_out = services_.abilities.slirp.empty() ? WayOut::kNone : WayOut::kOutbound; break;
         case core::Network::kFullAccess: request.way_out = WayOut::kHost; break;
     }
-    if (policy.privilege >= core::Privilege::kElevated) request.writable.assign(tool.elevated_paths.begin(), tool.elevated_paths.end());
     request.whole_host = policy.privilege == core::Privilege::kPrivileged;
-    request.hidden = services_.own;
+    if (policy.privilege != core::Privilege::kElevated) return {};
+    for (const std::string& path : tool.elevated_paths) {
+        auto file = HeldFile::open_exactly(elevated_.at(path));
+        if (!file && file.error().code == ErrorCode::kNotFound) continue;   // it may come later
+        if (!file) return fail(ErrorCode::kUnavailable, fmt::format("one of its elevated_paths cannot be opened: {}", file.error().message));
+        request.writable.push_back({.file = std::move(*file), .at = path});
+    }
+    return {};
+}
+
+/// Why not all of its elevated_paths may be written: what a command can change must not be what crab, or another call, relies on.
+std::optional<std::string> CommandHost::wrong_path(const CommandTool& tool) const {
+    std::vector<std::pair<std::string, HeldFile>> before;
+    for (const std::string& path : tool.elevated_paths) {
+        const auto file = HeldFile::open(path);
+        if (!file) continue;
+        if (const auto met = services_.own->met_by(*file)) return fmt::format("elevated_paths: {} and {}, which is crab's own, may not contain each other", path, met->string());
+        if (const auto met = services_.own->linked_in(*file)) return fmt::format("elevated_paths: {} holds a hard link of {}, which is crab's own", path, met->string());
+        for (const Worktree& worktree : services_.worktrees->all()) {
+            if (overlap(*file, worktree.folder)) return fmt::format("elevated_paths: {} overlaps the worktree {}", path, worktree.id);
+        }
+        for (const auto& [other, held] : before) {
+            if (overlap(*file, held)) return fmt::format("elevated_paths: {} overlaps {}", path, other);
+        }
+        before.emplace_back(path, *file);
+    }
+    return std::nullopt;
 }
 
 Result<void> CommandHost::check() const {
     for (const auto& [name, tool] : tools_) {
+        if (const auto wrong = wrong_path(tool)) return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", name, *wrong));
         for (const Variable& variable : tool.environment) {
             if (variable.kind != Variable::Kind::kSecret || services_.secrets.contains(variable.value)) continue;
             return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: env.{}: there is no secret {}; add it under secrets:", name, variable.name, variable.value));
@@ -221,8 +260,8 @@ Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, c
         return fail(ErrorCode::kWorktreeNotBound, fmt::format("no worktree is bound for {}; bind one with crab worktree bind", call.principal()->id));
     }
     if (worktree != nullptr) {
-        if (auto checked = check_worktree_paths(worktree->path, tool.path_arguments, root->element()); !checked) return fail(std::move(checked.error()));
-        request.worktree = worktree->path;
+        if (auto checked = check_worktree_paths(worktree->folder.fd(), tool.path_arguments, root->element()); !checked) return fail(std::move(checked.error()));
+        request.worktree = worktree->folder;
         request.worktree_writable = policy.privilege != core::Privilege::kMinimal && !worktree->read_only;
     }
     auto words = tool.argv.expand(root->element());
@@ -231,7 +270,7 @@ Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, c
     auto environment = environment_of(call, tool, root->element());
     if (!environment) return fail(std::move(environment.error()));
     request.environment = std::move(*environment);
-    grant(policy, tool, request);
+    if (auto granted = grant(policy, tool, request); !granted) return fail(std::move(granted.error()));
     request.memory_bytes = tool.memory_bytes;
     request.processes = tool.processes;
     request.landlock = services_.abilities.landlock_abi > 0;
@@ -250,7 +289,8 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
     order.max_output_bytes = tool.max_output_bytes;
     order.deadline = call.deadline();
     if (policy.budget_wall.count() > 0) order.wall_deadline = call.first_dispatch() + policy.budget_wall;
-    order.filter = filter_of(policy.privilege);
+    order.filter = filter_of(policy);
+    order.own = services_.own;
     if (order.request.way_out == WayOut::kProxy) {
         order.egress = options_.egress;
         order.user = {.call_id = std::string(call.call().id), .principal = call.principal()->id, .provider = options_.id, .tool = tool.spec.name};

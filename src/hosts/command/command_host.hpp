@@ -10,6 +10,7 @@
 #include "hosts/command/command_tool.hpp"
 #include "hosts/command/worktrees.hpp"
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -29,7 +30,7 @@ struct CommandServices {
     using BoundWorktree = std::function<Task<Result<std::string>>(std::string agent)>;
     BoundWorktree bound_worktree{};
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};   ///< for `env: {NAME: {secret: name}}`
-    std::vector<std::filesystem::path> own{};                            ///< files and folders of crab, which no command sees
+    std::shared_ptr<const OwnFiles> own = std::make_shared<const OwnFiles>();   ///< which no command sees
 };
 
 /// One provider of commands: its tools run under bubblewrap, within the call's effective policy, or not at all.
@@ -52,7 +53,8 @@ public:
     /// The worktree that the call would run in.
     Task<Result<std::string>> place_of(const core::Call& call, const core::Principal& principal) const override;
 
-    /// What the configuration names and this process does not have. Errors: kInvalidArgs that names the tool.
+    /// What the configuration names and this process does not have, or may not have: `elevated_paths` that meet a worktree or what is crab's own.
+    /// Errors: kInvalidArgs that names the tool.
     Result<void> check() const;
     const Options& options() const { return options_; }
     const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }
@@ -61,16 +63,18 @@ private:
     Task<Result<const Worktree*>> worktree_of(const core::Call& call, const core::Principal& principal) const;
     Result<CommandOrder> order_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree, std::vector<std::string>& unenforced) const;
     Result<std::vector<std::pair<std::string, std::string>>> environment_of(const core::AdmittedCall& call, const CommandTool& tool, json::Element arguments) const;
-    void grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const;
+    Result<void> grant(const core::EffectivePolicy& policy, const CommandTool& tool, SandboxRequest& request) const;
     Result<SandboxRequest> request_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree) const;
+    std::optional<std::string> wrong_path(const CommandTool& tool) const;
     std::optional<Error> refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const;
-    int filter_of(core::Privilege level) const;
+    int filter_of(const core::EffectivePolicy& policy) const;
 
     CommandServices services_;
     Options options_;
     std::map<std::string, CommandTool, std::less<>> tools_;
     TimerWheel no_timers_;               ///< never used: the threads keep the clocks
-    Descriptor minimal_filter_, filter_;
+    std::map<std::string, std::filesystem::path, std::less<>> elevated_;   ///< the elevated_paths of all tools, and where they led at the start
+    std::array<Descriptor, 4> filters_;  ///< by filter_index()
 };
 
 /// The tools of `host` as the registry takes them: source kind command, named after the provider.

@@ -23,6 +23,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,7 +65,7 @@ std::string next_group_name() {
 class Run {
 public:
     Run(const SandboxAbilities& abilities, const CommandOrder& order, CommandTalk& talk)
-        : abilities_(abilities), order_(order), talk_(talk), bare_(abilities.confinement() == Confinement::kLandlock), began_(std::chrono::steady_clock::now()),
+        : abilities_(abilities), order_(order), request_(order.request), talk_(talk), bare_(abilities.confinement() == Confinement::kLandlock), began_(std::chrono::steady_clock::now()),
           group_(abilities.cgroups, next_group_name(), {.memory_bytes = order.request.memory_bytes, .processes = order.request.processes + 1}) {}
 
     Run(const Run&) = delete;
@@ -83,6 +85,8 @@ public:
 
 private:
     bool start() {
+        if (!look_at_files()) return false;
+        if (!group_.is_good()) return refuse("its memory could not be limited", errno);
         if (!input_.open() || !output_.open() || !errors_.open() || !info_.open() || !block_.open() || !status_.open() || !control_.open()) return refuse("no pipe for a command", errno);
         if (order_.egress) {
             auto door = order_.egress->open_door(order_.user);
@@ -110,32 +114,53 @@ private:
         return false;
     }
 
+    /// Whether what it is shown is there and not crab's own: a person may have moved things since the start.
+    bool look_at_files() {
+        if (request_.worktree && request_.worktree->place().empty()) {
+            end_.failure = "the folder of its worktree was removed or replaced; restart the gateway to take the new one";
+            return false;
+        }
+        if (!order_.own) return true;
+        if (request_.whole_host) {
+            request_.hidden = order_.own->places();
+            return true;
+        }
+        std::vector<const HeldFile*> shown;
+        if (request_.worktree) shown.push_back(&*request_.worktree);
+        for (const Bind& bind : request_.writable) shown.push_back(&bind.file);
+        const bool meets = std::ranges::any_of(shown, [&](const HeldFile* file) { return order_.own->met_by(*file).has_value(); });
+        if (meets) end_.failure = "files of crab itself lie in what it would be shown; an operator has to move them (crab gateway check)";
+        return !meets;
+    }
+
     /// bubblewrap, which tells in `info` who its first process is, and holds that back until `block` is written to.
     int spawn_namespaces(SandboxDescriptors inside) {
-        const Descriptor resolver = order_.request.way_out == WayOut::kOutbound ? file_of(kSlirpResolver) : Descriptor();
+        const Descriptor resolver = request_.way_out == WayOut::kOutbound ? file_of(kSlirpResolver) : Descriptor();
         inside.resolver = resolver.get();
-        const Descriptor options = file_of(ended_by_nul(bubblewrap_options(abilities_, order_.request, inside)));
+        const Descriptor options = file_of(ended_by_nul(bubblewrap_options(abilities_, request_, inside)));
         if (!options.is_open()) return ENOMEM;
         std::vector<std::string> words{abilities_.bubblewrap.string(), "--args", std::to_string(options.get()), "--"};
-        std::vector<std::string> command = sandbox_command(abilities_, order_.request, inside);
+        std::vector<std::string> command = sandbox_command(abilities_, request_, inside);
         words.insert(words.end(), std::make_move_iterator(command.begin()), std::make_move_iterator(command.end()));
-        const std::array kept{options.get(), inside.info, inside.block, inside.status, inside.control, inside.filter, inside.proxy, inside.resolver};
+        std::vector<int> kept{options.get(), inside.info, inside.block, inside.status, inside.control, inside.filter, inside.proxy, inside.resolver};
+        if (request_.worktree) kept.push_back(request_.worktree->fd());
+        for (const Bind& bind : request_.writable) kept.push_back(bind.file.fd());
         return spawn_program(abilities_.bubblewrap, std::move(words), {.standard = standard(), .kept = kept}, pid_);
     }
 
     /// crab-sandbox-init by itself, in a folder of its own for what does not last.
     int spawn_bare(const SandboxDescriptors& inside) {
-        SandboxRequest request = order_.request;
         auto scratch = ScratchFolder::make();
         if (!scratch) return errno;
-        request.scratch = scratch_.emplace(std::move(*scratch)).path();
+        request_.scratch = scratch_.emplace(std::move(*scratch)).path();
+        SandboxRequest request = request_;
         request.processes += tasks_of_this_user();
         Inherited inherited{.standard = standard(), .kept = {}, .environment = {}};
         for (const auto& [name, value] : request.environment) {
             const bool is_scratch = name == "HOME" || name == "TMPDIR";
             inherited.environment.push_back(fmt::format("{}={}", name, is_scratch ? request.scratch.string() : value));
         }
-        const std::array kept{inside.block, inside.status, inside.control, inside.filter};
+        const std::array kept{inside.block, inside.status, inside.control, inside.filter, request.worktree ? request.worktree->fd() : -1};
         inherited.kept = kept;
         const int failed = spawn_program(abilities_.init, bare_command(abilities_, request, inside), std::move(inherited), pid_);
         if (failed == 0) begin_with(pid_);
@@ -245,7 +270,7 @@ private:
     void begin_with(pid_t first) {
         first_ = first;
         if (first_ > 0) first_fd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, first_, 0)));
-        group_.add(first_);   // if not, rlimits and polling hold alone
+        if (!group_.add(first_)) return give_up("the kernel did not take it into its control group");
         (void)write_quietly(block_.write_end.get(), "g");
     }
 
@@ -291,10 +316,11 @@ private:
         if (exited_ || now < next_look_) return;
         next_look_ = now + kLookEvery;
         if (first_ <= 0) return;
-        const TreeUsage usage = look_at_tree(first_);
+        TreeUsage usage = look_at_tree(first_);
+        if (!abilities_.cgroups.count_memory()) usage.memory_bytes += scratch_bytes();
         end_.cpu = std::max({end_.cpu, std::chrono::duration_cast<Milliseconds>(usage.cpu), group_.cpu().value_or(Milliseconds(0))});
         end_.peak_memory_bytes = std::max(end_.peak_memory_bytes, usage.memory_bytes);
-        const SandboxRequest& limits = order_.request;
+        const SandboxRequest& limits = request_;
         if (limits.budget_cpu.count() > 0 && end_.cpu >= limits.budget_cpu) stop(EndReason::kCpuBudget);
         if (limits.memory_bytes > 0 && usage.memory_bytes > limits.memory_bytes) stop_now(EndReason::kMemory);
         if (limits.processes > 0 && usage.processes > limits.processes + 1) stop_now(EndReason::kProcesses);
@@ -308,8 +334,18 @@ private:
     std::chrono::nanoseconds grace(EndReason reason) const {
         std::chrono::nanoseconds most = kGrace;
         if (reason == EndReason::kWallBudget) most = (order_.wall_deadline - began_) / kBudgetOverdraft;
-        if (reason == EndReason::kCpuBudget) most = (order_.request.budget_cpu + order_.request.budget_cpu / kBudgetOverdraft - end_.cpu) / cores();
+        if (reason == EndReason::kCpuBudget) most = (request_.budget_cpu + request_.budget_cpu / kBudgetOverdraft - end_.cpu) / cores();
         return std::clamp<std::chrono::nanoseconds>(most, std::chrono::nanoseconds(0), kGrace);
+    }
+
+    /// What it keeps in /tmp, which is memory that belongs to no process.
+    std::uint64_t scratch_bytes() const {
+        const std::string folder = fmt::format("/proc/{}/root/tmp", first_);
+        struct stat inside{}, outside{};
+        struct statvfs scratch{};
+        if (bare_ || request_.whole_host || ::stat(folder.c_str(), &inside) != 0 || ::stat("/tmp", &outside) != 0 || inside.st_dev == outside.st_dev) return 0;   // not made yet
+        if (::statvfs(folder.c_str(), &scratch) != 0) return 0;
+        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize;
     }
 
     void stop(EndReason reason) {
@@ -364,7 +400,7 @@ private:
             log::warn("a sandbox could not be set up", {{"status", sandbox_status_}, {"stderr", end_.error_tail.substr(0, 512)}});
             end_.failure = "the sandbox could not be set up; the operator's log says why";
             end_.error_tail.clear();
-        } else if (order_.request.budget_cpu.count() > 0 && (end_.status == 128 + SIGXCPU || end_.cpu >= order_.request.budget_cpu)) {
+        } else if (request_.budget_cpu.count() > 0 && (end_.status == 128 + SIGXCPU || end_.cpu >= request_.budget_cpu)) {
             end_.reason = EndReason::kCpuBudget;   // the kernel's limit came before the meter
         }
         return std::move(end_);
@@ -372,6 +408,7 @@ private:
 
     const SandboxAbilities& abilities_;
     const CommandOrder& order_;
+    SandboxRequest request_;      ///< of the order, with what is known only now
     CommandTalk& talk_;
     const bool bare_;             ///< no namespaces
     const SteadyTime began_;

@@ -63,7 +63,7 @@ void BM_SystemdRun(benchmark::State& state) {
 BENCHMARK(BM_SystemdRun)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void run_commands(benchmark::State& state, const SandboxAbilities& abilities, SignalScope signals) {
-    const auto filter = make_seccomp_filter(core::Privilege::kMinimal, signals);
+    const auto filter = make_seccomp_filter({.signals = signals});
     if (abilities.confinement() == Confinement::kNone || !filter) return state.SkipWithError("no sandbox here");
     asio::io_context io;
     const RealClock clock;

@@ -8,10 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace crab::command {
 namespace {
@@ -26,7 +29,7 @@ class CommandRunTest : public testing::Test {
 protected:
     void SetUp() override {
         if (!abilities().namespaces) GTEST_SKIP() << abilities().missing(core::Network::kDenyAll).value_or("no sandbox here");
-        filter = make_seccomp_filter(core::Privilege::kDefault).value();
+        filter = make_seccomp_filter({.level = core::Privilege::kDefault, .memory_is_counted = abilities().cgroups.count_memory()}).value();
         order.request.memory_bytes = std::uint64_t{256} << 20;
         order.request.processes = 64;
         order.request.environment = {{"PATH", std::string(kSandboxPath)}};
@@ -76,7 +79,7 @@ protected:
         if (IsSkipped()) return;
         with.namespaces = false;
         if (with.confinement() != Confinement::kLandlock) GTEST_SKIP() << "no Landlock here";
-        filter = make_seccomp_filter(core::Privilege::kDefault, with.landlock_abi >= 6 ? SignalScope::kLandlock : SignalScope::kNobody).value();
+        filter = make_seccomp_filter({.level = core::Privilege::kDefault, .signals = with.landlock_abi >= 6 ? SignalScope::kLandlock : SignalScope::kNobody}).value();
         order.filter = filter.get();
         order.request.environment = {{"PATH", std::string(kSandboxPath)}, {"HOME", "/tmp"}};
     }
@@ -189,6 +192,139 @@ TEST_F(CommandRunTest, ANetworkThatCannotBeMadeStartsNothing) {
     EXPECT_EQ(output, "");
 }
 
+/// Folders of a test, for worktrees and what lies beside them.
+class Folders {
+public:
+    Folders() {
+        char name[] = "/tmp/crab-run-XXXXXX";
+        root = ::mkdtemp(name);
+        for (const char* folder : {"tree", "secret"}) std::filesystem::create_directory(root / folder);
+        std::ofstream(root / "tree/said") << "inside\n";
+        std::ofstream(root / "secret/said") << "SECRET\n";
+    }
+    Folders(const Folders&) = delete;
+    Folders& operator=(const Folders&) = delete;
+    ~Folders() { std::filesystem::remove_all(root); }
+    HeldFile hold(const char* name) const { return HeldFile::open_folder(root / name).value(); }
+
+    std::filesystem::path root;
+};
+
+/// Turns `root/tree` into a link to `root/secret` and back, as a process of the host could, until it is destroyed.
+class Turning {
+public:
+    explicit Turning(std::filesystem::path root)
+        : thread_([root = std::move(root)](const std::stop_token& stop) {
+              while (!stop.stop_requested()) {
+                  std::filesystem::rename(root / "tree", root / "away");
+                  std::filesystem::create_directory_symlink("secret", root / "tree");
+                  std::this_thread::yield();
+                  std::filesystem::remove(root / "tree");
+                  std::filesystem::rename(root / "away", root / "tree");
+                  std::this_thread::yield();
+              }
+          }) {}
+
+private:
+    std::jthread thread_;
+};
+
+TEST_F(CommandRunTest, AWorktreeWhoseNameTurnsWhileItIsBoundNeverShowsAnother) {
+    const Folders folders;
+    order.request.worktree = folders.hold("tree");
+    const Turning turning(folders.root);
+    int ran = 0;
+    for (int i = 0; i < 60; ++i) {
+        const CommandEnd end = run("cat said; cat ../secret/said /wt/../secret/said 2>/dev/null; exit 0");
+        ran += end.reason == EndReason::kExited ? 1 : 0;
+        EXPECT_TRUE(end.reason == EndReason::kExited || end.reason == EndReason::kNotStarted);
+    }
+    EXPECT_THAT(output, Not(HasSubstr("SECRET")));
+    EXPECT_EQ(output.size(), static_cast<std::size_t>(ran) * std::string_view("inside\n").size());
+}
+
+TEST_F(BareCommandTest, AWorktreeWhoseNameTurnsWhileItIsEnteredNeverShowsAnother) {
+    const Folders folders;
+    order.request.worktree = folders.hold("tree");
+    const Turning turning(folders.root);
+    for (int i = 0; i < 30; ++i) (void)run("cat said; cat ../secret/said 2>/dev/null; exit 0");
+    EXPECT_THAT(output, Not(HasSubstr("SECRET")));
+    EXPECT_THAT(output, HasSubstr("inside"));
+}
+
+TEST_F(CommandRunTest, AnotherFileThanTheExpectedOneStartsNothing) {
+    const Folders folders;
+    order.request.writable.push_back({.file = folders.hold("tree"), .at = "/srv/one"});
+    order.request.writable.push_back({.file = folders.hold("secret"), .at = "/srv/one"});   // the first is no longer to be seen
+    const CommandEnd end = run("echo ran");
+    EXPECT_EQ(end.reason, EndReason::kNotStarted);
+    EXPECT_EQ(output, "");
+}
+
+TEST_F(CommandRunTest, AWorktreeThatIsGoneOrHoldsCrabsOwnStartsNothing) {
+    const Folders folders;
+    std::filesystem::create_directory(folders.root / "state");
+    order.own = std::make_shared<const OwnFiles>(std::vector<std::filesystem::path>{folders.root / "state"});
+    order.request.worktree = folders.hold("tree");
+    EXPECT_EQ(run("cat said").status, 0);
+    std::filesystem::rename(folders.root / "state", folders.root / "tree/state");
+    EXPECT_THAT(run("ls").failure, HasSubstr("files of crab itself"));
+    std::filesystem::remove_all(folders.root / "tree");
+    EXPECT_THAT(run("ls").failure, HasSubstr("removed or replaced"));
+    EXPECT_EQ(output, "inside\n");
+}
+
+TEST_F(CommandRunTest, TheWholeHostIsSeenWithoutCrabsOwnWhichNobodyMoves) {
+    const Folders folders;
+    std::filesystem::create_directories(folders.root / "parent/state");
+    std::ofstream(folders.root / "parent/state/said") << "SECRET\n";
+    std::ofstream(folders.root / "parent/key") << "SECRET\n";
+    order.own = std::make_shared<const OwnFiles>(std::vector<std::filesystem::path>{folders.root / "parent/state", folders.root / "parent/key"});
+    order.request.whole_host = true;
+    const std::string at = folders.root.string();
+    const std::string look = "cd " + at + "; cat tree/said; cat parent/key parent/state/said other/key other/state/said 2>/dev/null;";
+    EXPECT_EQ(run(look + "mv parent other 2>/dev/null && echo MOVED; mv parent/key parent/lock 2>/dev/null && echo MOVED;" + look + "exit 0").reason, EndReason::kExited);
+    EXPECT_EQ(output, "inside\ninside\n");
+    std::filesystem::rename(folders.root / "parent", folders.root / "other");   // a person may
+    EXPECT_EQ(run(look + "exit 0").reason, EndReason::kExited);
+    EXPECT_EQ(output, "inside\ninside\ninside\n");
+}
+
+/// What is refused without a control group that counts: as if there were none.
+class UncountedTest : public CommandRunTest {
+protected:
+    void SetUp() override {
+        CommandRunTest::SetUp();
+        if (IsSkipped()) return;
+        with.cgroups = {};
+        filter = make_seccomp_filter({.level = core::Privilege::kDefault, .memory_is_counted = false}).value();
+        order.filter = filter.get();
+        order.request.memory_bytes = std::uint64_t{64} << 20;
+    }
+};
+
+TEST_F(UncountedTest, MemoryThatBelongsToNoProcessIsNotToBeHad) {
+    run("perl -e 'for ([319, \"x\", 0], [29, 0, 4096, 01600], [41, 1, 1, 0], [41, 2, 1, 0], [53, 1, 1, 0, \"12345678\"], [9, 0, 4096, 3, 0x21, -1, 0], [68, 0, 01600], [206, 1, \"12345678\"]) {"
+        "my @w = @$_; print syscall($w[0], @w[1 .. $#w]) == -1 ? \"no\\n\" : \"YES $w[0]\\n\" }'");
+    EXPECT_THAT(output, Not(HasSubstr("YES")));
+    EXPECT_THAT(output, HasSubstr("no\nno\n"));
+}
+
+TEST_F(UncountedTest, FilesInMemoryCountAndTheirFolderEnds) {
+    EXPECT_NE(run("head -c 80000000 /dev/zero > /tmp/fill 2>/dev/null").status, 0) << "the folder is no larger than the limit";
+    for (const char* place : {"/dev/fill", "/dev/shm/../fill", "/run/fill"}) EXPECT_NE(run(fmt::format("head -c 100000 /dev/zero > {}", place)).status, 0) << place;
+    EXPECT_EQ(run("head -c 40000000 /dev/zero > /dev/shm/fill; perl -e '$x = \"x\" x (15 << 20); sleep 8'").reason, EndReason::kMemory);
+}
+
+TEST_F(CommandRunTest, AControlGroupCountsAllMemory) {
+    if (!with.cgroups.count_memory()) GTEST_SKIP() << "no memory controller here";
+    order.request.memory_bytes = std::uint64_t{64} << 20;
+    const std::string shared = "perl -e 'my $n = \"x\"; my $f = syscall(319, $n, 0); open(F, \">&=\", $f); my $b = \"x\" x (1 << 20); for (1 .. 200) { syswrite(F, $b) } print \"HAD\"'";
+    EXPECT_NE(run(shared).status, 0);
+    EXPECT_NE(run("perl -e 'my $b = \"x\" x (1 << 20); for (1 .. 20) { my $i = shmget(0, 10 << 20, 01600) // die; for (0 .. 9) { shmwrite($i, $b, $_ << 20, 1 << 20) or die } } print \"HAD\"'").status, 0);
+    EXPECT_THAT(output, Not(HasSubstr("HAD")));
+}
+
 TEST_F(BareCommandTest, ItEndsWithItsStatusAndItsFolderIsGone) {
     EXPECT_EQ(run("echo kept > $HOME/x && cat $HOME/x && echo $HOME; pwd; exit 7").status, 7);
     const std::string home = output.substr(5, output.find('\n', 5) - 5);
@@ -219,30 +355,39 @@ TEST_F(BareCommandTest, ADaemonEndsWithItsCommand) {
 }
 
 TEST_F(BareCommandTest, MinimalStartsNoProcess) {
-    filter = make_seccomp_filter(core::Privilege::kMinimal, SignalScope::kNobody).value();
+    filter = make_seccomp_filter({.signals = SignalScope::kNobody}).value();
     order.filter = filter.get();
     EXPECT_NE(run("ls /usr | wc -l; echo never").status, 0);
     EXPECT_EQ(output, "");
 }
 
 TEST(SandboxTest, OptionsHideTheHostAndNeverStandOnACommandLine) {
-    SandboxRequest request{.argv = {"true"}, .environment = {{"TOKEN", "abc"}}, .worktree = "/srv/tree", .worktree_writable = false};
+    const HeldFile folder = HeldFile::open_folder("/var").value();
+    SandboxRequest request{.argv = {"true"}, .environment = {{"TOKEN", "abc"}}, .worktree = folder, .worktree_writable = false};
     const auto options = bubblewrap_options({.init = "/opt/init"}, request, {});
     for (const char* option : {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent", "--disable-userns", "--clearenv"}) {
         EXPECT_THAT(options, Contains(option));
     }
-    const auto at = std::ranges::find(options, "/srv/tree");
+    const auto at = std::ranges::find(options, folder.link());
     ASSERT_NE(at, options.end());
     EXPECT_EQ(*(at - 1), "--ro-bind");
     EXPECT_EQ(*(at + 1), "/wt");
-    EXPECT_THAT(sandbox_command({}, request, {}), Not(Contains("abc")));
+    EXPECT_THAT(options, Not(Contains("--dev"))) << "it would bring a terminal";
+    EXPECT_THAT(sandbox_command({}, request, {}), testing::AllOf(Not(Contains("abc")), Contains("--expect"), Contains(std::to_string(folder.identity().number))));
 }
 
 TEST(SandboxTest, WhatAHostLacksIsToldWithAHint) {
     using core::Network, core::Privilege;
-    SandboxAbilities good{.bubblewrap = "/usr/bin/bwrap", .init = "/x", .slirp = "/usr/bin/slirp4netns", .namespaces = true, .landlock_abi = 7, .seccomp = true};
+    SandboxAbilities good{.bubblewrap = "/usr/bin/bwrap", .init = "/x", .slirp = "/usr/bin/slirp4netns", .namespaces = true, .landlock_abi = 7, .seccomp = true, .cgroups = {.unified = "/sys/fs/cgroup/x"}};
     EXPECT_EQ(good.confinement(), Confinement::kNamespaces);
     for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_EQ(good.missing(network), std::nullopt);
+    good.cgroups = {};
+    for (const auto network : {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_THAT(good.missing(network).value(), HasSubstr("Delegate=yes"));
+    EXPECT_THAT(good.missing(Privilege::kPrivileged).value(), HasSubstr("Delegate=yes"));
+    for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated}) EXPECT_EQ(good.missing(privilege), std::nullopt);
+    EXPECT_EQ(good.missing(Network::kDenyAll), std::nullopt);
+    good.cgroups.memory = "/sys/fs/cgroup/memory/x";
+    EXPECT_EQ(good.missing(Network::kFullAccess), std::nullopt);
     good.slirp.clear();
     EXPECT_THAT(good.missing(Network::kEgressUnrestricted).value(), HasSubstr("slirp4netns"));
     good.seccomp = false;
@@ -260,6 +405,10 @@ TEST(SandboxTest, LandlockAloneKeepsThreeLabels) {
     EXPECT_EQ(bare.missing(Privilege::kDefault), std::nullopt);
     for (const auto network : {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_THAT(bare.missing(network).value(), HasSubstr("bubblewrap"));
     for (const auto privilege : {Privilege::kElevated, Privilege::kPrivileged}) EXPECT_NE(bare.missing(privilege), std::nullopt);
+    bare.scratch_is_memory = true;
+    EXPECT_EQ(bare.confinement(), Confinement::kNone) << "what it writes to /tmp would be memory that nobody counts";
+    bare.cgroups.memory = "/sys/fs/cgroup/memory/x";
+    EXPECT_EQ(bare.confinement(), Confinement::kLandlock);
     bare.landlock_abi = 2;
     EXPECT_EQ(bare.confinement(), Confinement::kNone);
     EXPECT_NE(bare.missing(Privilege::kMinimal), std::nullopt);
@@ -270,16 +419,16 @@ TEST(SandboxTest, TheHostsNetworkAndFilesAreThereForThoseLabelsOnlyAndWithoutCra
     EXPECT_THAT(bubblewrap_options({}, request, {}), Contains("--unshare-net"));
     request.way_out = WayOut::kHost;
     EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("--unshare-net")));
+    request.hidden = {"/var/tmp"};
+    EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("/var/tmp"))) << "what is out of sight needs no hiding";
     request.whole_host = true;
-    request.hidden = {"/var"};
     const auto options = bubblewrap_options({}, request, {});
-    const auto hidden = std::ranges::find(options, "/var");
+    const auto hidden = std::ranges::find(options, "/var/tmp");
     ASSERT_NE(hidden, options.end());
     EXPECT_EQ(*(hidden - 1), "--tmpfs");
-    request.whole_host = false;
-    EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("/var"))) << "what is out of sight needs no hiding";
-    request.writable = {"/var"};
-    EXPECT_THAT(bubblewrap_options({}, request, {}), Contains("--tmpfs"));
+    const auto above = std::ranges::find(options, "/var");
+    ASSERT_NE(above, options.end()) << "a folder above that is a mount point cannot be renamed";
+    EXPECT_LT(above, hidden);
 }
 
 TEST(SandboxTest, ProgramsAreLookedForWhereTheSandboxHasThem) {

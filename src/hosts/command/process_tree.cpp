@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -44,6 +45,20 @@ std::int64_t next_number(std::string_view& text) {
     return number;
 }
 
+/// What a process has in swap: memory that no longer counts as resident.
+std::uint64_t swapped_bytes(pid_t pid) {
+    static const bool has_swap = [] {
+        struct sysinfo machine{};
+        return ::sysinfo(&machine) != 0 || machine.totalswap > 0;
+    }();
+    if (!has_swap) return 0;
+    const std::string status = read_file(fmt::format("/proc/{}/status", pid));
+    const std::size_t at = status.find("VmSwap:");
+    if (at == status.npos) return 0;
+    std::string_view rest = std::string_view(status).substr(at);
+    return static_cast<std::uint64_t>(next_number(rest)) * 1024;
+}
+
 /// The time that the threads of a process have run. /proc/<pid>/stat says it in ticks of 10 ms, too coarse for small budgets.
 std::chrono::nanoseconds own_cpu(pid_t pid) {
     clockid_t clock{};
@@ -62,7 +77,7 @@ void add_process(pid_t pid, TreeUsage& usage) {
     std::array<std::int64_t, 25> field{};
     for (std::size_t number = 4; number < field.size(); ++number) field[number] = next_number(rest);
     usage.cpu += std::chrono::duration_cast<std::chrono::microseconds>(own_cpu(pid)) + std::chrono::microseconds((field[16] + field[17]) * 1'000'000 / ticks);
-    usage.memory_bytes += static_cast<std::uint64_t>(field[24] * page);
+    usage.memory_bytes += static_cast<std::uint64_t>(field[24] * page) + swapped_bytes(pid);
     ++usage.processes;
 }
 

@@ -11,7 +11,7 @@ namespace crab::command {
 /// What a process and all that descend from it use at one moment; of those that have ended, what their parents have collected.
 struct TreeUsage {
     std::chrono::microseconds cpu{0};  ///< user and system time
-    std::uint64_t memory_bytes = 0;    ///< resident, shared pages counted once per process
+    std::uint64_t memory_bytes = 0;    ///< resident or in swap, shared pages counted once per process
     std::uint32_t processes = 0;
 };
 

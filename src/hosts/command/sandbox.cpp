@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include <linux/magic.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,7 +30,9 @@ constexpr std::array kSystemFiles{"/etc/alternatives", "/etc/ld.so.cache", "/etc
 
 /// With the host's network, its way of finding names.
 constexpr std::array kResolverFiles{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf"};
+/// All that a sandbox has of /dev: nothing that keeps what is written to it, and no terminal.
 constexpr std::array kHarmlessDevices{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+constexpr std::uint64_t kDeviceFolderBytes = std::uint64_t{64} << 10;
 constexpr int kLeastLandlock = 3;   ///< without truncation (ABI 2) files that are only readable could be emptied
 
 /// Programs differ in which they read, and in which case.
@@ -76,7 +81,9 @@ SandboxAbilities SandboxAbilities::detect() {
     if (::access("/dev/net/tun", R_OK | W_OK) == 0) abilities.slirp = find_program("slirp4netns", kSandboxPath);
     const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1U);
     abilities.landlock_abi = abi > 0 ? static_cast<int>(abi) : 0;
-    abilities.seccomp = make_seccomp_filter(core::Privilege::kMinimal).has_value();
+    abilities.seccomp = make_seccomp_filter({}).has_value();
+    struct statfs scratch{};
+    abilities.scratch_is_memory = ::statfs("/tmp", &scratch) != 0 || scratch.f_type == TMPFS_MAGIC;
     abilities.namespaces = !abilities.bubblewrap.empty() && !abilities.init.empty() && can_make_namespaces(abilities);
     return abilities;
 }
@@ -84,14 +91,24 @@ SandboxAbilities SandboxAbilities::detect() {
 Confinement SandboxAbilities::confinement() const {
     if (init.empty() || !seccomp) return Confinement::kNone;
     if (namespaces) return Confinement::kNamespaces;
-    return landlock_abi >= kLeastLandlock ? Confinement::kLandlock : Confinement::kNone;
+    const bool scratch_is_limited = !scratch_is_memory || cgroups.count_memory();
+    return landlock_abi >= kLeastLandlock && scratch_is_limited ? Confinement::kLandlock : Confinement::kNone;
 }
 
-std::optional<std::string> SandboxAbilities::why_not() const {
+std::string SandboxAbilities::why_not() const {
     if (init.empty()) return "crab-sandbox-init was not found beside crab";
     if (!seccomp) return "this kernel or libseccomp makes no seccomp filters";
+    if (!namespaces && landlock_abi >= kLeastLandlock && confinement() == Confinement::kNone) {
+        return fmt::format("/tmp is made of memory that no control group limits; install bubblewrap and allow user namespaces, or {}", kHowToDelegate);
+    }
     if (bubblewrap.empty()) return "install bubblewrap";
     return "bubblewrap cannot make user namespaces here; allow them (sysctl user.max_user_namespaces, AppArmor)";
+}
+
+/// Memory that is in no process (buffers of sockets, files in any tmpfs of the host) is counted by the kernel or by nobody.
+std::optional<std::string> SandboxAbilities::why_unlimited() const {
+    if (cgroups.count_memory()) return std::nullopt;
+    return fmt::format("no control group limits memory here; {}", kHowToDelegate);
 }
 
 std::optional<std::string> SandboxAbilities::missing(core::Network network) const {
@@ -105,7 +122,7 @@ std::optional<std::string> SandboxAbilities::missing(core::Network network) cons
             if (kept_by == Confinement::kNamespaces && slirp.empty()) return "install slirp4netns (it needs /dev/net/tun)";
             break;
     }
-    return kept_by == Confinement::kLandlock ? why_not() : std::nullopt;
+    return kept_by == Confinement::kLandlock ? why_not() : why_unlimited();
 }
 
 std::optional<std::string> SandboxAbilities::missing(core::Privilege privilege) const {
@@ -114,17 +131,52 @@ std::optional<std::string> SandboxAbilities::missing(core::Privilege privilege) 
     switch (privilege) {
         case core::Privilege::kMinimal:
         case core::Privilege::kDefault: return std::nullopt;
-        case core::Privilege::kElevated:
+        case core::Privilege::kElevated: return kept_by == Confinement::kLandlock ? std::optional(why_not()) : std::nullopt;
         case core::Privilege::kPrivileged: break;
     }
-    return kept_by == Confinement::kLandlock ? why_not() : std::nullopt;
+    return kept_by == Confinement::kLandlock ? why_not() : why_unlimited();
 }
 
-/// Whether the sandbox shows a file of the host beside the system and the worktree.
-bool is_shown(const SandboxRequest& request, const fs::path& path) {
-    return request.whole_host || std::ranges::any_of(request.writable, [&](const fs::path& shown) {
-        return std::ranges::mismatch(shown, path).in1 == shown.end();
-    });
+/// A folder of harmless devices, the names by which programs find their own descriptors, and POSIX shared memory, which is part of /tmp and of
+/// its limit.
+void add_devices(std::vector<std::string>& options) {
+    const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
+    add({"--size", std::to_string(kDeviceFolderBytes), "--tmpfs", "/dev"});
+    for (const char* device : kHarmlessDevices) add({"--dev-bind", device, device});
+    add({"--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "/proc/self/fd/0", "/dev/stdin", "--symlink", "/proc/self/fd/1", "/dev/stdout"});
+    add({"--symlink", "/proc/self/fd/2", "/dev/stderr", "--symlink", "/tmp", "/dev/shm", "--remount-ro", "/dev"});
+}
+
+/// Puts nothing in place of what is crab's own. A mount point cannot be renamed by whoever sees the mount, so all folders above become some:
+/// otherwise a command could move one, and find at the new place what the next sandbox looks for at the old one.
+void add_hidden(std::vector<std::string>& options, const std::vector<fs::path>& hidden) {
+    const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
+    std::set<fs::path> above;   // a folder sorts before what is in it
+    for (const fs::path& path : hidden) {
+        std::error_code error;
+        if (!fs::exists(path, error)) continue;
+        for (fs::path at = path.parent_path(); at != at.parent_path(); at = at.parent_path()) above.insert(at);
+    }
+    for (const fs::path& folder : above) add({"--bind", folder.string(), folder.string()});
+    add_devices(options);
+    add({"--proc", "/proc"});
+    for (const fs::path& path : hidden) {
+        std::error_code error;
+        const bool hidden_already = std::ranges::any_of(hidden, [&](const fs::path& other) { return other != path && std::ranges::mismatch(other, path).in1 == other.end(); });
+        if (hidden_already || fs::is_symlink(path, error)) continue;   // where a link leads is in the list as well
+        if (fs::is_directory(path, error)) add({"--tmpfs", path.string(), "--remount-ro", path.string()});
+        else if (fs::exists(path, error)) add({"--ro-bind", "/dev/null", path.string()});
+    }
+}
+
+/// Scratch is memory, too.
+std::uint64_t scratch_bytes(const SandboxRequest& request) {
+    return request.memory_bytes > 0 ? std::min(kScratchBytes, request.memory_bytes) : kScratchBytes;
+}
+
+/// Where the worktree is inside.
+std::string worktree_inside(const SandboxRequest& request) {
+    return !request.worktree ? "/tmp" : request.whole_host ? request.worktree->place().string() : "/wt";
 }
 
 /// The system read-only, what programs need of /etc, and places for what does not last.
@@ -141,7 +193,8 @@ void add_view(std::vector<std::string>& options, const SandboxRequest& request, 
         for (const char* file : kResolverFiles) add({"--ro-bind-try", file, file});
     }
     if (descriptors.resolver >= 0) add({"--ro-bind-data", std::to_string(descriptors.resolver), "/etc/resolv.conf"});
-    add({"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(kScratchBytes), "--tmpfs", "/tmp"});
+    add_devices(options);
+    add({"--proc", "/proc", "--size", std::to_string(scratch_bytes(request)), "--tmpfs", "/tmp"});
 }
 
 std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors) {
@@ -149,18 +202,16 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, c
                                      "--uid", "1000", "--gid", "1000", "--clearenv"};
     const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
     if (request.way_out != WayOut::kHost) add({"--unshare-net"});
-    if (request.whole_host) add({"--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
-    else add_view(options, request, descriptors);
-    const std::string worktree = !request.worktree ? "/tmp" : request.whole_host ? request.worktree->string() : "/wt";
-    if (!abilities.init.empty() && !request.whole_host) add({"--ro-bind", abilities.init.string(), kInitInside});
-    if (request.worktree && (!request.whole_host || !request.worktree_writable)) add({request.worktree_writable ? "--bind" : "--ro-bind", request.worktree->string(), worktree});
-    for (const fs::path& path : request.writable) add({"--bind-try", path.string(), path.string()});
-    for (const fs::path& path : request.hidden) {
-        std::error_code error;
-        if (!is_shown(request, path)) continue;
-        if (fs::is_directory(path, error)) add({"--tmpfs", path.string()});
-        else if (fs::exists(path, error)) add({"--ro-bind", "/dev/null", path.string()});
+    if (request.whole_host) {
+        add({"--bind", "/", "/"});
+        add_hidden(options, request.hidden);
+    } else {
+        add_view(options, request, descriptors);
     }
+    const std::string worktree = worktree_inside(request);
+    if (!abilities.init.empty() && !request.whole_host) add({"--ro-bind", abilities.init.string(), kInitInside});
+    if (request.worktree && (!request.whole_host || !request.worktree_writable)) add({request.worktree_writable ? "--bind" : "--ro-bind", request.worktree->link(), worktree});
+    for (const Bind& bind : request.writable) add({"--bind", bind.file.link(), bind.at.string()});
     // A gateway of root owns /proc/sys in every user namespace, so all of /proc is read-only.
     add({"--remount-ro", "/proc"});
     if (!request.whole_host) add({"--remount-ro", "/"});
@@ -190,13 +241,16 @@ std::vector<std::string> sandbox_command(const SandboxAbilities& abilities, cons
     std::vector<std::string> words = common_orders(request, descriptors);
     words.insert(words.begin(), request.whole_host ? abilities.init.string() : std::string(kInitInside));
     const auto add = [&](std::initializer_list<std::string_view> more) { words.insert(words.end(), more.begin(), more.end()); };
+    const auto expect = [&](const HeldFile& file, std::string_view at) { add({"--expect", std::to_string(file.identity().device), std::to_string(file.identity().number), at}); };
+    if (request.worktree) expect(*request.worktree, ".");
+    for (const Bind& bind : request.writable) expect(bind.file, bind.at.native());
     if (request.way_out == WayOut::kProxy) add({"--proxy", std::to_string(descriptors.proxy), "--proxy-port", std::to_string(kProxyPort)});
     if (request.way_out == WayOut::kOutbound) add({"--wait"});
     if (request.landlock && !request.whole_host) {
         add({"--landlock", "--read", "/", "--write", "/tmp", "--write", "/dev"});
         if (request.way_out == WayOut::kNone || request.way_out == WayOut::kProxy) add({"--no-network"});
         if (request.worktree && request.worktree_writable) add({"--write", "/wt"});
-        for (const fs::path& path : request.writable) add({"--write", path.string()});
+        for (const Bind& bind : request.writable) add({"--write", bind.at.string()});
     }
     add({"--"});
     words.insert(words.end(), request.argv.begin(), request.argv.end());
@@ -207,7 +261,7 @@ std::vector<std::string> bare_command(const SandboxAbilities& abilities, const S
     std::vector<std::string> words = common_orders(request, descriptors);
     words.insert(words.begin(), abilities.init.string());
     const auto add = [&](std::initializer_list<std::string_view> more) { words.insert(words.end(), more.begin(), more.end()); };
-    const std::string scratch = request.scratch.string(), place = request.worktree ? request.worktree->string() : scratch;
+    const std::string scratch = request.scratch.string(), place = request.worktree ? request.worktree->link() : scratch;
     add({"--bare", "--block", std::to_string(descriptors.block), "--file-size", std::to_string(kScratchBytes), "--chdir", place, "--landlock", "--no-network"});
     for (const char* folder : kSystem) add({"--read", folder});
     for (const char* file : kSystemFiles) add({"--read", file});

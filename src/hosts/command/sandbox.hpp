@@ -2,6 +2,7 @@
 
 #include "core/effective_policy.hpp"
 #include "hosts/command/command_cgroup.hpp"
+#include "hosts/command/held_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -36,6 +37,7 @@ struct SandboxAbilities {
     int landlock_abi = 0;                ///< 0: none
     bool seccomp = false;
     CgroupPlaces cgroups;                ///< none: rlimits and polling alone; detect() leaves it so, for CgroupPlaces::find() may move this process
+    bool scratch_is_memory = false;      ///< /tmp of the host, which commands without namespaces write to, is made of memory
 
     /// Looks for programs, asks the kernel, and makes one empty sandbox. Blocks for some milliseconds.
     static SandboxAbilities detect();
@@ -45,36 +47,45 @@ struct SandboxAbilities {
     std::optional<std::string> missing(core::Privilege privilege) const;
 
 private:
-    std::optional<std::string> why_not() const;
+    std::string why_not() const;
+    std::optional<std::string> why_unlimited() const;
+};
+
+/// Something of the host that a sandbox shows at `at`.
+struct Bind {
+    HeldFile file;
+    std::filesystem::path at;
 };
 
 /// One command as it has to run.
 struct SandboxRequest {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> environment;
-    std::optional<std::filesystem::path> worktree;   ///< becomes /wt, the current directory
+    std::optional<HeldFile> worktree;                ///< becomes /wt, the current directory
     bool worktree_writable = false;
     std::uint64_t memory_bytes = 0;
     std::uint32_t processes = 0;
     Milliseconds budget_cpu{0};                      ///< 0: none
     bool landlock = true;
     WayOut way_out = WayOut::kNone;
-    std::vector<std::filesystem::path> writable;     ///< of the host, beside the worktree, at their own places
+    std::vector<Bind> writable;                      ///< of the host, beside the worktree
     bool whole_host = false;                         ///< all files of this user, but `hidden`; the worktree is where it is, for nothing is mounted new
-    std::vector<std::filesystem::path> hidden;
+    std::vector<std::filesystem::path> hidden;       ///< with `whole_host`: out of sight, and neither they nor a folder above them can be moved
     std::filesystem::path scratch;                   ///< without namespaces: its folder for what does not last
 };
 
-/// The descriptors that bubblewrap and crab-sandbox-init find open, by number.
+/// The descriptors that bubblewrap and crab-sandbox-init find open, by number, beside those of the request's files.
 struct SandboxDescriptors {
     int info = -1, block = -1, status = -1, control = -1, filter = -1, proxy = -1, resolver = -1;
 };
 
 /// Bubblewrap's options, those that may be read by everybody and those that may not being the same list: it goes through a
 /// descriptor (`--args`), never onto a command line. User, PID, IPC, UTS, cgroup, mount and network namespaces, a read-only
-/// system, private /proc, /dev and /tmp. Source: docs/protocols/sw4rm.md, section 10.
+/// system, private /proc, /tmp of a limited size, and a /dev without terminals that nobody can write to. What is bound of the host is named by
+/// its descriptor. Source: docs/protocols/sw4rm.md, section 10.
 std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors);
-/// The words after bubblewrap's options: crab-sandbox-init with its orders, then the command.
+/// The words after bubblewrap's options: crab-sandbox-init with its orders, then the command. bubblewrap finds a descriptor's path and mounts
+/// that, so crab-sandbox-init is told which file has to be there, and starts nothing when somebody put another one there in between.
 std::vector<std::string> sandbox_command(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors);
 /// crab-sandbox-init with its orders and the command where there are no namespaces: it keeps its descendants by itself.
 std::vector<std::string> bare_command(const SandboxAbilities& abilities, const SandboxRequest& request, const SandboxDescriptors& descriptors);

@@ -4,11 +4,15 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <string_view>
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -18,6 +22,7 @@ namespace {
 
 // Spelled out: this folder opens no socket.
 constexpr std::uint64_t kUnix = 1, kIpv4 = 2, kIpv6 = 10, kNetlink = 16;
+constexpr std::uint64_t kStream = 1, kSequencedPackets = 5, kTypeOfSocket = 0xf;
 constexpr std::uint64_t kMostFamilies = 64;
 constexpr std::uint64_t kNewNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -27,11 +32,28 @@ constexpr const char* kRefused[] = {
     "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
     "add_key", "request_key", "keyctl",
     "mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
-    "unshare", "setns", "open_by_handle_at", "name_to_handle_at",
+    "open_tree_attr", "unshare", "setns", "open_by_handle_at", "name_to_handle_at",
     "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct", "quotactl",
     "iopl", "ioperm", "modify_ldt", "syslog", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "vhangup", "nfsservctl", "lookup_dcookie",
     "personality",
 };
+
+/// Calls that libseccomp 2.5 has no name for; beyond 424 all architectures number alike.
+struct NewCall {
+    std::string_view name;
+    int number;
+};
+constexpr NewCall kNewCalls[] = {{"fchmodat2", 452}, {"setxattrat", 463}, {"removexattrat", 466}, {"open_tree_attr", 467}, {"file_setattr", 469}};
+
+/// __NR_SCMP_ERROR for a call that this architecture does not have.
+int number_of(std::string_view name) {
+    const int number = seccomp_syscall_resolve_name(std::string(name).c_str());
+    if (number != __NR_SCMP_ERROR) return number;
+    for (const NewCall& call : kNewCalls) {
+        if (call.name == name) return call.number;
+    }
+    return __NR_SCMP_ERROR;
+}
 
 /// libseccomp's macros for this are C.
 constexpr scmp_arg_cmp argument(unsigned index, scmp_compare comparison, std::uint64_t first, std::uint64_t second = 0) {
@@ -44,11 +66,11 @@ public:
     explicit Rules(scmp_filter_ctx context) : context_(context) {}
 
     void refuse(const char* name, int error = EPERM) {
-        const int number = seccomp_syscall_resolve_name(name);
+        const int number = number_of(name);
         if (number != __NR_SCMP_ERROR) keep(seccomp_rule_add(context_, SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)), number, 0));
     }
     void refuse_if(const char* name, std::initializer_list<scmp_arg_cmp> conditions) {
-        const int number = seccomp_syscall_resolve_name(name);
+        const int number = number_of(name);
         if (number != __NR_SCMP_ERROR) refuse_if(number, EPERM, conditions);
     }
     void refuse_if(int number, int error, std::initializer_list<scmp_arg_cmp> conditions) {
@@ -58,7 +80,7 @@ public:
 
 private:
     void keep(int result) {
-        if (result < 0 && error_ == 0) error_ = -result;
+        if (result < 0 && result != -EEXIST && error_ == 0) error_ = -result;   // -EEXIST: it is refused already
     }
     scmp_filter_ctx context_;
     int error_ = 0;
@@ -68,13 +90,13 @@ private:
 /// these.
 constexpr const char* kRefusedBare[] = {
     "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat",
-    "setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat",
+    "removexattr", "lremovexattr", "removexattrat",
     "inotify_add_watch", "fanotify_init", "fanotify_mark",
     "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
     "mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify",
 };
 /// The same for files that are open, which Landlock has let through for reading.
-constexpr const char* kRefusedOnOpenFiles[] = {"fchmod", "fchown", "fsetxattr", "fremovexattr"};
+constexpr const char* kRefusedOnOpenFiles[] = {"fchmod", "fchown", "fremovexattr"};
 /// Their first argument is a process; 0 is the one that asks.
 constexpr const char* kForOneself[] = {"prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler", "migrate_pages", "move_pages"};
 /// Their second argument is one, or a group or a user.
@@ -109,10 +131,47 @@ void add_rules(Rules& rules) {
     }
 }
 
-/// Unix, IPv4, IPv6 and route netlink are left.
-void refuse_families(Rules& rules) {
+/// The mode of a new or changed file is argument `mode`: it may not make a program that runs as its owner or group for whoever starts it.
+void refuse_set_id(Rules& rules, const char* name, unsigned mode) {
+    for (const std::uint64_t bit : {S_ISUID, S_ISGID}) rules.refuse_if(name, {argument(mode, SCMP_CMP_MASKED_EQ, bit, bit)});
+}
+
+/// Files of a worktree are used outside as well, where whoever runs the gateway is not 1000:1000.
+void refuse_set_id_files(Rules& rules) {
+    for (const char* name : {"chmod", "fchmod", "creat", "mknod", "mkdir"}) refuse_set_id(rules, name, 1);
+    for (const char* name : {"fchmodat", "fchmodat2", "mknodat", "mkdirat"}) refuse_set_id(rules, name, 2);
+    for (const std::uint64_t bit : {S_ISUID, S_ISGID}) {
+        for (const std::uint64_t making : {std::uint64_t{O_CREAT}, std::uint64_t{O_TMPFILE & ~O_DIRECTORY}}) {   // only then is there a mode
+            rules.refuse_if("open", {argument(1, SCMP_CMP_MASKED_EQ, making, making), argument(2, SCMP_CMP_MASKED_EQ, bit, bit)});
+            rules.refuse_if("openat", {argument(2, SCMP_CMP_MASKED_EQ, making, making), argument(3, SCMP_CMP_MASKED_EQ, bit, bit)});
+        }
+    }
+    rules.refuse("openat2", ENOSYS);   // flags and mode are in memory; who uses it can do without
+    for (const char* name : {"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "file_setattr"}) rules.refuse(name, EOPNOTSUPP);
+}
+
+/// What takes memory that no process can be seen to have.
+void refuse_uncounted_memory(Rules& rules) {
+    for (const char* name : {"memfd_create", "memfd_secret", "shmget", "shmat", "msgget", "semget", "mq_open", "io_setup", "vmsplice", "tee", "remap_file_pages"}) rules.refuse(name);
+    rules.refuse_if("mmap", {argument(3, SCMP_CMP_MASKED_EQ, MAP_SHARED, MAP_SHARED)});   // MAP_SHARED_VALIDATE has the bit as well
+    rules.refuse_if("fcntl", {argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, F_SETPIPE_SZ)});
+    rules.refuse("socket", EAFNOSUPPORT);
+    rules.refuse("socketpair", EAFNOSUPPORT);
+}
+
+/// Pairs are connected to each other for good, but for datagram sockets, which can send to any address.
+void refuse_pairs(Rules& rules) {
+    rules.refuse_if(SCMP_SYS(socketpair), EAFNOSUPPORT, {argument(0, SCMP_CMP_NE, kUnix)});
+    for (std::uint64_t type = 0; type <= kTypeOfSocket; ++type) {
+        if (type == kStream || type == kSequencedPackets) continue;
+        rules.refuse_if(SCMP_SYS(socketpair), EAFNOSUPPORT, {argument(1, SCMP_CMP_MASKED_EQ, kTypeOfSocket, type)});
+    }
+}
+
+/// IPv4, IPv6, route netlink and, where they may lead out, Unix are left.
+void refuse_families(Rules& rules, bool unix_sockets) {
     for (std::uint64_t family = 0; family < kMostFamilies; ++family) {
-        if (family == kUnix || family == kIpv4 || family == kIpv6) continue;
+        if ((family == kUnix && unix_sockets) || family == kIpv4 || family == kIpv6) continue;
         if (family == kNetlink) rules.refuse_if(SCMP_SYS(socket), EAFNOSUPPORT, {argument(0, SCMP_CMP_MASKED_EQ, 0xffffffffU, family), argument(2, SCMP_CMP_NE, 0)});
         else rules.refuse_if(SCMP_SYS(socket), EAFNOSUPPORT, {argument(0, SCMP_CMP_MASKED_EQ, 0xffffffffU, family)});
     }
@@ -127,15 +186,18 @@ void refuse_processes(Rules& rules) {
 
 }  // namespace
 
-Result<Descriptor> make_seccomp_filter(core::Privilege level, SignalScope signals) {
+Result<Descriptor> make_seccomp_filter(const SeccompOrders& orders) {
     const scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
     if (context == nullptr) return fail(ErrorCode::kUnavailable, "no seccomp filter can be made here");
     const ScopeExit release([&] { seccomp_release(context); });
     Rules rules(context);
     add_rules(rules);
-    if (signals == SignalScope::kNamespace) refuse_families(rules);
-    else add_bare_rules(rules, level, signals);
-    if (level == core::Privilege::kMinimal) refuse_processes(rules);
+    refuse_set_id_files(rules);
+    if (orders.signals == SignalScope::kNamespace) refuse_families(rules, orders.unix_sockets);
+    else add_bare_rules(rules, orders.level, orders.signals);
+    if (!orders.unix_sockets) refuse_pairs(rules);
+    if (!orders.memory_is_counted) refuse_uncounted_memory(rules);
+    if (orders.level == core::Privilege::kMinimal) refuse_processes(rules);
     if (rules.error() != 0) return fail(ErrorCode::kUnavailable, fmt::format("no seccomp filter can be made here: {}", std::strerror(rules.error())));
     Descriptor file(::memfd_create("crab-seccomp", MFD_CLOEXEC));
     if (!file.is_open()) return fail(ErrorCode::kUnavailable, fmt::format("no memory file: {}", std::strerror(errno)));

@@ -79,19 +79,16 @@ Result<void> check_worktree_path(int worktree, std::string_view argument, std::s
     return {};
 }
 
-Result<void> check_worktree_paths(const std::filesystem::path& worktree, const std::vector<std::string>& names, json::Element arguments) {
-    if (names.empty()) return {};
-    const Descriptor directory(::open(worktree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.is_open()) return fail(ErrorCode::kUnavailable, "the worktree cannot be opened; the operator has to look at it");
+Result<void> check_worktree_paths(int worktree, const std::vector<std::string>& names, json::Element arguments) {
     for (const std::string& name : names) {
         if (const auto path = json::get_string(arguments, name)) {
-            if (auto checked = check_worktree_path(directory.get(), name, *path); !checked) return checked;
+            if (auto checked = check_worktree_path(worktree, name, *path); !checked) return checked;
         }
         const auto items = json::get_array(arguments, name);
         if (!items) continue;
         for (const json::Element item : *items) {
             if (!item.is_string()) continue;
-            if (auto checked = check_worktree_path(directory.get(), name, item.get_string().value_unsafe()); !checked) return checked;
+            if (auto checked = check_worktree_path(worktree, name, item.get_string().value_unsafe()); !checked) return checked;
         }
     }
     return {};

@@ -4,7 +4,6 @@
 #include "json/element.hpp"
 #include "json/value.hpp"
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +18,7 @@ std::vector<std::string> worktree_path_arguments(const json::Value& input_schema
 /// Errors: kInvalidArgs that names `argument`. Source: docs/protocols/sw4rm.md, section 8.
 Result<void> check_worktree_path(int worktree, std::string_view argument, std::string_view path);
 
-/// check_worktree_path() for all `names` of `arguments` that are there. Errors: also kUnavailable when the worktree is gone.
-Result<void> check_worktree_paths(const std::filesystem::path& worktree, const std::vector<std::string>& names, json::Element arguments);
+/// check_worktree_path() for all `names` of `arguments` that are there.
+Result<void> check_worktree_paths(int worktree, const std::vector<std::string>& names, json::Element arguments);
 
 }  // namespace crab::command

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "hosts/command/own_files.hpp"
+
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -15,7 +17,14 @@ struct Worktree {
     std::string id;
     std::filesystem::path path;   ///< absolute
     bool read_only = false;
+    HeldFile folder{};            ///< what is at `path`, held from the start; set by hold_worktrees()
 };
+
+/// Opens the folders of the configured worktrees. Commands change what they contain, links and folders included, so none may contain another or
+/// anything of crab, nor lie in a folder of crab: what is bound next would be what a command made of it. Those that commands write may not contain
+/// what crab relies on, either: programs that it starts, certificates.
+/// Errors: kInvalidArgs that names the worktree, or both. Blocks. Source: docs/protocols/sw4rm.md, section 8.
+Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured, const OwnFiles& own, const OwnFiles& relied_on = {});
 
 /// The configured worktrees, and which of them is bound to whom. Thread-safe.
 /// Source: docs/protocols/sw4rm.md, section 8.

@@ -232,7 +232,8 @@ Result<void> Gateway::Parts::open_hosted() {
 
 /// The providers of commands; nothing of the sandbox is looked for when there are none.
 Result<void> Gateway::Parts::open_commands() {
-    auto made = make_worktrees(config);
+    const std::vector<std::filesystem::path> own_folders{places.state_dir, std::filesystem::path(places.admin_socket).parent_path()};
+    auto made = make_worktrees(config, own_folders);
     if (!made) return fail(std::move(made.error()));
     worktrees = std::move(*made);
     auto bindings = command::load_bindings(places.state_dir / "worktrees.json");
@@ -246,7 +247,7 @@ Result<void> Gateway::Parts::open_commands() {
         worktree_service = std::make_unique<WorktreeServiceSide>(*loops, *service);
         bound_worktree = [side = worktree_service.get()](std::string agent) { return side->bound_worktree(std::move(agent)); };
     }
-    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, {places.state_dir, std::filesystem::path(places.admin_socket).parent_path()}, std::move(bound_worktree));
+    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, own_folders, std::move(bound_worktree));
     if (!opened) return fail(std::move(opened.error()));
     hosted.push_back(std::move(*opened));
     return {};

@@ -19,12 +19,12 @@
 
 namespace crab::app {
 
-Result<void> check_rules(const config::GatewayConfig& config) {
+Result<void> check_rules(const config::GatewayConfig& config, const config::Paths& paths) {
     BlockingPool pool(1);
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
     if (auto made = make_turn_setup(config); !made) return fail(std::move(made.error()));
     if (auto made = AgentSide::read_agents(config); !made) return fail(std::move(made.error()));
-    return check_commands(config);
+    return check_commands(config, {paths.state_dir_of(config), paths.admin_socket_of(config).parent_path()});
 }
 
 int run_gateway(const GatewayRunOptions& options) {

@@ -25,7 +25,7 @@ namespace {
 /// Worktrees are those of the providers: bindings are a gateway's affair.
 Result<std::unique_ptr<sdk::HostedTools>> open_commands(const config::GatewayConfig& config, net::EventLoop& home, core::AuditLog& audit,
                                                          const std::filesystem::path& state_dir) {
-    auto worktrees = make_worktrees(config);
+    auto worktrees = make_worktrees(config, {state_dir});
     if (!worktrees) return fail(std::move(worktrees.error()));
     return HostedCommands::open(config, std::move(*worktrees), home, audit, {state_dir});
 }

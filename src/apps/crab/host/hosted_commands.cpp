@@ -98,19 +98,74 @@ Result<void> register_hosts(core::Registry& registry, const Hosts& hosts) {
     return {};
 }
 
+using Paths = std::vector<std::filesystem::path>;
+
+/// Files that the configuration names, absolute; those that it does not name are left out.
+Paths files_of(const config::GatewayConfig& config, std::initializer_list<std::filesystem::path> named) {
+    const auto folder = std::filesystem::absolute(config.source).parent_path();
+    Paths files;
+    for (const auto& file : named) {
+        if (!file.empty()) files.push_back(folder / file);
+    }
+    return files;
+}
+
+/// All that a command could read secrets from, or make itself an operator with. `places` are the folders of this process.
+Paths own_files(const config::GatewayConfig& config, Paths own) {
+    const auto add = [&](std::initializer_list<std::filesystem::path> named) { std::ranges::move(files_of(config, named), std::back_inserter(own)); };
+    if (!config.source.empty()) add({std::filesystem::absolute(config.source)});
+    add({config.grpc.unix_socket, config.pairing.key});
+    for (const auto& tls : {config.listen.tls, config.grpc.tls}) {
+        if (tls) add({tls->key});
+    }
+    for (const config::SecretOptions& secret : config.secrets) add({secret.file});
+    for (const config::ModelOptions& model : config.models) add({model.key_file});
+    for (const config::ToolHostOptions& host : config.hosts) add({host.unix_socket});
+    const auto add_service = [&](const config::RemoteServiceOptions& service) {
+        add({service.token_file});
+        if (service.tls) add({service.tls->key});
+    };
+    for (const config::ProviderOptions& provider : config.providers) add_service(provider.remote.service);
+    for (const auto& service : {config.worktree_service, config.hitl}) {
+        if (service) add_service(*service);
+    }
+    return own;
+}
+
+/// What is no secret, but decides what this process runs and whom it believes.
+Paths relied_on(const config::GatewayConfig& config) {
+    std::error_code error;
+    Paths files;
+    if (const auto program = std::filesystem::read_symlink("/proc/self/exe", error); !error) files = {program, program.parent_path() / "crab-sandbox-init"};
+    const auto add = [&](std::initializer_list<std::filesystem::path> named) { std::ranges::move(files_of(config, named), std::back_inserter(files)); };
+    for (const config::HookRule& hook : config.hooks) {
+        for (const std::string& word : hook.run) {
+            if (word.contains('/') && std::filesystem::exists(word, error)) files.push_back(std::filesystem::absolute(word));
+        }
+    }
+    add({config.pairing.ca, config.pairing.cert});
+    for (const auto& tls : {config.listen.tls, config.grpc.tls}) {
+        if (tls) add({tls->cert});
+    }
+    for (const config::ModelOptions& model : config.models) add({model.ca});
+    for (const config::ProviderOptions& provider : config.providers) {
+        if (provider.remote.service.tls) add({provider.remote.service.tls->ca, provider.remote.service.tls->cert});
+    }
+    return files;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::GatewayConfig& config) {
+Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places) {
     std::vector<command::Worktree> worktrees;
     for (const config::WorktreeOptions& options : config.worktrees) {
-        std::error_code error;
-        const auto path = std::filesystem::canonical(config.source.parent_path() / options.path, error);
-        if (error || !std::filesystem::is_directory(path, error)) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("worktrees: {}: {} is no folder; make it first", options.id, options.path.string()));
-        }
+        const auto path = std::filesystem::absolute(config.source).parent_path() / options.path;
         worktrees.push_back({.id = options.id, .path = path, .read_only = options.read_only});
     }
-    return std::make_shared<command::Worktrees>(std::move(worktrees));
+    if (worktrees.empty()) return std::make_shared<command::Worktrees>(std::move(worktrees));
+    auto held = command::hold_worktrees(std::move(worktrees), command::OwnFiles(own_files(config, places)), command::OwnFiles(relied_on(config)));
+    if (!held) return fail(std::move(held.error()));
+    return std::make_shared<command::Worktrees>(std::move(*held));
 }
 
 bool has_commands(const config::GatewayConfig& config) {
@@ -118,17 +173,17 @@ bool has_commands(const config::GatewayConfig& config) {
 }
 
 Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
-                                                              core::AuditLog& audit, std::vector<std::filesystem::path> own,
+                                                              core::AuditLog& audit, const std::vector<std::filesystem::path>& places,
                                                               command::CommandServices::BoundWorktree bound_worktree) {
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
-    if (!config.source.empty()) own.push_back(std::filesystem::absolute(config.source));
     std::unique_ptr<HostedCommands> made(new HostedCommands(threads_of(config)));
     command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
-                                      .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::move(own)};
+                                      .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::make_shared<const command::OwnFiles>(own_files(config, places))};
     services.abilities.cgroups = command::CgroupPlaces::find();
     command::ScratchFolder::remove_leftovers();
     const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
+    for (const std::string& line : commands_not_offered(config, services.abilities)) log::warn(line);
     auto hosts = make_hosts(config, services, &egress);
     if (!hosts) return fail(std::move(hosts.error()));
     made->hosts_ = std::move(*hosts);
@@ -137,17 +192,35 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::Gatew
 
 Result<void> HostedCommands::register_in(core::Registry& registry) { return register_hosts(registry, hosts_); }
 
-Result<void> check_commands(const config::GatewayConfig& config) {
-    auto worktrees = make_worktrees(config);
+Result<void> check_commands(const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places) {
+    auto worktrees = make_worktrees(config, places);
     if (!worktrees) return fail(std::move(worktrees.error()));
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
     const RealClock clock;
     BlockingPool unused(1);
-    const auto hosts = make_hosts(config, {.clock = clock, .threads = unused, .abilities = {}, .worktrees = std::move(*worktrees), .secrets = std::move(*secrets)}, nullptr);
+    const auto hosts = make_hosts(config, {.clock = clock, .threads = unused, .abilities = {}, .worktrees = std::move(*worktrees), .secrets = std::move(*secrets),
+                                           .own = std::make_shared<const command::OwnFiles>(own_files(config, places))}, nullptr);
     if (!hosts) return fail(hosts.error());
     core::Registry registry;
     return register_hosts(registry, *hosts);
+}
+
+std::vector<std::string> commands_not_offered(const config::GatewayConfig& config, const command::SandboxAbilities& abilities) {
+    std::vector<std::string> lines;
+    for (const config::ProviderOptions& provider : config.providers) {
+        const auto tools = is_command(provider) && provider.labels == config::LabelRule::kEnforce ? read_tools(provider) : std::vector<command::CommandTool>();
+        if (!tools) continue;
+        for (const command::CommandTool& tool : *tools) {
+            const core::PolicyDefaults& wanted = tool.limits.defaults;
+            const auto tell = [&](std::string_view label, const std::optional<std::string>& missing) {
+                if (missing) lines.push_back(fmt::format("providers: {}: {} is not offered: {} cannot be enforced here: {}", provider.id, tool.spec.name, label, *missing));
+                return missing.has_value();
+            };
+            if (!tell(name_of(wanted.network), abilities.missing(wanted.network))) tell(name_of(wanted.privilege), abilities.missing(wanted.privilege));
+        }
+    }
+    return lines;
 }
 
 }  // namespace crab::app
