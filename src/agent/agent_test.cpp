@@ -57,6 +57,23 @@ TEST_F(AgentTest, AnswersAndTellsEachStepInOrder) {
     EXPECT_EQ(world.metrics.tool_calls.value(), 2u);
 }
 
+TEST_F(AgentTest, MoreCallsThanADeviceTakesAtOnceAreMadeInBatches) {
+    std::size_t made = 0;
+    world.add_tool("count", [&made](std::string_view args, const core::Principal&) -> core::Outcome {
+        ++made;
+        return core::ToolResult{.kind = core::ContentKind::kText, .content = std::string(args)};
+    });
+    std::vector<ToolRequest> wanted;
+    for (int i = 0; i < 150; ++i) wanted.push_back({.id = fmt::format("c{}", i), .tool = "count", .args = fmt::format(R"({{"n":{}}})", i)});
+    script = {calls(std::move(wanted)), says("Done.")};
+    const auto running = turn("count them");
+    ASSERT_TRUE(running->answer && *running->answer);
+    EXPECT_EQ(made, 150u);
+    ASSERT_EQ(running->told.lines.size(), 301u);
+    EXPECT_EQ(running->told.lines[150], R"(result count {"n":0})");
+    EXPECT_EQ(running->told.lines[299], R"(result count {"n":149})");
+}
+
 TEST_F(AgentTest, OffersTheToolsThatThereAreAtEachRequest) {
     world.add_tool("first", [this](std::string_view, const core::Principal&) -> core::Outcome {
         world.add_tool("second", [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });

@@ -41,13 +41,12 @@ public:
         } else if (type == "message_delta") {
             if (const auto delta = json::get(event, "delta")) {
                 const auto reason = json::get_string(*delta, "stop_reason");
-                ended_ = ended_ || reason.has_value();
-                if (reason) builder_.answer.cut_short = *reason == "max_tokens" || *reason == "model_context_window_exceeded";
-                if (reason) builder_.answer.withheld = *reason == "refusal";
+                if (reason) take_stop_reason(*reason);
             }
             take_usage(json::get(event, "usage"));
         } else if (type == "message_stop") {
             stopped_ = true;
+            return builder_.end_text();
         } else if (type == "error") {
             const auto error = json::get(event, "error");
             const std::string_view kind = error ? json::get_string(*error, "type").value_or("") : "";
@@ -55,10 +54,31 @@ public:
         }
         return {};  // `ping`, and what may be added
     }
+    Result<void> on_whole(std::string_view body) override {
+        const auto root = parser_.parse(body);
+        if (!root) return fail(ErrorCode::kInternal, "the model's answer is not JSON");
+        const Element message = root->element();
+        const auto content = json::get_array(message, "content");
+        if (!content) return on_event({}, body);  // an error, or nothing that is known
+        std::int64_t place = 0;
+        for (const Element block : *content) {
+            if (auto taken = on_block(block, place); !taken) return taken;
+            end_thought(place++);
+        }
+        if (const auto reason = json::get_string(message, "stop_reason")) take_stop_reason(*reason);
+        take_usage(json::get(message, "usage"));
+        stopped_ = true;
+        return builder_.end_text();
+    }
     bool whole() const override { return stopped_ || ended_; }
     bool finished() const override { return stopped_; }
 
 private:
+    void take_stop_reason(std::string_view reason) {
+        ended_ = true;
+        builder_.answer.cut_short = reason == "max_tokens" || reason == "model_context_window_exceeded";
+        builder_.answer.withheld = reason == "refusal";
+    }
     Result<void> on_block(std::optional<Element> block, std::int64_t place) {
         if (!block) return {};
         const std::string_view type = json::get_string(*block, "type").value_or("");

@@ -12,12 +12,12 @@ using json::Element;
 
 class Reader final : public AnswerReader {
 public:
-    explicit Reader(AnswerSink& sink) : AnswerReader(sink) {}
+    explicit Reader(AnswerSink& sink) : AnswerReader(sink) { builder_.keeps_reasoning = true; }
 
     Result<void> on_event(std::string_view, std::string_view data) override {
         if (data.starts_with("[DONE]")) {
             done_ = true;
-            return {};
+            return builder_.end_text();
         }
         const auto root = parser_.parse(data);
         if (!root) return fail(ErrorCode::kInternal, "the model's stream holds something that is not JSON");
@@ -35,16 +35,25 @@ public:
         if (!choices) return {};
         for (const Element choice : *choices) {
             if (json::get_int64(choice, "index").value_or(0) != 0) continue;
-            if (const auto delta = json::get(choice, "delta")) {
+            // An answer that comes whole has a message where a stream has deltas.
+            for (const std::string_view key : {"delta", "message"}) {
+                const auto delta = json::get(choice, key);
+                if (!delta) continue;
                 if (auto taken = on_delta(*delta); !taken) return taken;
             }
             if (const auto reason = json::get_string(choice, "finish_reason"); reason && !reason->empty()) {
                 ended_ = true;
+                if (auto taken = builder_.end_text(); !taken) return taken;
                 builder_.answer.cut_short = *reason == "length";
                 builder_.answer.withheld = *reason == "content_filter";
             }
         }
         return {};
+    }
+    Result<void> on_whole(std::string_view body) override {
+        auto taken = on_event({}, body);
+        done_ = true;
+        return taken ? builder_.end_text() : taken;
     }
     bool whole() const override { return done_ ? ended_ || builder_.heard || !builder_.answer.requests.empty() : ended_; }
     bool finished() const override { return done_; }
@@ -54,7 +63,7 @@ private:
         for (const std::string_view key : {"reasoning_content", "reasoning"}) {
             const auto piece = json::get_string(delta, key);
             if (!piece || piece->empty()) continue;
-            if (auto taken = on_thinking(*piece); !taken) return taken;
+            if (auto taken = builder_.thinking(*piece); !taken) return taken;
             break;  // some servers send both
         }
         for (const std::string_view key : {"content", "refusal"}) {
@@ -73,15 +82,10 @@ private:
         }
         return {};
     }
-    Result<void> on_thinking(std::string_view piece) {
-        auto taken = builder_.thinking(piece);
-        if (taken) builder_.answer.reasoning.text += piece;  // as long as the builder takes
-        return taken;
-    }
     /// Mistral's models that reason give their content in parts; reasoning has parts of its own.
     Result<void> on_part(Element part) {
         if (json::get_string(part, "type") == "text") return builder_.text(json::get_string(part, "text").value_or(""));
-        return each(part, "thinking", [this](Element thought) { return on_thinking(json::get_string(thought, "text").value_or("")); });
+        return each(part, "thinking", [this](Element thought) { return builder_.thinking(json::get_string(thought, "text").value_or("")); });
     }
     /// Whether this begins a call although one has that place: some servers send every call whole and give all of them the place 0. With
     /// a name, another id is another call, and so is none when the arguments so far are complete.

@@ -62,6 +62,19 @@ struct HttpModelClient::Attempt {
     std::optional<Milliseconds> asked{};     ///< Retry-After
 };
 
+namespace {
+
+/// Some servers do not stream what they are asked to stream, and answer with all of it at once.
+Result<ModelAnswer> whole_answer(AnswerReader& reader, std::string_view body) {
+    const std::size_t first = body.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos || body[first] != '{') return fail(ErrorCode::kInternal, "the model's server answered with neither an event stream nor JSON");
+    if (auto read = reader.on_whole(body); !read) return fail(std::move(read.error()));
+    if (!reader.whole()) return fail(ErrorCode::kInternal, "the model's server answered with JSON that holds no answer");
+    return reader.take();
+}
+
+}  // namespace
+
 HttpModelClient::~HttpModelClient() {
     if (client_) client_->close();
 }
@@ -102,7 +115,7 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
         co_return Attempt{.answer = fail(code, "the model's server cannot be reached or broke off: " + error.message), .may_repeat = lost && !reader->heard()};
     }
     if (body.took()) co_return Attempt{.answer = fail(ErrorCode::kUnavailable, "the model's stream broke off"), .may_repeat = !reader->heard()};
-    if (reply->status == 200) co_return Attempt{.answer = fail(ErrorCode::kInternal, "the model's server answered with something that is no event stream")};
+    if (reply->status == 200) co_return Attempt{.answer = whole_answer(*reader, reply->body)};
     Error refused = refusal(reply->status, refusal_text(reply->body));
     refused.retry_after = reply->retry_after();
     co_return Attempt{.answer = fail(std::move(refused)), .may_repeat = RetryRule::helps(reply->status), .asked = reply->retry_after()};

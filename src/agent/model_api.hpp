@@ -20,6 +20,8 @@ public:
     virtual ~AnswerReader() = default;
     /// One server-sent event. Errors: kOversize; kInternal for one that cannot be understood; whatever the vendor reports in it.
     virtual Result<void> on_event(std::string_view type, std::string_view data) = 0;
+    /// The body of an answer that came whole although a stream was asked for. Errors: those of on_event().
+    virtual Result<void> on_whole(std::string_view body) = 0;
     /// The stream ended here: whether the answer is whole.
     virtual bool whole() const = 0;
     /// The vendor said that nothing follows.

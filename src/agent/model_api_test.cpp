@@ -4,7 +4,11 @@
 #include "agent/chat_completions.hpp"
 #include "json/value.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace crab::agent {
 namespace {
@@ -263,6 +267,91 @@ TEST(Readers, AreNotWholeWhenNothingSaidThatTheAnswerEnds) {
     const auto messages = AnthropicMessages().reader(heard);
     EXPECT_TRUE(messages->on_event("", R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"half"}})"));
     EXPECT_FALSE(messages->whole());
+}
+
+/// The deltas of chat completions that make this text, cut into pieces of that size.
+std::vector<std::string> deltas(std::string_view text, std::size_t piece) {
+    std::vector<std::string> events;
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+        events.push_back(R"({"choices":[{"delta":{"content":)" + Value(std::string(text.substr(at, piece))).dump() + "}}]}");
+    }
+    return events;
+}
+
+TEST(Readers, TakeThinkAtTheBeginningOfATextAsReasoningWhereverItIsCut) {
+    struct Case {
+        std::string_view said, text, thinking;
+    };
+    for (const auto& [said, text, thinking] : {Case{"<think>hm < a</think>\n\nIt is 3 < 4.", "It is 3 < 4.", "hm < a"}, Case{" \n<think>\nso\n</think>Yes", "Yes", "\nso\n"},
+                                               Case{"<think></think>Yes", "Yes", ""}, Case{"<thin air>", "<thin air>", ""}, Case{"<thi", "<thi", ""}, Case{"  hello", "  hello", ""},
+                                               Case{"Say <think>x</think>", "Say <think>x</think>", ""}, Case{"<think>never </thin", "", "never </thin"},
+                                               Case{"<think>a</think>b<think>c</think>", "b<think>c</think>", "a"}}) {
+        for (const std::size_t piece : {1, 2, 3, 5, 100}) {
+            Heard chat_heard, messages_heard;
+            const auto chat = ChatCompletions().reader(chat_heard);
+            for (const std::string& event : deltas(said, piece)) ASSERT_TRUE(chat->on_event("", event));
+            ASSERT_TRUE(chat->on_event("", R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"));
+            EXPECT_TRUE(chat->whole());
+            const auto messages = AnthropicMessages().reader(messages_heard);
+            for (std::size_t at = 0; at < said.size(); at += piece) {
+                const std::string delta = Value(std::string(said.substr(at, piece))).dump();
+                ASSERT_TRUE(messages->on_event("", R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":)" + delta + "}}"));
+            }
+            ASSERT_TRUE(messages->on_event("", R"({"type":"message_stop"})"));
+            for (const Heard& heard : {chat_heard, messages_heard}) {
+                EXPECT_EQ(heard.text, text) << said << " by " << piece;
+                EXPECT_EQ(heard.thinking, thinking) << said << " by " << piece;
+            }
+            EXPECT_EQ(chat->take().reasoning.text, thinking) << "for models that want it back";
+            EXPECT_EQ(messages->take().text, text);
+        }
+    }
+}
+
+TEST(ChatCompletions, ReadAnAnswerThatComesWhole) {
+    Heard heard;
+    const auto reader = ChatCompletions().reader(heard);
+    ASSERT_TRUE(reader->on_whole(R"({"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"<think>hm</think>I look","tool_calls":[
+        {"id":"a","type":"function","function":{"name":"look","arguments":"{\"n\":1}"}},{"id":"b","type":"function","function":{"name":"hear","arguments":"{}"}}]},
+        "finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":3}})"));
+    EXPECT_TRUE(reader->whole());
+    const ModelAnswer answer = reader->take();
+    EXPECT_EQ(heard.text, "I look");
+    EXPECT_EQ(heard.thinking, "hm");
+    ASSERT_EQ(answer.requests.size(), 2U);
+    EXPECT_EQ(answer.requests[0].args, R"({"n":1})");
+    EXPECT_EQ(answer.requests[1].tool, "hear");
+    EXPECT_EQ(answer.usage.output, 3);
+    EXPECT_FALSE(ChatCompletions().reader(heard)->on_whole(R"({"error":{"message":"no","code":500}})"));
+    const auto nothing = ChatCompletions().reader(heard);
+    EXPECT_TRUE(nothing->on_whole(R"({"hello":"world"})"));
+    EXPECT_FALSE(nothing->whole());
+}
+
+TEST(AnthropicMessages, ReadAnAnswerThatComesWhole) {
+    Heard heard;
+    const auto reader = AnthropicMessages().reader(heard);
+    ASSERT_TRUE(reader->on_whole(R"({"type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"I look"},
+        {"type":"tool_use","id":"t1","name":"look","input":{"n":1}}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":9}})"));
+    EXPECT_TRUE(reader->whole());
+    const ModelAnswer answer = reader->take();
+    EXPECT_EQ(heard.text, "I look");
+    EXPECT_EQ(heard.thinking, "hm");
+    ASSERT_EQ(answer.requests.size(), 1U);
+    EXPECT_EQ(answer.requests[0].args, R"({"n":1})");
+    EXPECT_EQ(answer.usage.input, 5);
+    EXPECT_EQ(answer.reasoning.text, R"({"type":"thinking","thinking":"hm","signature":"c2ln"})");
+    EXPECT_FALSE(AnthropicMessages().reader(heard)->on_whole(R"({"type":"error","error":{"type":"overloaded_error","message":"busy"}})"));
+}
+
+TEST(Readers, TakeTwoHundredAndFiftySixCallsInOneAnswerAndNoMore) {
+    Heard heard;
+    const auto reader = ChatCompletions().reader(heard);
+    const auto event = [](int n) { return fmt::format(R"({{"choices":[{{"delta":{{"tool_calls":[{{"index":{0},"id":"c{0}","function":{{"name":"look","arguments":"{{}}"}}}}]}}}}]}})", n); };
+    for (int i = 0; i < 256; ++i) ASSERT_TRUE(reader->on_event("", event(i))) << i;
+    const auto taken = reader->on_event("", event(256));
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().code, ErrorCode::kOversize);
 }
 
 TEST(AnthropicMessages, RefuseArgumentsOfACallThatWasNotBegun) {

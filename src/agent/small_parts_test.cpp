@@ -67,6 +67,9 @@ TEST(ToolOutput, IsTheTextOrTheErrorWithItsCodeOnce) {
     EXPECT_EQ(shown_to_model(core::ToolResult{.kind = core::ContentKind::kText, .content = "warm"}, 100), "warm");
     EXPECT_EQ(shown_to_model(fail(ErrorCode::kTimeout, "no answer"), 100), "Error: TIMEOUT: no answer");
     EXPECT_EQ(shown_to_model(fail(ErrorCode::kUnavailable, "UNAVAILABLE: asleep"), 100), "Error: UNAVAILABLE: asleep");
+    for (const char* said : {"no consent", "[AUTH_REQUIRED] no consent", "AUTH_REQUIRED: no consent", "AUTH_REQUIRED: [AUTH_REQUIRED] no consent", "[AUTH_REQUIRED] AUTH_REQUIRED: no consent"}) {
+        EXPECT_EQ(shown_to_model(fail(ErrorCode::kAuthRequired, said), 100), "Error: AUTH_REQUIRED: no consent") << said;
+    }
     EXPECT_EQ(shown_to_model(core::ToolResult{.kind = core::ContentKind::kBytes, .content = "123", .content_type = "image/png"}, 100), "[3 bytes of image/png]");
 }
 

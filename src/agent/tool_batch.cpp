@@ -3,6 +3,8 @@
 #include "base/log.hpp"
 #include "base/spawn.hpp"
 
+#include <algorithm>
+
 namespace crab::agent {
 
 Task<void> ToolBatch::call(One& one) {
@@ -26,11 +28,11 @@ void ToolBatch::on_end(One& one, const std::exception_ptr& failure) {
     if (--left_ == 0) ended_.wake();
 }
 
-Task<std::vector<core::Outcome>> ToolBatch::run(const std::vector<const ToolRequest*>& requests) {
+/// Makes these calls and returns when the last has ended; after that the chain is cancelled if it was meanwhile.
+Task<void> ToolBatch::run_some(std::span<const std::unique_ptr<One>> calls) {
     TaskChain& chain = co_await this_chain();
-    for (const ToolRequest* request : requests) calls_.push_back(std::make_unique<One>(request));
-    left_ = calls_.size();
-    for (const auto& one : calls_) {
+    left_ = calls.size();
+    for (const auto& one : calls) {
         spawn(loop_.executor(), call(*one), [this, at = one.get()](const std::exception_ptr& failure) { on_end(*at, failure); }, &one->signal);
     }
     bool cancelled = false;
@@ -38,11 +40,23 @@ Task<std::vector<core::Outcome>> ToolBatch::run(const std::vector<const ToolRequ
         if (co_await ended_.wait(kNoDeadline) != WaitEnd::kCancelled) continue;
         cancelled = true;
         chain.forget_cancellation();  // the calls are waited for all the same
-        for (const auto& one : calls_) one->signal.emit();
+        for (const auto& one : calls) one->signal.emit();
     }
     if (cancelled) chain.cancel();
+}
+
+Task<std::vector<core::Outcome>> ToolBatch::run(const std::vector<const ToolRequest*>& requests) {
+    const TaskChain& chain = co_await this_chain();
+    for (const ToolRequest* request : requests) calls_.push_back(std::make_unique<One>(request));
+    const std::span<const std::unique_ptr<One>> calls(calls_);
+    for (std::size_t first = 0; first < calls.size() && !chain.cancelled(); first += kAtOnce) {
+        co_await run_some(calls.subspan(first, std::min(kAtOnce, calls.size() - first)));
+    }
     std::vector<core::Outcome> outcomes;
-    for (const auto& one : calls_) outcomes.push_back(std::move(*one->outcome));
+    for (const auto& one : calls_) {
+        if (!one->outcome) one->outcome = fail(ErrorCode::kCancelled, "the turn was cancelled before this call was made");
+        outcomes.push_back(std::move(*one->outcome));
+    }
     co_return outcomes;
 }
 

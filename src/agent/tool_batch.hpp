@@ -7,14 +7,19 @@
 #include "net/event_loop.hpp"
 
 #include <exception>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace crab::agent {
 
-/// The tool calls of one model's answer, made all at once through the pipeline. Lives in the turn's frame, on its loop.
+/// The tool calls of one model's answer, made at once through the pipeline, as many as a device takes; what is beyond follows when those have
+/// ended. Lives in the turn's frame, on its loop.
 class ToolBatch {
 public:
+    static constexpr std::size_t kAtOnce = 64;
+
     ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const ToolAccess& access, Deadline deadline)
         : pipeline_(pipeline), loop_(loop), access_(access), deadline_(deadline), ended_(loop.timers()) {}
     ToolBatch(const ToolBatch&) = delete;
@@ -32,6 +37,7 @@ private:
     };
     Task<void> call(One& one);
     void on_end(One& one, const std::exception_ptr& failure);
+    Task<void> run_some(std::span<const std::unique_ptr<One>> calls);
 
     core::Pipeline& pipeline_;
     net::EventLoop& loop_;

@@ -10,9 +10,12 @@ namespace {
 
 std::string error_text(const Error& error) {
     const std::string_view code = token_of(error.code);
-    // A tool may have put its code in front already; it is not said twice.
-    if (error.message.starts_with(fmt::format("{}: ", code))) return "Error: " + error.message;
-    return fmt::format("Error: {}: {}", code, error.message);
+    // A tool may have put its code in front already, in one form or the other or in both; it is said once.
+    std::string_view text = error.message;
+    for (const std::string& said : {fmt::format("{}: ", code), fmt::format("[{}] ", code), fmt::format("{}: ", code)}) {
+        if (text.starts_with(said)) text.remove_prefix(said.size());
+    }
+    return fmt::format("Error: {}: {}", code, text);
 }
 
 std::string whole_text(const core::ToolResult& result) {
