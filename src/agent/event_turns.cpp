@@ -1,6 +1,8 @@
 #include "agent/event_turns.hpp"
 
 #include "base/log.hpp"
+#include "core/draft_keeper.hpp"
+#include "crypto/digest.hpp"
 
 #include <algorithm>
 
@@ -24,12 +26,21 @@ core::PrincipalRef principal_of(const EventAgent& agent) {
 
 }  // namespace
 
+std::string session_id_of(std::string_view agent) {
+    constexpr std::size_t kMostName = 64, kDigits = 32;   // a turn's id may follow
+    const bool fits = agent.size() <= kMostName && core::is_chat_session_id(agent);
+    return "agent-" + (fits ? std::string(agent) : crypto::sha256_hex(agent).substr(0, kDigits));
+}
+
 /// Keeps what a turn says.
 class EventTurns::Record final : public core::TurnEvents {
 public:
     Record(EventTurns& turns, core::NewChatSession session, std::string turn) : turns_(turns), session_(std::move(session)), turn_(std::move(turn)) {}
     void on_debug_prompt(std::string_view, std::int64_t) override {}
-    void on_chunk(std::string_view text) override { unstored_ += text; }
+    void on_chunk(std::string_view text) override {
+        unstored_ += text;
+        draft_.on_words();
+    }
     void on_thinking(std::string_view) override {}
     void on_tool_call(std::string_view, std::string_view, std::string_view) override {}
     void on_tool_result(std::string_view, std::string_view, std::string_view) override {}
@@ -46,7 +57,12 @@ public:
     }
 
 private:
+    std::optional<core::DraftKeeper::Draft> draft() const {
+        if (unstored_.empty()) return std::nullopt;
+        return core::DraftKeeper::Draft{.session = session_, .said = {.turn = turn_, .content = unstored_, .created_at = turns_.services_.loop.clock().system_now()}};
+    }
     void store(std::string_view role, std::string_view content, std::string_view extra, std::string_view outcome) {
+        if (role == "assistant") draft_.on_message();
         turns_.store(session_, {.role = std::string(role), .content = std::string(content), .created_at = turns_.services_.loop.clock().system_now(), .extra = std::string(extra), .turn = turn_, .outcome = std::string(outcome)});
     }
 
@@ -54,6 +70,7 @@ private:
     const core::NewChatSession session_;
     const std::string turn_;
     std::string unstored_;
+    core::DraftKeeper draft_{{.timers = turns_.services_.loop.timers(), .clock = turns_.services_.loop.clock(), .store_pool = turns_.services_.store_pool, .chats = turns_.services_.chats}, [this] { return draft(); }};
 };
 
 EventTurns::EventTurns(Services services, EventAgent agent)
@@ -157,7 +174,8 @@ Task<bool> EventTurns::look_at(core::EventOutbox::EventRef event) {
     }
     core::EventTurn turn{.turn_id = std::string(services_.loop.ids().uuid_v7().view()), .agent = agent_->name, .event_id = event->event.event_id,
                          .event_type = std::string(name_of(event->event.type)), .session = {}, .begun = services_.loop.clock().system_now()};
-    turn.session = ChatSessionId(trigger->one_session ? fmt::format("agent-{}", agent_->name) : fmt::format("agent-{}-{}", agent_->name, turn.turn_id));
+    const std::string own_session = session_id_of(agent_->name);
+    turn.session = ChatSessionId(trigger->one_session ? own_session : fmt::format("{}-{}", own_session, turn.turn_id));
     for (;;) {
         auto claim = [&turns = services_.turns, turn, position = event->position] { return turns.claim(turn, position); };
         const auto claimed = co_await services_.store_pool.run(std::move(claim));

@@ -30,6 +30,9 @@ struct EventAgent {
 /// The principal of an agent's own turns.
 inline std::string principal_id_of(std::string_view agent) { return "agent/" + std::string(agent); }
 
+/// The chat session of an agent's own turns: `agent-<name>`, or a digest in place of a name that no id of a session can hold.
+std::string session_id_of(std::string_view agent);
+
 /// What all of one loop count.
 struct EventTurnCounts {
     core::Counter begun, failed;

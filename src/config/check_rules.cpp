@@ -1,5 +1,7 @@
 #include "config/read_config.hpp"
 
+#include "json/display_name.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -131,6 +133,10 @@ void check_agents(const GatewayConfig& config, Rules& rules) {
     for (std::size_t i = 0; i < config.agents.size(); ++i) {
         const NamedAgentOptions& agent = config.agents[i];
         const std::string at = fmt::format("/agents/{}", i);
+        const auto name = json::read_display_name(agent.name);
+        rules.expect(name.has_value(), at + "/name", name ? std::string() : name.error().message);
+        // Rules name principals by globs, and paths end at a slash.
+        rules.expect(!name || name->find_first_of("*?/") == std::string::npos, at + "/name", "holds none of * ? /");
         rules.expect(agent.name != "crab", at + "/name", "is the name of the standard agent; the key agent describes it");
         const bool in_turn = std::ranges::any_of(agent.on, [](const TriggerOptions& trigger) { return trigger.one_session; });
         rules.expect(!in_turn || agent.at_once == 1, at + "/at_once", "has to be 1 where turns go on with one session (on: session: agent)");

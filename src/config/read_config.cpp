@@ -1,6 +1,7 @@
 #include "config/read_config.hpp"
 
 #include "base/duration_text.hpp"
+#include "json/display_name.hpp"
 
 namespace crab::config {
 namespace {
@@ -228,6 +229,7 @@ void read_agent(const Members& agent, NamedAgentOptions& out) {
     agent("name", out.name)("instructions", out.instructions)("models", out.models)("tenant", out.tenant)("max_rounds", out.max_rounds);
     agent("turn_timeout_s", out.turn_timeout)("context_tokens", out.context_tokens)("output_bytes", out.output_bytes)("max_tools", out.max_tools);
     agent("tool_tokens", out.tool_tokens)("at_once", out.at_once);
+    if (auto name = json::read_display_name(out.name)) out.name = std::move(*name);
     agent.each("on", out.on, read_trigger);
     // Its own lists take the place of all of the standard agent's.
     if (const Members tools = agent.in("tools"); tools.present()) tools("allow", out.tools_allow.emplace())("deny", out.tools_deny.emplace())("pinned", out.tools_pinned.emplace());

@@ -1,6 +1,7 @@
 #include "core/chat_session_memory.hpp"
 
 #include <tuple>
+#include <utility>
 
 namespace crab::core {
 namespace {
@@ -69,10 +70,20 @@ Result<void> ChatSessionMemory::append(const NewChatSession& wanted, const ChatM
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
     if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
-    auto& [session, messages] = entries_.find(wanted.id)->second;
-    messages.push_back(message);
-    session.message_count = messages.size();
-    session.last_activity = message.created_at;
+    Entry& entry = entries_.find(wanted.id)->second;
+    entry.messages.push_back(message);
+    entry.count();
+    entry.session.last_activity = message.created_at;
+    if (message.role == "assistant") entry.draft.reset();
+    return {};
+}
+
+Result<void> ChatSessionMemory::keep_draft(const NewChatSession& wanted, const ChatDraft& draft) {
+    const std::scoped_lock lock(mutex_);
+    auto opened = open_locked(wanted);
+    if (!opened) return fail(std::move(opened.error()));
+    if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    entries_.find(wanted.id)->second.draft = draft;
     return {};
 }
 
@@ -112,9 +123,14 @@ Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note,
     const std::scoped_lock lock(mutex_);
     std::uint64_t closed = 0;
     for (auto& [id, entry] : entries_) {
+        if (const auto draft = std::exchange(entry.draft, std::nullopt)) {
+            entry.messages.push_back({.role = "assistant", .content = draft->content + "\n" + std::string(note), .created_at = draft->created_at, .extra = {}, .turn = draft->turn});
+            entry.count();
+            ++closed;
+        }
         if (entry.messages.empty() || (entry.messages.back().role == "assistant" && entry.messages.back().extra.empty())) continue;
         entry.messages.push_back({.role = "assistant", .content = std::string(note), .created_at = now, .extra = {}});
-        entry.session.message_count = entry.messages.size();
+        entry.count();
         ++closed;
     }
     return closed;
@@ -124,12 +140,13 @@ Result<std::optional<ReopenedQuestion>> ChatSessionMemory::reopen(const ChatSess
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::nullopt;
-    auto& [session, messages] = found->second;
+    auto& messages = found->second.messages;
     const auto question = std::ranges::find(messages.rbegin(), messages.rend(), "user", &ChatMessage::role);
     if (question == messages.rend()) return std::nullopt;
     messages.erase(question.base(), messages.end());
-    session.message_count = messages.size();
-    return ReopenedQuestion{.content = messages.back().content, .message_count = messages.size()};
+    found->second.count();
+    found->second.draft.reset();
+    return ReopenedQuestion{.content = messages.back().content, .message_count = found->second.session.message_count};
 }
 
 }  // namespace crab::core

@@ -22,7 +22,7 @@ struct ChatSession {
     std::string persona;          ///< bound at creation, never changed; empty: none
     SystemTime created_at;
     SystemTime last_activity;
-    std::uint64_t message_count = 0;
+    std::uint64_t message_count = 0;   ///< those of which is_shown() says yes
 };
 
 struct ChatMessage {
@@ -32,6 +32,16 @@ struct ChatMessage {
     std::string extra;       ///< a JSON object as text with what else belongs to it (tool calls, …), or empty
     std::string turn{};      ///< id of the turn in which it was said; empty: none
     std::string outcome{};   ///< of a turn's last words: `answer`, or the token of the error that ended it
+};
+
+/// Whether people are shown a message: an assistant that only called tools said nothing, and a tool may give nothing.
+constexpr bool is_shown(std::string_view role, std::string_view content) { return !content.empty() || role == "user"; }
+
+/// What an assistant has said so far in a turn that runs.
+struct ChatDraft {
+    std::string turn;
+    std::string content;
+    SystemTime created_at;
 };
 
 /// A turn of which the last words are stored.
@@ -88,6 +98,9 @@ public:
     /// Adds a message, in one commit with the session if that has to be made; the session's last activity becomes the message's time.
     /// Errors: those of open(); kForbidden when another owns the session.
     virtual Result<void> append(const NewChatSession& session, const ChatMessage& message) = 0;
+    /// Keeps what is being said, in place of the draft before; no message, until close_unanswered() finds that nothing followed. The assistant's
+    /// next message, and what removes messages, ends it. Errors: those of append().
+    virtual Result<void> keep_draft(const NewChatSession& session, const ChatDraft& draft) = 0;
     /// All messages, oldest first; none for an unknown session.
     virtual Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) = 0;
     /// The newest whole turns (a question and what follows it) that have at most `most_bytes` together, oldest first; the last one in any
@@ -96,7 +109,8 @@ public:
     /// How a turn ended; nothing while its last words are not stored.
     virtual Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) = 0;
     /// Adds `note` as the assistant's word to every session whose last message waits for one: the question of a turn that failed or
-    /// never ended, or calls or outcomes that nothing followed. To be called at the start, before turns run. Returns how many.
+    /// never ended, or calls or outcomes that nothing followed; a draft becomes that word, with `note` below it. To be called at the start,
+    /// before turns run. Returns how many.
     virtual Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) = 0;
     /// Drops what followed the last question, and returns that; nothing when there is none.
     virtual Result<std::optional<ReopenedQuestion>> reopen(const ChatSessionId& id) = 0;

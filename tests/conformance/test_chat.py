@@ -143,7 +143,7 @@ class Turns:
             pass
         device.send("abort")
         frames = self.turn(device, None)
-        self.assertEqual([frame["type"] for frame in frames], ["abort_ack", "aborted", "agent_end"])
+        self.assertEqual([frame["type"] for frame in frames], ["aborted", "agent_end"])
         self.assertTrue(self.model.left.wait(10), "the request to the model was not ended")
         self.assertEqual(self.stored(device, token), [("user", "hi"), ("assistant", "I am thi\n[interrupted by user]")])
 
@@ -157,8 +157,8 @@ class Turns:
         while (frame := device.receive())["type"] != "tool_call_request":
             pass
         device.send("abort")
-        kinds = [device.receive() for _ in range(4)]
-        self.assertEqual({frame["type"] for frame in kinds}, {"abort_ack", "tool_call_cancel", "aborted", "agent_end"})
+        kinds = [device.receive() for _ in range(3)]
+        self.assertEqual({frame["type"] for frame in kinds}, {"tool_call_cancel", "aborted", "agent_end"})
         self.assertEqual(len(self.model.requests), 1)
         self.model.script(Answer("fine"))
         self.assertEqual(self.answer_of(self.turn(device, "and now?")), "fine")

@@ -5,6 +5,7 @@
 #include "adapters/clawseed/wire.hpp"
 #include "base/waiter.hpp"
 #include "core/approval.hpp"
+#include "core/draft_keeper.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -72,6 +73,7 @@ public:
     }
     void on_chunk(std::string_view text) override {
         full_response += text;
+        draft_.on_words();
         write([&](std::string& out) { write_text(out, "chunk", text); });
     }
     void on_thinking(std::string_view text) override {
@@ -85,11 +87,15 @@ public:
         write([&](std::string& out) { write_tool_result(out, id, name, output); });
     }
     void on_message(std::string_view role, std::string_view content, std::string_view extra) override {
-        if (role == "assistant") stored_text_ = full_response.size();
+        if (role == "assistant") {
+            stored_text_ = full_response.size();
+            draft_.on_message();
+        }
         chat_.store({.role = std::string(role), .content = std::string(content), .created_at = {}, .extra = std::string(extra), .turn = story.turn_id});
     }
     /// What was asked, or what was said since the last of on_message(); the latter with the turn's outcome.
     void store(std::string role, std::string content, std::string_view outcome = {}) {
+        if (role == "assistant") draft_.on_message();
         chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = {}, .turn = story.turn_id, .outcome = std::string(outcome)});
     }
     /// The text that no stored message of this turn has yet.
@@ -139,8 +145,14 @@ public:
     bool aborted = false, called_tools = false;
 
 private:
+    std::optional<core::DraftKeeper::Draft> draft() const {
+        if (chat_.forgotten_ || unstored_text().empty()) return std::nullopt;
+        return core::DraftKeeper::Draft{.session = chat_.stored_form(), .said = {.turn = story.turn_id, .content = unstored_text(), .created_at = chat_.loop_.clock().system_now()}};
+    }
+
     Chat& chat_;
     std::size_t stored_text_ = 0;   ///< of full_response
+    core::DraftKeeper draft_{{.timers = chat_.loop_.timers(), .clock = chat_.loop_.clock(), .store_pool = chat_.hub_.services().store_pool, .chats = chat_.hub_.services().chats}, [this] { return draft(); }};
     bool debug_sent_ = false;
     std::vector<core::ApprovalQuestion> asked_;   ///< open, for a connection that returns
 };
@@ -242,17 +254,21 @@ void Chat::start_next() {
     if (!current_ && state_ == ChatState::kRunning) state_ = ChatState::kIdle;  // nobody is left of those who waited
 }
 
+core::NewChatSession Chat::stored_form() const {
+    const std::scoped_lock lock(mutex_);
+    return {.id = session_.id, .owner = session_.owner, .name = session_.name, .persona = session_.persona, .created_at = session_.created_at};
+}
+
 void Chat::store(core::ChatMessage message) {
-    core::NewChatSession session;
     message.created_at = loop_.clock().system_now();
     if (message.role != "user" && forgotten_) return;  // the session was deleted while its turn ran
     forgotten_ = false;
     {
         const std::scoped_lock lock(mutex_);
-        ++session_.message_count;
+        if (core::is_shown(message.role, message.content)) ++session_.message_count;
         session_.last_activity = message.created_at;
-        session = {.id = session_.id, .owner = session_.owner, .name = session_.name, .persona = session_.persona, .created_at = session_.created_at};
     }
+    core::NewChatSession session = stored_form();
     hub_.services().store_pool.post([&store = hub_.services().chats, session = std::move(session), message = std::move(message)] { (void)store.append(session, message); });
 }
 
@@ -332,6 +348,8 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         // Somebody may still come back for the answer, and leave again, and come back.
         while (!cancelled && turn->gone_until) {
             if (co_await turn->returned.wait(*turn->gone_until) != WaitEnd::kWoken) break;
+            cancelled = turn->aborted;
+            chain.forget_cancellation();
         }
         end_turn(*turn, answer, cancelled);
         turn->write([&](std::string& out) { write_agent(out, false, agent.provider, agent.model); });
@@ -359,10 +377,11 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     hub_.settle_chat(self);
 }
 
-void Chat::abort(std::function<void(bool)> acknowledge) {
-    on_loop([this, reply = std::move(acknowledge)] {
+void Chat::abort(std::function<void(bool)> acknowledge, ConnectionId from) {
+    on_loop([this, reply = std::move(acknowledge), from] {
         const bool running = current_ && !current_->aborted;
-        reply(running);
+        const bool own = current_ && from != ConnectionId{} && current_->target && current_->target->connection() == from;
+        if (!own) reply(running);
         if (!running) return;
         current_->aborted = true;
         tasks_.cancel();

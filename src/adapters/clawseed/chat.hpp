@@ -81,8 +81,9 @@ public:
 
     /// Starts a turn or puts it in the queue; refusals (SESSION_BUSY, NO_USER_MESSAGE) go to the asker.
     void ask(ChatQuestion question);
-    /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before the turn ends.
-    void abort(std::function<void(bool aborted)> acknowledge);
+    /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before the turn ends. Not, when the turn is
+    /// that of the connection `from`: it reads `aborted`, and people would be told twice.
+    void abort(std::function<void(bool aborted)> acknowledge, ConnectionId from = {});
     /// Takes back what `asker` asked: its turn is aborted, or never runs. For askers that are no connection.
     void withdraw(const std::shared_ptr<FrameTarget>& asker);
     /// A connection of this chat session: it gets the frames of a running turn whose own link broke.
@@ -116,6 +117,7 @@ private:
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
     void give_title(Turn& turn);
     void store(core::ChatMessage message);
+    core::NewChatSession stored_form() const;
     void begin_turn(Turn& turn, const core::TurnAgent& agent);
     void end_turn(Turn& turn, Result<std::string>& answer, bool cancelled);
 

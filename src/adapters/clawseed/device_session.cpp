@@ -356,11 +356,12 @@ void DeviceSession::on_approval_decision(Element frame) {
 
 void DeviceSession::on_abort() {
     if (!require(core::Role::kCaller, "abort a turn")) return;
-    chat_->abort([self = shared_from_this()](bool aborted) {
+    auto acknowledge = [self = shared_from_this()](bool aborted) {
         std::string frame;
         write_abort_ack(frame, aborted);
         self->send_frame(std::move(frame));
-    });
+    };
+    chat_->abort(std::move(acknowledge), connection_);
 }
 
 }  // namespace crab::clawseed

@@ -1,5 +1,6 @@
 #include "adapters/clawseed/front.hpp"
 
+#include "json/display_name.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 #include "trust/origin_policy.hpp"
@@ -44,6 +45,12 @@ trust::RequestPeer peer_of(const net::HttpRequest& request) {
 }
 
 }  // namespace
+
+OpeningRefusal refusal_of(const Error& error) {
+    if (error.code == ErrorCode::kForbidden) return {.status = 403, .code = "SESSION_OWNER_MISMATCH"};
+    if (error.code == ErrorCode::kNotFound) return {.status = 404, .code = "NOT_FOUND"};
+    return {.status = 503, .code = "UNAVAILABLE"};
+}
 
 std::string_view Front::local_path(std::string_view path) const {
     const std::string prefix = services_.hub.options()->path_prefix;
@@ -99,12 +106,15 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
         return refuse(400, "INVALID_ARGS", "session_id is 1 to 128 of A-Z a-z 0-9 . _ -");
     }
     std::string name = net::find_query(request.query(), "name").value_or("");
-    constexpr std::size_t kMaxName = 128;
-    if (name.size() > kMaxName) name.clear();
+    if (!name.empty()) {
+        auto read = json::read_display_name(name);
+        if (!read) return refuse(400, "INVALID_ARGS", "name: " + read.error().message);
+        name = std::move(*read);
+    }
     auto chat = services_.hub.open_chat(principal, session_id, name, net::find_query(request.query(), "persona").value_or(""));
     if (!chat) {
-        const bool foreign = chat.error().code == ErrorCode::kForbidden;
-        return refuse(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", chat.error().message);
+        const OpeningRefusal refusal = refusal_of(chat.error());
+        return refuse(refusal.status, refusal.code, chat.error().message);
     }
     auto connection = services_.hub.enter(*principal);
     if (!connection) {

@@ -23,6 +23,13 @@ struct StatusFacts {
     std::uint16_t port = 0;
 };
 
+/// What a chat session that Hub::open_chat() did not open is answered with.
+struct OpeningRefusal {
+    int status = 0;
+    std::string_view code;
+};
+OpeningRefusal refusal_of(const Error& error);
+
 /// The protocol's side of the public listener on one event loop: the WebSocket endpoint and the REST surface
 /// (docs/protocols/clawseed.md, sections 1 and 8).
 class Front {

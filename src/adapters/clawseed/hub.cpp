@@ -2,17 +2,28 @@
 
 #include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/device_session.hpp"
+#include "base/closest_name.hpp"
 #include "base/log.hpp"
 #include "trust/slug.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace crab::clawseed {
 namespace {
 
+constexpr std::string_view kStandardAgent = "crab";
+
 std::string link_key(const core::Principal& principal, std::string_view session_id) { return fmt::format("{}\n{}", principal.id, session_id); }
+
+/// No other agent takes the place of one that was asked for: it may have other rights.
+std::string no_such_agent(std::string_view name, const std::vector<std::string>& agents) {
+    const std::string_view near = closest_name(name, agents);
+    if (!near.empty()) return fmt::format("no agent {} is configured; did you mean {}?", name, near);
+    return fmt::format("no agent {} is configured; {}", name, agents.empty() ? "there is only the standard one, crab" : fmt::format("there are crab, {}", fmt::join(agents, ", ")));
+}
 
 /// Connections with one identity are one device (protocol page, first paragraph).
 std::string identity_of(const core::Principal& principal, std::string_view device_name) {
@@ -49,15 +60,18 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
     core::ChatSession session{.id = ChatSessionId(std::string(session_id)), .owner = principal->id, .name = std::string(name), .persona = {},
                               .created_at = services_.clock.system_now(), .last_activity = services_.clock.system_now(), .message_count = 0};
     const auto current = options_.get();
-    if (std::ranges::find(current->personas, persona) != current->personas.end()) session.persona = persona;
+    const bool unknown = !persona.empty() && persona != kStandardAgent && std::ranges::find(current->personas, persona) == current->personas.end();
+    if (!unknown && persona != kStandardAgent) session.persona = persona;
+    bool known = !session_id.empty() && find_live(session_id);
     if (session.id.empty()) {
         session.id = ChatSessionId(std::string(loop.ids().uuid_v7().view()));
-    } else if (!find_live(session_id)) {
+    } else if (!known) {
         // One indexed read of a local file; an upgrade is decided at once, and only clients that name a session pay for it.
         auto stored = services_.chats.find(session.id);
         if (!stored) return fail(std::move(stored.error()));
         if (*stored) {
             if ((*stored)->owner != principal->id) return mismatch();
+            known = true;
             const bool unnamed = (*stored)->name.empty();
             session = std::move(**stored);
             if (unnamed && !name.empty()) {
@@ -66,6 +80,7 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
             }
         }
     }
+    if (unknown && !known) return fail(ErrorCode::kNotFound, no_such_agent(persona, current->personas));  // a chat keeps the agent that it began with
     const std::scoped_lock lock(mutex_);
     ChatOpening opening;
     auto& chat = chats_[session.id.text()];

@@ -6,6 +6,7 @@
 #include "core/keyed_run.hpp"
 #include "core/ledger_content.hpp"
 #include "crypto/signature.hpp"
+#include "json/display_name.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
@@ -317,7 +318,7 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         json::Writer writer(out);
         writer.begin_object().key("session_id").string(id).key("messages").begin_array();
         for (const auto& message : *messages) {
-            if (message.content.empty()) continue;  // an assistant that only called tools
+            if (!core::is_shown(message.role, message.content)) continue;
             writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content).end_object();
         }
         writer.end_array().key("session_persistence").boolean(true).end_object();
@@ -334,12 +335,12 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
     } else if (method == "PUT") {
         const auto root = parser_.parse(exchange.request().body);
         const auto name = root ? json::get_string(root->element(), "name") : std::nullopt;
-        constexpr std::size_t kMaxName = 128;
-        if (!name || name->empty() || name->size() > kMaxName) {
-            exchange.respond_error(400, "INVALID_ARGS", "/name: required, a string of 1 to 128 bytes");
+        const Result<std::string> read = name ? json::read_display_name(*name) : fail(ErrorCode::kInvalidArgs, "a string is required");
+        if (!read) {
+            exchange.respond_error(400, "INVALID_ARGS", "/name: " + read.error().message);
             co_return;
         }
-        const std::string given(*name);
+        const std::string given = *read;
         if (chat) chat->rename(given);
         const core::ChatSession session = chat ? chat->session() : **stored;
         auto rename = [&store, session, given]() -> Result<void> {
@@ -429,8 +430,8 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
 
 void Front::respond(net::HttpExchange& exchange, const WebhookEnd& end) {
     if (end.opened) return respond_turn(exchange, end.outcome, false);
-    const bool foreign = end.outcome.error().code == ErrorCode::kForbidden;
-    exchange.respond_error(foreign ? 403 : 503, foreign ? "SESSION_OWNER_MISMATCH" : "UNAVAILABLE", end.outcome.error().message);
+    const OpeningRefusal refusal = refusal_of(end.outcome.error());
+    exchange.respond_error(refusal.status, refusal.code, end.outcome.error().message);
 }
 
 Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::PrincipalRef principal) {

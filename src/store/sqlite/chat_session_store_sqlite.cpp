@@ -8,7 +8,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSchema{R"(
+constexpr std::array<std::string_view, 3> kSchema{R"(
     CREATE TABLE chat_session (
         id TEXT PRIMARY KEY,
         owner TEXT NOT NULL,
@@ -32,7 +32,19 @@ constexpr std::array<std::string_view, 2> kSchema{R"(
                                                     R"(
     ALTER TABLE chat_message ADD COLUMN turn TEXT NOT NULL DEFAULT '';
     ALTER TABLE chat_message ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
+)",
+                                                    R"(
+    CREATE TABLE chat_draft (
+        session TEXT PRIMARY KEY REFERENCES chat_session (id) ON DELETE CASCADE,
+        turn TEXT NOT NULL,
+        content TEXT NOT NULL,
+        created_ms INTEGER NOT NULL
+    ) STRICT;
+    UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message WHERE session = id AND (content <> '' OR role = 'user'));
 )"};
+
+/// core::is_shown() of a chat_message.
+constexpr std::string_view kIsShown = "(content <> '' OR role = 'user')";
 
 core::ChatSession session_of(const Statement& row) {
     return {.id = ChatSessionId(row.text(0)), .owner = row.text(1), .name = row.text(2), .persona = row.text(3), .created_at = row.time(4),
@@ -132,11 +144,26 @@ Result<void> ChatSessionStoreSqlite::append(const core::NewChatSession& session,
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
         if (const auto made = make(session); !made) return fail(made.error());
-        auto counted = database_.run("UPDATE chat_session SET active_ms = ?, message_count = message_count + 1 WHERE id = ? AND owner = ?", message.created_at, session.id.text(), session.owner);
+        const std::int64_t shown = core::is_shown(message.role, message.content) ? 1 : 0;
+        auto counted = database_.run("UPDATE chat_session SET active_ms = ?, message_count = message_count + ? WHERE id = ? AND owner = ?", message.created_at, shown, session.id.text(), session.owner);
         if (!counted) return counted;
         if (database_.changes() == 0) return fail(ErrorCode::kForbidden, "the chat session is another's");
-        return database_.run("INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)", session.id.text(), message.role,
-                             message.content, message.created_at, message.extra, message.turn, message.outcome);
+        auto added = database_.run("INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)", session.id.text(), message.role,
+                                   message.content, message.created_at, message.extra, message.turn, message.outcome);
+        return added && message.role == "assistant" ? drop_draft(session.id) : added;
+    });
+}
+
+Result<void> ChatSessionStoreSqlite::drop_draft(const ChatSessionId& id) { return database_.run("DELETE FROM chat_draft WHERE session = ?", id.text()); }
+
+Result<void> ChatSessionStoreSqlite::keep_draft(const core::NewChatSession& session, const core::ChatDraft& draft) {
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<void> {
+        if (const auto made = make(session); !made) return fail(made.error());
+        const auto known = read(session.id);
+        if (!known) return fail(known.error());
+        if ((*known)->owner != session.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+        return database_.run("INSERT OR REPLACE INTO chat_draft (session, turn, content, created_ms) VALUES (?, ?, ?, ?)", session.id.text(), draft.turn, draft.content, draft.created_at);
     });
 }
 
@@ -190,20 +217,36 @@ Result<std::optional<core::StoredTurn>> ChatSessionStoreSqlite::find_turn(const 
     return found;
 }
 
+/// What was being said when the process ended becomes a message.
+Result<std::uint64_t> ChatSessionStoreSqlite::close_drafts(std::string_view note) {
+    auto added = database_.run(
+        "INSERT INTO chat_message (session, role, content, created_ms, extra, turn) SELECT session, 'assistant', content || char(10) || ?, created_ms, '', turn FROM chat_draft", note);
+    if (!added) return fail(std::move(added.error()));
+    const auto closed = static_cast<std::uint64_t>(database_.changes());
+    if (auto dropped = database_.run("DELETE FROM chat_draft"); !dropped) return fail(std::move(dropped.error()));
+    return closed;
+}
+
 Result<std::uint64_t> ChatSessionStoreSqlite::close_unanswered(std::string_view note, SystemTime now) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<std::uint64_t> {
+        const auto drafts = close_drafts(note);
+        if (!drafts) return drafts;
         auto added = database_.run(
             "INSERT INTO chat_message (session, role, content, created_ms, extra) SELECT id, 'assistant', ?, ?, '' FROM chat_session WHERE"
             " (SELECT role || extra FROM chat_message WHERE session = id ORDER BY number DESC LIMIT 1) <> 'assistant'",
             note, now);
         if (!added) return fail(std::move(added.error()));
-        const auto closed = static_cast<std::uint64_t>(database_.changes());
+        const auto closed = *drafts + static_cast<std::uint64_t>(database_.changes());
         if (closed == 0) return closed;
-        auto counted = database_.run("UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message WHERE session = id)");
+        auto counted = database_.run(fmt::format("UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message WHERE session = id AND {})", kIsShown));
         if (!counted) return fail(std::move(counted.error()));
         return closed;
     });
+}
+
+Result<void> ChatSessionStoreSqlite::count(const ChatSessionId& id) {
+    return database_.run(fmt::format("UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message WHERE session = id AND {}) WHERE id = ?", kIsShown), id.text());
 }
 
 Result<std::optional<core::ReopenedQuestion>> ChatSessionStoreSqlite::reopen(const ChatSessionId& id) {
@@ -217,7 +260,8 @@ Result<std::optional<core::ReopenedQuestion>> ChatSessionStoreSqlite::reopen(con
         core::ReopenedQuestion reopened{.content = question->text(1)};
         auto dropped = database_.run("DELETE FROM chat_message WHERE session = ? AND number > ?", id.text(), question->integer(0));
         question->reset();
-        if (dropped) dropped = database_.run("UPDATE chat_session SET message_count = message_count - ? WHERE id = ?", database_.changes(), id.text());
+        if (dropped) dropped = drop_draft(id);
+        if (dropped) dropped = count(id);
         if (!dropped) return fail(std::move(dropped.error()));
         const auto session = read(id);
         if (!session) return fail(session.error());

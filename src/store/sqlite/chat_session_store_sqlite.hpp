@@ -22,6 +22,7 @@ public:
     Result<void> rename(const ChatSessionId& id, std::string_view name) override;
     Result<bool> remove(const ChatSessionId& id) override;
     Result<void> append(const core::NewChatSession& session, const core::ChatMessage& message) override;
+    Result<void> keep_draft(const core::NewChatSession& session, const core::ChatDraft& draft) override;
     Result<std::vector<core::ChatMessage>> messages(const ChatSessionId& id) override;
     Result<std::vector<core::ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) override;
     Result<std::optional<core::StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) override;
@@ -31,6 +32,9 @@ public:
 private:
     explicit ChatSessionStoreSqlite(Database database) : database_(std::move(database)) {}
     Result<bool> make(const core::NewChatSession& wanted);
+    Result<void> count(const ChatSessionId& id);
+    Result<void> drop_draft(const ChatSessionId& id);
+    Result<std::uint64_t> close_drafts(std::string_view note);
     Result<std::optional<core::ChatSession>> read(const ChatSessionId& id);
     Result<void> require_changed(Result<void> done) const;
 

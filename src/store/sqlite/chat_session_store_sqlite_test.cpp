@@ -64,6 +64,54 @@ TEST_P(ChatSessionStoreTest, ANameIsTakenOnlyWhileThereIsNone) {
     EXPECT_EQ(store->find(kitchen).value()->name, "Supper");
 }
 
+TEST_P(ChatSessionStoreTest, TheCountIsOfWhatPeopleAreShown) {
+    open("kitchen");
+    say(kitchen, "warm?");
+    add(kitchen, {.role = "assistant", .content = "", .created_at = {}, .extra = R"({"tool_calls":[]})"});
+    add(kitchen, {.role = "tool", .content = "21"});
+    add(kitchen, {.role = "tool", .content = ""});
+    add(kitchen, {.role = "assistant", .content = "Yes."});
+    EXPECT_EQ(store->find(kitchen).value()->message_count, 3u);
+    EXPECT_EQ(store->list("device/phone").value().at(0).message_count, 3u);
+    EXPECT_EQ(store->reopen(kitchen).value()->message_count, 1u);
+    EXPECT_EQ(store->close_unanswered("[none]", now).value(), 1u);
+    EXPECT_EQ(store->find(kitchen).value()->message_count, 2u);
+    say(kitchen, "");  // a picture alone
+    EXPECT_EQ(store->find(kitchen).value()->message_count, 3u);
+}
+
+TEST_P(ChatSessionStoreTest, ADraftIsNoMessageUntilItIsFoundThatNothingFollowed) {
+    say(kitchen, "tell");
+    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    ASSERT_TRUE(store->keep_draft(session, {.turn = "t1", .content = "Once", .created_at = now}));
+    ASSERT_TRUE(store->keep_draft(session, {.turn = "t1", .content = "Once upon", .created_at = now}));
+    EXPECT_EQ(store->messages(kitchen).value().size(), 1u);
+    EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 1u);
+    const auto messages = store->messages(kitchen).value();
+    ASSERT_EQ(messages.size(), 2u);
+    EXPECT_EQ(messages[1].content, "Once upon\n[broke off]");
+    EXPECT_EQ(messages[1].turn, "t1");
+    EXPECT_EQ(store->find(kitchen).value()->message_count, 2u);
+    EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 0u);
+}
+
+TEST_P(ChatSessionStoreTest, WhatFollowsEndsADraft) {
+    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    const auto draft = [&] { ASSERT_TRUE(store->keep_draft(session, {.turn = "t1", .content = "Once", .created_at = now})); };
+    say(kitchen, "tell");
+    draft();
+    add(kitchen, {.role = "assistant", .content = "Once upon a time."});
+    EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 0u);
+    draft();
+    ASSERT_TRUE(store->reopen(kitchen).value());
+    EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 1u) << "the question";
+    EXPECT_EQ(store->messages(kitchen).value().at(1).content, "[broke off]");
+    draft();
+    EXPECT_TRUE(store->remove(kitchen).value());
+    EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 0u);
+    EXPECT_EQ(store->keep_draft({.id = kitchen, .owner = "", .name = {}, .persona = {}, .created_at = now}, {.turn = {}, .content = {}, .created_at = now}).error().code, ErrorCode::kInvalidArgs);
+}
+
 TEST_P(ChatSessionStoreTest, MalformedIdsAndOwnerlessSessionsAreRefused) {
     for (const std::string& id : {std::string(), std::string("a b"), std::string("a/b"), std::string("ü"), std::string(129, 'a')}) {
         EXPECT_EQ(store->open({.id = ChatSessionId(id), .owner = "device/phone"}).error().code, ErrorCode::kInvalidArgs) << id;
