@@ -17,6 +17,8 @@
 namespace crab::net {
 namespace {
 
+constexpr std::uint64_t kMostRefusal = 4'096;   // of what a refusal says
+
 const ConnectionLimits kLimits{};
 
 /// Wakes a waiting coroutine when a deadline passes.
@@ -101,6 +103,10 @@ public:
             case HeadOutcome::Kind::kComplete: break;
         }
         if (head.status != 101) {
+            const std::string_view body = std::string_view(bytes.data(), bytes.size()).substr(outcome.consumed);
+            const std::uint64_t length = std::min<std::uint64_t>(head.content_length.value_or(0), kMostRefusal);
+            if (target_.refusal && body.size() < length) return 0;
+            if (target_.refusal) *target_.refusal = body.substr(0, kMostRefusal);
             fail_with(connection, refusal(head));
             return bytes.size();
         }

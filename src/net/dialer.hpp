@@ -33,6 +33,7 @@ struct WebSocketTarget {
     std::vector<std::string> subprotocols;  ///< offered
     bool offer_deflate = false;
     WebSocketOptions options;               ///< its role becomes kClient
+    std::shared_ptr<std::string> refusal{};   ///< where the body of an answer that is no upgrade goes, as far as it came; may be null
 };
 
 struct WebSocketLink {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -13,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 from scripted_model import Answer, Hold, Refusal, ScriptedModel, call
 
 from support.case import GatewayCase
+from support.gateway import program
 from support.device import Device, tool
 from support.http import fetch
 from support.wait import eventually
@@ -26,6 +28,7 @@ class AgentCase(GatewayCase):
     AGENTS: ClassVar[list[dict[str, Any]]] = [
         {"name": "butler", "instructions": "You are the butler.", "models": ["second"], "max_rounds": 3, "tools": {"allow": ["tray_*", "memory.*"], "deny": ["tray_drop*"]},
          "on": [{"event": "cron.triggered", "where": [{"pointer": "/job_name", "glob": "evening*"}], "prompt": "It is evening."}]},
+        {"name": "分身", "models": ["second"]},
         {"name": "cook", "models": ["first"], "on": [{"event": "heartbeat.tick", "session": "agent"}]},
     ]
     first: ClassVar[ScriptedModel]
@@ -70,11 +73,30 @@ class PersonaTest(AgentCase):
         self.assertEqual(outputs[2], "tray_carry ran")
         self.assertEqual(self.first.requests, [])
 
-    def test_an_unknown_persona_is_the_standard_agent(self) -> None:
-        device = self.open(query={"persona": "nobody"})
-        self.assertNotIn("persona", device.session)
+    def test_an_unknown_agent_is_refused_with_a_suggestion_and_no_other_answers(self) -> None:
+        token = self.new_token()
+        refused = self.gateway.fetch("POST", "/webhook", token, body={"message": "hi", "persona": "buttler"})
+        self.assertEqual((refused.status, refused.json()), (404, {"code": "NOT_FOUND", "error": "no agent buttler is configured; did you mean butler?"}))
+        with self.assertRaises(Exception) as raised:
+            self.open(token, query={"persona": "buttler"})
+        self.assertIn("404", str(raised.exception))
+        spoken = subprocess.run([program(), "chat", "--agent", "buttler", "--once", "hi", "--socket", str(self.gateway.admin)], capture_output=True, text=True, timeout=20)
+        self.assertNotEqual(spoken.returncode, 0)
+        self.assertIn("did you mean butler?", spoken.stderr)
+        self.assertEqual(self.first.requests + self.second.requests, [])
+        self.ask(self.open(token, query={"persona": "crab"}), "hi")
+        self.assertEqual(len(self.first.requests), 1, "the standard agent by its name")
+
+    def test_a_chat_that_goes_on_keeps_its_agent_whatever_is_asked_for(self) -> None:
+        token = self.new_token()
+        session = self.open(token, query={"persona": "butler"}).session_id
+        self.assertEqual(self.open(token, session_id=session, query={"persona": "nobody"}).session["persona"], "butler")
+
+    def test_an_agent_has_a_name_in_any_script(self) -> None:
+        device = self.open(query={"persona": "分身"})
+        self.assertEqual(device.session["persona"], "分身")
         self.ask(device, "hi")
-        self.assertEqual(len(self.first.requests), 1)
+        self.assertEqual(len(self.second.requests), 1)
 
     def test_agents_have_memories_of_their_own(self) -> None:
         token = self.new_token()

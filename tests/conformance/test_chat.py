@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -309,6 +310,47 @@ class Turns:
         self.assertEqual(outputs[1], "here")
         self.assertEqual(self.answer_of(frames), "half of it")
 
+    def test_a_hundred_calls_in_one_answer_are_made(self) -> None:
+        name = self.unique("count")
+        token = self.helper({name: lambda args: str(args["n"])})
+        self.model.script(Answer(calls=[call(name, n=n) for n in range(100)]), Answer("counted"))
+        frames = self.turn(self.open(token), "count")
+        self.assertEqual([frame["output"] for frame in frames if frame["type"] == "tool_result"], [str(n) for n in range(100)])
+        self.assertEqual(self.answer_of(frames), "counted")
+
+    def test_more_calls_than_an_answer_may_have_end_the_turn(self) -> None:
+        self.model.script(Answer(calls=[call("nothing") for _ in range(257)]))
+        self.assertEqual(self.code_of(self.turn(self.open(), "count")), "AGENT_ERROR")
+
+    def test_an_answer_that_is_not_streamed_is_read(self) -> None:
+        name = self.unique("look")
+        token = self.helper({name: lambda args: f"saw {args['at']}"})
+        self.model.script(self.whole(calls=[("c1", name, {"at": "it"})]), self.whole("<think>hm</think>\n\nI saw it."))
+        device = self.open(token)
+        frames = self.turn(device, "look")
+        self.assertEqual([frame["output"] for frame in frames if frame["type"] == "tool_result"], ["saw it"])
+        self.assertEqual(self.answer_of(frames), "I saw it.")
+        self.assertEqual(self.stored(device, token)[-1], ("assistant", "I saw it."))
+
+    def test_think_at_the_beginning_is_reasoning_wherever_it_is_cut(self) -> None:
+        for piece in (1, 4, 100):
+            self.model.script(Answer("<think>They greet; I <3 that.</think>\n\nHello <think>.", piece=piece))
+            frames = self.turn(self.open(), "hi")
+            self.assertEqual("".join(frame["content"] for frame in frames if frame["type"] == "thinking"), "They greet; I <3 that.")
+            self.assertEqual(self.answer_of(frames), "Hello <think>.")
+
+    def test_the_count_of_messages_is_that_of_the_list(self) -> None:
+        name = self.unique("look")
+        token = self.helper({name: lambda _: "seen"})
+        self.model.script(Answer(calls=[call(name)]), Answer("Done."))
+        device = self.open(token, session_id=self.unique("counted"))
+        self.turn(device, "go")
+        listed = len(self.stored(device, token))
+        self.assertEqual(listed, 3)
+        sessions = self.gateway.fetch("GET", "/api/sessions", token).json()["sessions"]
+        self.assertEqual([each["message_count"] for each in sessions if each["session_id"] == device.session_id], [listed])
+        self.assertEqual(self.open(token, session_id=device.session_id).session["message_count"], listed)
+
     def test_clawseed_44_regenerate_asks_the_last_question_again(self) -> None:
         name = self.unique("look")
         token = self.helper({name: lambda _: "seen"})
@@ -415,6 +457,14 @@ class WebhookRepeatsTest(ChatCase):
 
 
 class ChatCompletionsTest(Turns, ChatCase):
+    @staticmethod
+    def whole(text: str = "", calls: Sequence[tuple[str, str, dict[str, Any]]] = ()) -> Raw:
+        """An answer in one piece of JSON."""
+        wanted = [{"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}} for id, name, args in calls]
+        message = {"role": "assistant", "content": text or None, **({"tool_calls": wanted} if wanted else {})}
+        answer = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if wanted else "stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+        return Raw(json.dumps(answer).encode(), "application/json")
+
     def test_reasoning_and_usage_do_no_harm_in_their_other_forms(self) -> None:
         events = [{"choices": [{"delta": {"reasoning": "hm"}}]},
                   {"choices": [{"delta": {"content": "yes", "tool_calls": None}, "finish_reason": None}], "usage": None},
@@ -458,6 +508,13 @@ class AnthropicMessagesTest(Turns, ChatCase):
         key = Path(cls.enterClassContext(__import__("tempfile").TemporaryDirectory())) / "key"
         key.write_text("sk-test\n")
         return {"api": "anthropic", "url": cls.model.origin, "key_file": str(key)}
+
+    @staticmethod
+    def whole(text: str = "", calls: Sequence[tuple[str, str, dict[str, Any]]] = ()) -> Raw:
+        """An answer in one piece of JSON."""
+        content = [{"type": "text", "text": text}] * bool(text) + [{"type": "tool_use", "id": id, "name": name, "input": args} for id, name, args in calls]
+        answer = {"type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use" if calls else "end_turn", "usage": {"input_tokens": 3, "output_tokens": 2}}
+        return Raw(json.dumps(answer).encode(), "application/json")
 
     def test_the_request_has_the_form_that_the_api_wants(self) -> None:
         name = self.unique("look")

@@ -128,6 +128,14 @@ class SessionsTest(RestCase):
         self.assertEqual(self.ask("GET", f"/api/sessions/{session}/state").json(), {"session_id": session, "state": "idle"})
         self.assertEqual(self.ask("GET", "/api/sessions/running").json(), {"sessions": []})
 
+    def test_clawseed_66_names_are_in_any_script_trimmed_and_of_128_characters(self) -> None:
+        session = self.chat()
+        for given, kept in (("分身", "分身"), ("  Küche \n", "Küche"), ("身" * 128, "身" * 128)):
+            self.assertEqual(self.ask("PUT", f"/api/sessions/{session}", {"name": given}).json(), {"session_id": session, "name": kept})
+            self.assertEqual(self.find(session)["name"], kept)
+        for bad in ("身" * 129, "a\nb", "a\u0007b", "a\u0085b", "a\u202eb", "   "):
+            self.assertEqual(self.ask("PUT", f"/api/sessions/{session}", {"name": bad}).status, 400, bad)
+
     def test_clawseed_66_a_session_is_renamed_and_deleted(self) -> None:
         session = self.chat()
         self.assertEqual(self.ask("PUT", f"/api/sessions/{session}", {"name": "Cellar"}).json(), {"session_id": session, "name": "Cellar"})

@@ -7,6 +7,7 @@ import json
 import os
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 from support.case import GatewayCase
 from support.device import Device, tool
@@ -154,10 +155,19 @@ class UpgradeTest(UpgradeCase):
         self.assertEqual(json.loads(client.receive_text())["session_id"], session)
 
     def test_clawseed_05_plus_is_a_space_in_names(self) -> None:
-        client = self.dial("/ws/chat?name=Big+Kitchen%2B&persona=no+such", headers=self.bearer())
+        client = self.dial("/ws/chat?name=+Big+Kitchen%2B+", headers=self.bearer())
         start = json.loads(client.receive_text())
         self.assertEqual(start["name"], "Big Kitchen+")
-        self.assertNotIn("persona", start)  # unknown ones are not bound
+        self.assertNotIn("persona", start)
+
+    def test_clawseed_05_names_are_in_any_script_and_hold_no_control_characters(self) -> None:
+        name = "分" * 128
+        self.assertEqual(json.loads(self.dial(f"/ws/chat?name={quote(name)}", headers=self.bearer()).receive_text())["name"], name)
+        for bad in (name + "身", "a\nb", "a\u202eb", "\x1b[2J", " "):
+            with self.subTest(name=bad):
+                with self.assertRaises(Refused) as refused:
+                    self.dial(f"/ws/chat?name={quote(bad)}", headers=self.bearer())
+                self.assertEqual(refused.exception.response.status, 400)
 
     def test_clawseed_06_session_start_comes_first_and_unprompted(self) -> None:
         device = Device(self.gateway, self.token, connect=False)  # waits for it and checks its fields

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 import unittest
 import uuid
 from collections import Counter
@@ -15,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
-from scripted_model import ScriptedModel
+from scripted_model import Hold, ScriptedModel
 
 from support.device import Device
 from support.gateway import Gateway
@@ -68,6 +69,28 @@ class AgentsFaultTest(unittest.TestCase):
         self.assertGreater(len(told), 1)
         for kinds in told.values():
             self.assertIn(kinds, (["started", "created", "completed"], ["started", "failed"]))
+
+    def test_a_kill_takes_no_more_than_the_last_half_second_of_what_was_said(self) -> None:
+        model = self.enterContext(ScriptedModel())
+        with Gateway({"models": [{"model": "parrot", "url": model.url, "max_retries": 0}]}) as gateway:
+            token = gateway.pair("phone")
+            model.script(Hold("Once upon a time there was"))
+            device = Device(gateway, token, session_id="tale")
+            device.send("message", content="tell")
+            said = ""
+            while said != "Once upon a time there was":
+                frame = device.receive()
+                said += frame["content"] if frame["type"] == "chunk" else ""
+            time.sleep(0.5)  # what the contract allows
+            gateway.kill()
+            device.drop()
+            gateway.start()
+            stored = gateway.fetch("GET", "/api/sessions/tale/messages", token).json()["messages"]
+            self.assertEqual(stored[0], {"role": "user", "content": "tell"})
+            self.assertTrue(stored[1]["content"].startswith("Once upon a time there was\n["), stored)
+            listed = gateway.fetch("GET", "/api/sessions", token).json()["sessions"]
+            self.assertEqual([each["message_count"] for each in listed], [len(stored)])
+            model.release.set()
 
     def test_no_event_starts_two_turns_however_often_the_gateway_is_killed_and_the_event_repeated(self) -> None:
         model = self.enterContext(ScriptedModel())

@@ -36,8 +36,8 @@ void refuse(net::HttpExchange& exchange, const Error& error) {
 
 bool ArtifactsApi::owns(std::string_view path) { return path == kPath || path.starts_with("/v1/artifacts/"); }
 
-Task<void> ArtifactsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string_view path = exchange.request().path(), method = exchange.request().method_or_get_for_head();
+Task<void> ArtifactsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path) {
+    const std::string_view method = exchange.request().method_or_get_for_head();
     if (path == kPath) {
         if (method == "GET") co_return co_await list(exchange, std::move(principal));
         co_return exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET, HEAD"}});

@@ -26,7 +26,8 @@ public:
 
     static bool owns(std::string_view path);
     /// Answers the request of `principal` for a path that it owns.
-    Task<void> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+    /// `path` is the request's, below the listener's prefix.
+    Task<void> serve(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path);
     std::uint64_t downloads() const { return downloads_.load(std::memory_order_relaxed); }
 
 private:

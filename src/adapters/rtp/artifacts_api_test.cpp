@@ -69,7 +69,7 @@ class Service final : public net::HttpService {
 public:
     Task<void> serve(net::HttpExchange& exchange) override {
         if (!ArtifactsApi::owns(exchange.request().path())) co_return exchange.respond_error(404, "NOT_FOUND", "no such path");
-        co_await api->serve(exchange, principal);
+        co_await api->serve(exchange, principal, exchange.request().path());
     }
     std::optional<net::Upgrade> upgrade(const net::HttpRequest&, const net::WebSocketOffer&) override { return std::nullopt; }
 

@@ -31,9 +31,13 @@ bool method_fits(net::HttpExchange& exchange, std::string_view path) {
 void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
 
 bool append_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (request == nullptr || !request->path().starts_with("/v1/")) return false;
+    return append_refusal(request == nullptr ? std::string_view() : request->path(), status, reason, body);
+}
+
+bool append_refusal(std::string_view path, int status, std::string_view reason, std::string& body) {
+    if (!path.starts_with("/v1/")) return false;
     const ErrorCode code = status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs;
-    if (request->path() == "/v1/tools/call") {
+    if (path == "/v1/tools/call") {
         const core::Outcome outcome = fail(code, std::string(reason));
         append_call_response(body, "", "", 0, outcome);
     } else {

@@ -22,6 +22,8 @@ void respond_unknown_path(net::HttpExchange& exchange);
 /// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol: in the response schema for a call, with the protocol's codes
 /// for the others; false for other paths.
 bool append_refusal(const net::HttpRequest* request, int status, std::string_view reason, std::string& body);
+/// The same by the path below a listener's prefix; empty for a request that could not be read.
+bool append_refusal(std::string_view path, int status, std::string_view reason, std::string& body);
 /// Whether the user behind a local socket is the one who runs this process, or root. The socket's mode keeps others out; this
 /// holds even if somebody widens it.
 bool is_own_user(const net::PeerAddress& peer);

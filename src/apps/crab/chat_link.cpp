@@ -130,6 +130,7 @@ Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place, cons
     if (!agent.empty()) target.target += (session_id.empty() ? "?persona=" : "&persona=") + net::percent_encode(agent);
     if (!place.token.reveal().empty()) target.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
     target.subprotocols = {"clawseed.v1"};
+    const auto refusal = target.refusal = std::make_shared<std::string>();
     auto state = std::make_unique<State>();
     std::promise<Result<void>> connected;
     state->loop.post([&] {
@@ -141,6 +142,8 @@ Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place, cons
     state->start();
     if (auto result = connected.get_future().get(); !result) {
         Error error = std::move(result.error());
+        const auto said = json::Value::parse(*refusal);
+        if (const json::Value* const why = said ? said->find("error") : nullptr; why != nullptr && why->as_string()) error.message = *why->as_string();
         if (error.code == ErrorCode::kUnavailable) error.message = fmt::format("cannot reach the gateway at {}: {}", place.text, error.message);
         return fail(std::move(error));
     }

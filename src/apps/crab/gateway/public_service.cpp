@@ -18,8 +18,15 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
     return identity_.find(request.find("authorization").value_or(""), request.peer);
 }
 
+/// The path below the prefix, or nothing for one that is not below it.
+std::string_view PublicService::local_path(std::string_view path) const {
+    if (prefix_.empty()) return path;
+    return path.starts_with(prefix_) && path.substr(prefix_.size()).starts_with('/') ? path.substr(prefix_.size()) : std::string_view();
+}
+
 void PublicService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+    const std::string_view path = request == nullptr ? std::string_view() : local_path(request->path());
+    if (!rtp::append_refusal(path, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }
 
 bool PublicService::is_operator(const net::HttpRequest& request) {
@@ -41,12 +48,13 @@ bool PublicService::source_allowed(net::HttpExchange& exchange) {
 
 std::optional<net::Upgrade> PublicService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     if (!front_.owns(request.path())) return std::nullopt;
-    if (!request.path().ends_with("/ws/chat")) return std::nullopt;
+    if (local_path(request.path()) != "/ws/chat") return std::nullopt;
     return front_.upgrade(request, offer);
 }
 
 Task<void> PublicService::serve(net::HttpExchange& exchange) {
-    const std::string_view path = exchange.request().path();
+    const std::string_view whole_path = exchange.request().path();
+    const std::string_view path = local_path(whole_path);
     if (rtp::is_tools_path(path)) {
         // An early return of another coroutine costs a frame; the hot path takes just this branch.
         if (!rtp::method_fits(exchange, path) || !source_allowed(exchange)) co_return;
@@ -76,10 +84,10 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     if (is_health_path(path)) {
         rtp::serve_health(exchange, exchange.request().method_or_get_for_head(), stopping_);
     } else if (rtp::ArtifactsApi::owns(path)) {
-        co_await serve_artifacts(exchange);
-    } else if (front_.owns(path)) {
+        co_await serve_artifacts(exchange, path);
+    } else if (front_.owns(whole_path)) {
         co_await front_.serve(exchange);
-    } else if (page_ && page_->owns(path)) {
+    } else if (page_ && page_->owns(whole_path)) {
         if (source_allowed(exchange)) page_->serve(exchange);
     } else if (path == "/metrics" && exchange.request().method_or_get_for_head() == "GET" && is_operator(exchange.request())) {
         // For scrapers with an operator's token; to everybody else there is no such path (docs/protocols/clawseed.md, section 8).
@@ -89,11 +97,11 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
     }
 }
 
-Task<void> PublicService::serve_artifacts(net::HttpExchange& exchange) {
+Task<void> PublicService::serve_artifacts(net::HttpExchange& exchange, std::string_view path) {
     if (!source_allowed(exchange)) co_return;
     auto principal = authenticate(exchange.request());
     if (!principal) co_return exchange.respond_error(401, "UNAUTHORIZED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
-    co_await artifacts_.serve(exchange, std::move(*principal));
+    co_await artifacts_.serve(exchange, std::move(*principal), path);
 }
 
 void AdminService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
@@ -147,7 +155,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
         rtp::serve_health(exchange, exchange.request().method(), stopping_);
         co_return;
     }
-    if (rtp::ArtifactsApi::owns(path)) co_return co_await artifacts_.serve(exchange, principal);
+    if (rtp::ArtifactsApi::owns(path)) co_return co_await artifacts_.serve(exchange, principal, path);
     if (chat_.is_upload(exchange.request())) co_return co_await chat_.upload(exchange, principal);
     if (co_await peers_.serve(exchange) || co_await pairings_.serve(exchange)) co_return;
     if (co_await leases_.serve(exchange, principal)) co_return;

@@ -33,6 +33,7 @@ public:
                   std::size_t max_body_bytes)
         : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), identity_(tokens, listen.open_loopback), max_body_bytes_(max_body_bytes) {
         if (listen.device_page) page_.emplace(listen.path_prefix);
+        prefix_ = listen.path_prefix;
     }
 
     Task<void> serve(net::HttpExchange& exchange) override;
@@ -49,7 +50,8 @@ private:
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
     bool is_operator(const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange);
-    Task<void> serve_artifacts(net::HttpExchange& exchange);
+    std::string_view local_path(std::string_view path) const;
+    Task<void> serve_artifacts(net::HttpExchange& exchange, std::string_view path);
 
     clawseed::Front& front_;
     rtp::ToolsApi& tools_;
@@ -58,6 +60,7 @@ private:
     CallerIdentity identity_;
     const std::size_t max_body_bytes_;
     std::optional<DevicePage> page_;
+    std::string prefix_;                                                        ///< of every route
     std::string known_host_;                                                    ///< the last Host that was found good
     bool stopping_ = false;
 };
