@@ -238,6 +238,7 @@ struct WorktreeOptions {
     std::string id;              ///< `<repo>/<worktree>`
     std::filesystem::path path;  ///< relative to the configuration file's folder, or absolute
     bool read_only = false;
+    std::size_t max_bytes = 10'737'418'240;   ///< what it may hold before commands that write in it are ended
     friend bool operator==(const WorktreeOptions&, const WorktreeOptions&) = default;
 };
 

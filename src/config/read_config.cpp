@@ -266,7 +266,7 @@ GatewayConfig read_config(const json::Value& document) {
     root.each("hooks", config.hooks, read_hook);
     root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket)("peer", out.peer); });
     root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
-        worktree("id", out.id)("path", out.path)("read_only", out.read_only);
+        worktree("id", out.id)("path", out.path)("read_only", out.read_only)("max_bytes", out.max_bytes);
     });
     if (const Members service = root.in("worktree_service"); service.present()) read_remote_service(service, config.worktree_service.emplace());
     if (const Members service = root.in("hitl"); service.present()) read_remote_service(service, config.hitl.emplace());

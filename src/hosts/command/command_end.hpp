@@ -11,7 +11,7 @@ namespace crab::command {
 enum class EndReason : std::uint8_t {
     kExited,       ///< by itself
     kDeadline, kWallBudget, kCpuBudget, kCancelled,
-    kMemory, kProcesses, kOutput,   ///< it passed a limit of the sandbox
+    kMemory, kProcesses, kOutput, kDisk,   ///< it passed a limit of the sandbox
     kNotStarted,   ///< `failure` says why
 };
 

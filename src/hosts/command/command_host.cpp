@@ -65,6 +65,8 @@ std::optional<Error> error_of(const CommandEnd& end, const core::AdmittedCall& c
         case EndReason::kMemory: return made(ErrorCode::kToolFailed, fmt::format("the command used more than its {} bytes of memory and was ended", tool.memory_bytes));
         case EndReason::kProcesses: return made(ErrorCode::kToolFailed, fmt::format("the command started more than its {} processes and was ended", tool.processes));
         case EndReason::kOutput: return made(ErrorCode::kOversize, fmt::format("the command wrote more than {} bytes and was ended; ask it for less", tool.max_output_bytes));
+        case EndReason::kDisk:
+            return made(ErrorCode::kToolFailed, "the worktree holds more than its max_bytes: nothing that may write runs in it; ask its operator to remove files or to raise the limit");
         case EndReason::kNotStarted: return made(ErrorCode::kUnavailable, fmt::format("the command did not start: {}", end.failure));
     }
     if (contains(tool.ok_exit, end.status)) return std::nullopt;
@@ -290,6 +292,7 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
     order.deadline = call.deadline();
     if (policy.budget_wall.count() > 0) order.wall_deadline = call.first_dispatch() + policy.budget_wall;
     order.filter = filter_of(policy);
+    if (worktree != nullptr && order.request.worktree_writable) order.quota = worktree->quota;
     order.own = services_.own;
     if (order.request.way_out == WayOut::kProxy) {
         order.egress = options_.egress;

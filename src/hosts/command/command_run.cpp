@@ -75,6 +75,7 @@ public:
     CommandEnd operator()() {
         if (order_.deadline <= began_) return finish(EndReason::kDeadline);
         if (order_.wall_deadline <= began_) return finish(EndReason::kWallBudget);
+        if (order_.quota && disk_.emplace(*order_.quota).exceeded()) return finish(EndReason::kDisk);
         if (!start()) return finish(EndReason::kNotStarted);
         while (!over()) {
             wait();
@@ -324,6 +325,7 @@ private:
         if (limits.budget_cpu.count() > 0 && end_.cpu >= limits.budget_cpu) stop(EndReason::kCpuBudget);
         if (limits.memory_bytes > 0 && usage.memory_bytes > limits.memory_bytes) stop_now(EndReason::kMemory);
         if (limits.processes > 0 && usage.processes > limits.processes + 1) stop_now(EndReason::kProcesses);
+        if (disk_ && disk_->exceeded()) stop_now(EndReason::kDisk);
         // The budget is not used up before this, however many cores it runs on.
         if (limits.budget_cpu.count() > 0 && !stopping_) next_look_ = now + std::clamp((limits.budget_cpu - end_.cpu) / cores(), kLookAtLeast, kLookEvery);
     }
@@ -415,6 +417,7 @@ private:
     const CommandCgroup group_;
     Pipe input_, output_, errors_, info_, block_, status_, control_;
     std::unique_ptr<EgressDoor> door_;
+    std::optional<DiskQuota::Watch> disk_;
     std::unique_ptr<SlirpNetwork> network_;
     std::optional<ScratchFolder> scratch_;
     pid_t pid_ = -1;              ///< bubblewrap outside

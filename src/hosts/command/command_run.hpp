@@ -2,6 +2,7 @@
 
 #include "hosts/command/command_talk.hpp"
 #include "hosts/command/command_tool.hpp"
+#include "hosts/command/disk_quota.hpp"
 #include "hosts/command/egress.hpp"
 #include "hosts/command/own_files.hpp"
 #include "hosts/command/sandbox.hpp"
@@ -19,6 +20,7 @@ struct CommandOrder {
     int filter = -1;                     ///< of make_seccomp_filter(); outlives the run
     std::shared_ptr<Egress> egress;      ///< null: no way out; else `request.proxy` is set
     EgressUser user;                     ///< with `egress`
+    std::shared_ptr<DiskQuota> quota;    ///< of a worktree that it may write in; null: none
     std::shared_ptr<const OwnFiles> own; ///< hidden where the whole host is seen; nothing else that is shown may meet them. Null: none
 };
 

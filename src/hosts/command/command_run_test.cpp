@@ -1,5 +1,6 @@
 #include "hosts/command/command_run.hpp"
 
+#include "base/scope_exit.hpp"
 #include "base/test_loop.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
@@ -131,6 +132,20 @@ TEST_F(CommandRunTest, ABudgetIsOverdrawnByATenthAtMostWhateverIgnoresTheSignal)
     const CommandEnd wall = run(std::string(stubborn));
     EXPECT_EQ(wall.reason, EndReason::kWallBudget);
     EXPECT_LT(wall.wall, 1900ms) << "no 2 s on top of a budget of 1 s";
+}
+
+TEST_F(CommandRunTest, AWorktreeThatIsFullEndsWhoWritesAndLetsNobodyWriteAfterwards) {
+    std::string tree = "/tmp/quota-run-XXXXXX";
+    ASSERT_NE(::mkdtemp(tree.data()), nullptr);
+    const ScopeExit remove([&] { std::filesystem::remove_all(tree); });
+    order.request.worktree = HeldFile::open_folder(tree).value();
+    order.request.worktree_writable = true;
+    order.quota = std::make_shared<DiskQuota>(order.request.worktree->fd(), std::uint64_t{8} << 20);
+    EXPECT_EQ(run("echo fits > small").reason, EndReason::kExited);
+    EXPECT_EQ(run("head -c 30000000 /dev/zero > big; sync big; sleep 30").reason, EndReason::kDisk);
+    EXPECT_EQ(run("touch more").reason, EndReason::kDisk);
+    std::filesystem::remove(std::filesystem::path(tree) / "big");
+    EXPECT_EQ(run("touch more").reason, EndReason::kExited);
 }
 
 TEST_F(CommandRunTest, StandardInputArrivesWhole) {

@@ -13,6 +13,7 @@ Result<std::vector<Worktree>> hold_worktrees(std::vector<Worktree> configured, c
         if (!folder) return refused(worktree, fmt::format("{} is no folder; make it first", worktree.path.string()));
         worktree.folder = std::move(*folder);
         worktree.path = worktree.folder.place();
+        if (worktree.max_bytes > 0 && !worktree.read_only) worktree.quota = std::make_shared<DiskQuota>(worktree.folder.fd(), worktree.max_bytes);
         if (const auto met = own.met_by(worktree.folder)) {
             return refused(worktree, fmt::format("{} and {}, which is crab's own, may not contain each other: a command could read or replace it; move one of them", worktree.path.string(), met->string()));
         }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "hosts/command/disk_quota.hpp"
 #include "hosts/command/own_files.hpp"
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,6 +20,8 @@ struct Worktree {
     std::filesystem::path path;   ///< absolute
     bool read_only = false;
     HeldFile folder{};            ///< what is at `path`, held from the start; set by hold_worktrees()
+    std::uint64_t max_bytes = 0;  ///< what it may hold; 0: whatever the disk takes
+    std::shared_ptr<DiskQuota> quota{};   ///< of `max_bytes`; set by hold_worktrees()
 };
 
 /// Opens the folders of the configured worktrees. Commands change what they contain, links and folders included, so none may contain another or

@@ -160,7 +160,7 @@ Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::Gateway
     std::vector<command::Worktree> worktrees;
     for (const config::WorktreeOptions& options : config.worktrees) {
         const auto path = std::filesystem::absolute(config.source).parent_path() / options.path;
-        worktrees.push_back({.id = options.id, .path = path, .read_only = options.read_only});
+        worktrees.push_back({.id = options.id, .path = path, .read_only = options.read_only, .max_bytes = options.max_bytes});
     }
     if (worktrees.empty()) return std::make_shared<command::Worktrees>(std::move(worktrees));
     auto held = command::hold_worktrees(std::move(worktrees), command::OwnFiles(own_files(config, places)), command::OwnFiles(relied_on(config)));
