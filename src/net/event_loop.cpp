@@ -171,6 +171,17 @@ void EventLoop::dispatch_events() {
 }
 
 void EventLoop::finish_turn() {
+    write_dirty();
+    while (!buried_.empty()) {
+        // One after the other: what a destructor makes dirty is written before the next one, which may be just that, is destroyed.
+        for (auto dead = std::exchange(buried_, {}); auto& object : dead) {
+            object.reset();
+            write_dirty();
+        }
+    }
+}
+
+void EventLoop::write_dirty() {
     // Writing may make others dirty: what was drained may send more.
     for (std::size_t i = 0; i < dirty_.size(); ++i) {
         Pollable& pollable = *dirty_[i];
@@ -178,10 +189,6 @@ void EventLoop::finish_turn() {
         pollable.on_turn_end();
     }
     dirty_.clear();
-    while (!buried_.empty()) {
-        const auto dead = std::exchange(buried_, {});
-        static_cast<void>(dead);
-    }
 }
 
 // One handler for all that was asked for outside of turns, or for a later turn.

@@ -89,6 +89,7 @@ private:
     void wait_for_events();
     void dispatch_events();
     void finish_turn();
+    void write_dirty();
     void schedule_soon();
     void drop_watched();
     void forget(Pollable& pollable);

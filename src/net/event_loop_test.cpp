@@ -109,6 +109,23 @@ TEST_F(EventLoopTest, WritesOfSeveralHandlersGoOutOnce) {
     connection->close_now(CloseReason::kLocal);
 }
 
+TEST_F(EventLoopTest, WhatADestructorWritesGoesOutInTheSameTurn) {
+    struct LastWords {
+        std::shared_ptr<Connection> connection;
+        ~LastWords() {
+            connection->out() += "farewell";
+            connection->mark_dirty();
+        }
+    };
+    SocketPair pair;
+    const auto connection = connect(pair);
+    auto speaker = std::make_shared<LastWords>(connection);
+    loop.post([&] { loop.bury(std::move(speaker)); });
+    run_until([&] { return recorder->drained > 0; });
+    EXPECT_EQ(pair.take(), "farewell");
+    connection->close_now(CloseReason::kLocal);
+}
+
 TEST_F(EventLoopTest, BytesThatWereNotConsumedAreOfferedAgainWithTheNext) {
     SocketPair pair;
     const auto connection = connect(pair);
@@ -219,6 +236,21 @@ TEST_F(EventLoopTest, WakeupsAreRememberedResumeAtOnceAndCanBeCancelled) {
         EXPECT_EQ(woken, 3);
     });
     run_until([&] { return ended; });
+}
+
+TEST_F(EventLoopTest, AWaitThatBeginsInACancelledTaskEndsAtOnce) {
+    Wakeup wakeup;
+    bool ended = false;
+    CancelSignal cancel;
+    const auto wait_twice = [](Wakeup& never) -> Task<void> {
+        co_await never.wait();
+        co_await never.wait();  // nobody interrupts this one
+    };
+    spawn(loop.executor(), wait_twice(wakeup), [&](const std::exception_ptr&) { ended = true; }, &cancel);
+    run_until([&] { return wakeup.waiting(); });
+    loop.post([&] { cancel.emit(); });
+    run_until([&] { return ended; });
+    EXPECT_FALSE(wakeup.waiting());
 }
 
 }  // namespace

@@ -147,7 +147,8 @@ void HttpExchange::write_chunk(std::string_view bytes) {
 }
 
 Task<void> HttpExchange::drained() {
-    while (request_.connection != nullptr && !caller_gone_ && request_.connection->queued_bytes() >= kStreamWindow) {
+    const TaskChain& chain = co_await this_chain();
+    while (request_.connection != nullptr && !caller_gone_ && !chain.cancelled() && request_.connection->queued_bytes() >= kStreamWindow) {
         co_await drained_.wait();
     }
 }

@@ -243,6 +243,7 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
             chain.forget_cancellation();
             finish_exchange(failure);
         } else {
+            chain.forget_cancellation();  // nothing is served that could be cancelled
             co_await ready_.wait();
         }
     }

@@ -34,18 +34,21 @@ public:
         explicit Wait(Wakeup& wakeup) : wakeup_(wakeup) {}
         bool await_ready() const noexcept { return std::exchange(wakeup_.notified_, false); }
         template <class Promise>
-        void await_suspend(std::coroutine_handle<Promise> asking) const {
+        bool await_suspend(std::coroutine_handle<Promise> asking) const {
+            TaskChain& chain = asking.promise().chain();
+            if (chain.cancelled()) return false;  // nobody would interrupt this wait any more
             wakeup_.waiting_ = asking;
-            wakeup_.chain_ = &asking.promise().chain();
-            wakeup_.chain_->waits(&wakeup_);
+            wakeup_.chain_ = &chain;
+            chain.waits(&wakeup_);
+            return true;
         }
         void await_resume() const noexcept {}
 
     private:
         Wakeup& wakeup_;
     };
-    /// To be awaited. Ends with the next notify(), or when the chain is cancelled meanwhile: what the task then does is its
-    /// own affair.
+    /// To be awaited. Ends with the next notify(), or when the chain is cancelled, at once if it is already: what the task then
+    /// does is its own affair.
     [[nodiscard]] Wait wait() { return Wait(*this); }
 
 private:
