@@ -1,9 +1,11 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/hash.hpp"
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -11,26 +13,30 @@
 
 namespace crab::core {
 
-/// Cancels that came before their call: kept for 10 s, so that the call ends on arrival. Thread-safe; while there are none it
-/// costs one load. Source: docs/protocols/rtp.md, section 3, "Cancel".
+/// Cancels that came before their call: kept for 10 s, so that the call ends on arrival. A principal that sends more than kMostEach
+/// loses its own oldest ones, never those of another. Thread-safe; while there are none it costs one load.
+/// Source: docs/protocols/rtp.md, section 3, "Cancel".
 class EarlyCancels {
 public:
+    static constexpr std::size_t kMostEach = 256;
+    static constexpr std::size_t kMostAltogether = 65'536;   ///< beyond it a principal without any gets none
+
     void remember(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now);
     /// Whether this call was cancelled before it came; uses the cancel up.
     bool take(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now);
 
 private:
     struct Kept {
-        std::string key;
+        std::string name;   ///< tenant and call id
         SteadyTime until;
     };
-    static constexpr std::size_t kMost = 4096;
+    using Own = std::deque<Kept>;   ///< of one principal, oldest first
     void drop_old(SteadyTime now);
 
     std::atomic<std::size_t> count_{0};
     std::mutex mutex_;
-    std::unordered_map<std::string, SteadyTime> until_;   ///< by key
-    std::deque<Kept> order_;   ///< oldest first; one whose time is not that in `until_` is used up or renewed
+    std::unordered_map<std::string, Own, TextHash, std::equal_to<>> kept_;   ///< by principal, whatever tenants it names; none is empty
+    SteadyTime swept_{};
 };
 
 }  // namespace crab::core

@@ -6,9 +6,8 @@
 #include "core/principal.hpp"
 #include "core/tool.hpp"
 
-#include <map>
+#include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 namespace crab::core {
@@ -18,26 +17,37 @@ struct RateRule {
     Glob principal, tool;   ///< unset: any
     double per_second = 0;
     double burst = 1;
+
+    friend bool operator==(const RateRule& left, const RateRule& right) {
+        return left.principal.pattern() == right.principal.pattern() && left.tool.pattern() == right.tool.pattern() && left.per_second == right.per_second &&
+               left.burst == right.burst;
+    }
 };
 
-/// Token buckets, counted per principal at admission, so that neither parallel calls nor a reconnect outrun them.
-/// Thread-safe; costs nothing without rules.
+/// Token buckets, counted per principal at admission, so that neither parallel calls nor a reconnect outrun them. A bucket is
+/// forgotten only when it is full again, when it says nothing. Of each rule at most kMostBuckets are kept: whoever comes beyond them
+/// shares one bucket with all others who do, and no bucket is given up for another. Thread-safe; costs nothing without rules.
 class RateLimits {
 public:
-    explicit RateLimits(std::vector<RateRule> rules) : rules_(std::move(rules)) {}
+    static constexpr std::size_t kMostBuckets = 65'536;
+
+    /// A rule that was in force in `before` as well goes on with its buckets, shared with calls that still use those. `before` may be null.
+    explicit RateLimits(std::vector<RateRule> rules, const RateLimits* before = nullptr);
 
     /// Takes one call from every bucket that applies, or from none. Errors: kRateLimited with retry_after.
     Result<void> take(const Principal& principal, const Tool& tool, SteadyTime now);
+    /// How many buckets are kept.
+    std::size_t buckets() const;
 
 private:
-    struct Bucket {
-        double tokens = 0;
-        SteadyTime filled;
+    struct Bucket;
+    struct Buckets;
+    struct Counted {
+        RateRule rule;
+        std::shared_ptr<Buckets> buckets;
     };
-    std::vector<RateRule> rules_;
-    std::mutex mutex_;
-    std::map<std::string, Bucket, std::less<>> buckets_;  ///< by rule and principal; idle ones are dropped
-    std::size_t takes_ = 0;
+    std::shared_ptr<std::mutex> mutex_;   ///< of all buckets, shared as they are
+    std::vector<Counted> rules_;
 };
 
 }  // namespace crab::core

@@ -75,5 +75,48 @@ TEST_F(RateLimitsTest, WhatOneRuleRefusesNoOtherRuleCounts) {
     EXPECT_FALSE(take(limits, ann, camera));
 }
 
+TEST_F(RateLimitsTest, ABucketThatIsNotFullAgainIsNotForgottenHoweverLongItIsIdle) {
+    RateLimits limits({rule("", "", 1.0 / 86'400, 1)});  // one a day
+    EXPECT_TRUE(take(limits, ann, sms));
+    clock.advance(2h);
+    for (int i = 0; i < 10'000; ++i) (void)take(limits, principal_of("caller/c" + std::to_string(i)), sms);
+    EXPECT_FALSE(take(limits, ann, sms));
+    clock.advance(22h);
+    EXPECT_TRUE(take(limits, ann, sms));
+}
+
+TEST_F(RateLimitsTest, BucketsThatAreFullAgainAreForgotten) {
+    RateLimits limits({rule("", "", 1, 1)});
+    for (int i = 0; i < 100'000; ++i) {
+        clock.advance(10ms);
+        ASSERT_TRUE(take(limits, principal_of("caller/c" + std::to_string(i)), sms));
+    }
+    EXPECT_LT(limits.buckets(), 3'000u);
+}
+
+TEST_F(RateLimitsTest, AtTheBoundNewcomersShareABucketAndNobodyIsResetForThem) {
+    RateLimits limits({rule("", "", 0, 1)});  // never again
+    EXPECT_TRUE(take(limits, ann, sms));
+    for (std::size_t i = 1; i < RateLimits::kMostBuckets; ++i) ASSERT_TRUE(take(limits, principal_of("caller/c" + std::to_string(i)), sms));
+    EXPECT_TRUE(take(limits, bob, sms)) << "the first for whom there is no room";
+    for (int i = 0; i < 100; ++i) EXPECT_FALSE(take(limits, principal_of("caller/more" + std::to_string(i)), sms));
+    EXPECT_FALSE(take(limits, ann, sms));
+    EXPECT_EQ(limits.buckets(), RateLimits::kMostBuckets);
+}
+
+TEST_F(RateLimitsTest, AReloadKeepsTheBucketsOfRulesThatAreTheSame) {
+    RateLimits first({rule("", "sms.*", 0.001, 1), rule("", "camera", 0.001, 2), rule("", "camera", 0.001, 2)});
+    EXPECT_TRUE(take(first, ann, sms));
+    EXPECT_TRUE(take(first, ann, camera));
+    RateLimits second({rule("", "camera", 0.001, 2), rule("caller/nobody", "", 1, 1), rule("", "sms.*", 0.001, 1), rule("", "camera", 0.001, 2)}, &first);
+    EXPECT_FALSE(take(second, ann, sms));
+    EXPECT_TRUE(take(second, ann, camera));
+    EXPECT_FALSE(take(second, ann, camera));
+    EXPECT_TRUE(take(second, bob, sms));
+    EXPECT_FALSE(take(first, bob, sms)) << "calls that began before the reload count as well";
+    RateLimits third({rule("", "sms.*", 0.001, 5)}, &second);
+    EXPECT_TRUE(take(third, ann, sms)) << "another rule begins anew";
+}
+
 }  // namespace
 }  // namespace crab::core

@@ -5,7 +5,7 @@
 
 namespace crab::app {
 
-Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool) {
+Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool, const core::CallRules* before) {
     auto policy = make_policy(config);
     if (!policy) return fail(std::move(policy.error()));
     std::vector<core::RateRule> rates;
@@ -14,7 +14,7 @@ Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::Gat
     }
     auto call_rules = std::make_shared<core::CallRules>();
     call_rules->policy = std::move(*policy);
-    call_rules->rates = std::make_shared<core::RateLimits>(std::move(rates));
+    call_rules->rates = std::make_shared<core::RateLimits>(std::move(rates), before != nullptr ? before->rates.get() : nullptr);
     call_rules->max_retries = static_cast<std::uint32_t>(config.calls.max_retries);
     call_rules->max_result_bytes = config.limits.result_bytes;
     for (const auto& hook : config.hooks) {

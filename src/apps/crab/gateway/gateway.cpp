@@ -493,7 +493,7 @@ void Gateway::Parts::add_metrics() {
 Result<void> Gateway::Parts::reload() {
     auto read = read_config();
     if (!read) return fail(std::move(read.error()));
-    auto made = make_call_rules(*read, pool);
+    auto made = make_call_rules(*read, pool, rules->get().get());
     if (!made) return fail(std::move(made.error()));
     auto turns = make_turn_setup(*read);
     if (!turns) return fail(std::move(turns.error()));
