@@ -40,6 +40,7 @@ void append_tool(json::Writer& writer, const std::string& name, const core::Tool
     if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
     if (tool.gate) writer.key("running").unsigned_integer(tool.gate->running()).key("waiting").unsigned_integer(tool.gate->waiting());
     writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.may_have_effects());
+    writer.key("effects").string(core::name_of(spec.effects()));
     const core::Annotations& claims = spec.annotations;
     if (claims.read_only || claims.destructive || claims.idempotent || claims.open_world) {
         writer.key("annotations").begin_object();

@@ -148,6 +148,7 @@ struct PolicyRule {
     std::vector<std::string> call_allow, call_deny, call_needs_approval;  ///< tool globs
     std::vector<std::string> register_allow, register_deny;               ///< tool globs
     std::vector<std::string> sources;                                     ///< globs such as `device/*`; empty: any
+    std::optional<std::string> effects;                                   ///< `none` or `possible`; unset: any
     std::vector<ArgumentCondition> where;                                 ///< all must hold for the rule to apply
     friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
 };

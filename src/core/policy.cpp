@@ -22,21 +22,25 @@ constexpr std::string_view kNoAction = "no such action: actions are events.publi
 constexpr std::string_view kOtherTenant = "tenant: the principal acts for another one";
 constexpr std::string_view kOnlyDefaultTenant = "tenant: without `tenants` in its entry under `peers` a peer acts for the default one alone";
 
-/// Patterns together with the sentence that names the rule, made once.
+/// Patterns together with the sentences that name the rule, made once.
 struct NameList {
     std::vector<Glob> globs;
     std::vector<std::string> rules;
+    std::vector<std::string> unseen_rules;   ///< the same where nobody can see whether the conditions hold
 
     NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index, std::string_view key) : globs(std::move(patterns)) {
-        for (const Glob& glob : globs) rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
+        for (const Glob& glob : globs) {
+            rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
+            unseen_rules.push_back(fmt::format("{}, whose conditions cannot be checked: the arguments are no JSON", rules.back()));
+        }
     }
     /// The first rule of a pattern for which `fits(pattern)`.
-    const std::string* find_if(auto fits) const {
+    const std::string* find_if(auto fits, bool unseen = false) const {
         const auto found = std::ranges::find_if(globs, fits);
-        return found == globs.end() ? nullptr : &rules[static_cast<std::size_t>(found - globs.begin())];
+        return found == globs.end() ? nullptr : &(unseen ? unseen_rules : rules)[static_cast<std::size_t>(found - globs.begin())];
     }
-    const std::string* find(std::string_view name, std::string_view qualified) const {
-        return find_if([&](const Glob& glob) { return glob.matches(name) || (!qualified.empty() && glob.matches(qualified)); });
+    const std::string* find(std::string_view name, std::string_view qualified, bool unseen = false) const {
+        return find_if([&](const Glob& glob) { return glob.matches(name) || (!qualified.empty() && glob.matches(qualified)); }, unseen);
     }
 };
 
@@ -92,7 +96,7 @@ std::string_view name_of(Verdict verdict) {
 
 struct Policy::Compiled {
     Compiled(PolicyRule rule, std::size_t index)
-        : principal(std::move(rule.principal)), tenant(std::move(rule.tenant)), roles(rule.roles), sources(std::move(rule.sources)),
+        : principal(std::move(rule.principal)), tenant(std::move(rule.tenant)), roles(rule.roles), sources(std::move(rule.sources)), effects(rule.effects),
           call_allow(std::move(rule.call_allow), "policy", index, "call.allow"), call_deny(std::move(rule.call_deny), "policy", index, "call.deny"),
           call_needs_approval(std::move(rule.call_needs_approval), "policy", index, "call.needs_approval"),
           register_allow(std::move(rule.register_allow), "policy", index, "register.allow"),
@@ -105,17 +109,20 @@ struct Policy::Compiled {
         return std::ranges::any_of(kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
     }
     bool speaks_of(const Tool& tool) const {
+        if (effects && *effects != tool.spec.may_have_effects()) return false;
         if (sources.empty()) return true;
         return std::ranges::any_of(sources, [&](const Glob& glob) { return glob.matches(tool.source_text); });
     }
-    /// For a listing, without arguments, it may hold.
-    bool may_hold(std::optional<simdjson::dom::element> args) const {
-        return !args || std::ranges::all_of(where, [&](const Condition& condition) { return condition.holds(*args); });
+    /// Whether it may hold: of arguments that are seen it is known.
+    bool may_hold(const CallArguments& args) const {
+        if (args.are_any() || args.are_unseen()) return true;
+        return std::ranges::all_of(where, [&](const Condition& condition) { return condition.holds(args.seen()); });
     }
 
     Glob principal, tenant;
     Roles roles;
     std::vector<Glob> sources;
+    std::optional<bool> effects;
     NameList call_allow, call_deny, call_needs_approval, register_allow, register_deny;
     std::vector<Condition> where;
 };
@@ -176,7 +183,7 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
     return policy;
 }
 
-Decision Policy::decide_call(const Principal& principal, const Tool& tool, std::optional<simdjson::dom::element> args) const {
+Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args) const {
     if (!principal.may(Role::kCaller)) {
         const Peer* const peer = principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
         if (peer == nullptr || peer->role != Role::kCaller) return {Verdict::kDeny, kNoCallerRole};
@@ -189,11 +196,13 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, std::
         // An allow list confines its principal even where its sources or arguments do not match.
         if (!rule->call_allow.globs.empty()) judgement.confine();
         if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
-        const bool certain = args.has_value() || rule->where.empty();
-        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified); denied != nullptr && certain) judgement.deny(*denied);
+        // What is not seen may be what the rule is about: then it refuses and asks, and gives nothing. A listing shows what some call may do.
+        const bool unseen = args.are_unseen() && !rule->where.empty();
+        const bool denies = !args.are_any() || rule->where.empty();
+        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified, unseen); denied != nullptr && denies) judgement.deny(*denied);
         if (judgement.is_denied()) break;
-        if (const std::string* allowed = rule->call_allow.find(tool.spec.name, qualified)) judgement.allow(*allowed);
-        if (const std::string* approval = rule->call_needs_approval.find(tool.spec.name, qualified)) judgement.ask_for_approval(*approval);
+        if (const std::string* allowed = unseen ? nullptr : rule->call_allow.find(tool.spec.name, qualified)) judgement.allow(*allowed);
+        if (const std::string* approval = rule->call_needs_approval.find(tool.spec.name, qualified, unseen)) judgement.ask_for_approval(*approval);
     }
     return judgement.decision();
 }

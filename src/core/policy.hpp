@@ -35,6 +35,30 @@ struct ArgumentCondition {
     std::optional<double> min, max;            ///< for numbers
 };
 
+/// The arguments that a decision is about: those of a call; bytes that are no JSON, into which no rule can look; or any at all, which is
+/// what a listing asks.
+class CallArguments {
+public:
+    CallArguments(simdjson::dom::element seen) : seen_(seen), sight_(Sight::kSeen) {}
+    CallArguments(std::nullopt_t) : sight_(Sight::kAny) {}
+    /// Nothing: any.
+    CallArguments(const std::optional<simdjson::dom::element>& args) : seen_(args.value_or(simdjson::dom::element())), sight_(args ? Sight::kSeen : Sight::kAny) {}
+    static CallArguments unseen() {
+        CallArguments made(std::nullopt);
+        made.sight_ = Sight::kUnseen;
+        return made;
+    }
+    bool are_any() const { return sight_ == Sight::kAny; }
+    bool are_unseen() const { return sight_ == Sight::kUnseen; }
+    /// Of a call whose arguments are JSON.
+    simdjson::dom::element seen() const { return seen_; }
+
+private:
+    enum class Sight : std::uint8_t { kAny, kSeen, kUnseen };
+    simdjson::dom::element seen_;
+    Sight sight_;
+};
+
 /// One entry of the operator's policy. Unset patterns stand for "any". Of the names a tool has, plain and qualified, each counts.
 struct PolicyRule {
     Glob principal, tenant;
@@ -42,6 +66,7 @@ struct PolicyRule {
     std::vector<Glob> sources;                 ///< `device/kitchen-*`, `built_in/*`, …
     std::vector<Glob> call_allow, call_deny, call_needs_approval;
     std::vector<Glob> register_allow, register_deny;
+    std::optional<bool> effects;               ///< narrows the call lists to tools that may have effects (ToolSpec::effects()), or have none for sure
     std::vector<ArgumentCondition> where;      ///< narrows the call lists to calls with such arguments
 };
 
@@ -66,8 +91,9 @@ public:
     static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules, std::vector<PeerRule> peers = {});
     ~Policy();
 
-    /// May `principal` call `tool` with these arguments? Without arguments: with any at all (what listing asks).
-    Decision decide_call(const Principal& principal, const Tool& tool, std::optional<simdjson::dom::element> args) const;
+    /// May `principal` call `tool` with these arguments? A rule with conditions that nobody can see whether they hold denies and asks for
+    /// an approval as if they did, and allows nothing.
+    Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args) const;
     bool may_call(const Principal& principal, const Tool& tool) const {
         return decide_call(principal, tool, std::nullopt).verdict != Verdict::kDeny;
     }

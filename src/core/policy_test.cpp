@@ -103,6 +103,50 @@ TEST(Policy, ConditionsNarrowARuleToCallsWithSuchArguments) {
     EXPECT_FALSE(policy_of({deny({"a"})})->looks_at_arguments());
 }
 
+TEST(Policy, ConditionsOnArgumentsThatNobodySeesDenyAndAskAndAllowNothing) {
+    const auto unseen = [](const std::vector<PolicyRule>& rules) {
+        const auto policy = policy_of(rules);
+        const Decision decision = policy->decide_call(*kAnn, *kSms, CallArguments::unseen());
+        return std::pair(decision.verdict, std::string(decision.rule));
+    };
+    const auto only_abroad = [](PolicyRule rule) {
+        rule.where = {at("/to")};
+        rule.where[0].glob = "+1*";
+        return rule;
+    };
+    PolicyRule ask;
+    ask.call_needs_approval = globs({"sms.*"});
+    EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).first, Verdict::kDeny);
+    EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).second, "policy[0].call.deny: sms.*, whose conditions cannot be checked: the arguments are no JSON");
+    EXPECT_EQ(unseen({only_abroad(allow({"sms.*"}))}).first, Verdict::kDeny);
+    EXPECT_EQ(unseen({only_abroad(ask)}).first, Verdict::kNeedsApproval);
+    EXPECT_EQ(unseen({only_abroad(ask), allow({"*"})}).first, Verdict::kNeedsApproval);
+    EXPECT_EQ(unseen({only_abroad(allow({"sms.*"})), allow({"*"})}).first, Verdict::kAllow) << "a rule without conditions allows it";
+    EXPECT_EQ(unseen({only_abroad(deny({"camera"}))}).first, Verdict::kAllow) << "of another tool";
+    EXPECT_EQ(unseen({deny({"camera"}), allow({"sms.*"})}).first, Verdict::kAllow);
+}
+
+TEST(Policy, ARuleMaySpeakOfToolsWithoutEffectsAlone) {
+    const auto tool_with = [](bool known, bool effects) {
+        Tool tool = *kSms;
+        tool.spec.effects_known = known;
+        tool.spec.side_effects = effects;
+        return tool;
+    };
+    PolicyRule may_only_read = allow({"*"});
+    may_only_read.effects = false;
+    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(true, false), "{}"), Verdict::kAllow);
+    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(true, true), "{}"), Verdict::kDeny);
+    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(false, false), "{}"), Verdict::kDeny) << "nobody who is trusted said so";
+    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(false, true)), Verdict::kDeny) << "nor is it listed";
+    PolicyRule ask;
+    ask.call_needs_approval = globs({"*"});
+    ask.effects = true;
+    EXPECT_EQ(decide({ask}, *kAnn, tool_with(true, false), "{}"), Verdict::kAllow);
+    EXPECT_EQ(decide({ask}, *kAnn, tool_with(true, true), "{}"), Verdict::kNeedsApproval);
+    EXPECT_EQ(decide({ask}, *kAnn, tool_with(false, false), "{}"), Verdict::kNeedsApproval);
+}
+
 TEST(Policy, EveryKindOfConditionHoldsAsSaid) {
     PolicyRule rule = deny({"*"});
     const auto denied = [&](ArgumentCondition condition, const char* args) {

@@ -8,6 +8,15 @@
 
 namespace crab::core {
 
+std::string_view name_of(Effects effects) {
+    switch (effects) {
+        case Effects::kNone: return "none";
+        case Effects::kUnknown: return "unknown";
+        case Effects::kDeclared: return "declared";
+    }
+    return "";
+}
+
 std::string_view name_of(SourceKind kind) {
     switch (kind) {
         case SourceKind::kBuiltIn: return "built_in";

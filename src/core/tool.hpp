@@ -28,6 +28,11 @@ struct Annotations {
     bool trusted = false;
 };
 
+/// Whether a tool changes something. kDeclared: its author, or the operator, said so. kUnknown: nobody whose word counts said anything.
+/// kNone: somebody who is trusted said that it only reads.
+enum class Effects : std::uint8_t { kNone, kUnknown, kDeclared };
+std::string_view name_of(Effects effects);   ///< `none`, `unknown`, `declared`
+
 /// A named operation: what it takes, gives and may do.
 struct ToolSpec {
     std::string name;                        ///< `[A-Za-z0-9_.-]{1,128}`
@@ -43,10 +48,13 @@ struct ToolSpec {
     std::optional<std::uint32_t> max_concurrency;
     Annotations annotations;
     bool idempotent = false;                 ///< a repeat has no second effect
-    bool side_effects = false;               ///< declared by the tool: durable admission and audit
-    bool effects_known = false;              ///< somebody who is trusted said so; else callers are told to expect effects
-    /// What callers and operators are told.
-    bool may_have_effects() const { return side_effects || !effects_known; }
+    bool side_effects = false;               ///< declared by the tool, whose word counts when it makes the gateway more careful
+    bool effects_known = false;              ///< somebody who is trusted said whether there are any
+    /// The one meaning of "effects": lists and events tell it, rules ask for it, and calls of tools that declare some are recorded
+    /// before they run. An untrusted `read_only` says nothing.
+    Effects effects() const { return side_effects ? Effects::kDeclared : effects_known ? Effects::kNone : Effects::kUnknown; }
+    /// What whoever has to be careful asks.
+    bool may_have_effects() const { return effects() != Effects::kNone; }
     bool accepts_idempotency_key = false;
     bool needs_worktree = false;
     bool interactive = false;

@@ -21,7 +21,7 @@ public:
         : outbox_(outbox), subscriptions_(subscriptions), clock_(clock), gateway_id_(std::move(gateway_id)), always_(always) {}
 
     bool wants(const core::Tool& tool) const override {
-        return always_ == Always::kAll || (always_ == Always::kWithSideEffects && tool.spec.side_effects) || subscriptions_.wants_calls();
+        return always_ == Always::kAll || (always_ == Always::kWithSideEffects && tool.spec.effects() == core::Effects::kDeclared) || subscriptions_.wants_calls();
     }
     std::unique_ptr<core::NewEvent> request(const core::AdmittedCall& call, UuidText request_id) override;
     bool requested(core::NewEvent request) override { return outbox_.post(std::move(request)); }

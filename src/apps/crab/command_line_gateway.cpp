@@ -58,11 +58,12 @@ void CommandLine::policy() {
     auto [test, options] = leaf<PolicyTest>(parent, "test", "Tell whether a principal may do something, and by which rule; exit code 0 if it may, else 4",
                                             "  crab policy test --as subscriber/log events.subscribe:cron.triggered --tenant harbour\n"
                                             "  crab policy test --as caller/ci call disk_usage --args '{\"path\":\"/root\"}'\n"
+                                            "  crab policy test --as agent/butler call disk_usage --effects none\n"
                                             "  crab policy test --as device/phone register shell_date\n"
                                             "  crab policy test --as subscriber/log events.subscribe:cron.triggered --lease 9f2c…");
     test->add_option("question", options->question, "An action such as events.subscribe:cron.triggered, or call TOOL, or register TOOL")
         ->type_name("QUESTION")->required()->expected(1, 2);
-    test->add_option("--as", options->as, "The principal, such as subscriber/log, caller/ci or device/phone")->type_name("PRINCIPAL")->required();
+    test->add_option("--as", options->as, "The principal, such as subscriber/log, caller/ci, device/phone or agent/butler")->type_name("PRINCIPAL")->required();
     test->add_option("--role", options->roles, "Its roles, separated by commas (default: those that such a principal has)")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
     test->add_option("--tenant", options->tenant, "For which tenant (default: none in particular)")->type_name("NAME");
     test->add_option("--agent", options->agent, "For which agent, where a lease names one")->type_name("NAME");
@@ -70,6 +71,8 @@ void CommandLine::policy() {
     test->add_option("--lease", options->lease, "Under this lease; asks the running gateway")->type_name("LEASE_ID");
     test->add_option("--args", options->args, "Arguments of the call: a JSON object, @FILE, or - (default: whichever they may be)")->type_name("JSON");
     test->add_option("--source", options->source, "Where the tool comes from, such as device/phone, for rules that name sources")->type_name("SOURCE");
+    test->add_option("--effects", options->effects, "Whether the tool has effects, for rules that ask: none, or possible (the default)")->type_name("WORD")->check(CLI::IsMember({"none", "possible"}));
+    test->add_flag("--bytes", options->bytes, "The arguments of the call are bytes and no JSON, so that no rule sees them")->excludes("--args");
     asks(test, *options);
 }
 

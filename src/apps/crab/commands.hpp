@@ -272,6 +272,8 @@ struct PolicyTest {
     std::string lease;                  ///< asks the running gateway, which knows it
     std::string args;                   ///< of a call; empty: whichever it may be
     std::string source;                 ///< of a call's tool, such as `device/phone`
+    std::string effects = "possible";   ///< of a call's tool: none or possible
+    bool bytes = false;                 ///< a call's arguments are bytes, which no rule sees
     Output output = Output::kText;
 };
 /// `crab tls init`

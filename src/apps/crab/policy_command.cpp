@@ -20,16 +20,19 @@ namespace {
 
 struct Answer {
     std::string verdict, rule;
+    bool depends = false;   ///< on arguments that were not named
 };
 
-Answer to_answer(const core::Decision& decision) { return {.verdict = std::string(core::name_of(decision.verdict)), .rule = std::string(decision.rule)}; }
+Answer to_answer(const core::Decision& decision, bool depends = false) {
+    return {.verdict = std::string(core::name_of(decision.verdict)), .rule = std::string(decision.rule), .depends = depends};
+}
 
 Result<core::Principal> principal_of(const PolicyTest& options) {
     const std::string roles_text = fmt::format("{}", fmt::join(options.roles, ","));
     const auto roles = core::Roles::parse(roles_text);
     if (!roles) return fail(ErrorCode::kInvalidArgs, "--role: roles are device, caller, operator, tool_host, subscriber, listener, cli_admin");
     core::Principal principal = trust::principal_named(options.as, options.roles.empty() ? std::nullopt : roles);
-    if (principal.roles.empty()) return fail(ErrorCode::kInvalidArgs, "--as: begins with caller/, device/, local/, tool_host/, subscriber/, listener/ or operator/; else name its roles with --role");
+    if (principal.roles.empty()) return fail(ErrorCode::kInvalidArgs, "--as: begins with caller/, device/, agent/, local/, tool_host/, subscriber/, listener/ or operator/; else name its roles with --role");
     return principal;
 }
 
@@ -38,7 +41,13 @@ Result<Answer> ask_about_call(const core::Policy& policy, core::Principal princi
     core::Tool tool;
     tool.spec.name = tool.unique_name = options.question[1];
     tool.source_text = options.source;
-    if (options.args.empty()) return to_answer(policy.decide_call(principal, tool, std::nullopt));
+    tool.spec.effects_known = options.effects == "none";
+    const core::Decision unseen = policy.decide_call(principal, tool, core::CallArguments::unseen());
+    if (options.bytes) return to_answer(unseen);
+    if (options.args.empty()) {
+        const core::Decision any = policy.decide_call(principal, tool, std::nullopt);
+        return to_answer(any, any.verdict != unseen.verdict);
+    }
     const auto args = read_call_arguments(options.args, {});
     if (!args) return fail(args.error());
     json::Parser parser;
@@ -75,7 +84,7 @@ Result<Answer> ask_gateway(const PolicyTest& options) {
     add("lease", options.lease), add("roles", fmt::format("{}", fmt::join(options.roles, ",")));
     const Result<json::Value> reply = accepted(client->get("/v1/admin/policy" + query));
     if (!reply) return fail(reply.error());
-    return Answer{.verdict = text_of(*reply, "verdict"), .rule = text_of(*reply, "rule")};
+    return Answer{.verdict = text_of(*reply, "verdict"), .rule = text_of(*reply, "rule"), .depends = false};
 }
 
 }  // namespace
@@ -84,9 +93,11 @@ int run(const PolicyTest& options) {
     const Result<Answer> answer = options.lease.empty() ? ask_policy(options) : ask_gateway(options);
     if (!answer) return report(answer.error());
     if (options.output == Output::kJson) {
-        print_json(json::Value::object({{"verdict", answer->verdict}, {"rule", answer->rule}}));
+        json::Value line = json::Value::object({{"verdict", answer->verdict}, {"rule", answer->rule}});
+        if (answer->depends) line.set("depends_on_arguments", true);
+        print_json(line);
     } else {
-        print_line(printable(fmt::format("{}, by rule {}", answer->verdict, answer->rule)));
+        print_line(printable(fmt::format("{}, by rule {}{}", answer->verdict, answer->rule, answer->depends ? " (other arguments may change that; name some with --args)" : "")));
     }
     return answer->verdict == core::name_of(core::Verdict::kAllow) ? kExitOk : kExitRefused;
 }

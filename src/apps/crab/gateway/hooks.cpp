@@ -82,7 +82,11 @@ public:
         json::Writer writer(input);
         writer.begin_object().key("hook").string(name()).key("call_id").string(view.call.id).key("principal").string(view.principal.id);
         writer.key("tool").string(view.tool.spec.name).key("source").string(view.tool.source.name).key("session_id").string(view.call.context.session_id);
-        writer.key("args").raw(view.call.args).end_object();
+        // Bytes are no arguments: a program that expects some must not take them for an empty object.
+        const bool bytes = !view.call.body_type.empty();
+        writer.key("args").raw(bytes ? "null" : view.call.args);
+        if (bytes) writer.key("body").begin_object().key("content_type").string_lossy(view.call.body_type).key("bytes").unsigned_integer(view.call.body.size()).end_object();
+        writer.end_object();
         auto work = [argv = run_, given = std::move(input), timeout = timeout_] {
             return run_subprocess({.argv = argv, .input = given, .environment = {}, .deadline = std::chrono::steady_clock::now() + timeout, .max_output_bytes = std::size_t{1} << 20});
         };

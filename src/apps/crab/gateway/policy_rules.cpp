@@ -21,6 +21,7 @@ Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t i
         made.roles.add(*role);
     }
     made.sources = globs(rule.sources);
+    if (rule.effects) made.effects = *rule.effects == "possible";
     made.call_allow = globs(rule.call_allow);
     made.call_deny = globs(rule.call_deny);
     made.call_needs_approval = globs(rule.call_needs_approval);
