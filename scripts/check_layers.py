@@ -27,7 +27,7 @@ LAYERS = {
     "crypto": {"base"},
     "net/codec": {"base"},
     "net": {"net/codec", "crypto", "base"},
-    "core": VALUES,
+    "core": VALUES | {"crypto"},
     "trust": {"core", "crypto"} | VALUES,
     "adapters/*": {"trust", "core"} | WIRES,
     "hosts/*": {"core"} | VALUES,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "core/content_digest.hpp"
 #include "core/effective_policy.hpp"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct ApprovalSubject {
     std::string session;                 ///< of the caller; may be empty
     Network network = Network::kDenyAll;
     Privilege privilege = Privilege::kMinimal;
-    std::uint64_t content = 0;           ///< digest of tool and arguments (core/ledger_content.hpp)
+    ContentDigest content{};             ///< of the call (core/content_digest.hpp)
 
     /// The same but for session, labels and arguments.
     bool same_matter(const ApprovalSubject& other) const {

@@ -183,35 +183,33 @@ void Approvals::remember(const RememberedApproval& decision) {
 Result<Approvals::Standing> Approvals::decide(std::string_view id, ApprovalDecision decision) {
     const std::scoped_lock writing(writing_);
     const bool lasting = decision.scope != ApprovalScope::kOnce;
+    std::unique_lock lock(mutex_);   // let go of for the store alone, so that nobody else answers in between
     RememberedApproval kept{.id = {}, .allow = decision.allow, .scope = decision.scope, .subject = {}, .by = decision.by, .at = clock_.system_now(), .until = {}};
-    std::vector<std::string> instead;
-    {
-        const std::scoped_lock lock(mutex_);
-        sweep();
-        const Entry* const entry = find_entry(id);
-        if (entry == nullptr) return fail(ErrorCode::kNotFound, "no such question, or it is over for too long; crab approvals list shows what there is");
-        const ApprovalEnd& end = entry->standing.end;
-        if (end.allowed()) return fail(ErrorCode::kConflict, fmt::format("it was allowed already, by {}", end.by));
-        if (!entry->parked && !decision.allow && !lasting) return fail(ErrorCode::kConflict, fmt::format("it is over already ({}), and nothing runs", name_of(end.state)));
-        kept.id = entry->standing.question->id;
-        kept.subject = entry->standing.question->subject;
-        if (decision.scope == ApprovalScope::kSession && kept.subject.session.empty()) return fail(ErrorCode::kInvalidArgs, "this call belongs to no session; decide once or always");
-        if (remembered_.size() >= kMostRemembered) return fail(ErrorCode::kRateLimited, "too many decisions are remembered; withdraw some with crab approvals forget");
-        instead = replaced_by(kept);
-    }
+    sweep();
+    Entry* entry = find_entry(id);
+    if (entry == nullptr) return fail(ErrorCode::kNotFound, "no such question, or it is over for too long; crab approvals list shows what there is");
+    const ApprovalEnd& end = entry->standing.end;
+    if (end.allowed()) return fail(ErrorCode::kConflict, fmt::format("it was allowed already, by {}", end.by));
+    if (!entry->parked && !decision.allow && !lasting) return fail(ErrorCode::kConflict, fmt::format("it is over already ({}), and nothing runs", name_of(end.state)));
+    kept.id = entry->standing.question->id;
+    kept.subject = entry->standing.question->subject;
+    if (decision.scope == ApprovalScope::kSession && kept.subject.session.empty()) return fail(ErrorCode::kInvalidArgs, "this call belongs to no session; decide once or always");
+    if (remembered_.size() >= kMostRemembered) return fail(ErrorCode::kRateLimited, "too many decisions are remembered; withdraw some with crab approvals forget");
     if (decision.scope == ApprovalScope::kAlways) {
+        const std::vector<std::string> instead = replaced_by(kept);
+        lock.unlock();
         if (auto stored = store_.keep(kept, instead); !stored) return fail(std::move(stored.error()));
+        lock.lock();
+        entry = find_entry(id);
     }
-    const std::scoped_lock lock(mutex_);
     const ApprovalState state = decision.allow ? ApprovalState::kAllowed : ApprovalState::kDenied;
-    Entry* const entry = find_entry(id);
     const bool open = entry != nullptr && entry->parked;
-    if (!lasting && !open && !decision.allow) return fail(ErrorCode::kConflict, "it ended meanwhile, and nothing runs");
     if (!lasting && !open) kept.until = kept.at + std::chrono::duration_cast<SystemTime::duration>(options_.reprieve);
     if (lasting || !open) remember(kept);
     Standing standing{.question = nullptr, .end = {}};
     if (entry != nullptr) {
-        settle(*entry, state, decision);
+        // Somebody may have allowed this one call meanwhile; it runs once, and the decision is for those to come.
+        if (!entry->standing.end.allowed()) settle(*entry, state, decision);
         standing = entry->standing;
     }
     if (lasting) settle_all(state, decision, [&](const ApprovalQuestion& question) { return kept.covers(question.subject); });

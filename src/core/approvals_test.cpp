@@ -3,7 +3,10 @@
 #include "base/test_loop.hpp"
 #include "core/approval_store_memory.hpp"
 
+#include <atomic>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -52,7 +55,7 @@ struct ApprovalsTest : testing::Test {
         ApprovalQuestion made;
         made.id = "q" + std::to_string(++asked);
         made.subject = {.tenant = "home", .principal = "caller/ann", .tool = "phone__sms", .source = "device/phone", .place = {}, .rule = "policy[0]", .session = std::move(session),
-                        .network = Network::kDenyAll, .privilege = Privilege::kDefault, .content = content};
+                        .network = Network::kDenyAll, .privilege = Privilege::kDefault, .content = crypto::sha256(std::to_string(content))};
         made.call_id = "c" + std::to_string(asked);
         made.credential = "t1";
         return made;
@@ -70,6 +73,56 @@ struct ApprovalsTest : testing::Test {
         return standing;
     }
 };
+
+TEST_F(ApprovalsTest, ADecisionThatRacesTheCallersOwnAnswerLeavesNothingBehind) {
+    for (int round = 0; round < 500; ++round) {
+        const ApprovalQuestion asked = question();
+        const auto answer = ask(asked);
+        std::atomic<int> ready = 0;
+        const auto meet = [&] {
+            ++ready;
+            while (ready < 2) std::this_thread::yield();
+        };
+        bool taken = false;
+        std::jthread person([&] {
+            meet();
+            taken = approvals->answer(asked.id, true, "device/phone");
+        });
+        meet();
+        const auto decided = approvals->decide(asked.id, {.allow = true, .scope = ApprovalScope::kOnce, .by = "local/1"});
+        person.join();
+        loop.settle();
+        ASSERT_EQ(decided.has_value(), !taken);
+        ASSERT_TRUE(answer->ended());
+        ASSERT_TRUE(answer->get().allowed());
+        ASSERT_TRUE(approvals->remembered().empty()) << "one word lets one call run";
+    }
+}
+
+TEST_F(ApprovalsTest, ADecisionForAlwaysDoesNotEndAgainWhatWasAnsweredWhileItWasStored) {
+    struct Slow final : ApprovalStore {
+        Result<std::vector<RememberedApproval>> load() override { return std::vector<RememberedApproval>{}; }
+        Result<void> keep(const RememberedApproval&, const std::vector<std::string>&) override {
+            meanwhile();
+            return {};
+        }
+        Result<void> forget(std::string_view) override { return {}; }
+        std::function<void()> meanwhile;
+    } slow;
+    const auto own = Approvals::load(slow, loop.clock, options, nullptr).value();
+    const Approvals::Watch watching(*own);
+    const ApprovalQuestion asked = question();
+    const auto answer = loop.start(own->ask(asked, kNoDeadline, loop.timers, nullptr));
+    slow.meanwhile = [&] { EXPECT_TRUE(own->answer(asked.id, true, "device/phone")); };
+    const auto decided = own->decide(asked.id, {.allow = false, .scope = ApprovalScope::kAlways, .by = "local/1"});
+    loop.settle();
+    EXPECT_EQ(answer->get().by, "device/phone");
+    ASSERT_TRUE(decided);
+    EXPECT_EQ(decided->end.state, ApprovalState::kAllowed) << "what has been let run is not called denied";
+    EXPECT_EQ(own->ended(ApprovalState::kDenied), 0u);
+    ASSERT_EQ(own->remembered().size(), 1u);
+    EXPECT_FALSE(own->remembered()[0].allow) << "those to come are denied";
+}
 
 TEST_F(ApprovalsTest, AQuestionWaitsUntilItIsAllowed) {
     const auto answer = ask(question());

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "core/content_digest.hpp"
 #include "core/event.hpp"
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct NewEvent {
     Event event;
     std::string publisher;         ///< principal id; empty: the gateway itself, which repeats nothing
     std::string idempotency_key;   ///< may be empty
-    std::uint64_t content = 0;     ///< digest of what a repeat must agree in
+    ContentDigest content{};       ///< of what a repeat must agree in
     CallStep step = CallStep::kNone;
     std::string call_id;           ///< of kEndedUnknown and kSettles
     std::string requested_id;      ///< of the ends: `event_id` of their request

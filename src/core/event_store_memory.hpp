@@ -118,7 +118,7 @@ private:
     std::vector<StoredEvent> events_;
     std::vector<CallStep> steps_;
     std::set<std::string> requested_, open_;
-    std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::string>> seen_;
+    std::map<std::pair<std::string, std::string>, std::pair<ContentDigest, std::string>> seen_;
     std::map<std::pair<std::string, std::string>, SubscriptionState> states_;
     EventPosition next_ = 1;
     std::size_t commits_ = 0, reads_ = 0;

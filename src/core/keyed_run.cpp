@@ -1,5 +1,7 @@
 #include "core/keyed_run.hpp"
 
+#include "core/ledger_content.hpp"
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,14 +16,15 @@ KeyedRun::Known conflict() { return refused(ErrorCode::kConflict, "this idempote
 
 }  // namespace
 
-Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, std::uint64_t content, Deadline deadline) {
+Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, ContentDigest content, Deadline deadline) {
     begun_ = services_.clock.steady_now();
     while (true) {
-        auto answer = services_.ledger.admit(key, content, services_.home, services_.timers);
+        auto answer = services_.ledger.admit(key, content_of(content), services_.home, services_.timers);
         switch (answer.admission) {
             case Admission::kNew: ticket_ = std::move(answer.ticket); break;
             case Admission::kConflict: co_return conflict();
             case Admission::kBusy: co_return refused(ErrorCode::kAlreadyInProgress, "the first request with this key is still running");
+            case Admission::kCrowded: co_return refused(ErrorCode::kRateLimited, "as many repeats as may wait for the first request with this key do so already; ask again when it has ended");
             case Admission::kReplay: co_return Known{.outcome = std::move(answer.outcome), .replayed = true};
             case Admission::kJoin: {
                 const WaitEnd end = co_await answer.joiner->wait(deadline);

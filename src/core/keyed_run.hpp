@@ -33,7 +33,7 @@ public:
     explicit KeyedRun(Services services) : services_(services) {}
 
     /// Takes the work on, or waits for and tells what is known of it. `what` names the kind of work, as no tool is named.
-    Task<Known> begin(LedgerKey key, std::string_view what, std::uint64_t content, Deadline deadline);
+    Task<Known> begin(LedgerKey key, std::string_view what, ContentDigest content, Deadline deadline);
     /// The work that was taken on ended so; returns when repeats will get that, after a crash too.
     Task<void> end(Outcome outcome);
     /// Nothing has happened: a repeat may do it. Without this or end() it is unknown to repeats. After end(): nothing.

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace crab::core {
 namespace {
 
@@ -127,6 +129,30 @@ private:
     std::vector<std::uint64_t> free_;
 };
 
+/// Where a join is to be removed from.
+struct Ledger::Join::Place {
+    Ledger* ledger;
+    Key key;
+    std::string who;
+};
+
+Ledger::Join::Join() = default;
+Ledger::Join::Join(Join&&) noexcept = default;
+Ledger::Join::~Join() { leave(); }
+
+Ledger::Join& Ledger::Join::operator=(Join&& other) noexcept {
+    if (this != &other) {
+        leave();
+        place_ = std::move(other.place_);
+        joiner_ = std::move(other.joiner_);
+    }
+    return *this;
+}
+
+void Ledger::Join::leave() {
+    if (const auto place = std::exchange(place_, nullptr)) place->ledger->leave(*place, joiner_.get());
+}
+
 Ledger::Ledger(const Clock& clock, Options options) : clock_(clock), options_(options) {
     for (auto& stripe : stripes_) stripe = std::make_unique<Stripe>(options_.max_bytes / kStripes);
 }
@@ -189,12 +215,45 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
         answer.duration = kept.duration;
     } else if (stripe.running(place->where).repeats == WhileRunning::kBusy) {
         answer.admission = Admission::kBusy;
+    } else if (std::string who = fmt::format("{}\n{}", wanted.tenant, wanted.principal);
+               stripe.running(place->where).joiners.size() >= options_.max_joins || !count_join(who)) {
+        answer.admission = Admission::kCrowded;
     } else {
         answer.admission = Admission::kJoin;
-        answer.joiner = std::make_shared<Joiner>(home, timers);
-        stripe.running(place->where).joiners.push_back(answer.joiner);
+        answer.joiner.place_.reset(new Join::Place{.ledger = this, .key = key, .who = std::move(who)});
+        answer.joiner.joiner_ = std::make_shared<Joiner>(home, timers);
+        stripe.running(place->where).joiners.push_back(answer.joiner.joiner_);
     }
     return answer;
+}
+
+bool Ledger::count_join(const std::string& who) {
+    const std::scoped_lock lock(joins_mutex_);
+    std::size_t& count = joins_[who];
+    if (count >= options_.max_joins_per_principal) return false;
+    ++count;
+    return true;
+}
+
+void Ledger::leave(const Join::Place& place, const Joiner* joiner) {
+    {
+        Stripe& stripe = stripe_of(place.key);
+        const std::scoped_lock lock(stripe.mutex);
+        const Stripe::Place* const call = stripe.find(place.key);
+        if (call != nullptr && (call->where & Stripe::kRunningBit) != 0) {
+            std::erase_if(stripe.running(call->where).joiners, [&](const auto& each) { return each.get() == joiner; });
+        }
+    }
+    const std::scoped_lock lock(joins_mutex_);
+    const auto count = joins_.find(place.who);
+    if (--count->second == 0) joins_.erase(count);
+}
+
+std::size_t Ledger::joins() const {
+    const std::scoped_lock lock(joins_mutex_);
+    std::size_t count = 0;
+    for (const auto& [who, waiting] : joins_) count += waiting;
+    return count;
 }
 
 void Ledger::finish(const Key& key, OutcomeRef outcome, std::chrono::nanoseconds duration) {

@@ -8,13 +8,16 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace crab::core {
 
-/// What the ledger says of a call that wants in.
-enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy };
+/// What the ledger says of a call that wants in. kCrowded: as many repeats as may wait do so already.
+enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy, kCrowded };
 /// What a repeat of a call that still runs gets: its outcome, or kBusy.
 enum class WhileRunning : std::uint8_t { kJoin, kBusy };
 
@@ -25,6 +28,8 @@ public:
     struct Options {
         std::size_t max_bytes = std::size_t{64} << 20;
         std::chrono::minutes keep{10};
+        std::size_t max_joins = 64;                  ///< repeats that wait for one call
+        std::size_t max_joins_per_principal = 256;   ///< and for all calls of one principal together
     };
     using OutcomeRef = std::shared_ptr<const Outcome>;
 
@@ -32,6 +37,22 @@ public:
     struct Joiner : RemoteWaiter {
         using RemoteWaiter::RemoteWaiter;
         OutcomeRef outcome;   ///< null: the first ended without one that serves repeats; run anew
+    };
+    /// A place among those who wait, given back when it is destroyed, whatever ended the wait.
+    class Join {
+    public:
+        Join();
+        Join(Join&&) noexcept;
+        Join& operator=(Join&& other) noexcept;
+        ~Join();
+        Joiner* operator->() const { return joiner_.get(); }
+
+    private:
+        friend class Ledger;
+        struct Place;
+        void leave();
+        std::unique_ptr<const Place> place_;
+        std::shared_ptr<Joiner> joiner_;
     };
     /// The right to run; finish() it. A ticket that is only destroyed counts as finish(nothing).
     class Ticket {
@@ -53,18 +74,20 @@ public:
         Ticket ticket;                          ///< for kNew
         OutcomeRef outcome;                     ///< for kReplay
         std::chrono::nanoseconds duration{0};   ///< for kReplay: of the first call
-        std::shared_ptr<Joiner> joiner;         ///< for kJoin
+        Join joiner;                            ///< for kJoin
     };
 
     Ledger(const Clock& clock, Options options);
     ~Ledger();
 
-    /// `content` is a digest of tool and parsed arguments. `home` and `timers` are the caller's, for kJoin. `repeats` is what
+    /// `content` says what a repeat must agree in (ledger_content.hpp). `home` and `timers` are the caller's, for kJoin. `repeats` is what
     /// others get while this call runs.
     Answer admit(const LedgerKey& key, std::uint64_t content, const Executor& home, TimerWheel& timers, WhileRunning repeats = WhileRunning::kJoin);
     /// Whether a call under this key has finished and is kept.
     bool has_finished(const LedgerKey& key) const;
     std::size_t entries() const;
+    /// Repeats that wait now.
+    std::size_t joins() const;
 
 private:
     struct Key {
@@ -76,10 +99,14 @@ private:
     static Key key_of(const LedgerKey& key);
     Stripe& stripe_of(const Key& key) const { return *stripes_[key.high % kStripes]; }
     void finish(const Key& key, OutcomeRef outcome, std::chrono::nanoseconds duration);
+    bool count_join(const std::string& who);
+    void leave(const Join::Place& place, const Joiner* joiner);
 
     const Clock& clock_;
     const Options options_;
     std::array<std::unique_ptr<Stripe>, kStripes> stripes_;   ///< slices of the keys, each with its own lock
+    mutable std::mutex joins_mutex_;                          ///< taken last
+    std::unordered_map<std::string, std::size_t> joins_;      ///< those who wait, by tenant and principal
 };
 
 }  // namespace crab::core

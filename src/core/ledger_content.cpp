@@ -12,11 +12,13 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-// Digests are in files: another constant or another order of mixing makes repeats of stored calls conflicts.
 constexpr std::uint64_t kSeed = 0x2d35'8dcc'aa6c'78a5ULL;
 constexpr std::uint64_t kFold = 0x8bb8'4b93'962e'acc9ULL;
 
-std::uint64_t mix(std::uint64_t state, std::uint64_t value) { return detail::fold(state ^ kSeed, value ^ kFold) + state * 3; }
+std::uint64_t mix(std::uint64_t state, std::uint64_t value) {
+    static const std::uint64_t seed = detail::hash_seed(), secret = detail::hash_seed();
+    return detail::fold(state ^ kSeed ^ seed, value ^ kFold ^ secret) + state * 3;
+}
 
 std::uint64_t digest(std::string_view text) {
     std::uint64_t state = mix(kSeed, text.size());
@@ -71,6 +73,6 @@ std::uint64_t content_of(const Call& call, const Tool& tool, element args) {
     return content;
 }
 
-std::uint64_t digest_of(element value) { return digest(value); }
+std::uint64_t content_of(const ContentDigest& digest) { return hash_text({reinterpret_cast<const char*>(digest.data()), digest.size()}); }
 
 }  // namespace crab::core

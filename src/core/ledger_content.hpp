@@ -1,18 +1,19 @@
 #pragma once
 
 #include "core/call.hpp"
+#include "core/content_digest.hpp"
 #include "core/tool.hpp"
 
 #include <cstdint>
 
 namespace crab::core {
 
-/// A digest of what a repeat must agree in: tool, parsed arguments (the order of members does not count), agent and memory
-/// scope. The same in every process, for it is stored with durable calls. It tells a caller's mistakes from repeats; against
-/// forgery it need not stand, since keys belong to one principal.
+/// What a repeat must agree in, for calls that memory alone knows: tool, parsed arguments (the order of members does not count), agent
+/// and memory scope. Quick, for every such call pays it; it tells a caller's mistakes from repeats of its own calls, which have no
+/// effects, and differs in every process, so that nobody can prepare two contents. Whatever has effects, is stored or is approved is
+/// compared by its ContentDigest.
 std::uint64_t content_of(const Call& call, const Tool& tool, simdjson::dom::element args);
-
-/// The same of one value alone, for other things that may be repeated.
-std::uint64_t digest_of(simdjson::dom::element value);
+/// For Ledger::admit, of a call whose digest is needed anyway.
+std::uint64_t content_of(const ContentDigest& digest);
 
 }  // namespace crab::core

@@ -24,7 +24,7 @@ public:
     LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock) : LedgerJournal(store, pool, clock, Options{}) {}
 
     struct Admission {
-        std::uint64_t content = 0;
+        ContentDigest content{};
         bool may_run_again = false;   ///< after a crash a repeat runs again: it has no second effect
         std::string_view tool, source;   ///< unique name and source_text
         bool side_effects = true;

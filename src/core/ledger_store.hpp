@@ -2,10 +2,12 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "core/content_digest.hpp"
 #include "core/tool_result.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,7 +18,7 @@ namespace crab::core {
 /// says what is known; entries admitted before `forgotten_before` do not count.
 struct LedgerAdmission {
     std::string tenant, principal, key;
-    std::uint64_t content = 0;        ///< digest of tool and arguments, the same in every process (ledger_content.hpp)
+    ContentDigest content{};          ///< of the call
     SystemTime at, forgotten_before;
     bool may_run_again = false;       ///< a repeat has no second effect: an open entry of the same content is taken over
     std::string tool, source;         ///< unique name and source_text of the tool, for repeats that come while it is not there
@@ -43,14 +45,15 @@ struct LedgerQuestion {
 using LedgerChange = std::variant<LedgerAdmission, LedgerEnd, LedgerRelease, LedgerQuestion>;
 
 /// How an entry stands. kOpen: it was admitted in an earlier life of the gateway and never ended, so its outcome is unknown.
-/// kAbsent: there is none (the answer to a question).
-enum class Standing : std::uint8_t { kAdmitted, kFinished, kConflict, kOpen, kAbsent };
+/// kAbsent: there is none (the answer to a question). kIncomparable: it was recorded by an older program, with a digest of another
+/// kind, so nobody can say whether it is the same call.
+enum class Standing : std::uint8_t { kAdmitted, kFinished, kConflict, kOpen, kAbsent, kIncomparable };
 
 /// The answer to a change; to ends and releases only that they are durable.
 struct LedgerEntry {
     Standing standing = Standing::kAdmitted;
     std::int64_t number = 0;                    ///< names the entry in later changes
-    std::uint64_t content = 0;                  ///< as in LedgerAdmission, in answers to questions, as are the next four
+    std::optional<ContentDigest> content{};     ///< as in LedgerAdmission, in answers to questions, as are the next four; nothing: of another kind
     std::string tool{}, source{};               ///< empty in entries that older versions have written
     bool side_effects = true, may_run_again = false;
     std::shared_ptr<const Outcome> outcome;     ///< for kFinished

@@ -27,6 +27,11 @@ public:
         const std::scoped_lock lock(mutex_);
         refuse_ = what;
     }
+    /// As if an older program had recorded all there is.
+    void forget_contents() {
+        const std::scoped_lock lock(mutex_);
+        for (auto& [key, kept] : entries_) kept.entry.content.reset();
+    }
     std::size_t commits() const {
         const std::scoped_lock lock(mutex_);
         return commits_;
@@ -60,7 +65,7 @@ private:
         const auto known = entries_.find(key);
         if (known != entries_.end()) {
             LedgerEntry entry = known->second.entry;
-            if (entry.content != wanted.content) entry.standing = Standing::kConflict;
+            if (entry.content != wanted.content) entry.standing = entry.content ? Standing::kConflict : Standing::kIncomparable;
             if (entry.standing != Standing::kOpen || !wanted.may_run_again) return entry;
             entries_.erase(known);
         }

@@ -99,6 +99,43 @@ TEST_F(LedgerTest, ATicketThatIsOnlyDestroyedOrReplacedCountsAsNothing) {
     EXPECT_EQ((*admit("l").outcome)->content, "done");
 }
 
+TEST_F(LedgerTest, JoinersOfOneCallAndOfOnePrincipalAreBoundedAndLeaveWhenTheyStopWaiting) {
+    Ledger small(loop.clock, {.max_bytes = std::size_t{2} << 20, .max_joins = 3, .max_joins_per_principal = 4});
+    const auto ask = [&](std::string_view key, std::string_view principal = "ann") {
+        return small.admit({.tenant = "acme", .principal = principal, .key = key}, 1, loop.executor(), loop.timers);
+    };
+    const auto first = ask("a"), second = ask("b"), other = ask("a", "bob");
+    std::vector<Ledger::Answer> waiting;
+    for (int i = 0; i < 3; ++i) waiting.push_back(ask("a"));
+    for (const auto& answer : waiting) EXPECT_EQ(answer.admission, Admission::kJoin);
+    EXPECT_EQ(ask("a").admission, Admission::kCrowded) << "three wait for this call";
+    waiting.push_back(ask("b"));
+    EXPECT_EQ(waiting.back().admission, Admission::kJoin);
+    EXPECT_EQ(ask("b").admission, Admission::kCrowded) << "four of this principal wait";
+    EXPECT_EQ(ask("a", "bob").admission, Admission::kJoin) << "another principal has places of its own";
+    EXPECT_EQ(small.joins(), 4u);
+    waiting.erase(waiting.begin());  // its deadline passed, or it was cancelled
+    EXPECT_EQ(ask("a").admission, Admission::kJoin);
+    waiting.clear();
+    EXPECT_EQ(small.joins(), 0u);
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(ask("a").admission, Admission::kJoin) << "who left takes no place";
+}
+
+TEST_F(LedgerTest, WhoLeavesAfterTheEndDisturbsNoLaterCallOfTheKey) {
+    auto first = admit("k");
+    auto late = admit("k");
+    first.ticket.finish(nullptr);
+    auto again = admit("k");
+    ASSERT_EQ(again.admission, Admission::kNew);
+    auto joined = admit("k");
+    ASSERT_EQ(joined.admission, Admission::kJoin);
+    late = {};
+    again.ticket.finish(outcome_of("done"));
+    loop.settle();
+    ASSERT_NE(joined.joiner->outcome, nullptr);
+    EXPECT_EQ(ledger.joins(), 1u);
+}
+
 TEST_F(LedgerTest, AnOutcomeIsForgottenAfterItsTimeAndARunningCallIsNot) {
     auto finished = admit("f"), running = admit("r");
     finished.ticket.finish(outcome_of("done"));

@@ -1,9 +1,12 @@
 #include "core/pipeline.hpp"
 
 #include "base/cut_text.hpp"
+#include "base/exception_text.hpp"
+#include "base/log.hpp"
 #include "core/absent_tool.hpp"
 #include "core/approvals.hpp"
 #include "core/artifact.hpp"
+#include "core/content_digest.hpp"
 #include "core/late_call.hpp"
 #include "core/ledger_content.hpp"
 #include "core/tool_host.hpp"
@@ -43,6 +46,10 @@ Error repeated_name(std::string_view pointer) {
         .end_object().end_array().end_object();
     return fail(ErrorCode::kInvalidArgs, message, details).error();
 }
+Error crowded() {
+    return {.code = ErrorCode::kRateLimited, .message = "as many repeats as may wait for a running call do so already, and this one was not run; ask again with the same id when the call has ended",
+            .details = {}, .retryable = true, .retry_after = Milliseconds(1'000)};
+}
 Error too_late() {
     return fail(ErrorCode::kTimeout, "the deadline passed before the call was sent, so it was not run; call again with more time").error();
 }
@@ -68,6 +75,8 @@ Error not_approved(const ApprovalEnd& end, std::string_view rule) {
     }
     return refused(ErrorCode::kInternal, "no decision about the approval");
 }
+/// What rules see of its arguments; of a body of bytes nothing.
+CallArguments arguments_of(const Call& call, simdjson::dom::element args) { return call.body_type.empty() ? CallArguments(args) : CallArguments::unseen(); }
 /// What an approver sees of arguments that are no JSON.
 std::string body_in_words(const Call& call) {
     std::string text;
@@ -134,6 +143,11 @@ bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) 
     return !dispatched || error.may_retry();
 }
 
+/// Of the exception that is being handled.
+void log_thrown(std::string_view event, std::string_view who, const Call& call) {
+    log::error(event, {{"name", who}, {"call_id", call.id}, {"reason", text_of(std::current_exception())}});
+}
+
 /// What is known of a call that was recorded and whose end was not.
 Error unknown_since(SystemTime admitted_at) {
     const std::string at = to_rfc3339(admitted_at);
@@ -156,11 +170,19 @@ Error not_read() {
     return fail(Error{.code = ErrorCode::kUnavailable, .message = "whether this call ran before could not be found out, so nothing was run; call again with the same id and key",
                       .details = {}, .retryable = true, .retry_after = Milliseconds(1'000)}).error();
 }
+/// The same of a call that an older program recorded in a way that does not say what it was.
+Error recorded_otherwise(SystemTime admitted_at) {
+    const std::string at = to_rfc3339(admitted_at);
+    return {.code = ErrorCode::kOutcomeUnknown,
+            .message = fmt::format("a call of this key was recorded at {} by an older gateway, and whether it was this one cannot be told; look at the tool's "
+                                   "effects, then use a new key", at),
+            .details = fmt::format(R"({{"admitted_at":"{}"}})", at), .retryable = false, .retry_after = {}};
+}
 
 /// Whether what was authorized, validated and made durable for `before` holds for `now`, a later registration, as well.
 bool stands_in_for(const Tool& now, const Tool& before) {
     return now.unique_name == before.unique_name && now.source_text == before.source_text && now.spec.input_schema == before.spec.input_schema &&
-           now.spec.idempotent >= before.spec.idempotent && now.spec.accepts_idempotency_key >= before.spec.accepts_idempotency_key && now.spec.side_effects <= before.spec.side_effects;
+           now.spec.idempotent >= before.spec.idempotent && now.spec.accepts_idempotency_key >= before.spec.accepts_idempotency_key && now.spec.effects() <= before.spec.effects();
 }
 
 }  // namespace
@@ -174,6 +196,7 @@ struct Pipeline::Working {
     WhileRunning repeats = WhileRunning::kJoin;
     std::optional<simdjson::dom::element> args;   ///< until the next suspension
     bool hooked = false;
+    bool counted = false;                     ///< by the rates
     ToolGate::Permit permit;                  ///< of the gate of `facts.tool`
     std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
     std::optional<std::string> place;         ///< where an approval lets the call run
@@ -220,7 +243,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .newer = {}, .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .permit = {}, .journal_number = 0, .place = {}, .late = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
+                    .counted = false, .permit = {}, .journal_number = 0, .place = {}, .late = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
     working.repeats = repeats;
@@ -282,8 +305,10 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
 
     Ledger::Ticket ticket;
     const bool repeatable = can_be_repeated(call);
-    const bool durable = services_.journal != nullptr && (tool->spec.side_effects || !call.idempotency_key.empty());
-    const std::uint64_t content = repeatable || durable ? content_of(call, *tool, *working.args) : 0;
+    const bool recorded = tool->spec.side_effects || !call.idempotency_key.empty();
+    const bool durable = services_.journal != nullptr && recorded;
+    const ContentDigest digest = recorded ? digest_of(call, *tool, {}, *working.args) : ContentDigest{};
+    const std::uint64_t content = recorded ? content_of(digest) : repeatable ? content_of(call, *tool, *working.args) : 0;
     const LedgerKey key = ledger_key(call, *authenticated.principal());
     while (repeatable) {
         auto answer = services_.ledger.admit(key, content, home_, timers_, working.repeats);
@@ -295,12 +320,12 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
             OutcomeRef known = durable ? co_await recall(authenticated, tool, conflict(), working) : nullptr;
             co_return known ? std::move(known) : ended(conflict());
         }
-        if (OutcomeRef known = co_await repeat_of(std::move(answer), deadline, working)) co_return known;
+        if (OutcomeRef known = co_await repeat_of(authenticated, std::move(answer), deadline, working)) co_return known;
         now = services_.clock.steady_now();
     }
     reach(Stage::kAdmitted, now);
 
-    if (auto taken = working.rules->rates->take(*authenticated.principal(), *tool, now); !taken) co_return ended(std::move(taken.error()));
+    if (auto taken = count_call(*authenticated.principal(), working); !taken) co_return ended(std::move(taken.error()));
     auto approved = Result<ApprovedCall>(ApprovedCall(validated->authorized()));
     const bool must_ask = working.facts.decision.verdict == Verdict::kNeedsApproval || (working.policy && working.policy->needs_approval());
     if (must_ask) {
@@ -328,7 +353,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         working.request = services_.events->request(admitted, working.request_id);
     }
     if (durable) {
-        if (OutcomeRef known = co_await record_admission(admitted, key, content, ticket, working)) co_return known;
+        if (OutcomeRef known = co_await record_admission(admitted, key, digest, ticket, working)) co_return known;
     } else if (tool->spec.side_effects) {
         std::string record;
         append_call_record(record, call, *authenticated.principal(), working.facts, nullptr);
@@ -408,8 +433,14 @@ Task<void> Pipeline::finish_late(LateCall& late, Outcome given) {
     late.ticket_.finish(std::move(outcome), duration);
 }
 
+/// For the rates of `facts.tool`, once; repeats that wait count as well.
+Result<void> Pipeline::count_call(const Principal& principal, Working& working) {
+    if (std::exchange(working.counted, true)) return {};
+    return working.rules->rates->take(principal, *working.facts.tool, services_.clock.steady_now());
+}
+
 /// What a repeat gets of the first call, which runs or has ended; null: that left nothing, so this one may run.
-Task<Pipeline::OutcomeRef> Pipeline::repeat_of(Ledger::Answer first, Deadline deadline, Working& working) {
+Task<Pipeline::OutcomeRef> Pipeline::repeat_of(AuthenticatedCall call, Ledger::Answer first, Deadline deadline, Working& working) {
     if (first.admission == Admission::kConflict) co_return ended(conflict());
     if (first.admission == Admission::kBusy) {
         co_return ended(ErrorCode::kAlreadyInProgress, "a stream of this call id is running; wait for it to end, then ask again");
@@ -419,6 +450,8 @@ Task<Pipeline::OutcomeRef> Pipeline::repeat_of(Ledger::Answer first, Deadline de
         working.first_duration = first.duration;
         co_return std::move(first.outcome);
     }
+    if (first.admission == Admission::kCrowded) co_return ended(crowded());
+    if (auto taken = count_call(*call.principal(), working); !taken) co_return ended(std::move(taken.error()));
     const WaitEnd end = co_await first.joiner->wait(deadline);
     if (end == WaitEnd::kCancelled) co_return ended(cancelled());
     if (end == WaitEnd::kExpired) co_return ended(ErrorCode::kTimeout, "the first call with this id has not ended before the deadline");
@@ -455,17 +488,17 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
         if (!hooked) co_return ended(std::move(hooked.error()));
     }
     if (!working.args) working.args = *parse_arguments(call);
-    const std::uint64_t content = content_of(call, *tool, *working.args);
+    const ContentDigest digest = digest_of(call, *tool, {}, *working.args);
     working.args.reset();
 
     Ledger::Ticket ticket;
     while (true) {
-        auto answer = services_.ledger.admit(key, content, home_, timers_, working.repeats);
+        auto answer = services_.ledger.admit(key, content_of(digest), home_, timers_, working.repeats);
         if (answer.admission == Admission::kNew) {
             ticket = std::move(answer.ticket);
             break;
         }
-        if (OutcomeRef known = co_await repeat_of(std::move(answer), deadline, working)) co_return known;
+        if (OutcomeRef known = co_await repeat_of(authenticated, std::move(answer), deadline, working)) co_return known;
     }
     // Nobody runs it in this life, and while we have the ticket nobody begins to.
     entry = co_await services_.journal->find(key, deadline);
@@ -474,7 +507,8 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
         working.facts.tool = there;
         co_return nullptr;
     }
-    if (entry->content != content) co_return ended(conflict());
+    if (!entry->content) co_return ended(recorded_otherwise(entry->admitted_at));
+    if (*entry->content != digest) co_return ended(conflict());
     if (entry->standing == Standing::kOpen) co_return ended(entry->may_run_again ? not_there_again(entry->admitted_at, why) : unknown_since(entry->admitted_at));
     working.facts.replayed = true;
     working.first_duration = entry->duration;
@@ -484,7 +518,7 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
 
 /// Makes the admission durable; then null. Else what an earlier life of the gateway, or memory that was since reused, knew of the
 /// call: its outcome, which is given to all who wait, or the reason why it must not run.
-Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working) {
+Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, LedgerKey key, ContentDigest content, Ledger::Ticket& ticket, Working& working) {
     const Tool& tool = admitted.tool();
     LedgerJournal::Admission admission{.content = content, .may_run_again = may_run_again(tool), .tool = tool.unique_name, .source = tool.source_text,
                                        .side_effects = tool.spec.side_effects, .record = {}};
@@ -518,6 +552,7 @@ Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, Led
             co_return known ? std::move(known) : ended(conflict());
         }
         case Standing::kOpen: co_return ended(unknown_since(entry->admitted_at));
+        case Standing::kIncomparable: co_return ended(recorded_otherwise(entry->admitted_at));
         case Standing::kAbsent: co_return ended(ErrorCode::kInternal, "the ledger gave no answer");
     }
     co_return nullptr;
@@ -552,7 +587,7 @@ Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, cons
     // Before anything is judged by them: the tool might use the other one of the two.
     if (const auto twice = read_here ? json::find_duplicate(*working.args) : std::nullopt) return fail(repeated_name(*twice));
     const Policy& policy = *working.rules->policy;
-    working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, working.args);
+    working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, arguments_of(authenticated.call(), *working.args));
     switch (working.facts.decision.verdict) {
         case Verdict::kAllow: return AuthorizedCall(authenticated, *tool);
         case Verdict::kDeny:
@@ -581,6 +616,7 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
             HookView view{.call = call, .tool = *tool, .principal = *authorized.principal(), .deadline = deadline};
             answer = co_await hook->before(view);
         } catch (...) {
+            log_thrown("a hook failed before a call, which is denied", hook->name(), call);
             answer = Deny{fmt::format("the hook {} failed", hook->name())};
         }
         const auto note = [&](std::string_view word) {
@@ -634,7 +670,7 @@ ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working
     question.subject = {.tenant = std::string(call.tenant), .principal = principal.id, .tool = tool.unique_name, .source = tool.source_text,
                         .place = working.place.value_or(""), .rule = by_rule ? std::string(working.facts.decision.rule) : std::string(),
                         .session = std::string(call.context.session_id), .network = Network::kDenyAll, .privilege = Privilege::kMinimal,
-                        .content = content_of(call, tool, *working.args)};
+                        .content = digest_of(call, tool, working.place.value_or(""), *working.args)};
     if (working.policy) {
         question.subject.network = working.policy->network;
         question.subject.privilege = working.policy->privilege;
@@ -690,7 +726,7 @@ Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const Approv
     auto parsed = parse_arguments(call);
     if (!parsed) return fail(std::move(parsed.error()));
     working.args = *parsed;
-    working.facts.decision = policy.decide_call(*authorized.principal(), **tool, working.args);
+    working.facts.decision = policy.decide_call(*authorized.principal(), **tool, arguments_of(call, *working.args));
     if (working.facts.decision.verdict == Verdict::kDeny) {
         return fail(ErrorCode::kForbidden, fmt::format("{} may not make this call any more ({})", authorized.principal()->id, working.facts.decision.rule));
     }
@@ -745,6 +781,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
         try {
             outcome = co_await tool->host->run(admitted, sink);
         } catch (...) {
+            log_thrown("a tool's host failed", tool->unique_name, call);
             outcome = fail(ErrorCode::kInternal, "the tool's host failed unexpectedly");
         }
         const SteadyTime answered = services_.clock.steady_now();
@@ -839,6 +876,7 @@ Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Wo
             HookView view{.call = call, .tool = *tool, .principal = principal, .deadline = services_.clock.steady_now() + std::chrono::seconds(5)};
             co_await hook->after(view, outcome);
         } catch (...) {
+            log_thrown("a hook failed after a call", hook->name(), call);
             working.facts.hooks.push_back({std::string(hook->name()), "failed after the call", {}});
         }
     }

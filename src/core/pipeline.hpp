@@ -97,9 +97,10 @@ private:
     Task<OutcomeRef> process(AuthenticatedCall call, FrameSink& sink, Working& working);
     Task<Result<AuthorizedCall>> ask_hooks(AuthorizedCall call, Working& working);
     Task<Result<ApprovedCall>> ask_approval(ValidatedCall call, Deadline deadline, Working& working);
-    Task<OutcomeRef> repeat_of(Ledger::Answer first, Deadline deadline, Working& working);
+    Result<void> count_call(const Principal& principal, Working& working);
+    Task<OutcomeRef> repeat_of(AuthenticatedCall call, Ledger::Answer first, Deadline deadline, Working& working);
     Task<OutcomeRef> recall(AuthenticatedCall call, ToolRef there, Error why, Working& working);
-    Task<OutcomeRef> record_admission(AdmittedCall call, LedgerKey key, std::uint64_t content, Ledger::Ticket& ticket, Working& working);
+    Task<OutcomeRef> record_admission(AdmittedCall call, LedgerKey key, ContentDigest content, Ledger::Ticket& ticket, Working& working);
     Task<OutcomeRef> tell_of_dispatch(AdmittedCall call, FrameSink& sink, Working& working);
     Task<OutcomeRef> dispatch(AdmittedCall call, FrameSink& sink, Working& working);
     Task<bool> move_permit(const Tool& next, Deadline deadline, Working& working);

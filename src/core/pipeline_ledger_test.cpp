@@ -340,6 +340,26 @@ TEST_F(PipelineLedgerTest, TheSameKeyWithOtherContentIsAConflictAfterACrashToo) 
     EXPECT_EQ(runs, 1);
 }
 
+TEST_F(PipelineLedgerTest, WhatAnOlderProgramRecordedIsNeitherReplayedNorRunAgain) {
+    call();
+    crash();
+    store.forget_contents();
+    for (const char* args : {R"({"n":1,"m":2})", R"({"n":2,"m":2})"}) {
+        const CallEnd again = call({.args = args});
+        EXPECT_EQ(said(again), "OUTCOME_UNKNOWN") << args;
+        EXPECT_FALSE(again.outcome->error().may_retry());
+    }
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(PipelineLedgerTest, IntegersThatNoDoubleHoldsAreOtherContentAsWell) {
+    EXPECT_EQ(said(call({.args = R"({"n":1,"m":10000000000000000000001})"})), "run 1");
+    EXPECT_EQ(said(call({.args = R"({"n":1,"m":10000000000000000000002})"})), "CONFLICT");
+    crash();
+    EXPECT_EQ(said(call({.args = R"({"n":1,"m":10000000000000000000002})"})), "CONFLICT");
+    EXPECT_EQ(said(call({.args = R"({"m":10000000000000000000001,"n":1})"})), "run 1");
+}
+
 TEST_F(PipelineLedgerTest, OnlyCallsWithSideEffectsOrAKeyTouchTheDisk) {
     spec.side_effects = false;
     crash();

@@ -577,6 +577,66 @@ TEST_F(PipelineTest, ARateLimitRefusesWithATimeToComeBack) {
     expect_told(3);
 }
 
+TEST_F(PipelineTest, RepeatsThatWaitCountForTheRatesAndTheirNumberIsBounded) {
+    set.rates = std::make_shared<RateLimits>(std::vector<RateRule>{{.principal = {}, .tool = {}, .per_second = 1, .burst = 100}});
+    host->waits = true;
+    ready();
+    std::vector<std::unique_ptr<Front>> repeats;
+    auto first = start("c1");
+    for (int i = 0; i < 70; ++i) repeats.push_back(start("c1"));
+    EXPECT_EQ(std::ranges::count_if(repeats, [](const auto& each) { return each->ended(); }), 6) << "64 may wait for one call";
+    EXPECT_EQ(repeats.back()->code(), ErrorCode::kRateLimited);
+    EXPECT_TRUE(repeats.back()->outcome().error().may_retry());
+    for (int i = 0; i < 10; ++i) loop.cancel(*repeats[static_cast<std::size_t>(i)]->running);
+    loop.settle();
+    EXPECT_EQ(ledger.joins(), 54u) << "who was cancelled waits no more";
+    for (int i = 0; i < 10; ++i) repeats.push_back(start("c1"));
+    EXPECT_EQ(ledger.joins(), 64u);
+    auto other = start("c2");
+    for (int i = 0; i < 40; ++i) repeats.push_back(start("c2"));
+    EXPECT_EQ(ledger.joins(), 64u + 100 - 76) << "the rates let no more in";
+    EXPECT_EQ(repeats.back()->code(), ErrorCode::kRateLimited);
+    loop.advance(31s);
+    EXPECT_EQ(ledger.joins(), 0u);
+    EXPECT_EQ(host->runs, 2);
+}
+
+TEST_F(PipelineTest, ABodyThatNoRuleSeesIsNoWayRoundAConditionOnArguments) {
+    spec.accepts = {"text/plain"};
+    PolicyRule denies;
+    denies.call_deny = globs({"echo"});
+    denies.where = {{.pointer = "/n", .equals = "13", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    PolicyRule allows = denies;
+    std::swap(allows.call_deny, allows.call_allow);
+    for (const PolicyRule& rule : {denies, allows}) {
+        set.policy = policy_of({rule});
+        ready();
+        auto bytes = front();
+        bytes->call.body_type = "text/plain";
+        bytes->call.body = R"({"n":13})";
+        EXPECT_EQ(start(std::move(bytes))->code(), ErrorCode::kForbidden);
+    }
+    EXPECT_EQ(host->runs, 0);
+    auto fits = front();
+    fits->args = R"({"n":13})";
+    EXPECT_EQ(start(std::move(fits))->content(), "done");
+}
+
+TEST_F(PipelineTest, WhatHooksAndHostsThrowIsLogged) {
+    use_hook();
+    ready();
+    host->throws = hook->throws_after = true;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(start("c1")->code(), ErrorCode::kInternal);
+    hook->throws = true;
+    EXPECT_EQ(start("c2")->code(), ErrorCode::kForbidden);
+    const std::string log = testing::internal::GetCapturedStderr();
+    for (const char* line : {"a tool's host failed name=phone__echo call_id=c1 reason=inside", "a hook failed after a call name=fake call_id=c1 reason=inside",
+                             "a hook failed before a call, which is denied name=fake call_id=c2 reason=inside"}) {
+        EXPECT_NE(log.find(line), std::string::npos) << line << " in " << log;
+    }
+}
+
 TEST_F(PipelineTest, AFullToolRefusesAndLeavesTheIdFree) {
     host->waits = true;
     spec.max_concurrency = 1;

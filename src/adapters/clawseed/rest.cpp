@@ -3,8 +3,8 @@
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
 #include "base/waiter.hpp"
+#include "core/content_digest.hpp"
 #include "core/keyed_run.hpp"
-#include "core/ledger_content.hpp"
 #include "crypto/signature.hpp"
 #include "json/display_name.hpp"
 #include "json/writer.hpp"
@@ -415,7 +415,7 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
     exchange.keep_running_when_caller_leaves();
     core::Call call;
     call.args = request.body;
-    const std::uint64_t content = core::content_of(call, webhook_as_tool(), root->element());
+    const core::ContentDigest content = core::digest_of(call, webhook_as_tool(), {}, root->element());
     const std::string key = fmt::format("{} {}", kWebhook, given);
     core::KeyedRun run({.clock = loop_.clock(), .ledger = services_.ledger, .journal = services_.journal, .home = loop_.executor(), .timers = loop_.timers()});
     const core::LedgerKey whose{.tenant = principal->tenant.text(), .principal = principal->id, .key = key};

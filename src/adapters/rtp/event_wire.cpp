@@ -1,6 +1,6 @@
 #include "adapters/rtp/event_wire.hpp"
 
-#include "core/ledger_content.hpp"
+#include "core/content_digest.hpp"
 #include "json/element.hpp"
 #include "json/format.hpp"
 #include "json/writer.hpp"
@@ -129,14 +129,13 @@ Result<void> check_routing(Element routing, core::Event& event) {
 }
 
 /// What repeats of an event agree in: all but what names and dates it.
-std::uint64_t content_of(Element root) {
-    std::uint64_t sum = 0;
-    std::uint64_t weight = 1;
+core::ContentDigest content_of(Element root) {
+    std::string content;
     for (const std::string_view key : {"event_type", "tenant_id", "routing", "payload", "meta"}) {
-        weight *= 0x9e37'79b9'7f4a'7c15ULL;
-        if (const auto member = json::get(root, key)) sum += weight * (core::digest_of(*member) | 1);
+        content += '/';
+        if (const auto member = json::get(root, key)) core::append_canonical(content, *member);
     }
-    return sum;
+    return crypto::sha256(content);
 }
 
 bool is_end_of_call(EventType type) { return type == EventType::kToolCallCompleted || type == EventType::kToolCallFailed; }

@@ -118,7 +118,7 @@ TEST_F(EventWireTest, EachRuleIsCheckedAndNamed) {
 }
 
 TEST_F(EventWireTest, ARepeatAgreesInContentWhateverItsNamesAndTimes) {
-    const std::uint64_t content = read(good())->event.content;
+    const core::ContentDigest content = read(good())->event.content;
     const auto with = [&](std::string_view member, json::Value value) {
         json::Value changed = good();
         changed.set(member, std::move(value));

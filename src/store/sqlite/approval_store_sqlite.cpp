@@ -35,7 +35,7 @@ Result<RememberedApproval> approval_of(const Statement& row) {
     if (!network || !privilege) return fail(ErrorCode::kInternal, fmt::format("approval {} is stored with labels that nobody knows", row.text(0)));
     return RememberedApproval{.id = row.text(0), .allow = row.integer(1) != 0, .scope = core::ApprovalScope::kAlways,
                               .subject = {.tenant = row.text(2), .principal = row.text(3), .tool = row.text(4), .source = row.text(5), .place = row.text(6),
-                                          .rule = row.text(7), .session = {}, .network = *network, .privilege = *privilege, .content = 0},
+                                          .rule = row.text(7), .session = {}, .network = *network, .privilege = *privilege, .content = {}},
                               .by = row.text(10), .at = row.time(11), .until = {}};
 }
 

@@ -13,7 +13,7 @@ struct ApprovalStoreSqliteTest : testing::Test {
     RememberedApproval decision(std::string id, bool allow) const {
         return {.id = std::move(id), .allow = allow, .scope = core::ApprovalScope::kAlways,
                 .subject = {.tenant = "home", .principal = "caller/ann", .tool = "phone__sms", .source = "device/phone", .place = "garden/main", .rule = "policy[0]: \"sms\"",
-                            .session = {}, .network = core::Network::kFullAccess, .privilege = core::Privilege::kElevated, .content = 0},
+                            .session = {}, .network = core::Network::kFullAccess, .privilege = core::Privilege::kElevated, .content = {}},
                 .by = "local/1000", .at = std::chrono::floor<Milliseconds>(clock.system_now()), .until = {}};
     }
     std::vector<std::string> ids() {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <ranges>
 #include <utility>
 
@@ -20,7 +19,7 @@ using core::EventStanding;
 
 // `step` and `request` tell which calls are open; they stand before the envelope, so that looking for those reads no long rows.
 // `event_mark` has the next position and the oldest open call, so that a start looks at the end of the outbox only.
-constexpr std::array<std::string_view, 1> kSchema{R"(
+constexpr std::array<std::string_view, 2> kSchema{R"(
     CREATE TABLE event_outbox (
         position INTEGER PRIMARY KEY,
         at_ms INTEGER NOT NULL,
@@ -64,6 +63,11 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
         seen_ms INTEGER NOT NULL,
         PRIMARY KEY (peer, name)
     ) STRICT, WITHOUT ROWID;
+)",
+                                                  // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
+                                                  R"(
+    ALTER TABLE event_seen ADD COLUMN digest TEXT NOT NULL DEFAULT 'mix64';
+    ALTER TABLE event_seen DROP COLUMN content;
 )"};
 
 constexpr std::int64_t kForgetRows = 1'000;
@@ -105,8 +109,8 @@ Result<std::unique_ptr<EventStoreSqlite>> EventStoreSqlite::open(const std::file
         {&statements.insert,
          "INSERT INTO event_outbox (position, at_ms, type, step, request, event_id, tenant, agent_id, session_id, addressee, envelope)"
          " VALUES (?, ?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?)"},
-        {&statements.find_seen, "SELECT content, event_id FROM event_seen WHERE publisher = ? AND id = ?"},
-        {&statements.see, "INSERT OR IGNORE INTO event_seen (publisher, id, content, event_id, position) VALUES (?, ?, ?, ?, ?)"},
+        {&statements.find_seen, "SELECT digest, event_id FROM event_seen WHERE publisher = ? AND id = ?"},
+        {&statements.see, "INSERT OR IGNORE INTO event_seen (publisher, id, digest, event_id, position) VALUES (?, ?, ?, ?, ?)"},
         {&statements.mark, "UPDATE event_mark SET next = ?, open_from = ?"},
         {&statements.doubt, "INSERT OR REPLACE INTO event_doubt (tenant, call_id, addressee, position) VALUES (?, ?, ?, ?)"},
         {&statements.settle, "DELETE FROM event_doubt WHERE tenant = ? AND call_id = ? AND addressee = ?"},
@@ -187,7 +191,7 @@ Result<std::optional<EventReceipt>> EventStoreSqlite::find_repeat(const core::Ne
         const auto row = find.step();
         if (!row) return fail(row.error());
         if (!*row) continue;
-        const bool same = std::bit_cast<std::uint64_t>(find.integer(0)) == event.content;
+        const bool same = find.text_view(0) == core::to_stored(event.content);
         EventReceipt receipt{.standing = same ? EventStanding::kDuplicate : EventStanding::kConflict, .position = 0, .event_id = find.text(1)};
         find.reset();
         return receipt;
@@ -197,11 +201,11 @@ Result<std::optional<EventReceipt>> EventStoreSqlite::find_repeat(const core::Ne
 
 Result<void> EventStoreSqlite::remember_repeat(const core::NewEvent& event) {
     if (event.publisher.empty()) return {};
-    const auto content = std::bit_cast<std::int64_t>(event.content);
+    const std::string digest = core::to_stored(event.content);
     const std::string& id = event.event.event_id;
-    if (auto seen = statements_.see.bind(event.publisher, "e" + id, content, id, next_).run(); !seen) return seen;
+    if (auto seen = statements_.see.bind(event.publisher, "e" + id, digest, id, next_).run(); !seen) return seen;
     if (event.idempotency_key.empty()) return {};
-    return statements_.see.bind(event.publisher, "k" + event.idempotency_key, content, id, next_).run();
+    return statements_.see.bind(event.publisher, "k" + event.idempotency_key, digest, id, next_).run();
 }
 
 Result<void> EventStoreSqlite::account(const core::NewEvent& event) {

@@ -2,6 +2,7 @@
 
 #include "store/sqlite/temporary_folder.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -51,7 +52,7 @@ struct EventStoreSqliteTest : testing::Test {
         NewEvent made = event(std::move(id));
         made.publisher = std::move(by);
         made.idempotency_key = std::move(key);
-        made.content = content;
+        made.content = crypto::sha256(std::to_string(content));
         return made;
     }
     static NewEvent requested(std::string id, std::string addressee = {}) {
@@ -91,6 +92,65 @@ struct EventStoreSqliteTest : testing::Test {
         return found;
     }
 };
+
+TEST_F(EventStoreSqliteTest, WhatAnOlderProgramSawIsAConflictAndNotTheSame) {
+    store.reset();
+    std::filesystem::remove(folder / "events.db");
+    {
+        constexpr std::array<std::string_view, 1> kOldSchema{R"(
+            CREATE TABLE event_outbox (
+                position INTEGER PRIMARY KEY,
+                at_ms INTEGER NOT NULL,
+                type TEXT NOT NULL,
+                step INTEGER NOT NULL,
+                request TEXT,
+                event_id TEXT NOT NULL,
+                tenant TEXT NOT NULL,
+                agent_id TEXT NOT NULL,
+                session_id TEXT NOT NULL,
+                addressee TEXT NOT NULL,
+                envelope TEXT NOT NULL
+            ) STRICT;
+            CREATE TABLE event_mark (
+                only INTEGER PRIMARY KEY CHECK (only = 1),
+                next INTEGER NOT NULL,
+                open_from INTEGER NOT NULL
+            ) STRICT;
+            INSERT INTO event_mark VALUES (1, 1, 1);
+            CREATE TABLE event_seen (
+                publisher TEXT NOT NULL,
+                id TEXT NOT NULL,
+                content INTEGER NOT NULL,
+                event_id TEXT NOT NULL,
+                position INTEGER NOT NULL,
+                PRIMARY KEY (publisher, id)
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX event_seen_position ON event_seen (position);
+            CREATE TABLE event_doubt (
+                tenant TEXT NOT NULL,
+                call_id TEXT NOT NULL,
+                addressee TEXT NOT NULL,
+                position INTEGER NOT NULL,
+                PRIMARY KEY (tenant, call_id, addressee)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE event_subscription (
+                peer TEXT NOT NULL,
+                name TEXT NOT NULL,
+                acknowledged INTEGER NOT NULL,
+                types TEXT NOT NULL,
+                seen_ms INTEGER NOT NULL,
+                PRIMARY KEY (peer, name)
+            ) STRICT, WITHOUT ROWID;
+        )"};
+        Database old = std::move(Database::open(folder / "events.db").value());
+        ASSERT_TRUE(old.migrate("event", kOldSchema));
+        ASSERT_TRUE(old.execute("INSERT INTO event_seen VALUES ('listener/mail', 'eone', 1, 'one', 1)"));
+    }
+    store = open();
+    EXPECT_EQ(append(published("one")).standing, EventStanding::kConflict);
+    EXPECT_EQ(append(published("two")).standing, EventStanding::kAccepted);
+    EXPECT_EQ(append(published("two")).standing, EventStanding::kDuplicate);
+}
 
 TEST_F(EventStoreSqliteTest, EventsComeBackAsTheyWereInTheirOrderAndAfterAStart) {
     NewEvent one = requested("one", "tool_host/east");

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <utility>
 
 namespace crab::store::sqlite {
@@ -14,7 +13,7 @@ namespace {
 using core::LedgerEntry;
 using core::Standing;
 
-constexpr std::array<std::string_view, 3> kSchema{R"(
+constexpr std::array<std::string_view, 4> kSchema{R"(
     CREATE TABLE ledger (
         number INTEGER PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -54,6 +53,11 @@ constexpr std::array<std::string_view, 3> kSchema{R"(
     ALTER TABLE ledger ADD COLUMN source TEXT;
     ALTER TABLE ledger ADD COLUMN side_effects INTEGER;
     ALTER TABLE ledger ADD COLUMN may_run_again INTEGER;
+)",
+                                                  // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
+                                                  R"(
+    ALTER TABLE ledger ADD COLUMN digest TEXT NOT NULL DEFAULT 'mix64';
+    ALTER TABLE ledger DROP COLUMN content;
 )"};
 
 constexpr int kFirstOutcomeColumn = 9;         ///< of what `find` selects
@@ -77,7 +81,7 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
         next = last->integer(0);
     }
     const std::string find = fmt::format(
-        "SELECT l.number, l.content, l.admitted_ms, e.number, e.duration_us, coalesce(l.tool, ''), coalesce(l.source, ''),"
+        "SELECT l.number, l.digest, l.admitted_ms, e.number, e.duration_us, coalesce(l.tool, ''), coalesce(l.source, ''),"
         " coalesce(l.side_effects, 1), coalesce(l.may_run_again, 0), {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
         " WHERE l.tenant = ? AND l.principal = ? AND l.key = ?",
         kOutcomeColumns);
@@ -85,7 +89,7 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 5> all{{
         {&statements.insert,
-         "INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record, event, addressee, tool, source, side_effects, may_run_again)"
+         "INSERT INTO ledger (number, tenant, principal, key, digest, admitted_ms, record, event, addressee, tool, source, side_effects, may_run_again)"
          " VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''), ?, ?, ?, ?)"
          " ON CONFLICT (tenant, principal, key) DO NOTHING"},
         {&statements.find, find},
@@ -118,10 +122,10 @@ std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(const std::vector<core
 }
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admission) {
-    const std::int64_t content = std::bit_cast<std::int64_t>(admission.content);
+    const std::string digest = core::to_stored(admission.content);
     const auto insert = [&]() -> Result<bool> {
         const auto done = statements_.insert
-                              .bind(next_, admission.tenant, admission.principal, admission.key, content, admission.at, admission.record, admission.event,
+                              .bind(next_, admission.tenant, admission.principal, admission.key, digest, admission.at, admission.record, admission.event,
                                     admission.addressee, admission.tool, admission.source, std::int64_t{admission.side_effects},
                                     std::int64_t{admission.may_run_again})
                               .run();
@@ -143,7 +147,9 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
         if (const auto again = insert(); !again) return fail(again.error());
         return admitted();
     }
-    if (!same) return LedgerEntry{.standing = Standing::kConflict, .number = known.number, .outcome = {}, .admitted_at = known.admitted_at};
+    if (!same) {
+        return LedgerEntry{.standing = known.content ? Standing::kConflict : Standing::kIncomparable, .number = known.number, .outcome = {}, .admitted_at = known.admitted_at};
+    }
     return found;
 }
 
@@ -155,7 +161,7 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
         find.reset();
         return LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
     }
-    LedgerEntry known{.standing = Standing::kOpen, .number = find.integer(0), .content = std::bit_cast<std::uint64_t>(find.integer(1)),
+    LedgerEntry known{.standing = Standing::kOpen, .number = find.integer(0), .content = core::from_stored(find.text_view(1)),
                       .tool = std::string(find.text(5)), .source = std::string(find.text(6)), .side_effects = find.integer(7) != 0,
                       .may_run_again = find.integer(8) != 0, .outcome = {}, .admitted_at = find.time(2)};
     if (!find.is_null(3)) {

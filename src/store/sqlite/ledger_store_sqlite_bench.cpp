@@ -30,7 +30,7 @@ struct Caller {
         while (left-- > 0) {
             const std::string key = fmt::format("01990000-{:04x}-7000-8000-{:012x}", number & 0xffff, number);
             ++number;
-            core::LedgerJournal::Admission admission{.content = 42, .may_run_again = false, .record = std::string(500, 'r')};
+            core::LedgerJournal::Admission admission{.content = {}, .may_run_again = false, .record = std::string(500, 'r')};
             const auto entry = co_await journal.admit({.tenant = "default", .principal = "caller/bench", .key = key}, std::move(admission), kNoDeadline);
             if (!entry || entry->standing != core::Standing::kAdmitted || !co_await journal.end(entry->number, outcome, std::chrono::microseconds(50)))
                 ++failed;

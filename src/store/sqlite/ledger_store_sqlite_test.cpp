@@ -46,7 +46,7 @@ struct LedgerStoreSqliteTest : testing::Test {
         return {.tenant = "acme",
                 .principal = "ann",
                 .key = std::move(key),
-                .content = content,
+                .content = crypto::sha256(std::to_string(content)),
                 .at = now,
                 .forgotten_before = now - 24h,
                 .may_run_again = false,
@@ -61,6 +61,55 @@ struct LedgerStoreSqliteTest : testing::Test {
     }
     void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) { ASSERT_TRUE(write(core::LedgerEnd{entry.number, std::move(outcome), 7ms})); }
 };
+
+/// A file as the program before the SHA-256 digests left it.
+void write_old_ledger(const std::filesystem::path& path) {
+    constexpr std::array<std::string_view, 2> kOldSchema{R"(
+        CREATE TABLE ledger (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, principal TEXT NOT NULL, key TEXT NOT NULL, content INTEGER NOT NULL,
+                             admitted_ms INTEGER NOT NULL, record TEXT, UNIQUE (tenant, principal, key)) STRICT;
+        CREATE TABLE ledger_end (number INTEGER PRIMARY KEY, duration_us INTEGER NOT NULL, code TEXT, kind INTEGER NOT NULL, first BLOB NOT NULL, second BLOB NOT NULL,
+                                 logs TEXT NOT NULL, retryable INTEGER, retry_after_ms INTEGER, cpu_ms INTEGER NOT NULL, wall_ms INTEGER NOT NULL, peak_memory INTEGER NOT NULL) STRICT;
+        CREATE TABLE ledger_told (only INTEGER PRIMARY KEY CHECK (only = 1), number INTEGER NOT NULL) STRICT;
+        INSERT INTO ledger_told VALUES (1, 0);
+    )",
+                                                           "ALTER TABLE ledger ADD COLUMN event TEXT; ALTER TABLE ledger ADD COLUMN addressee TEXT;"};
+    Database old = std::move(Database::open(path).value());
+    ASSERT_TRUE(old.migrate("ledger", kOldSchema));
+    for (const auto& [number, key] : {std::pair(1, "open"), std::pair(2, "ended")}) {
+        ASSERT_TRUE(old.run("INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record) VALUES (?, 'acme', 'ann', ?, 1, ?, 'record')",
+                            std::int64_t{number}, std::string_view(key), kStart));
+    }
+    ASSERT_TRUE(old.execute("INSERT INTO ledger_end VALUES (2, 7, NULL, 0, x'61', x'', '[]', NULL, NULL, 0, 0, 0)"));
+}
+
+TEST_F(LedgerStoreSqliteTest, WhatAnOlderProgramRecordedEqualsNothing) {
+    store.reset();
+    std::filesystem::remove(folder / "ledger.db");
+    write_old_ledger(folder / "ledger.db");
+    store = open();
+    LedgerAdmission again = admission("open");
+    for (const bool idempotent : {false, true}) {
+        again.may_run_again = idempotent;
+        EXPECT_EQ(write(again)->standing, Standing::kIncomparable);
+    }
+    EXPECT_EQ(admit("ended").standing, Standing::kIncomparable);
+    EXPECT_EQ(admit("ended").outcome, nullptr);
+    EXPECT_EQ(admit("ended", 2).standing, Standing::kIncomparable);
+    EXPECT_EQ(store->unfinished().value().size(), 2u) << "what the audit trail may lack is still told";
+    EXPECT_EQ(admit("new").standing, Standing::kAdmitted);
+    now += 25h;
+    EXPECT_EQ(admit("ended").standing, Standing::kAdmitted) << "old entries do not count";
+}
+
+TEST_F(LedgerStoreSqliteTest, ADigestIsStoredWithItsKind) {
+    admit("k");
+    store.reset();
+    Database file = std::move(Database::open(folder / "ledger.db").value());
+    auto row = std::move(file.query("SELECT digest FROM ledger").value());
+    ASSERT_TRUE(row.step().value());
+    EXPECT_EQ(row.text(0), core::to_stored(crypto::sha256("1")));
+    EXPECT_TRUE(row.text(0).starts_with("sha256:"));
+}
 
 TEST_F(LedgerStoreSqliteTest, AnEndedCallIsReplayedInALaterLife) {
     end(admit("k"), ok("done"));
