@@ -33,7 +33,9 @@ void append_approval(json::Writer& writer, const core::ApprovalQuestion& questio
 
 void append_remembered(json::Writer& writer, const core::RememberedApproval& decision) {
     writer.begin_object().key("id").string(decision.id).key("decision").string(decision.allow ? "allow" : "deny").key("scope").string(core::name_of(decision.scope));
-    append_subject(writer, decision.subject);
+    core::ApprovalSubject confined = decision.subject;
+    if (decision.scope == core::ApprovalScope::kAlways) confined.session.clear();   // it is for all
+    append_subject(writer, confined);
     writer.key("decided_by").string_lossy(decision.by).key("decided_at").string(to_rfc3339(decision.at));
     if (decision.until) writer.key("until").string(to_rfc3339(*decision.until));
     writer.end_object();

@@ -28,6 +28,23 @@ class CommandCase(GrpcCase):
         return policy
 
 
+class UnseenArgumentsTest(CommandCase):
+    """Rules on arguments hold for bodies into which nobody can look."""
+
+    CONFIG = {**GrpcCase.CONFIG, "policy": [{"principal": "*", "call": {"deny": ["digest"]}, "where": [{"pointer": "/path", "glob": "/etc/*"}]},
+                                            {"principal": "*", "call": {"needs_approval": ["ask"]}, "where": [{"pointer": "/path", "glob": "/etc/*"}]}],
+              "providers": [{"id": "workshop", "kind": "command", "tools": [
+                  {"name": name, "argv": ["cat"], "stdin": "args", "accepts": ["text/csv"], "side_effects": [], "idempotent": True} for name in ("digest", "ask", "free")]}]}
+
+    def test_a_content_type_is_no_way_round_a_rule_on_arguments(self) -> None:
+        client = self.client()
+        self.assertEqual(client.call(tool_call("digest", {"path": "/home"})).data, b'{"path": "/home"}')
+        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: client.call(tool_call("digest", {"path": "/etc/passwd"})))
+        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: client.call(tool_call("digest", b'{"path":"/etc/passwd"}', content_type="text/csv")))
+        self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: client.call(tool_call("ask", b'{"path":"/etc/passwd"}', content_type="text/csv")))
+        self.assertEqual(client.call(tool_call("free", b"a,b", content_type="text/csv")).data, b"a,b", "no rule speaks of it")
+
+
 class AcceptsTest(CommandCase):
     """Arguments of a type that the tool lists, section 3."""
 

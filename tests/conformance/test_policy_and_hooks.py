@@ -12,6 +12,7 @@ from support import rtp
 from support.case import GatewayCase
 from support.device import tool
 from support.gateway import Gateway
+from support.wait import eventually
 
 CONFIG = {
     "policy": [
@@ -75,6 +76,41 @@ class CallPolicyTest(GatewayCase):
         call = self.gateway.start_call("read_room", {"room": "kitchen"}, caller="argued")
         device.answer(device.next_call("read_room"), "ok")
         self.assertEqual(call.result(10).status, "ok")
+
+
+class MayOnlyReadTest(GatewayCase):
+    CONFIG = {"policy": [{"principal": "caller/reader", "effects": "none", "call": {"allow": ["*"]}}],
+              "tools": [{"match": "look_*", "side_effects": False}, {"match": "act_*", "side_effects": True}]}
+
+    def test_one_rule_lets_a_caller_only_read(self) -> None:
+        device = self.open()
+        device.register(tool("look_room"), tool("act_door"), tool("claims", annotations={"read_only": True}))
+        self.assertIn("look_room", self.gateway.tools("reader").keys())
+        self.assertTrue({"act_door", "claims"}.isdisjoint(self.gateway.tools("reader").keys()), "what nobody who is trusted said is not believed")
+        for name in ("act_door", "claims"):
+            self.assertIn(self.gateway.call(name, caller="reader").code, ("TOOL_NOT_FOUND", "FORBIDDEN"))
+        device.assert_silent()
+        call = self.gateway.start_call("look_room", caller="reader")
+        device.answer(device.next_call("look_room"), "ok")
+        self.assertEqual(call.result(10).status, "ok")
+        listed = {each["name"]: each["effects"] for each in json.loads(self.gateway.crab("tools", "list", "-o", "json"))["tools"]}
+        self.assertEqual([listed[name] for name in ("look_room", "act_door", "claims")], ["none", "declared", "unknown"])
+
+
+class RatesTest(GatewayCase):
+    CONFIG = {"rates": [{"principal": "caller/slow", "tool": "*", "per_second": 0.001, "burst": 1}], "policy": []}
+
+    def test_a_reload_gives_nobody_a_new_count(self) -> None:
+        device = self.open()
+        device.register(tool("look"))
+        call = self.gateway.start_call("look", caller="slow")
+        device.answer(device.next_call("look"), "ok")
+        self.assertEqual(call.result(10).status, "ok")
+        self.assertEqual(self.gateway.call("look", caller="slow").code, "RATE_LIMITED")
+        self.gateway.reload({"policy": [{"principal": "caller/other", "call": {"deny": ["look"]}}]})
+        eventually(lambda: "look" not in self.gateway.tools("other"), "the reload counts")
+        self.assertEqual(self.gateway.call("look", caller="slow").code, "RATE_LIMITED")
+        device.assert_silent()
 
 
 class HookTest(GatewayCase):

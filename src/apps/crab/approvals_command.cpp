@@ -40,6 +40,26 @@ std::string state_of(const json::Value& approval) {
     return text_of(approval, "state") + (by.empty() ? "" : fmt::format(" by {} ({})", by, text_of(approval, "scope")));
 }
 
+/// How far the call may go, and where it would run.
+std::string confines_of(const json::Value& approval) {
+    std::string text = text_of(approval, "privilege_level") + ", " + text_of(approval, "network_policy");
+    if (const std::string place = text_of(approval, "worktree"); !place.empty()) text += ", in " + place;
+    if (const std::string session = text_of(approval, "session"); !session.empty()) text += ", session " + session;
+    return text;
+}
+
+/// What the list shows: the questions that wait, or all.
+Result<json::Value> listed(const ApprovalsList& options) {
+    Result<json::Value> reply = get(options.target, std::string(kPath));
+    if (!reply || options.all) return reply;
+    json::Value waiting = json::Value::array();
+    for (const json::Value& approval : items_of(*reply, "approvals")) {
+        if (text_of(approval, "state") == "pending") waiting.push_back(approval);
+    }
+    reply->set("approvals", std::move(waiting));
+    return reply;
+}
+
 /// Asks at the terminal until there is an answer; nothing at the end of the input.
 std::optional<ApprovalAnswer> ask() {
     for (std::string line;;) {
@@ -52,13 +72,13 @@ std::optional<ApprovalAnswer> ask() {
 }  // namespace
 
 int run(const ApprovalsList& options) {
-    const Result<json::Value> reply = get(options.target, std::string(kPath));
+    const Result<json::Value> reply = listed(options);
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"APPROVAL", "STATE", "PRINCIPAL", "TOOL", "WHY", "ARGUMENTS"});
+    Table table({"APPROVAL", "STATE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "ARGUMENTS"});
     for (const json::Value& approval : items_of(*reply, "approvals")) {
-        if (!options.all && text_of(approval, "state") != "pending") continue;
-        table.add({text_of(approval, "id"), state_of(approval), text_of(approval, "principal"), text_of(approval, "tool"), why_of(approval), text_of(approval, "args")});
+        table.add({text_of(approval, "id"), state_of(approval), text_of(approval, "until"), text_of(approval, "principal"), text_of(approval, "tool"), why_of(approval),
+                   confines_of(approval), text_of(approval, "args")});
     }
     if (table.empty()) print_line(options.all ? "No calls have needed an approval lately." : "No calls wait for an approval.");
     else print(table.to_text(Terminal::out()));
@@ -111,11 +131,10 @@ int run(const ApprovalsRemembered& options) {
     const Result<json::Value> reply = get(options.target, fmt::format("{}/remembered", kPath));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"APPROVAL", "DECISION", "SCOPE", "PRINCIPAL", "TOOL", "SESSION", "UP TO", "BY"});
+    Table table({"APPROVAL", "DECISION", "SCOPE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "BY"});
     for (const json::Value& decision : items_of(*reply, "remembered")) {
-        const std::string up_to = text_of(decision, "privilege_level") + ", " + text_of(decision, "network_policy");
-        table.add({text_of(decision, "id"), text_of(decision, "decision"), text_of(decision, "scope"), text_of(decision, "principal"), text_of(decision, "tool"),
-                   text_of(decision, "scope") == "always" ? "" : text_of(decision, "session"), up_to, text_of(decision, "decided_by")});
+        table.add({text_of(decision, "id"), text_of(decision, "decision"), text_of(decision, "scope"), text_of(decision, "until"), text_of(decision, "principal"),
+                   text_of(decision, "tool"), why_of(decision), confines_of(decision), text_of(decision, "decided_by")});
     }
     if (table.empty()) print_line("No decisions are remembered.");
     else print(table.to_text(Terminal::out()));

@@ -379,6 +379,16 @@ class Approvals(CliTest):
         self.assertEqual([row.split()[0] for row in rows], ["APPROVAL", "5f0c9a3be214"])
         self.assertIn("denied by local/0 (always)", self.crab("approvals", "list", "--all").stdout)
 
+    def test_the_list_and_its_json_say_the_same(self):
+        over = {**self.QUESTION, "id": "aaaaaaaaaaaa", "state": "denied", "decided_by": "local/0", "scope": "always"}
+        waits = {**self.QUESTION, "until": "2026-11-22T10:00:00Z", "worktree": "garden/main", "session": "s-7"}
+        self.gateway.answer("GET", "/v1/admin/approvals", {"watchers": 0, "approvals": [over, waits]})
+        row = self.crab("approvals", "list").stdout.splitlines()[1]
+        for value in (waits[key] for key in ("id", "state", "until", "principal", "tool", "rule", "privilege_level", "network_policy", "worktree", "session")):
+            self.assertIn(value, row)
+        self.assertEqual(json.loads(self.crab("approvals", "list", "-o", "json").stdout), {"watchers": 0, "approvals": [waits]})
+        self.assertEqual(json.loads(self.crab("approvals", "list", "--all", "-o", "json").stdout)["approvals"], [over, waits])
+
     def test_a_decision_is_sent_with_its_scope(self):
         for words, sent in ((["allow"], ("allow", "once")), (["allow", "--session"], ("allow", "session")), (["deny", "--always"], ("deny", "always"))):
             self.gateway.answer("POST", "/v1/admin/approvals/5f0c9a3be214", {**self.QUESTION, "state": "allowed", "scope": sent[1]})
@@ -481,6 +491,8 @@ policy:
   - {principal: caller/ci, call: {needs_approval: [reboot]}}
   - {principal: "device/*", register: {deny: ["shell*"]}}
   - {principal: "*", sources: ["device/old"], call: {deny: ["*"]}}
+  - {principal: agent/reporter, effects: none, call: {allow: ["*"]}}
+  - {principal: agent/sms, call: {allow: [sms]}, where: [{pointer: /to, glob: "+49*"}]}
 peers:
   - {id: subscriber/log, tenants: [harbour], allow: ["events.publish:cron.*"], deny: ["events.subscribe:cron.*"]}
 """)
@@ -496,6 +508,14 @@ peers:
                 (["caller/ci", "call", "disk_usage", "--args", '{"path":"/root/x"}'], 4, "deny, by rule policy[0].call.deny: disk_usage"),
                 (["caller/ci", "call", "disk_usage", "--source", "device/old"], 4, "deny, by rule policy[3].call.deny: *"),
                 (["caller/ci", "call", "reboot"], 4, "needs_approval, by rule policy[1].call.needs_approval: reboot"),
+                (["caller/ci", "call", "disk_usage", "--bytes"], 4, "deny, by rule policy[0].call.deny: disk_usage, whose conditions cannot be checked"),
+                (["caller/ci", "call", "other", "--bytes"], 0, "allow, by rule role default"),
+                (["caller/ci", "call", "disk_usage"], 0, "allow, by rule role default: callers and operators may call (other arguments may change that; name some with --args)"),
+                (["agent/reporter", "call", "disk_usage", "--effects", "none"], 0, "allow, by rule policy[4].call.allow: *"),
+                (["agent/reporter", "call", "reboot"], 4, "deny, by rule an allow list speaks of this principal"),
+                (["agent/butler", "call", "reboot"], 0, "allow, by rule role default"),
+                (["agent/sms", "call", "sms", "--args", '{"to":"+4912"}'], 0, "allow, by rule policy[5].call.allow: sms"),
+                (["agent/sms", "call", "sms", "--bytes"], 4, "deny, by rule"),
                 (["device/phone", "register", "shell_date"], 4, "deny, by rule policy[2].register.deny: shell*"),
                 (["device/phone", "register", "date"], 0, "allow, by rule role default")):
             done = self.crab("policy", "test", "--config", path, "--as", *words)
