@@ -654,7 +654,7 @@ Result<ValidatedCall> Pipeline::validate(AuthorizedCall authorized, Working& wor
         if (!tool.spec.takes(type)) return fail(wrong_type(tool, type));
         return ValidatedCall(authorized);  // bytes are the tool's own to judge
     }
-    if (!tool.input->is_valid(*working.args)) return fail(invalid_arguments(tool.input->validate(*working.args)));
+    if (const auto violations = tool.input->check(*working.args); !violations.empty()) return fail(invalid_arguments(violations));
     return ValidatedCall(authorized);
 }
 
@@ -842,13 +842,13 @@ Outcome Pipeline::check_result(const Tool& tool, Outcome outcome, const CallRule
         root = result_parser_.parse(quoted);
     }
     if (!root) return fail(ErrorCode::kInternal, "the tool's result is not JSON although it declares an output schema; the call may have taken effect");
-    if (tool.output->is_valid(root->element())) {
+    const auto violations = tool.output->check(root->element());
+    if (violations.empty()) {
         if (rules.operation_ids) add_operation_id(tool, *outcome);
         return outcome;
     }
-    const auto violations = tool.output->validate(root->element());
     return fail(ErrorCode::kInternal, fmt::format("the tool's result breaks its own output schema ({}); the call may have taken effect",
-                                                  violations.empty() ? "no detail" : violations.front().message),
+                                                  violations.front().message),
                 fmt::format(R"({{"errors":{}}})", json::to_json(violations)));
 }
 

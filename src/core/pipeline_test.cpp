@@ -217,6 +217,25 @@ struct PipelineTest : testing::Test {
     }
 };
 
+/// A schema with two ways at each of 40 levels, which all fail at the end.
+std::string costly_schema() {
+    std::string text = R"({"$ref":"#/$defs/0","$defs":{)";
+    for (int i = 0; i < 40; ++i) text += fmt::format(R"("{}":{{"anyOf":[{{"$ref":"#/$defs/{}"}},{{"$ref":"#/$defs/{}"}}]}},)", i, i + 1, i + 1);
+    return text + R"("40":{"type":"object","required":["x"]}}})";
+}
+
+TEST_F(PipelineTest, ArgumentsThatCostTooMuchToCheckAreRefusedAndTheToolIsNotAsked) {
+    spec.input_schema = costly_schema();
+    ready();
+    auto call = start(front("costly"));
+    ASSERT_TRUE(call->running->result);
+    const Outcome& outcome = *call->running->result->outcome;
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::kInvalidArgs);
+    EXPECT_NE(outcome.error().message.find("too many steps"), std::string::npos);
+    EXPECT_NE(outcome.error().details.find(R"("rule":"cost")"), std::string::npos);
+}
+
 TEST_F(PipelineTest, ACallRunsOnceAndIsToldOnce) {
     ready();
     auto call = front();

@@ -1,6 +1,7 @@
 #include "json/schema.hpp"
 
 #include "json/schema_compiler.hpp"
+#include "json/schema_objects.hpp"
 #include "json/schema_validation.hpp"
 
 namespace crab::json {
@@ -21,5 +22,15 @@ std::vector<SchemaViolation> Schema::validate(Element instance, std::size_t max_
     SchemaValidation(*program_, &violations, std::max<std::size_t>(max_errors, 1)).run(instance);
     return violations;
 }
+
+std::vector<SchemaViolation> Schema::check(Element instance, std::size_t max_errors) const {
+    SchemaValidation quick(*program_, nullptr, 0);
+    if (quick.run(instance)) return {};
+    if (!quick.exhausted()) return validate(instance, max_errors);
+    return {too_costly(*program_)};
+}
+
+std::size_t Schema::program_bytes() const { return program_->bytes; }
+bool Schema::may_accept_objects() const { return json::may_accept_objects(*program_); }
 
 }  // namespace crab::json

@@ -17,6 +17,21 @@ std::uint32_t keep(std::vector<T>& list, T&& rules) {
     return static_cast<std::uint32_t>(list.size() - 1);
 }
 
+constexpr std::size_t kRulesOfNode = 256;  // bytes; most nodes have one group of rules
+
+/// How many values and bytes of text a comparison looks at; 0 for a scalar that is soon compared.
+std::uint64_t weight_of(const Value& value) {
+    std::uint64_t weight = 0;
+    if (const auto* members = value.as_object()) {
+        for (const auto& [name, member] : *members) weight += 1 + name.size() / 64 + weight_of(member);
+    } else if (const auto* items = value.as_array()) {
+        for (const Value& item : *items) weight += 1 + weight_of(item);
+    } else if (const std::string* text = value.as_string()) {
+        weight = text->size() / 64;
+    }
+    return weight;
+}
+
 std::optional<std::uint8_t> type_bit(std::string_view name) {
     if (name == "null") return kNull;
     if (name == "boolean") return kBoolean;
@@ -41,6 +56,7 @@ Result<std::unique_ptr<const SchemaProgram>> SchemaCompiler::compile(std::string
     } while (!error_ && close_dynamic_references());
     if (error_) return fail(std::move(*error_));
     for (const SchemaPlace& place : places_) program_->locations.push_back(place.location);
+    program_->bytes = resources_.spent();
     return std::unique_ptr<const SchemaProgram>(std::move(program_));
 }
 
@@ -51,6 +67,7 @@ NodeId SchemaCompiler::node_for(const SchemaPlace& place) {
         error_ = Error{.code = ErrorCode::kOversize, .message = fmt::format("the schema has more than {} subschemas", kMaxNodes)};
         return 0;
     }
+    spend(sizeof(SchemaNode) + kRulesOfNode + place.location.size());
     program_->nodes.emplace_back();
     places_.push_back(place);
     return known->second;
@@ -82,6 +99,18 @@ void SchemaCompiler::read(NodeId id) {
                               at.node.arrays == kNone && at.node.objects == kNone && at.node.in_place == kNone;
     }
     program_->nodes[id] = at.node;
+}
+
+void SchemaCompiler::spend(std::size_t bytes) {
+    if (auto room = resources_.spend(bytes); !room && !error_) error_ = std::move(room.error());
+}
+
+std::optional<Pattern> SchemaCompiler::pattern(const Reading& at, std::string_view keyword, std::string_view ecma) {
+    if (error_) return std::nullopt;  // so that nothing is compiled beyond what is allowed
+    auto compiled = Pattern::compile(ecma);
+    if (!compiled) return refuse(at, keyword, compiled.error().message), std::nullopt;
+    spend(compiled->bytes());
+    return std::move(*compiled);
 }
 
 void SchemaCompiler::refuse(const Reading& at, std::string_view keyword, std::string_view reason) {
@@ -181,6 +210,8 @@ void SchemaCompiler::read_values(Reading& at) {
         for (std::uint32_t i = 0; i < rules.allowed.size(); ++i) rules.by_hash.emplace_back(hash_of(rules.allowed[i]), i);
         std::ranges::sort(rules.by_hash);
     }
+    for (const Value& allowed : rules.allowed) rules.weight += weight_of(allowed);
+    if (!rules.by_hash.empty()) ++rules.weight;
     at.node.values = keep(program_->values, std::move(rules));
 }
 
@@ -211,9 +242,8 @@ void SchemaCompiler::read_strings(Reading& at) {
         any = count(at, "maxLength", rules.max_length) || any;
         if (const Value* value = find(at, "pattern")) {
             if (!value->as_string()) return refuse(at, "pattern", "must be a string");
-            auto pattern = Pattern::compile(*value->as_string());
-            if (!pattern) return refuse(at, "pattern", pattern.error().message);
-            rules.pattern = std::move(*pattern);
+            rules.pattern = pattern(at, "pattern", *value->as_string());
+            if (!rules.pattern) return;
             rules.pattern_text = *value->as_string();
             any = true;
         }
@@ -289,9 +319,9 @@ void SchemaCompiler::read_objects(Reading& at) {
         }
         if (const Value* value = find(at, "patternProperties")) {
             for (const auto& [text, schema] : *value->as_object()) {
-                auto pattern = Pattern::compile(text);
-                if (!pattern) return refuse(at, "patternProperties", fmt::format("\"{}\": {}", text.substr(0, 100), pattern.error().message));
-                rules.patterns.emplace_back(std::move(*pattern), subschema(schema));
+                auto compiled = pattern(at, "patternProperties", text);
+                if (!compiled) return;
+                rules.patterns.emplace_back(std::move(*compiled), subschema(schema));
             }
         }
         const Value* more = find(at, "additionalProperties");
@@ -407,6 +437,8 @@ bool SchemaCompiler::close_dynamic_references() {
     for (InPlaceRules& rules : program_->in_place) {
         if (!rules.dynamic) continue;
         rules.dynamic->targets.clear();
+        spend(entered.size() * sizeof(std::pair<std::uint32_t, NodeId>));
+        if (error_) return false;
         for (const ResourceId resource : entered) {
             const auto& anchors = resources_.resource(resource).dynamic_anchors;
             const auto anchor = anchors.find(rules.dynamic->anchor);

@@ -47,6 +47,9 @@ private:
     bool close_dynamic_references();
 
     const Value* find(const Reading& at, std::string_view keyword) const { return at.schema.find(keyword); }
+    /// Counts what the program takes; beyond what the options allow the compilation ends with an error.
+    void spend(std::size_t bytes);
+    std::optional<Pattern> pattern(const Reading& at, std::string_view keyword, std::string_view ecma);
     void refuse(const Reading& at, std::string_view keyword, std::string_view reason);
     std::optional<Number> number(const Reading& at, std::string_view keyword);
     /// Whether there was one, which is then in `out`.

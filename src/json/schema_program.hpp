@@ -25,6 +25,7 @@ struct ValueRules {
     std::vector<Value> allowed;
     std::vector<std::pair<std::size_t, std::uint32_t>> by_hash;  ///< sorted; only for long lists
     bool is_const = false;
+    std::uint64_t weight = 0;  ///< steps that a comparison with all of them costs; 0: hardly any
 };
 
 struct NumberRules {
@@ -113,6 +114,7 @@ struct SchemaProgram {
     std::vector<ObjectRules> objects;
     std::vector<InPlaceRules> in_place;
     bool dynamic = false;  ///< whether the dynamic scope matters
+    std::size_t bytes = 0;  ///< of memory that it takes, about
 };
 
 }  // namespace crab::json

@@ -24,6 +24,12 @@ std::string shown(std::string_view uri) { return std::string(uri.substr(0, 200))
 
 }  // namespace
 
+Result<void> SchemaResources::spend(std::size_t bytes) {
+    spent_ += bytes;
+    if (spent_ <= options_.max_program_bytes) return {};
+    return fail(ErrorCode::kOversize, fmt::format("the schema takes more than {} KiB once it is compiled; use fewer subschemas and patterns, and shorter names", options_.max_program_bytes >> 10));
+}
+
 Result<SchemaPlace> SchemaResources::add_root(std::string_view text) { return add_document("", text, "", options_.dialect); }
 
 Result<SchemaPlace> SchemaResources::add_document(std::string_view uri, std::string_view text, std::string location, Dialect fallback) {
@@ -70,6 +76,7 @@ Result<SchemaResources::Meaning> SchemaResources::meaning_of(const Value& schema
 
 Result<ResourceId> SchemaResources::add_resource(std::string uri, const Value& root, const std::string& location, Meaning meaning) {
     const auto id = static_cast<ResourceId>(resources_.size());
+    if (auto room = spend(sizeof(SchemaResource) + 2 * uri.size() + location.size()); !room) return fail(std::move(room.error()));
     auto resource = std::make_unique<SchemaResource>();
     resource->uri = uri;
     resource->root = &root;
@@ -86,6 +93,8 @@ Result<ResourceId> SchemaResources::add_resource(std::string uri, const Value& r
 
 // Notes where `schema` stands and which names it has, then goes on to the schemas inside it.
 Result<void> SchemaResources::index(const Value& schema, ResourceId inside, std::string location, bool is_root) {
+    constexpr std::size_t kPlaceBytes = 128;
+    if (auto room = spend(kPlaceBytes + 2 * location.size()); !room) return room;
     const Dialect dialect = resources_[inside]->dialect;
     if (schema.as_bool() && dialect == Dialect::kDraft4) return bad_schema(location, "draft 4 has no boolean schemas");
     if (!schema.as_bool() && !schema.as_object()) return bad_schema(location, "a schema must be an object or a boolean");
@@ -193,6 +202,7 @@ Result<ResourceId> SchemaResources::find_resource(std::string_view uri, Dialect 
 }
 
 Result<SchemaPlace> SchemaResources::resolve(ResourceId from, std::string_view reference) {
+    if (auto room = spend(resources_[from]->uri.size() + reference.size()); !room) return fail(std::move(room.error()));
     const std::string target = resolve_uri(resources_[from]->uri, reference);
     const std::string_view uri = without_fragment(target);
     // A reference without a URI stays in its resource, also when that has no name or shares it with another.
@@ -217,6 +227,9 @@ Result<SchemaPlace> SchemaResources::follow_pointer(ResourceId from, std::string
         rest.remove_prefix(1);
         const std::string_view step = rest.substr(0, rest.find('/'));
         rest.remove_prefix(step.size());
+        if (at->as_object()) {  // looked through member by member
+            if (auto room = spend(at->as_object()->size()); !room) return fail(std::move(room.error()));
+        }
         at = at->resolve("/" + std::string(step));
         if (!at) return fail(ErrorCode::kInvalidArgs, fmt::format("the pointer \"{}\" leads nowhere", shown(pointer)));
         location.append("/").append(step);

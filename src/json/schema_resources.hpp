@@ -50,6 +50,10 @@ public:
     const SchemaPlace& place_of(const Value* schema) const { return places_.at(schema); }
     const SchemaResource& resource(ResourceId id) const { return *resources_[id]; }
 
+    /// Counts memory that the program takes, or as many bytes as work is worth. Errors: kOversize once it is more than the options allow.
+    Result<void> spend(std::size_t bytes);
+    std::size_t spent() const { return spent_; }
+
 private:
     struct Meaning {
         Dialect dialect;
@@ -66,6 +70,7 @@ private:
     std::optional<std::string_view> document_text(std::string_view uri) const;
 
     const SchemaOptions& options_;
+    std::size_t spent_ = 0;
     std::vector<std::unique_ptr<Value>> documents_;
     std::vector<std::unique_ptr<SchemaResource>> resources_;
     std::map<std::string, ResourceId, std::less<>> by_uri_;

@@ -3,6 +3,9 @@
 #include "json/parser.hpp"
 #include "json/value.hpp"
 
+#include <chrono>
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -161,6 +164,115 @@ TEST(SchemaLimits, ObjectsWithHundredsOfPropertiesAreChecked) {
     instance.back() = '}';
     EXPECT_TRUE(messages(schema, instance).empty());
     EXPECT_EQ(messages(schema, R"({"property_499":0})").size(), 16u);
+}
+
+/// A schema with two ways at each of `levels`, which all fail at the end.
+std::string two_ways(int levels) {
+    std::string text = R"({"$ref":"#/$defs/0","$defs":{)";
+    for (int i = 0; i < levels; ++i) text += fmt::format(R"("{}":{{"anyOf":[{{"$ref":"#/$defs/{}"}},{{"$ref":"#/$defs/{}"}}]}},)", i, i + 1, i + 1);
+    return text + fmt::format(R"("{}":{{"const":0}}}}}})", levels);
+}
+
+/// The best of a few tries, for others use the machine too.
+std::chrono::microseconds shortest(const std::function<void()>& work) {
+    auto best = std::chrono::microseconds::max();
+    for (int i = 0; i < 5; ++i) {
+        const auto began = std::chrono::steady_clock::now();
+        work();
+        best = std::min(best, std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began));
+    }
+    return best;
+}
+
+TEST(SchemaLimits, WhatCostsTooMuchIsLookedAtOnceAndSaysSo) {
+    const auto schema = Schema::compile(two_ways(40)).value();
+    Parser parser;
+    const Element one = parser.parse("1").value().element();
+    const auto found = schema->check(one);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].rule, "cost");
+    EXPECT_THAT(found[0].message, HasSubstr("too many steps"));
+    EXPECT_LT(shortest([&] { (void)schema->check(one); }), std::chrono::milliseconds(50)) << "a few milliseconds, where it was a second";
+    const auto few = Schema::compile(two_ways(8)).value();
+    EXPECT_EQ(few->check(one).front().rule, "anyOf");
+    EXPECT_TRUE(few->check(parser.parse("0").value().element()).empty());
+}
+
+TEST(SchemaLimits, LargeInstancesMayCostMore) {
+    const std::string schema = R"({"type":"array","items":{"anyOf":[{"type":"null"},{"type":"string"},{"allOf":[{"type":"integer"},{"minimum":0}]}]}})";
+    std::string numbers = "[0";
+    for (int i = 1; i < 200'000; ++i) numbers += ",7";
+    EXPECT_TRUE(messages(schema, numbers + "]").empty());
+    EXPECT_EQ(messages(schema, numbers + ",-1]").size(), 1u);
+}
+
+TEST(SchemaLimits, StepsThatLookAtMuchCountForMore) {
+    std::string many = "[0";
+    for (int i = 1; i < 2'000; ++i) many += ",{}";
+    many += "]";
+    const auto each_way = [&](std::string_view leaf) {
+        std::string text = two_ways(14);
+        text.replace(text.rfind(R"({"const":0})"), 11, leaf);
+        return text;
+    };
+    std::string object = "{";
+    for (int i = 0; i < 2'000; ++i) object += fmt::format(R"("a{}":0,)", i);
+    object.back() = '}';
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {each_way(fmt::format(R"({{"const":{}}})", many)), many.substr(0, many.size() - 1) + ",1]"},
+        {each_way(R"({"uniqueItems":true})"), many},
+        {each_way(R"({"additionalProperties":{"type":"string"},"patternProperties":{"(?=x)y":false}})"), object},
+        {each_way(R"({"pattern":"(?=(a+)+$)b"})"), '"' + std::string(2'000, 'a') + '"'},
+        {each_way(R"({"pattern":"(?:.{0,40}x){0,5}y"})"), '"' + std::string(20'000, 'a') + '"'},
+    };
+    for (const auto& [schema, value] : cases) {
+        const auto compiled = Schema::compile(schema).value();
+        Parser parser;
+        const Element instance = parser.parse(value).value().element();
+        EXPECT_FALSE(compiled->is_valid(instance));
+        EXPECT_LT(shortest([&] { (void)compiled->check(instance); }), std::chrono::milliseconds(200)) << schema.substr(schema.size() - 100);
+    }
+}
+
+TEST(SchemaLimits, WhatAProgramTakesIsCountedAsItGrows) {
+    const auto refused = [](const std::string& text) {
+        const auto compiled = Schema::compile(text, {.max_program_bytes = 1 << 20});
+        return compiled ? std::string() : std::string(token_of(compiled.error().code)) + " " + compiled.error().message;
+    };
+    std::string patterns = R"({"properties":{)";
+    for (int i = 0; i < 100; ++i) patterns += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,200}}x{}"}},)", i, i);
+    patterns.back() = '}';
+    std::string names = fmt::format(R"({{"properties":{{"{}":{{"properties":{{)", std::string(20'000, 'n'));
+    for (int i = 0; i < 1'000; ++i) names += fmt::format(R"("{}":{{}},)", i);
+    names.back() = '}';
+    std::string nodes = R"({"anyOf":[{})";
+    for (int i = 0; i < 10'000; ++i) nodes += R"(,{"not":{}})";
+    std::string references = R"({"properties":{)", definitions;
+    for (int i = 0; i < 2'000; ++i) {
+        references += fmt::format(R"("{}":{{"$ref":"#/$defs/{}"}},)", i, i);
+        definitions += fmt::format(R"("{}":{{}},)", i);
+    }
+    references.back() = '}';
+    definitions.back() = '}';
+    references += R"(,"$defs":{)" + definitions;
+    EXPECT_THAT(refused(patterns + "}"), HasSubstr("OVERSIZE the schema takes more than 1024 KiB"));
+    EXPECT_THAT(refused(names + "}}}"), HasSubstr("1024 KiB"));
+    EXPECT_THAT(refused(nodes + "]}"), HasSubstr("1024 KiB"));
+    EXPECT_THAT(refused(references + "}"), HasSubstr("1024 KiB"));
+    EXPECT_LT(Schema::compile(R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]+$"}}})").value()->program_bytes(), 4'096u);
+}
+
+TEST(SchemaObjects, ARootThatNoObjectFitsIsKnown) {
+    const auto may = [](std::string_view text) { return Schema::compile(text).value()->may_accept_objects(); };
+    for (const char* never : {R"({"type":"string"})", R"({"type":["array","null"]})", R"({"const":5})", R"({"enum":[1,"a",[]]})", "false", R"({"not":{}})", R"({"not":{"type":"object"}})",
+                              R"({"allOf":[{},{"type":"string"}]})", R"({"anyOf":[{"type":"string"},false]})", R"({"oneOf":[{"type":"null"}]})", R"({"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}})",
+                              R"({"if":{},"then":false})", R"({"if":{"type":"object"},"then":{"type":"string"}})", R"({"if":true,"then":false,"else":true})"}) {
+        EXPECT_FALSE(may(never)) << never;
+    }
+    for (const char* perhaps : {"{}", "true", R"({"type":"object"})", R"({"type":["string","object"]})", R"({"enum":[1,{}]})", R"({"anyOf":[{"type":"string"},{}]})", R"({"$ref":"#"})",
+                                R"({"not":{"type":"string"}})", R"({"not":{"required":["a"]}})", R"({"if":{"type":"string"},"then":false})", R"({"properties":{"a":false}})"}) {
+        EXPECT_TRUE(may(perhaps)) << perhaps;
+    }
 }
 
 TEST(SchemaPatterns, FollowEcma262AndNotTheEngine) {

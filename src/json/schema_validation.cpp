@@ -16,7 +16,8 @@ namespace {
 using simdjson::dom::element_type;
 
 constexpr std::uint32_t kMaxDepth = 1'000;         // schemas applied inside each other
-constexpr std::uint32_t kMaxSteps = 20'000'000;    // schemas applied in all
+constexpr std::uint64_t kStepsOfValue = 8;         // what the budget grows by for each value in a large instance …
+constexpr std::uint64_t kStepsOfByte = 2;          // … and for each byte of its strings
 
 std::uint8_t types_of(Element value, bool strict_integer) {
     switch (value.type()) {
@@ -50,9 +51,47 @@ Element name_element(const Object::iterator& member) {
     return std::bit_cast<Element>(member);
 }
 
+/// What it takes to look at all of a value: its parts, and the bytes of its strings.
+struct Size {
+    std::uint64_t values = 0, bytes = 0;
+    std::uint64_t steps() const { return values + bytes / 64; }
+};
+
+void add_size(Element value, Size& size) {
+    ++size.values;
+    switch (value.type()) {
+        case element_type::OBJECT:
+            for (const auto field : value.get_object().value_unsafe()) {
+                size.bytes += field.key.size();
+                add_size(field.value, size);
+            }
+            return;
+        case element_type::ARRAY:
+            for (const Element item : value.get_array().value_unsafe()) add_size(item, size);
+            return;
+        case element_type::STRING: size.bytes += value.get_string_length().value_unsafe(); return;
+        case element_type::INT64:
+        case element_type::UINT64:
+        case element_type::DOUBLE:
+        case element_type::BOOL:
+        case element_type::NULL_VALUE: return;
+    }
+}
+
+Size size_of(Element value) {
+    Size size;
+    add_size(value, size);
+    return size;
+}
+
 std::string plural(std::size_t count, std::string_view one, std::string_view many) { return fmt::format("{} {}", count, count == 1 ? one : many); }
 
 }  // namespace
+
+SchemaViolation too_costly(const SchemaProgram& program) {
+    return {.instance_pointer = {}, .schema_pointer = program.locations[0], .rule = "cost",
+            .message = "(root): the schema refers to itself without end, or needs too many steps for this value"};
+}
 
 /// One schema entered: counts depth and steps, and keeps the dynamic scope.
 struct SchemaValidation::Level {
@@ -94,12 +133,34 @@ void SchemaValidation::note(NodeId id, const char* rule, const Path* path, std::
                             .message = std::move(message)});
 }
 
-bool SchemaValidation::run(Element instance) {
-    const bool valid = check(0, instance, nullptr, nullptr) && !exhausted_;
-    if (exhausted_ && violations_) {
-        violations_->clear();
-        note(0, "$ref", nullptr, "the schema refers to itself without end, or needs too many steps for this value");
+/// Large instances may cost more, in proportion: that is counted only when the run gets there.
+bool SchemaValidation::extend(std::uint64_t steps) {
+    if (exhausted_) return false;
+    if (!std::exchange(extended_, true)) {
+        const Size size = size_of(instance_);
+        budget_ += size.values * kStepsOfValue + size.bytes * kStepsOfByte;
     }
+    if (steps <= budget_) {
+        budget_ -= steps;
+        return true;
+    }
+    exhausted_ = true;
+    return false;
+}
+
+bool SchemaValidation::finds(const Pattern& pattern, std::string_view text) {
+    for (;;) {
+        if (const auto found = pattern.search(text, budget_)) return *found;
+        if (extended_ || !extend(0)) break;
+    }
+    exhausted_ = true;
+    return false;
+}
+
+bool SchemaValidation::run(Element instance) {
+    instance_ = instance;
+    const bool valid = check(0, instance, nullptr, nullptr) && !exhausted_;
+    if (exhausted_ && violations_ && violations_->empty()) violations_->push_back(too_costly(program_));
     return valid;
 }
 
@@ -107,10 +168,8 @@ bool SchemaValidation::check(NodeId id, Element value, const Path* path, Evaluat
     const SchemaNode& node = program_.nodes[id];
     if (node.accepts_all) return true;
     if (node.accepts_none) return violated(id, "", path, [] { return "no value is allowed here"; });
-    if (exhausted_ || depth_ >= kMaxDepth || ++steps_ > kMaxSteps) {
-        exhausted_ = true;
-        return false;
-    }
+    if (depth_ >= kMaxDepth) exhausted_ = true;
+    if (exhausted_ || !spend(1)) return false;
     const Level level(*this, node);
     if (node.in_place != kNone) {
         const InPlaceRules& rules = program_.in_place[node.in_place];
@@ -153,6 +212,7 @@ bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Elem
     const InPlaceRules& rules = program_.in_place[node.in_place];
     const bool is_object = value.is_object();
     const std::size_t size = is_object ? value.get_object().value_unsafe().size() : value.get_array().value_unsafe().size();
+    if (!spend(size)) return false;
     Evaluated own(size);
     if (!check_rules(id, node, value, path, &own)) return false;
     const NodeId schema = is_object ? rules.unevaluated_properties : rules.unevaluated_items;
@@ -183,6 +243,7 @@ bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Elem
 
 bool SchemaValidation::check_values(NodeId id, const ValueRules& rules, Element value, const Path* path) {
     bool found = false;
+    if (rules.weight > 0 && !spend(rules.by_hash.empty() ? rules.weight : size_of(value).steps())) return false;
     if (rules.by_hash.empty()) {
         for (const Value& allowed : rules.allowed) {
             if (equal(value, allowed)) {
@@ -238,7 +299,7 @@ bool SchemaValidation::check_string(NodeId id, const StringRules& rules, std::st
             valid = violated(id, "maxLength", path, [&] { return fmt::format("has {}, more than the maximum {}", plural(length, "character", "characters"), rules.max_length); });
         }
     }
-    if (rules.pattern && (valid || keep_going()) && !rules.pattern->search(text)) {
+    if (rules.pattern && (valid || keep_going()) && !finds(*rules.pattern, text)) {
         valid = violated(id, "pattern", path, [&] { return fmt::format("{} does not match the pattern {}", quoted_name(text), quoted_name(rules.pattern_text)); });
     }
     if (rules.format && (valid || keep_going()) && !has_format(*rules.format, text)) {
@@ -257,6 +318,7 @@ bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array arr
         valid = violated(id, "maxItems", path, [&] { return fmt::format("has {}, more than the maximum {}", plural(size, "item", "items"), rules.max_items); });
     }
     if (!valid && !keep_going()) return false;
+    if (!spend(size / 4)) return false;
     std::size_t index = 0;
     std::size_t matches = 0;
     const bool rest_allowed = rules.rest == kNone || !program_.nodes[rules.rest].accepts_none;
@@ -296,7 +358,10 @@ bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array arr
 
 bool SchemaValidation::has_repeated_item(Array array) {
     constexpr std::size_t kFew = 12;
+    Size size;
+    for (const Element item : array) add_size(item, size);
     if (array.size() <= kFew) {
+        if (!spend(size.steps() * array.size() / 2)) return false;
         for (auto one = array.begin(); one != array.end(); ++one) {
             auto other = one;
             for (++other; other != array.end(); ++other) {
@@ -305,6 +370,7 @@ bool SchemaValidation::has_repeated_item(Array array) {
         }
         return false;
     }
+    if (!spend(size.steps())) return false;
     // Equal items have equal hashes, so only neighbours in the order of hashes are compared.
     std::vector<std::pair<std::size_t, Element>> items;
     items.reserve(array.size());
@@ -313,7 +379,7 @@ bool SchemaValidation::has_repeated_item(Array array) {
     for (std::size_t one = 0; one < items.size(); ++one) {
         for (std::size_t other = one + 1; other < items.size() && items[other].first == items[one].first; ++other) {
             if (equal(items[one].second, items[other].second)) return true;
-            if (++steps_ > kMaxSteps) return exhausted_ = true;  // made-up collisions
+            if (!spend(size_of(items[one].second).steps())) return false;  // made-up collisions
         }
     }
     return false;
@@ -330,6 +396,7 @@ bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element
         valid = violated(id, "maxProperties", path, [&] { return fmt::format("has {}, more than the maximum {}", plural(size, "property", "properties"), rules.max_properties); });
     }
     if (!valid && !keep_going()) return false;
+    if (!spend(size / 2 + rules.names.size() / 64)) return false;
     Bits present(rules.names.size());
     const bool forbids_others = rules.additional != kNone && program_.nodes[rules.additional].accepts_none;
     std::size_t index = 0;
@@ -345,7 +412,7 @@ bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element
             }
         }
         for (const auto& [pattern, schema] : rules.patterns) {
-            if (!pattern.search(name)) continue;
+            if (!finds(pattern, name)) continue;
             evaluated = true;
             valid = check(schema, member.value(), &here, nullptr) && valid;
         }
@@ -379,6 +446,7 @@ bool SchemaValidation::check_names(NodeId id, const ObjectRules& rules, const Bi
     }
     for (const Dependency& dependency : rules.dependencies) {
         if (!present.test(dependency.trigger)) continue;
+        if (!spend(dependency.needed.size() / 8)) return false;
         for (const std::uint32_t number : dependency.needed) {
             if (present.test(number)) continue;
             const Path missing{path, rules.names.name(number), 0};
@@ -449,6 +517,7 @@ bool SchemaValidation::check_one_of(NodeId id, const InPlaceRules& rules, Elemen
 }
 
 bool SchemaValidation::check_dynamic(const DynamicReference& reference, Element value, const Path* path, Evaluated* seen) {
+    if (!spend(scope_.size() * reference.targets.size() / 8)) return false;
     for (const std::uint32_t resource : scope_) {
         for (const auto& [target, schema] : reference.targets) {
             if (target == resource) return check(schema, value, path, seen);
@@ -461,6 +530,7 @@ bool SchemaValidation::accepts(NodeId id, Element value, const Path* path, Evalu
     auto* const kept = std::exchange(violations_, nullptr);
     bool valid;
     if (seen) {
+        (void)spend(seen->bits.size() / 256);
         Evaluated branch(seen->bits.size());
         valid = check(id, value, path, &branch);
         if (valid) seen->merge(branch);
@@ -472,6 +542,8 @@ bool SchemaValidation::accepts(NodeId id, Element value, const Path* path, Evalu
 }
 
 std::string SchemaValidation::reason(NodeId id, Element value, const Path* path) {
+    constexpr std::uint64_t kWords = 20;  // sentences cost more than a look
+    (void)spend(kWords);
     std::vector<SchemaViolation> found;
     auto* const kept = std::exchange(violations_, &found);
     const std::size_t most = std::exchange(max_violations_, 1);

@@ -5,20 +5,29 @@
 #include "json/schema_program.hpp"
 #include "json/schema_violation.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace crab::json {
 
+/// What is said of a value when a run over it ended because it would have cost too much.
+SchemaViolation too_costly(const SchemaProgram& program);
+
 /// One run of a program over one instance; made for it and used once.
 class SchemaValidation {
 public:
     /// With `violations` it goes on after the first one, up to `max_violations`; without, it stops there.
     SchemaValidation(const SchemaProgram& program, std::vector<SchemaViolation>* violations, std::size_t max_violations)
-        : program_(program), violations_(violations), max_violations_(max_violations) {}
+        : program_(program), violations_(violations), max_violations_(max_violations), budget_(kBudget) {}
+
+    /// What any run may cost, in steps of about 50 ns: a schema applied to a value, a member looked at.
+    static constexpr std::uint64_t kBudget = 100'000;
 
     bool run(Element instance);
+    /// Whether run() ended because it would have cost too much.
+    bool exhausted() const { return exhausted_; }
 
 private:
     /// How an instance was reached from its parent: a member's name, or an item's index when `key` has no data.
@@ -60,8 +69,19 @@ private:
     template <class Say>
     bool violated(NodeId id, const char* rule, const Path* path, Say say);
     void note(NodeId id, const char* rule, const Path* path, std::string text);
-    /// Whether to go on after a violation.
-    bool keep_going() const { return violations_ && violations_->size() < max_violations_; }
+    /// Whether to go on after a violation. Never once the budget is used up: what is said then would be no more than a guess.
+    bool keep_going() const { return violations_ && !exhausted_ && violations_->size() < max_violations_; }
+    /// Takes `steps` from what this run may cost; false, and exhausted from here on, when that is used up.
+    bool spend(std::uint64_t steps) {
+        if (steps <= budget_) {
+            budget_ -= steps;
+            return true;
+        }
+        return extend(steps);
+    }
+    bool extend(std::uint64_t steps);
+    /// Whether the pattern occurs in `text`; false as well when that costs too much to find out.
+    bool finds(const Pattern& pattern, std::string_view text);
     /// Why the schema refuses the value, in one clause.
     std::string reason(NodeId id, Element value, const Path* path);
 
@@ -70,7 +90,9 @@ private:
     std::size_t max_violations_;
     std::vector<std::uint32_t> scope_;  // the resources entered, outermost first; only for programs with dynamic references
     std::uint32_t depth_ = 0;
-    std::uint32_t steps_ = 0;
+    std::uint64_t budget_;
+    Element instance_;
+    bool extended_ = false;  // the budget has got what the size of the instance is worth
     bool exhausted_ = false;
 };
 
