@@ -28,15 +28,46 @@ AuditLog::~AuditLog() {
     all_done_.wait(lock, [this] { return posted_ == 0; });
 }
 
-void AuditLog::begin_record() {
+bool AuditLog::accepts_more(std::string_view principal) const {
+    if (backlog_ >= options_.max_backlog_bytes || backlog_records_ >= options_.max_backlog_records) return false;
+    const std::scoped_lock lock(mutex_);
+    const auto share = shares_.find(principal);
+    return share == shares_.end() || share->second < options_.max_backlog_bytes / kShare;
+}
+
+/// Calls that had begun before accepts() said no find room still.
+bool AuditLog::is_full() const {  // with mutex_ held
+    const auto most = [](std::size_t limit) { return limit + limit / 4; };
+    return backlog_ + gathered_.records.size() >= most(options_.max_backlog_bytes) || backlog_records_ + gathered_.count >= most(options_.max_backlog_records);
+}
+
+bool AuditLog::refuse_record() {  // with mutex_ held
+    constexpr auto kComplainEvery = std::chrono::seconds(10);
+    ++lost_;
+    if (const SteadyTime now = clock_.steady_now(); complained_ == SteadyTime{} || now >= complained_ + kComplainEvery) {
+        complained_ = now;
+        log::error("audit records are lost: the store is too far behind", {{"lost", lost_.load()}, {"backlog_bytes", backlog_.load()}});
+    }
+    return false;
+}
+
+/// Returns how much was gathered before.
+std::size_t AuditLog::begin_record() {
     const SystemTime now = clock_.system_now();
     if (gathered_.count == 0) gathered_.first = now;
     gathered_.last = now;
+    const std::size_t before = gathered_.records.size();
     if (gathered_.count > 0) gathered_.records += '\n';
+    return before;
 }
 
-void AuditLog::end_record() {
+void AuditLog::end_record(std::string_view principal, std::size_t before) {
     ++gathered_.count;
+    if (backlog_ >= options_.max_backlog_bytes / kPressure && !principal.empty()) {
+        auto share = shares_.find(principal);
+        if (share == shares_.end()) share = shares_.emplace(std::string(principal), 0).first;
+        share->second += gathered_.records.size() - before;
+    }
     if (gathered_.records.size() >= options_.batch_bytes) hand_over();
 }
 
@@ -46,6 +77,7 @@ void AuditLog::hand_over() {  // with mutex_ held
     gathered_ = AuditBatch{};
     gathered_.records.reserve(options_.batch_bytes + 4096);
     backlog_ += batch->records.size();
+    backlog_records_ += batch->count;
     remember(batch);
     to_store_.push_back(std::move(batch));
     ++posted_;
@@ -85,7 +117,11 @@ void AuditLog::store_batch(const AuditBatch& batch) {
         lost_ += batch.count;
         log::error("audit records were not stored", {{"records", batch.count}, {"reason", stored.error().message}});
     }
-    backlog_ -= batch.records.size();
+    backlog_records_ -= batch.count;
+    if ((backlog_ -= batch.records.size()) < options_.max_backlog_bytes / (2 * kPressure)) {
+        const std::scoped_lock lock(mutex_);
+        shares_.clear();
+    }
 }
 
 Task<Result<void>> AuditLog::append_durable(std::string record) {

@@ -9,11 +9,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace crab::core {
@@ -24,7 +27,8 @@ class AuditLog {
 public:
     struct Options {
         std::size_t batch_bytes = std::size_t{1} << 20;     ///< a fuller buffer is handed over at once
-        std::size_t max_backlog_bytes = std::size_t{64} << 20; ///< not stored yet; beyond it nothing more is taken in
+        std::size_t max_backlog_bytes = std::size_t{64} << 20; ///< not stored yet; beyond it no call begins, beyond 5/4 of it nothing is taken in
+        std::size_t max_backlog_records = 500'000;             ///< the same for their number
         std::size_t recent_bytes = std::size_t{4} << 20;       ///< kept in memory for explain
     };
 
@@ -32,17 +36,24 @@ public:
     AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock) : AuditLog(std::move(store), pool, clock, Options{}) {}
     ~AuditLog();
 
-    /// Lets `write(std::string& out)` append one JSON object to the current batch. The caller has asked accepts() before the
-    /// call began; what has happened is always recorded.
+    /// Lets `write(std::string& out)` append one JSON object to the current batch, about something that `principal` did (empty: the
+    /// gateway itself). The caller has asked accepts() before what it tells of began. False when the log holds all that it may:
+    /// then the record is lost().
     template <class F>
-    void append(F&& write) {
+    bool append(std::string_view principal, F&& write) {
         const std::scoped_lock lock(mutex_);
-        begin_record();
+        if (is_full()) return refuse_record();
+        const std::size_t before = begin_record();
         write(gathered_.records);
-        end_record();
+        end_record(principal, before);
+        return true;
     }
-    /// Whether there is room for more; false when the store has fallen too far behind. What it refuses counts as lost().
-    bool accepts() const { return backlog_.load(std::memory_order_relaxed) < options_.max_backlog_bytes; }
+    template <class F>
+    bool append(F&& write) {
+        return append(std::string_view(), std::forward<F>(write));
+    }
+    /// Whether there is room for more of what this principal does. A principal that fills the log is refused long before the others are.
+    bool accepts(std::string_view principal = {}) const { return backlog_.load(std::memory_order_relaxed) < options_.max_backlog_bytes / kPressure || accepts_more(principal); }
     /// Stores one record and returns when it is durable. Errors: those of the store.
     Task<Result<void>> append_durable(std::string record);
 
@@ -58,12 +69,20 @@ public:
 
     /// Whether the store refused what it was given last.
     bool failing() const { return failing_.load(std::memory_order_relaxed); }
-    std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }   ///< records that the store refused
+    std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }   ///< records that the store refused, or that there was no room for
     std::size_t backlog_bytes() const { return backlog_.load(std::memory_order_relaxed); }
 
 private:
-    void begin_record();
-    void end_record();
+    /// From this part of the most on it is counted who adds what, …
+    static constexpr std::size_t kPressure = 4;
+    /// … and this part of the most is what one principal may add then.
+    static constexpr std::size_t kShare = 16;
+
+    bool accepts_more(std::string_view principal) const;
+    bool is_full() const;
+    bool refuse_record();
+    std::size_t begin_record();
+    void end_record(std::string_view principal, std::size_t before);
     void hand_over();
     bool store_next();
     void store_batch(const AuditBatch& batch);
@@ -74,11 +93,14 @@ private:
     BlockingPool& pool_;
     const Clock& clock_;
     const Options options_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     AuditBatch gathered_;
+    std::map<std::string, std::size_t, std::less<>> shares_;   ///< bytes by principal since the backlog has been long; under mutex_
+    SteadyTime complained_{};                                  ///< under mutex_
     std::deque<std::shared_ptr<const AuditBatch>> recent_;   ///< newest last
     std::size_t recent_bytes_ = 0;
     std::atomic<std::size_t> backlog_{0};
+    std::atomic<std::size_t> backlog_records_{0};
     std::atomic<std::uint64_t> lost_{0};
     std::atomic<bool> failing_{false};
     std::mutex storing_;                                     ///< batches reach the store in their order

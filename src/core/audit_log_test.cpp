@@ -1,6 +1,7 @@
 #include "core/audit_log.hpp"
 
 #include "base/test_loop.hpp"
+#include "core/audit_rate.hpp"
 #include "core/test_tools.hpp"
 
 #include <future>
@@ -103,6 +104,68 @@ TEST_F(AuditLogTest, ADurableRecordIsInTheStoreWhenTheWaitEnds) {
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     EXPECT_TRUE(log.failing());
     EXPECT_EQ(loop.run(log.find_call("c1")), record("c1"));
+}
+
+TEST_F(AuditLogTest, TheLogHoldsNoMoreThanItMayHoweverMuchItIsGiven) {
+    std::promise<void> go;
+    const auto gone = go.get_future().share();
+    for (int i = 0; i < 2; ++i) pool.post([gone] { gone.wait(); });
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 8'000, .max_backlog_records = 1'000'000, .recent_bytes = 1'000});
+    const std::string text = record("c1");
+    std::size_t taken = 0;
+    for (int i = 0; i < 10'000; ++i) taken += log.append("device/a", [&](std::string& out) { out += text; }) ? 1 : 0;
+    EXPECT_LE(log.backlog_bytes(), 10'200u);
+    EXPECT_GE(log.backlog_bytes(), 8'000u);
+    EXPECT_EQ(log.lost(), 10'000 - taken);
+    EXPECT_FALSE(log.accepts("device/b")) << "full is full";
+    go.set_value();
+    log.flush_and_wait();
+    EXPECT_EQ(store->records().size(), taken);
+    EXPECT_TRUE(log.append("device/a", [&](std::string& out) { out += text; }));
+    EXPECT_TRUE(log.accepts("device/a"));
+}
+
+TEST_F(AuditLogTest, TheNumberOfRecordsIsBoundedToo) {
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .max_backlog_records = 100, .recent_bytes = 1'000});
+    int taken = 0;
+    for (int i = 0; i < 1'000; ++i) taken += log.append([](std::string& out) { out += "{}"; }) ? 1 : 0;
+    EXPECT_EQ(taken, 125);
+}
+
+TEST_F(AuditLogTest, WhoFillsTheLogIsRefusedAndNobodyElse) {
+    std::promise<void> go;
+    const auto gone = go.get_future().share();
+    for (int i = 0; i < 2; ++i) pool.post([gone] { gone.wait(); });
+    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 160'000, .max_backlog_records = 1'000'000, .recent_bytes = 1'000});
+    const std::string text = record("c1");
+    int begun = 0;
+    while (log.accepts("caller/flood") && begun < 100'000) {
+        log.append("caller/flood", [&](std::string& out) { out += text; });
+        ++begun;
+    }
+    EXPECT_FALSE(log.accepts("caller/flood"));
+    EXPECT_LT(log.backlog_bytes(), 80'000u) << "a fraction of what there is room for";
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(log.accepts("caller/other"));
+        EXPECT_TRUE(log.append("caller/other", [&](std::string& out) { out += text; }));
+    }
+    go.set_value();
+    log.flush_and_wait();
+    EXPECT_TRUE(log.accepts("caller/flood")) << "once it is stored";
+    EXPECT_EQ(log.lost(), 0u);
+}
+
+TEST(AuditRate, LeavesOutWhatComesTooOftenAndCountsIt) {
+    AuditRate rate({.burst = 2, .per_second = 1});
+    const SteadyTime start{1h};
+    EXPECT_EQ(rate.take("a", start), 0u);
+    EXPECT_EQ(rate.take("a", start), 0u);
+    EXPECT_EQ(rate.take("a", start), std::nullopt);
+    EXPECT_EQ(rate.take("a", start), std::nullopt);
+    EXPECT_EQ(rate.take("b", start), 0u) << "each has its own";
+    EXPECT_EQ(rate.take("a", start + 1s), 2u);
+    EXPECT_EQ(rate.take("a", start + 1s), std::nullopt);
+    EXPECT_EQ(rate.take("a", start + 1h), 1u);
 }
 
 TEST_F(AuditLogTest, WhatAFailingStoreRefusesIsCountedAsLost) {

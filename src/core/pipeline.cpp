@@ -266,7 +266,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         call.timeline.reach(stage, at);
         working.entry->reach(stage);
     };
-    if (!services_.audit.accepts()) {
+    if (!services_.audit.accepts(authenticated.principal()->id)) {
         co_return ended(ErrorCode::kUnavailable, "the audit trail cannot take more records now; call again in a moment");
     }
     if (services_.early_cancels.take(call.tenant, authenticated.principal()->id, call.id, call.timeline.started())) {
@@ -539,7 +539,7 @@ Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, Led
     switch (entry->standing) {
         case Standing::kAdmitted:
             working.journal_number = entry->number;
-            if (!record.empty()) services_.audit.append([&](std::string& out) { out += record; });
+            if (!record.empty()) services_.audit.append(admitted.principal()->id, [&](std::string& out) { out += record; });
             break;
         case Standing::kFinished:
             working.facts.replayed = true;
@@ -895,7 +895,7 @@ void Pipeline::finish(Call& call, const Principal& principal, Working& working, 
                    call.arguments_size(), outcome ? outcome->content.size() : 0);
     if (facts.replayed) metrics_.replays.add();
     if (!facts.dispatched && !facts.replayed) metrics_.refused.add();
-    services_.audit.append([&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });
+    services_.audit.append(principal.id, [&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });
 }
 
 }  // namespace crab::core
