@@ -56,7 +56,8 @@ std::span<const DefaultAction> default_actions(Role role) {
         case Role::kCliAdmin: return cli_admin;
         case Role::kOperator: return local_operator;
         case Role::kCaller:
-        case Role::kDevice: return {};
+        case Role::kDevice:
+        case Role::kTrustedDevice: return {};
     }
     return {};
 }

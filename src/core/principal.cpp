@@ -6,7 +6,7 @@
 namespace crab::core {
 namespace {
 
-constexpr std::array kRoles{Role::kOperator, Role::kCaller, Role::kDevice, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin};
+constexpr std::array kRoles{Role::kOperator, Role::kCaller, Role::kDevice, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin, Role::kTrustedDevice};
 
 }  // namespace
 
@@ -19,6 +19,7 @@ std::string_view name_of(Role role) {
         case Role::kSubscriber: return "subscriber";
         case Role::kListener: return "listener";
         case Role::kCliAdmin: return "cli_admin";
+        case Role::kTrustedDevice: return "trusted_device";
     }
     return "";
 }

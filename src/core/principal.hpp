@@ -11,7 +11,8 @@
 
 namespace crab::core {
 
-enum class Role : std::uint8_t { kOperator, kCaller, kDevice, kToolHost, kSubscriber, kListener, kCliAdmin };
+/// kTrustedDevice goes with kDevice: what the device claims of its tools is believed, also where that makes the gateway less careful.
+enum class Role : std::uint8_t { kOperator, kCaller, kDevice, kToolHost, kSubscriber, kListener, kCliAdmin, kTrustedDevice };
 std::string_view name_of(Role role);
 std::optional<Role> find_role(std::string_view name);
 

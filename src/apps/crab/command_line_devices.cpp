@@ -12,6 +12,7 @@ void CommandLine::devices() {
     pair->add_option("--role", pair_options->roles, "Roles, separated by commas: device, caller, operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
     duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
     pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
+    pair->add_flag("--trust-annotations", pair_options->trust_annotations, "Believe what the device says of its tools, such as that they only read");
     pair->add_flag("--qr", pair_options->qr, "Show a QR code that opens the device page with the code, for the camera of a phone");
     pair->add_option("--page", pair_options->page, "Address of the device page in that QR code, when the gateway does not know its own, such as https://home.example/device/")
         ->type_name("URL");

@@ -71,6 +71,11 @@ int run(const DevicesList& options) {
     }
     if (table.empty()) print_line("No devices yet: crab devices pair --name phone");
     else print(table.to_text(Terminal::out()));
+    for (const json::Value& device : items_of(*reply, "devices")) {
+        for (const json::Value& refused : items_of(device, "refused_tools")) {
+            print_line(printable(fmt::format("{}: tool {} is refused: {}: {}", text_of(device, "device"), text_of(refused, "tool"), text_of(refused, "code"), text_of(refused, "reason"))));
+        }
+    }
     return kExitOk;
 }
 
@@ -85,6 +90,7 @@ int run(const DevicesPair& options) {
     }
     if (options.expires) request.set("expires_in_s", std::int64_t{options.expires->count()});
     if (options.token) request.set("token", true);
+    if (options.trust_annotations) request.set("trust_annotations", true);
     const auto reply = accepted(client->post("/v1/admin/devices/pair", request));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;

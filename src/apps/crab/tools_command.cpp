@@ -18,7 +18,7 @@ Result<json::Value> fetch_tools(const Target& target) {
 }
 
 std::string effects(const json::Value& tool) {
-    if (!flag_of(tool, "side_effects")) return "none";
+    if (!flag_of(tool, "side_effects")) return "reads";
     if (text_of(tool, "effects") == "unknown") return "unknown";
     return flag_of(tool, "idempotent") ? "repeatable" : "yes";
 }
