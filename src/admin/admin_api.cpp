@@ -189,6 +189,7 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         std::optional<double> battery;
         std::optional<bool> charging, metered, foreground;
         std::vector<trust::TokenRecord> tokens;
+        std::vector<Presence::Refused> refused;
     };
     std::map<std::string, Row> rows;
     for (const auto& record : services_.tokens.devices()) {
@@ -209,6 +210,7 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         row.principal = live.principal;
         ++row.connections;
         row.tools += live.tools;
+        row.refused.insert(row.refused.end(), live.refused.begin(), live.refused.end());
         row.last_seen = std::chrono::system_clock::now();
         // Of several connections of one device the last that said something counts.
         if (live.battery) row.battery = live.battery;
@@ -222,6 +224,13 @@ void AdminApi::devices(net::HttpExchange& exchange) {
     for (const auto& [slug, row] : rows) {
         writer.begin_object().key("device").string(slug).key("name").string_lossy(row.name).key("principal").string(row.principal);
         writer.key("connected").boolean(row.connections > 0).key("connections").unsigned_integer(row.connections).key("tools").unsigned_integer(row.tools);
+        if (!row.refused.empty()) {
+            writer.key("refused_tools").begin_array();
+            for (const Presence::Refused& refused : row.refused) {
+                writer.begin_object().key("tool").string_lossy(refused.tool).key("code").string(refused.code).key("reason").string_lossy(refused.reason).end_object();
+            }
+            writer.end_array();
+        }
         if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(slug) : std::vector<std::string>(); !waiting.empty()) {
             writer.key("waiting_tools").begin_array();
             for (const std::string& tool : waiting) writer.string(tool);
@@ -235,7 +244,7 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         writer.key("tokens").begin_array();
         for (const auto& token : row.tokens) {
             writer.begin_object().key("id").string(token.id).key("kind").string(token.public_key.empty() ? "token" : "key").key("roles").begin_array();
-            for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin}) {
+            for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin, core::Role::kTrustedDevice}) {
                 if (token.roles.has(role)) writer.string(core::name_of(role));
             }
             writer.end_array().key("created_at").string(to_rfc3339(token.created_at));
@@ -301,7 +310,7 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
             std::string_view name;
             const auto role = item.get(name) == simdjson::SUCCESS ? core::find_role(name) : std::nullopt;
             if (!role) {
-                exchange.respond_error(400, "INVALID_ARGS", "/roles: each is one of device, caller, operator, tool_host, subscriber, listener, cli_admin");
+                exchange.respond_error(400, "INVALID_ARGS", "/roles: each is one of device, caller, operator, tool_host, subscriber, listener, cli_admin, trusted_device");
                 co_return;
             }
             offer.roles.add(*role);
@@ -310,6 +319,13 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
             exchange.respond_error(400, "INVALID_ARGS", "/roles: name at least one");
             co_return;
         }
+    }
+    if (json::get_bool(request, "trust_annotations").value_or(false)) {
+        if (!offer.roles.has(core::Role::kDevice)) {
+            exchange.respond_error(400, "INVALID_ARGS", "/trust_annotations: goes with the role device");
+            co_return;
+        }
+        offer.roles.add(core::Role::kTrustedDevice);
     }
     if (json::get_bool(request, "token").value_or(false)) {
         auto issue = [&tokens = services_.tokens, wanted = trust::IssueRequest{.name = offer.name.empty() ? std::string("Device") : offer.name, .roles = offer.roles,

@@ -23,6 +23,11 @@ struct Presence {
     std::string principal;
     std::size_t tools = 0;
     SystemTime since;
+    /// A tool that it offers and that was not taken.
+    struct Refused {
+        std::string tool, code, reason;
+    };
+    std::vector<Refused> refused{};
     std::optional<double> battery{};   ///< 0 to 1; what it does not say is absent
     std::optional<bool> charging{}, metered{}, foreground{};
 };

@@ -43,6 +43,31 @@ class RegistrationTest(GatewayCase):
         self.assertEqual(device.register(tool("a", description="1"), tool("a", description="2"))["registered"], 1)
         self.assertEqual(device.registered()[0]["description"], "2")
 
+    def test_clawseed_14_parameters_that_no_object_fits_are_refused_and_the_operator_reads_of_it(self) -> None:
+        device = self.open()
+        answer = device.register(tool("text", {"type": "string"}), tool("listed", {"enum": [1, "a"]}), tool("whole"))
+        self.assertEqual((answer["count"], answer["registered"]), (3, 1))
+        listed = json.loads(self.gateway.crab("devices", "list", "-o", "json"))["devices"]
+        refused = next(row for row in listed if row["device"] == self.slug)["refused_tools"]
+        self.assertEqual([(element["tool"], element["code"]) for element in refused], [("listed", "INVALID_ARGS"), ("text", "INVALID_ARGS")])
+        self.assertIn("tool text is refused: INVALID_ARGS", self.gateway.crab("devices", "list"))
+        device.register(tool("text"))
+        device.send("unregister_tools", names=["listed"])
+        device.expect("tools_registered")
+        listed = json.loads(self.gateway.crab("devices", "list", "-o", "json"))["devices"]
+        self.assertNotIn("refused_tools", next(row for row in listed if row["device"] == self.slug))
+
+    def test_claims_of_a_device_count_only_if_it_was_paired_so(self) -> None:
+        for trusted in (False, True):
+            name = self.gateway.unique("claims")
+            words = ("--trust-annotations",) if trusted else ()
+            token = self.gateway.crab("devices", "pair", "--token", "--name", name, *words).strip()
+            device = self.open(token)
+            reader, writer = self.unique("reader"), self.unique("writer")
+            device.register(tool(reader, annotations={"read_only": True}), tool(writer, annotations={"read_only": False}))
+            listed = {element["name"]: element for element in json.loads(self.gateway.crab("tools", "list", "-o", "json"))["tools"]}
+            self.assertEqual((listed[reader]["side_effects"], listed[writer]["side_effects"]), (not trusted, True))
+
     def test_clawseed_14_an_element_with_a_field_missing_is_skipped_and_the_others_are_taken(self) -> None:
         device = self.open()
         whole = tool("whole")

@@ -15,6 +15,8 @@
 namespace crab::cetp {
 namespace {
 
+constexpr std::size_t kMaxCompiled = std::size_t{2} << 20;  // bytes of all schemas of one list, which bounds the time they take
+
 std::string cut(std::string_view text, std::size_t limit) {
     if (text.size() <= limit) return std::string(text);
     while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
@@ -25,7 +27,7 @@ std::string cut(std::string_view text, std::size_t limit) {
 std::string shown(std::string_view name) { return clean_text(cut(name, 64)); }
 
 /// The schema as compact JSON. Errors: why it is none.
-Result<std::string> parameters_of(json::Element element) {
+Result<std::string> parameters_of(json::Element element, std::size_t& budget) {
     const auto member = json::get(element, "parameters");
     if (!member) return R"({"type":"object"})";
     if (!member->is_object()) return fail(ErrorCode::kInvalidArgs, "its parameters are no object");
@@ -33,7 +35,12 @@ Result<std::string> parameters_of(json::Element element) {
     if (text == "{}") return R"({"type":"object"})";
     if (text.size() > kMaxParameters) return fail(ErrorCode::kOversize, fmt::format("its parameters have more than {} bytes", kMaxParameters));
     if (const auto strict = json::Value::parse(text); !strict) return fail(ErrorCode::kInvalidArgs, "its parameters: " + strict.error().message);
-    if (const auto schema = json::Schema::compile(text); !schema) return fail(ErrorCode::kInvalidArgs, "its parameters are no schema: " + schema.error().message);
+    json::SchemaOptions options;
+    options.max_program_bytes = budget;
+    const auto schema = json::Schema::compile(text, options);
+    if (!schema) return fail(schema.error().code, "its parameters are no schema: " + schema.error().message);
+    if (!(*schema)->may_accept_objects()) return fail(ErrorCode::kInvalidArgs, "no object fits its parameters");
+    budget -= std::min(budget, (*schema)->program_bytes());
     return text;
 }
 
@@ -58,6 +65,7 @@ Result<ToolList> parse_tool_list(std::string_view data) {
     if (!elements) return fail(ErrorCode::kInvalidArgs, "the answer to list_tools has no `tools`");
     ToolList list;
     std::size_t beyond = 0;
+    std::size_t budget = kMaxCompiled;
     for (const json::Element element : *elements) {
         const auto name = json::get_string(element, "name");
         if (!name || name->empty()) {
@@ -66,7 +74,7 @@ Result<ToolList> parse_tool_list(std::string_view data) {
             list.diagnostics.push_back(fmt::format("tool `{}` is declared twice; the first counts", shown(*name)));
         } else if (list.tools.size() == kMaxToolsOfProvider) {
             ++beyond;
-        } else if (auto parameters = parameters_of(element); !parameters) {
+        } else if (auto parameters = parameters_of(element, budget); !parameters) {
             list.diagnostics.push_back(fmt::format("tool `{}` is left out: {}", shown(*name), clean_text(parameters.error().message)));
         } else {
             list.tools.push_back({std::string(*name), cut(json::get_string(element, "description").value_or(""), kMaxDescription), *std::move(parameters)});

@@ -90,14 +90,70 @@ void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, 
     });
 }
 
+void DeviceHost::stop() {
+    link_ = nullptr;
+    ended_ = true;
+    wake_first();  // and it the next, as it leaves
+}
+
+bool DeviceHost::take_slot() {
+    std::size_t out = calls_out_.load();
+    while (out < options_.max_calls) {
+        if (calls_out_.compare_exchange_weak(out, out + 1)) return true;
+    }
+    return false;
+}
+
+/// Whoever is in line counted itself before it looked for a slot, so one of the two sees the other.
+void DeviceHost::leave_slot() {
+    calls_out_.fetch_sub(1);
+    if (in_line_.load() > 0) wake_first();
+}
+
+void DeviceHost::wake_first() {
+    std::shared_ptr<RemoteWaiter> first;
+    {
+        const std::scoped_lock lock(first_mutex_);
+        first = first_;
+    }
+    if (first) first->wake();
+}
+
+/// Waits in line until fewer calls are out. Nothing was sent yet, whatever it returns.
+Task<Result<void>> DeviceHost::wait_for_slot(net::EventLoop& home, Deadline deadline) {
+    const auto busy = [this] {
+        return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} calls are out to this device and others wait already; wait for some of them", options_.max_calls),
+                          .details = {}, .retryable = true, .retry_after = Milliseconds(1000)});
+    };
+    const auto cancelled = [] { return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for its device"); };
+    in_line_.fetch_add(1);
+    const ScopeExit counted([this] { in_line_.fetch_sub(1); });
+    auto first = co_await line_->enter(home.timers(), deadline);
+    if (!first && first.error().code == ErrorCode::kCancelled) co_return cancelled();
+    if (!first) co_return busy();
+    const auto place = std::make_shared<RemoteWaiter>((co_await this_chain()).executor(), home.timers());
+    const auto take_place = [this](std::shared_ptr<RemoteWaiter> waiter) {
+        const std::scoped_lock lock(first_mutex_);
+        first_ = std::move(waiter);
+    };
+    take_place(place);
+    const ScopeExit leave([&] { take_place(nullptr); });
+    for (;;) {
+        if (ended_) co_return fail(unavailable().error());
+        if (take_slot()) co_return Result<void>{};
+        const WaitEnd end = co_await place->wait(deadline);
+        if (end == WaitEnd::kCancelled) co_return cancelled();
+        if (end == WaitEnd::kExpired) co_return busy();
+    }
+}
+
 Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& sink) {
     net::EventLoop& home = *net::EventLoop::current();
-    if (calls_out_.fetch_add(1, std::memory_order_relaxed) >= options_.max_calls) {
-        calls_out_.fetch_sub(1, std::memory_order_relaxed);
-        co_return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} calls are out to this device already; wait for some of them", options_.max_calls),
-                             .details = {}, .retryable = true, .retry_after = Milliseconds(100)});
+    if (in_line_.load() > 0 || !take_slot()) {
+        auto waited = co_await wait_for_slot(home, call.deadline());
+        if (!waited) co_return fail(std::move(waited.error()));
     }
-    const ScopeExit count_down([this] { calls_out_.fetch_sub(1, std::memory_order_relaxed); });
+    const ScopeExit count_down([this] { leave_slot(); });
     PendingReply reply(home, sink);
     reply.call = &call;
     const std::uint64_t tag = replies_->add(reply);

@@ -2,11 +2,14 @@
 
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/wire.hpp"
+#include "base/waiter.hpp"
+#include "core/tool_gate.hpp"
 #include "core/tool_host.hpp"
 #include "net/event_loop.hpp"
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -30,17 +33,18 @@ public:
 class DeviceHost final : public core::ToolHost, public std::enable_shared_from_this<DeviceHost> {
 public:
     struct Options {
-        std::size_t max_calls = 64;
+        std::size_t max_calls = 64;   ///< out at one time
+        std::size_t queue = core::ToolGate::kDefaultQueue;   ///< calls that wait for others to end
         Milliseconds grace{15'000};
     };
     DeviceHost(net::EventLoop& loop, ConnectionId connection, std::shared_ptr<PendingReplies> replies, Options options)
-        : loop_(loop), connection_(connection), replies_(std::move(replies)), options_(options) {}
+        : loop_(loop), connection_(connection), replies_(std::move(replies)), options_(options), line_(std::make_shared<core::ToolGate>(1, options.queue)) {}
 
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
 
     /// Called on the connection's loop: from here on calls go out, and stop() when it has ended.
     void start(DeviceLink& link) { link_ = &link; }
-    void stop() { link_ = nullptr; }
+    void stop();
     /// The device remembers what it was asked for as long as it is this instance: asks it again, on the connection's loop, what other
     /// connections of it left unanswered.
     void resume(std::string instance);
@@ -48,6 +52,10 @@ public:
     std::size_t calls_out() const { return calls_out_.load(std::memory_order_relaxed); }
 
 private:
+    bool take_slot();
+    void leave_slot();
+    void wake_first();
+    Task<Result<void>> wait_for_slot(net::EventLoop& home, Deadline deadline);
     bool speaks(Extension extension) const { return (extensions_.load(std::memory_order_relaxed) >> static_cast<unsigned>(extension) & 1u) != 0; }
     RequestExtras extras_for(std::chrono::nanoseconds left, std::string_view principal, std::string_view agent) const;
     void send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now);
@@ -64,6 +72,11 @@ private:
     std::string instance_;                        ///< on loop_ only; empty: asks nothing again
     std::atomic<std::uint16_t> extensions_{0};
     std::atomic<std::size_t> calls_out_{0};
+    std::atomic<std::size_t> in_line_{0};         ///< calls that wait for a slot
+    const std::shared_ptr<core::ToolGate> line_;  ///< whoever is through it is the first, and takes the next slot
+    std::mutex first_mutex_;
+    std::shared_ptr<RemoteWaiter> first_;         ///< under first_mutex_
+    std::atomic<bool> ended_{false};
 };
 
 }  // namespace crab::clawseed

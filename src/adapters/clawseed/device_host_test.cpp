@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <set>
 
 namespace crab::clawseed {
@@ -281,17 +282,114 @@ TEST_F(DeviceHostTest, Item62_ProgressReachesTheCallerAndMovesNoDeadline) {
     EXPECT_EQ(call->progress.size(), 3u);
 }
 
-TEST_F(DeviceHostTest, BeyondTheLimitOfCallsOutNothingIsSent) {
+TEST_F(DeviceHostTest, BeyondTheLimitOfCallsOutTheNextOnesWaitInOrder) {
     connect();
     std::vector<std::shared_ptr<CallProbe>> calls;
-    for (int i = 0; i < 64; ++i) calls.push_back(world.start_call(world.owner, "read"));
-    const auto one_too_many = world.start_call(world.owner, "read");
-    EXPECT_EQ(code(*one_too_many), ErrorCode::kRateLimited);
-    EXPECT_TRUE(one_too_many->outcome->error().retry_after);
+    for (int i = 0; i < 67; ++i) calls.push_back(world.start_call(world.owner, "read", fmt::format(R"({{"n":{}}})", i)));
     EXPECT_EQ(device->of("tool_call_request").size(), 64u);
-    reply(device, id(0), "done");
-    const auto next = world.start_call(world.owner, "read");
-    EXPECT_EQ(device->of("tool_call_request").size(), 65u);
+    for (std::size_t i = 0; i < 2; ++i) reply(device, id(i), "done");
+    EXPECT_EQ(device->of("tool_call_request").size(), 66u);
+    EXPECT_EQ(*device->of("tool_call_request").at(64).find("args"), Value::parse(R"({"n":64})").value());
+    EXPECT_EQ(*device->of("tool_call_request").at(65).find("args"), Value::parse(R"({"n":65})").value());
+    for (std::size_t i = 2; i < 66; ++i) reply(device, id(i), "done");
+    reply(device, id(66), "last");
+    for (const auto& call : calls) EXPECT_TRUE(call->outcome && *call->outcome);
+    EXPECT_EQ(calls.back()->outcome.value()->content, "last");
+}
+
+TEST_F(DeviceHostTest, TheLineForADeviceIsBoundedAndEndsWithDeadlineCancelAndLink) {
+    connect();
+    std::vector<std::shared_ptr<CallProbe>> out, waiting;
+    for (int i = 0; i < 64; ++i) out.push_back(world.start_call(world.owner, "read"));
+    for (int i = 0; i < 257; ++i) waiting.push_back(world.start_call(world.owner, "read", "{}", i == 0 ? std::optional(Milliseconds(100)) : std::nullopt));
+    const auto too_many = world.start_call(world.owner, "read");
+    EXPECT_EQ(code(*too_many), ErrorCode::kRateLimited);
+    EXPECT_TRUE(too_many->outcome->error().retry_after);
+    world.advance(150ms);
+    EXPECT_EQ(code(*waiting[0]), ErrorCode::kRateLimited) << "its deadline passed while it waited";
+    cancel(*waiting[1]);
+    EXPECT_EQ(code(*waiting[1]), ErrorCode::kCancelled);
+    EXPECT_FALSE(waiting[2]->outcome);
+    EXPECT_EQ(device->of("tool_call_request").size(), 64u);
+    world.break_link(device);
+    for (std::size_t i = 2; i < waiting.size(); ++i) {
+        ASSERT_EQ(code(*waiting[i]), ErrorCode::kUnavailable) << i;
+        ASSERT_TRUE(waiting[i]->outcome->error().may_retry());
+    }
+}
+
+TEST_F(DeviceHostTest, AReplyThatCannotBeReadIsAnsweredAtOnce) {
+    connect();
+    for (const std::string& output : {std::string("1e999"), std::string(R"("\ud800")"), std::string(200, '[') + std::string(200, ']')}) {
+        device->frames.clear();
+        const auto call = world.start_call(world.owner, "read");
+        world.send(device, fmt::format(R"({{"type":"tool_result","id":"{}","output":{},"success":true}})", id(), output));
+        ASSERT_TRUE(call->outcome) << output.substr(0, 20);
+        EXPECT_EQ(code(*call), ErrorCode::kInternal);
+        EXPECT_THAT(call->outcome->error().message, testing::HasSubstr("cannot be read"));
+        EXPECT_THAT(types_of(device->frames), ElementsAre("tool_call_request", "result_acknowledged", "error"));
+        EXPECT_EQ(text_of(device->of("error").at(0), "code"), "INVALID_JSON");
+    }
+}
+
+TEST_F(DeviceHostTest, OnlyExtensionsThatAreKnownBringFieldsOfTheirs) {
+    device = world.connect();
+    world.send(device, R"({"type":"connect","capabilities":["teleport","chat"]})");
+    EXPECT_EQ(device->of("connected").at(0).find("capabilities"), nullptr);
+    EXPECT_EQ(device->of("connected").at(0).find("max_message_bytes"), nullptr);
+    world.send(device, R"({"type":"approval_decision","id":"x","decision":"allow"})");
+    EXPECT_EQ(text_of(device->frames.back(), "type"), "error");
+    const auto other = world.connect("s2");
+    world.send(other, R"({"type":"connect","capabilities":["teleport","presence"]})");
+    EXPECT_NE(other->of("connected").at(0).find("capabilities"), nullptr);
+}
+
+TEST_F(DeviceHostTest, FramesBehindAListOfToolsKeepTheirOrderAndRepliesDoNotWait) {
+    connect();
+    const auto call = world.start_call(world.owner, "read");
+    const std::string request = id();
+    FairPool pool(1);
+    std::promise<void> go;
+    pool.post("others", [gone = go.get_future().share()] {
+        gone.wait();
+        return false;
+    });
+    world.read_lists_on(pool, [&](const std::shared_ptr<Client>& fresh) {
+        device = fresh;
+        world.send(device, R"({"type":"register_tools","tools":[{"name":"late","description":"d","parameters":{}}]})");
+        world.send(device, R"({"type":"get_registered_tools"})");
+        world.send(device, R"({"type":"unregister_tools","names":["late","unknown"]})");
+        world.send(device, R"({"type":"get_registered_tools"})");
+        world.send(device, fmt::format(R"({{"type":"tool_result","id":"{}","output":"at once"}})", request));
+        EXPECT_THAT(types_of(device->frames), ElementsAre("session_start", "result_acknowledged"));
+        EXPECT_EQ(call->outcome.value()->content, "at once");
+        go.set_value();
+        pool.settle();
+        world.settle();
+    });
+    const auto& frames = device->frames;
+    ASSERT_THAT(types_of(frames), ElementsAre("session_start", "result_acknowledged", "tools_registered", "registered_tools", "tools_registered", "registered_tools"));
+    EXPECT_EQ(frames[3].find("tools")->as_array()->size(), 1u);
+    EXPECT_EQ(frames[4].find("count")->as_int64(), 2);
+    EXPECT_EQ(frames[4].find("registered")->as_int64(), 0);
+    EXPECT_EQ(frames[5].find("tools")->as_array()->size(), 0u);
+}
+
+TEST_F(DeviceHostTest, AListThatIsReadWhenItsConnectionHasEndedRegistersNothing) {
+    FairPool pool(1);
+    std::promise<void> go;
+    pool.post("others", [gone = go.get_future().share()] {
+        gone.wait();
+        return false;
+    });
+    world.read_lists_on(pool, [&](const std::shared_ptr<Client>& fresh) {
+        world.send(fresh, R"({"type":"register_tools","tools":[{"name":"late","description":"d","parameters":{}}]})");
+        world.break_link(fresh);
+        go.set_value();
+        pool.settle();
+        world.settle();
+    });
+    EXPECT_EQ(world.registry.snapshot()->size(), 0u);
 }
 
 TEST_F(DeviceHostTest, Item59_CallsOutFinishAlthoughTheirToolIsGone) {

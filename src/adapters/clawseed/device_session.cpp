@@ -6,6 +6,9 @@
 #include "trust/device_tools.hpp"
 
 #include <algorithm>
+#include <array>
+#include <ranges>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,14 +18,10 @@ namespace {
 constexpr std::size_t kMaxReplyId = 128;
 constexpr std::size_t kMaxDeviceName = 128;
 constexpr std::size_t kMaxInstance = 64;
+constexpr std::size_t kMostWaiting = 64;   // frames behind a list of tools; then reading pauses
+constexpr std::size_t kMostRefused = 32;   // told to the operator
 constexpr std::uint16_t kNormalClose = 1000;
 constexpr std::uint16_t kCredentialGone = 4401;
-
-std::string in_quotes(std::string_view text) {
-    std::string out;
-    json::append_quoted_lossy(out, text);
-    return out;
-}
 
 }  // namespace
 
@@ -125,16 +124,64 @@ bool DeviceSession::require(core::Role role, std::string_view what) {
 }
 
 void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
-    const bool first = !std::exchange(seen_text_, true);
-    const auto root = parser_.parse(std::string_view(text.data(), text.size()));
-    if (!root) return error("INVALID_JSON", "the frame is not JSON, or nested too deep; send one JSON object per message");
+    const std::string_view frame(text.data(), text.size());
+    if (reading_ && !is_urgent(frame)) return wait_in_line(frame);
+    handle(frame, !std::exchange(seen_text_, true));
+}
+
+/// Whether a frame need not wait for the list of tools before it: replies, and what is about calls that run.
+bool DeviceSession::is_urgent(std::string_view text) {
+    constexpr std::array<std::string_view, 6> kUrgent{"tool_result", "tool_error", "tool_call_accepted", "tool_call_progress", "presence", "approval_decision"};
+    const auto root = parser_.parse(text);
+    if (!root) return find_unreadable_reply(text).has_value();
+    const std::string_view type = json::get_string(root->element(), "type").value_or("");
+    const bool is_question = type == "message" || type == "regenerate";
+    if (is_question) ++waiting_questions_;
+    return std::ranges::find(kUrgent, type) != kUrgent.end() || (type == "abort" && waiting_questions_ == 0);
+}
+
+void DeviceSession::wait_in_line(std::string_view text) {
+    waiting_.emplace_back(text);
+    waiting_bytes_ += text.size();
+    if (waiting_.size() < kMostWaiting && waiting_bytes_ < options_->max_message_bytes) return;
+    paused_ = true;
+    socket_->pause_reading();
+}
+
+void DeviceSession::go_on() {
+    while (!reading_ && socket_ != nullptr && !waiting_.empty()) {
+        const std::string next = std::move(waiting_.front());
+        waiting_.pop_front();
+        waiting_bytes_ -= next.size();
+        handle(next, false);
+    }
+    if (reading_ || socket_ == nullptr) return;
+    waiting_questions_ = 0;
+    if (std::exchange(paused_, false)) socket_->resume_reading();
+}
+
+/// A caller that waits for this reply hears at once that it cannot be read.
+void DeviceSession::on_unreadable(std::string_view text, std::string_view reason) {
+    const auto reply = principal_->may(core::Role::kDevice) ? find_unreadable_reply(text) : std::nullopt;
+    if (reply) {
+        write([&](std::string& out) { write_result_acknowledged(out, reply->id); });  // else it would come again and again
+        if (const auto tag = uuid_tag(reply->id)) {
+            replies_->resolve(*tag, fail(ErrorCode::kInternal, fmt::format("the device's reply cannot be read ({}); the call may have taken effect", reason)));
+        }
+    }
+    error("INVALID_JSON", "the frame is not JSON, or nested too deep; send one JSON object per message");
+}
+
+void DeviceSession::handle(std::string_view text, bool first) {
+    const auto root = parser_.parse(text);
+    if (!root) return on_unreadable(text, root.error().message);
     const Element frame = root->element();
     const auto type = json::get_string(frame, "type");
     if (!type) return error("UNKNOWN_MESSAGE_TYPE", "a frame is a JSON object with a string `type`");
     if (*type == "tool_result") return on_reply(*root, false);
     if (*type == "tool_error") return on_reply(*root, true);
     if (*type == "connect") return on_connect(frame, first);
-    if (*type == "register_tools") return on_register(frame);
+    if (*type == "register_tools") return on_register(text);
     if (*type == "message") return on_question(frame, false);
     if (*type == "regenerate") return on_question(frame, true);
     if (*type == "abort") return on_abort();
@@ -170,7 +217,7 @@ void DeviceSession::on_connect(Element frame, bool first) {
         terms.artifacts = {.inline_bytes = options_->artifact_inline_bytes, .max_bytes = options_->artifact_bytes};
     }
     const auto instance = json::get_string(frame, "instance").value_or("");
-    const bool extended = lists_capabilities(frame);
+    const bool extended = !extensions_.empty();
     write([&](std::string& out) { write_connected(out, extended ? &terms : nullptr); });
     if (extensions_.has(Extension::kResume) && !instance.empty() && instance.size() <= kMaxInstance && principal_->may(core::Role::kDevice)) {
         host_->resume(std::string(instance));
@@ -182,92 +229,125 @@ std::string DeviceSession::own_slug() {
     return slug_;
 }
 
-void DeviceSession::on_register(Element frame) {
+void DeviceSession::on_register(std::string_view text) {
     if (!require(core::Role::kDevice, "register tools")) return;
-    const auto list = json::get_array(frame, "tools");
-    const bool replace = list.has_value() && json::get_bool(frame, "replace").value_or(false);
-    const auto rules = hub_.services().rules.get();
     const auto options = hub_.options();
-    std::vector<std::string> held;
-    if (!replace) {
-        for (const auto& tool : hub_.services().registry.owned_by(connection_)) held.push_back(tool->spec.name);
+    RegistrationContext context{.registry = hub_.services().registry, .policy = hub_.services().rules.get()->policy, .principal = principal_, .limits = options->registration,
+                                .overrides = options->overrides, .held = {}};
+    for (const auto& tool : hub_.services().registry.owned_by(connection_)) context.held.push_back({tool->spec.name, core::schema_bytes(*tool)});
+    context.schema_bytes_of_others = [&hub = hub_, connection = connection_] { return hub.schema_bytes_of_others(connection); };
+    context.believes_claims = principal_->roles.has(core::Role::kTrustedDevice) || principal_->proof == core::Proof::kLocalSocket;  // which is the gateway's own user
+    const auto reader = std::make_shared<RegistrationReader>(std::string(text), options->json_depth, std::move(context));
+    if (hub_.services().schemas == nullptr) {
+        while (reader->step()) {
+        }
+        return finish_registration(reader->take());
     }
-    const RegistrationContext context{.registry = hub_.services().registry, .policy = *rules->policy, .principal = *principal_, .limits = options->registration,
-                                      .overrides = options->overrides,
-                                      .already_held = [&](std::string_view name) { return std::ranges::binary_search(held, name, std::less<>()); }, .held = held.size()};
-    Registration registration;
-    if (list) registration = read_registration(*list, context);
-    if (replace) held_.clear();
-    if (list) hold_new_tools(*list, registration);
-    const std::size_t count = registration.count;
-    const std::vector<Rejected> rejected = std::move(registration.rejected);
-    register_tools(std::move(registration), replace);
-    for (const Rejected& element : rejected) {
-        hub_.record("tool.registration.refused", fmt::format(R"("principal":{},"tool":{},"code":"{}","reason":{})", in_quotes(principal_->id), in_quotes(element.name),
-                                                             token_of(element.code), in_quotes(element.message)));
-    }
+    reading_ = true;
+    hub_.services().schemas->post(principal_->id, [reader, self = shared_from_this()]() mutable {
+        if (reader->step()) return true;
+        Registration found = reader->take();
+        self->hub_.set_schema_bytes(self->connection_, found.schema_bytes);  // before the next list of this principal is read
+        net::EventLoop& loop = self->loop_;
+        loop.post([session = std::move(self), registration = std::move(found)]() mutable {
+            session->reading_ = false;
+            session->finish_registration(std::move(registration));
+            session->go_on();
+        });
+        return false;
+    });
+}
+
+void DeviceSession::finish_registration(Registration registration) {
+    if (socket_ == nullptr) return;
+    if (registration.replace) held_.clear();
+    hold_new_tools(registration);
+    register_tools(registration);
+    note_refused(registration);
+    hub_.record_refusals(*principal_, registration);
     write([&](std::string& out) {
-        write_tools_registered(out, count, tools_, extensions_.has(Extension::kRejected) ? std::span<const Rejected>(rejected) : std::span<const Rejected>());
+        write_tools_registered(out, registration.count, tools_,
+                               extensions_.has(Extension::kRejected) ? std::span<const Rejected>(registration.rejected) : std::span<const Rejected>());
     });
 }
 
 /// Takes out of `registration` what this device, which is known, has not offered before.
-void DeviceSession::hold_new_tools(json::Array list, Registration& registration) {
+void DeviceSession::hold_new_tools(Registration& registration) {
     trust::DeviceTools* const known = hub_.services().device_tools;
     const auto options = hub_.options();
     if (known == nullptr || !options->ask_about_new_tools || principal_->device.empty()) return;
-    const auto name_of_tool = [](const auto& tool) -> const std::string& { return tool->spec.name; };
     std::vector<std::string> names;
-    for (const auto& tool : registration.taken) names.push_back(tool->spec.name);
+    for (const auto& taken : registration.taken) names.push_back(taken.tool->spec.name);
     const auto waiting = known->offer(principal_->device, connection_, names);
     hub_.services().store_pool.post([known] {
         if (const auto stored = known->flush(); !stored) log::warn("names of tools were not stored", {{"reason", stored.error().message}});
     });
-    std::size_t index = 0;
-    for (const Element element : list) {
-        const std::string_view name = json::get_string(element, "name").value_or("");
-        const auto taken = std::ranges::find(registration.taken, name, name_of_tool);
-        if (taken != registration.taken.end() && std::ranges::find(waiting, name) != waiting.end()) {
-            std::erase_if(held_, [&](const auto& tool) { return tool->spec.name == name; });
-            if (held_.size() < options->registration.tools) held_.push_back(std::move(*taken));
-            registration.taken.erase(taken);
-            registration.rejected.push_back({.index = index, .name = std::string(name), .code = ErrorCode::kApprovalRequired,
-                                             .message = "this tool is new; it waits until an operator approves it (crab devices approve)"});
-        }
-        ++index;
-    }
+    std::erase_if(registration.taken, [&](Registration::Taken& taken) {
+        const std::string& name = taken.tool->spec.name;
+        if (std::ranges::find(waiting, name) == waiting.end()) return false;
+        std::erase_if(held_, [&](const auto& tool) { return tool->spec.name == name; });
+        registration.reject({.index = taken.index, .name = name, .code = ErrorCode::kApprovalRequired,
+                             .message = "this tool is new; it waits until an operator approves it (crab devices approve)"});
+        if (held_.size() < options->registration.tools) held_.push_back(std::move(taken.tool));
+        return true;
+    });
 }
 
 void DeviceSession::release_tools(std::vector<std::string> names) {
     loop_.post([self = shared_from_this(), names = std::move(names)] {
         if (self->socket_ == nullptr) return;
+        const std::size_t most = self->hub_.options()->registration.tools;
         Registration approved;
-        for (const auto& tool : self->held_) {
-            if (std::ranges::find(names, tool->spec.name) != names.end()) approved.taken.push_back(tool);
-        }
-        std::erase_if(self->held_, [&](const auto& tool) { return std::ranges::find(names, tool->spec.name) != names.end(); });
-        self->register_tools(std::move(approved), false);
+        std::erase_if(self->held_, [&](const auto& tool) {
+            const bool released = std::ranges::find(names, tool->spec.name) != names.end() && self->tools_ + approved.taken.size() < most;
+            if (released) approved.taken.push_back({.index = 0, .tool = tool});
+            return released;
+        });
+        self->register_tools(approved);
+        self->note_refused(approved);
     });
 }
 
-void DeviceSession::register_tools(Registration registration, bool replace) {
+void DeviceSession::register_tools(Registration& registration) {
     std::vector<core::ToolRef> tools;
     const std::string slug = own_slug();
-    for (auto& tool : registration.taken) {
+    for (auto& [index, tool] : registration.taken) {
         tool->set_source({.kind = core::SourceKind::kDevice, .name = slug, .owner = principal_->id, .connection = connection_});
         tool->tenant = principal_->tenant;
         tool->host = host_;
-        tools.push_back(std::move(tool));
+        tools.push_back(tool);
     }
     core::Registry& registry = hub_.services().registry;
-    if (replace) {
+    if (registration.replace) {
         registry.replace(connection_, tools);
     } else if (!tools.empty()) {
         registry.change(connection_, tools, {});
     }
-    tools_ = registry.owned_by(connection_).size();
-    hub_.update(connection_, tools_, slug, device_name_);
+    tools_changed(slug);
     if (hub_.services().away != nullptr) hub_.services().away->came(tools);
+}
+
+/// Counts anew what this connection has registered.
+void DeviceSession::tools_changed(const std::string& slug) {
+    const auto owned = hub_.services().registry.owned_by(connection_);
+    tools_ = owned.size();
+    std::size_t bytes = 0;
+    for (const auto& tool : owned) bytes += core::schema_bytes(*tool);
+    for (const auto& tool : held_) bytes += core::schema_bytes(*tool);
+    hub_.set_schema_bytes(connection_, bytes);
+    hub_.update(connection_, tools_, slug, device_name_);
+}
+
+/// Keeps for the operator which of the offered tools are not there, and why.
+void DeviceSession::note_refused(const Registration& registration) {
+    if (registration.replace) refused_.clear();
+    for (const auto& taken : registration.taken) refused_.erase(taken.tool->spec.name);
+    for (const Rejected& element : registration.rejected) {
+        if (refused_.size() < kMostRefused || refused_.contains(element.name)) refused_.insert_or_assign(element.name, element);
+    }
+    std::vector<Rejected> all;
+    for (const auto& [name, element] : refused_) all.push_back(element);
+    hub_.set_refused(connection_, std::move(all));
 }
 
 void DeviceSession::on_presence(Element frame) {
@@ -280,20 +360,30 @@ void DeviceSession::on_presence(Element frame) {
 
 void DeviceSession::on_unregister(Element frame) {
     if (!require(core::Role::kDevice, "unregister tools")) return;
+    core::Registry& registry = hub_.services().registry;
+    std::set<std::string, std::less<>> known;
+    for (const auto& tool : registry.owned_by(connection_)) known.insert(tool->spec.name);
+    for (const auto& tool : held_) known.insert(tool->spec.name);
+    for (const auto& [name, element] : refused_) known.insert(name);
     std::vector<std::string> names;
     std::size_t count = 0;
     if (const auto list = json::get_array(frame, "names")) {
+        count = list->size();
+        std::size_t left = hub_.options()->registration.elements;  // of more names than it can have registered, most are unknown
         for (const Element item : *list) {
-            ++count;
+            if (left-- == 0 || known.empty()) break;
             std::string_view name;
-            if (item.get(name) == simdjson::SUCCESS) names.emplace_back(name);
+            const auto found = item.get(name) == simdjson::SUCCESS ? known.find(name) : known.end();
+            if (found != known.end()) names.push_back(std::move(known.extract(found).value()));
         }
     }
-    std::erase_if(held_, [&](const auto& tool) { return std::ranges::find(names, tool->spec.name) != names.end(); });
-    core::Registry& registry = hub_.services().registry;
+    std::ranges::sort(names);
+    const auto gone = [&](const std::string& name) { return std::ranges::binary_search(names, name); };
+    std::erase_if(held_, [&](const auto& tool) { return gone(tool->spec.name); });
+    std::erase_if(refused_, [&](const auto& entry) { return gone(entry.first); });
     registry.change(connection_, {}, names);
-    tools_ = registry.owned_by(connection_).size();
-    hub_.update(connection_, tools_, slug_, device_name_);
+    tools_changed(slug_);
+    note_refused({});
     write([&](std::string& out) { write_tools_registered(out, count, tools_, {}); });
 }
 
@@ -336,6 +426,7 @@ void DeviceSession::on_approval_decision(Element frame) {
     core::Approvals* const approvals = hub_.services().approvals;
     auto word = parse_approval_decision(frame);
     const auto refuse = [&](std::string_view code, std::string_view message) {
+        if (!extensions_.has(Extension::kApprovals)) return error(code, message);  // it would not know the other frame
         write([&](std::string& out) { write_approval_refused(out, word ? std::string_view(word->id) : std::string_view(), code, message); });
     };
     if (!word) return refuse("INVALID_ARGS", word.error().message);
@@ -345,11 +436,13 @@ void DeviceSession::on_approval_decision(Element frame) {
     if (!own) return refuse("NOT_FOUND", "no call of this chat waits for that approval");
     if (!may_approve()) return refuse("FORBIDDEN", "only an operator decides about this; see approvals.in_chat in the gateway's configuration");
     word->decision.by = principal_->id;
-    hub_.services().store_pool.post([approvals, self = shared_from_this(), word = std::move(*word)] {
+    const bool knows_refusals = extensions_.has(Extension::kApprovals);
+    hub_.services().store_pool.post([approvals, knows_refusals, self = shared_from_this(), word = std::move(*word)] {
         const auto decided = approvals->decide(word.id, word.decision);
         if (decided) return;
         std::string refused;
-        write_approval_refused(refused, word.id, token_of(decided.error().code), decided.error().message);
+        if (knows_refusals) write_approval_refused(refused, word.id, token_of(decided.error().code), decided.error().message);
+        else write_error(refused, token_of(decided.error().code), decided.error().message);
         self->send_frame(std::move(refused));
     });
 }

@@ -7,6 +7,8 @@
 #include "net/websocket_session.hpp"
 
 #include <atomic>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,8 +47,14 @@ public:
 
 private:
     using Element = json::Element;
+    void handle(std::string_view text, bool first);
+    bool is_urgent(std::string_view text);
+    void wait_in_line(std::string_view text);
+    void go_on();
+    void on_unreadable(std::string_view text, std::string_view reason);
     void on_connect(Element frame, bool first);
-    void on_register(Element frame);
+    void on_register(std::string_view text);
+    void finish_registration(Registration registration);
     void on_unregister(Element frame);
     void on_get_registered();
     void on_presence(Element frame);
@@ -59,8 +67,10 @@ private:
     void error(std::string_view code, std::string_view message);
     template <class F>
     void write(F&& frame);
-    void hold_new_tools(json::Array list, Registration& registration);
-    void register_tools(Registration registration, bool replace);
+    void hold_new_tools(Registration& registration);
+    void register_tools(Registration& registration);
+    void note_refused(const Registration& registration);
+    void tools_changed(const std::string& slug);
     std::string own_slug();
     std::size_t tool_count() const { return tools_; }
     void on_expired() override;
@@ -83,7 +93,13 @@ private:
     std::string slug_;
     std::size_t tools_ = 0;
     std::vector<std::shared_ptr<core::Tool>> held_;   ///< new tools of a known device, until an operator approves them
+    std::map<std::string, Rejected> refused_;         ///< what it offers and was not taken, by name
     Extensions extensions_;
+    bool reading_ = false;                            ///< a list of tools is being read elsewhere: frames that depend on it wait
+    bool paused_ = false;                             ///< too many wait
+    std::deque<std::string> waiting_;                 ///< frames, in order
+    std::size_t waiting_bytes_ = 0;
+    std::size_t waiting_questions_ = 0;
     std::atomic<bool> takes_approvals_{false};
     bool seen_text_ = false;
 };

@@ -3,13 +3,17 @@
 #include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/device_session.hpp"
 #include "base/closest_name.hpp"
+#include "base/cut_text.hpp"
 #include "base/log.hpp"
+#include "json/writer.hpp"
 #include "trust/slug.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 namespace crab::clawseed {
 namespace {
@@ -209,9 +213,48 @@ void Hub::set_presence(ConnectionId connection, const Presence& presence) {
     it->second.device.presence_at = now;
 }
 
-void Hub::remove(ConnectionId connection) {
+void Hub::set_refused(ConnectionId connection, std::vector<Rejected> refused) {
     const std::scoped_lock lock(mutex_);
-    live_.erase(connection);
+    if (const auto it = live_.find(connection); it != live_.end()) it->second.device.refused = std::move(refused);
+}
+
+void Hub::count_schema_bytes(Live& live, std::size_t bytes) {  // with mutex_ held
+    std::size_t& all = schema_bytes_[live.device.principal];
+    all = all - live.schema_bytes + bytes;
+    live.schema_bytes = bytes;
+    if (all == 0) schema_bytes_.erase(live.device.principal);
+}
+
+void Hub::set_schema_bytes(ConnectionId connection, std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto it = live_.find(connection); it != live_.end()) count_schema_bytes(it->second, bytes);
+}
+
+std::size_t Hub::schema_bytes_of_others(ConnectionId connection) const {
+    const std::scoped_lock lock(mutex_);
+    const auto it = live_.find(connection);
+    if (it == live_.end()) return 0;
+    const auto all = schema_bytes_.find(it->second.device.principal);
+    return all == schema_bytes_.end() ? 0 : all->second - it->second.schema_bytes;
+}
+
+void Hub::remove(ConnectionId connection) {
+    constexpr std::size_t kMuch = std::size_t{1} << 20;
+    std::size_t bytes = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto it = live_.find(connection);
+        if (it == live_.end()) return;
+        bytes = it->second.schema_bytes;
+        count_schema_bytes(it->second, 0);
+        live_.erase(it);
+    }
+    if (bytes < kMuch || services_.schemas == nullptr) return;
+    // Schemas are many small pieces that the allocator would keep.
+    services_.schemas->post("memory", [] {
+        ::malloc_trim(0);
+        return false;
+    });
 }
 
 std::vector<ConnectedDevice> Hub::connected() const {
@@ -258,6 +301,29 @@ void Hub::release_tools(const std::string& slug, const std::vector<std::string>&
 void Hub::record(std::string_view event, std::string_view fields) {
     const std::string time = to_rfc3339(services_.clock.system_now());
     services_.audit.append([&](std::string& out) { out += fmt::format(R"({{"event":"{}","time":"{}",{}}})", event, time, fields); });
+}
+
+void Hub::record_refusals(const core::Principal& principal, const Registration& registration) {
+    constexpr std::size_t kTold = 8;
+    if (registration.rejected.empty()) return;
+    const auto left_out = refusals_.take(principal.id, services_.clock.steady_now());
+    if (!left_out) return;
+    const Rejected& first = registration.rejected.front();
+    log::warn("tools of a device were refused", {{"principal", principal.id}, {"refused", registration.refused}, {"first", first.name}, {"code", token_of(first.code)},
+                                                 {"reason", first.message}, {"not_told_before", *left_out}});
+    const std::string time = to_rfc3339(services_.clock.system_now());
+    services_.audit.append(principal.id, [&](std::string& out) {
+        json::Writer writer(out);
+        writer.begin_object().key("event").string("tool.registration.refused").key("time").string(time).key("principal").string_lossy(principal.id);
+        writer.key("refused").unsigned_integer(registration.refused).key("tools").begin_array();
+        for (const Rejected& element : registration.rejected | std::views::take(kTold)) {
+            writer.begin_object().key("tool").string_lossy(element.name).key("code").string(token_of(element.code));
+            writer.key("reason").string_lossy(cut_text(element.message, 300)).end_object();
+        }
+        writer.end_array();
+        if (*left_out > 0) writer.key("lists_not_recorded_before").unsigned_integer(*left_out);
+        writer.end_object();
+    });
 }
 
 }  // namespace crab::clawseed

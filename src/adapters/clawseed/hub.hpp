@@ -5,9 +5,11 @@
 #include "adapters/clawseed/registration.hpp"
 #include "adapters/clawseed/uploads.hpp"
 #include "base/blocking_pool.hpp"
+#include "base/fair_pool.hpp"
 #include "base/published.hpp"
 #include "core/artifact_store.hpp"
 #include "core/audit_log.hpp"
+#include "core/audit_rate.hpp"
 #include "core/away_calls.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/pipeline.hpp"
@@ -70,6 +72,7 @@ struct ConnectedDevice {
     ConnectionId connection{};
     std::string slug, display_name, principal, credential_id, chat_session;
     std::size_t tools = 0;
+    std::vector<Rejected> refused{};           ///< tools that it offers and that were not taken, the first few
     SystemTime since;
     Presence presence{};
     std::optional<SystemTime> presence_at{};   ///< when it said so; nothing: never
@@ -86,6 +89,7 @@ public:
         core::AuditLog& audit;
         core::ChatSessionStore& chats;
         BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
+        FairPool* schemas = nullptr;    ///< where lists of tools are read, principals in turn; null: on the spot
         trust::DeviceTools* device_tools = nullptr;   ///< null: nothing is held back
         core::Approvals* approvals = nullptr;   ///< null: nothing is decided in chats
         core::TurnLog* turn_log = nullptr;      ///< null: nobody hears of turns
@@ -102,6 +106,8 @@ public:
     ~Hub();
 
     const Services& services() const { return services_; }
+    /// Lists of tools are read there from now on; null: on the spot.
+    void read_lists_on(FairPool* schemas) { services_.schemas = schemas; }
     std::shared_ptr<const Options> options() const { return options_.get(); }
     /// After a reload: holds for new connections, and for new registrations of old ones.
     void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }
@@ -138,6 +144,11 @@ public:
     void add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice device);
     void update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name);
     void set_presence(ConnectionId connection, const Presence& presence);
+    void set_refused(ConnectionId connection, std::vector<Rejected> refused);
+    /// What the schemas of a live connection's tools take, compiled.
+    void set_schema_bytes(ConnectionId connection, std::size_t bytes);
+    /// The same for all other connections of that one's principal.
+    std::size_t schema_bytes_of_others(ConnectionId connection) const;
     void remove(ConnectionId connection);
     std::vector<ConnectedDevice> connected() const;
     Uploads& uploads() { return uploads_; }
@@ -151,6 +162,8 @@ public:
 
     /// An audit record that is not about a call: `fields` is the inside of a JSON object, after `event` and `time`.
     void record(std::string_view event, std::string_view fields);
+    /// Tells the operator, in the log and in one audit record, which tools of a list were refused; as often as the principal's rate allows.
+    void record_refusals(const core::Principal& principal, const Registration& registration);
 
 private:
     struct SlugHolder {
@@ -160,7 +173,9 @@ private:
     struct Live {
         std::weak_ptr<DeviceSession> session;
         ConnectedDevice device;
+        std::size_t schema_bytes = 0;
     };
+    void count_schema_bytes(Live& live, std::size_t bytes);
 
     static constexpr std::size_t kFirstSweep = 64;
     PendingReplies::Discard discard_artifacts() const;
@@ -180,6 +195,8 @@ private:
     std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;           ///< live ones by session id
     std::map<std::string, SlugHolder> slugs_;
     std::map<ConnectionId, Live> live_;
+    std::map<std::string, std::size_t, std::less<>> schema_bytes_;              ///< of live connections, by principal
+    core::AuditRate refusals_;
 };
 
 }  // namespace crab::clawseed

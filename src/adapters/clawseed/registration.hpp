@@ -3,20 +3,30 @@
 #include "adapters/clawseed/wire.hpp"
 #include "core/policy.hpp"
 #include "core/registry.hpp"
+#include "core/tool_schemas.hpp"
 #include "json/element.hpp"
+#include "json/parser.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace crab::clawseed {
 
 struct RegistrationLimits {
-    std::size_t tools = 256;               ///< distinct names of one connection
+    std::size_t tools = 256;               ///< names that one connection holds at one time
+    std::size_t elements = 4'096;          ///< of one list that are looked at
     std::size_t name_bytes = 128;
     std::size_t description_bytes = 8 * 1024;
     std::size_t parameters_bytes = 64 * 1024;
     std::size_t parameters_depth = 32;
+    std::size_t schema_bytes = std::size_t{16} << 20;   ///< of all compiled schemas that one principal's connections hold
     Milliseconds default_timeout{30'000};  ///< of a tool that claims none
     Milliseconds max_timeout{120'000};     ///< no claim goes beyond it
 };
@@ -32,21 +42,63 @@ struct ToolOverride {
 
 /// A list as received, element by element: taken or rejected. Source: docs/protocols/clawseed.md, section 3.
 struct Registration {
+    struct Taken {
+        std::size_t index = 0;                          ///< in the list
+        std::shared_ptr<core::Tool> tool;               ///< source and host still unset
+    };
     std::size_t count = 0;                              ///< the array's length
-    std::vector<std::shared_ptr<core::Tool>> taken;     ///< of equal names the last; source and host still unset
+    std::vector<Taken> taken;                           ///< of equal names the last
     std::vector<Rejected> rejected;                     ///< the first 256
+    std::size_t refused = 0;                            ///< how many were rejected in all
+    std::size_t schema_bytes = 0;                       ///< of what the connection holds with this list, compiled
+    bool replace = false;
+    void reject(Rejected element);
+};
+
+/// What a connection holds already.
+struct HeldTool {
+    std::string name;
+    std::size_t schema_bytes = 0;
 };
 
 struct RegistrationContext {
     const core::Registry& registry;
-    const core::Policy& policy;
-    const core::Principal& principal;
-    const RegistrationLimits& limits;
-    std::span<const ToolOverride> overrides;
-    std::function<bool(std::string_view name)> already_held;   ///< names that the connection holds do not count as new
-    std::size_t held = 0;                                      ///< how many it holds
+    std::shared_ptr<const core::Policy> policy;
+    core::PrincipalRef principal;
+    RegistrationLimits limits;
+    std::vector<ToolOverride> overrides;
+    std::vector<HeldTool> held;                                ///< sorted by name; empty when the list replaces them
+    std::function<std::size_t()> schema_bytes_of_others{};     ///< what other connections of the principal hold; empty: nothing
+    bool believes_claims = false;                              ///< read_only and idempotent claims of the device count
 };
 
-Registration read_registration(json::Array tools, const RegistrationContext& context);
+/// Reads one `register_tools` frame: a piece at a time, on any thread, for schemas may take long to compile.
+class RegistrationReader {
+public:
+    /// `frame` is the text of the frame, of at most `json_depth`.
+    RegistrationReader(std::string frame, std::size_t json_depth, RegistrationContext context);
+
+    /// Goes on for about `slice`; true while there is more to do.
+    bool step(std::chrono::steady_clock::duration slice = std::chrono::milliseconds(5));
+    Registration take() { return std::move(registration_); }
+
+private:
+    void begin();
+    void read(json::Element element, std::size_t index);
+    Result<std::shared_ptr<core::Tool>> make(json::Element element, bool is_known);
+
+    const std::string frame_;
+    json::Parser parser_;
+    const RegistrationContext context_;
+    std::optional<json::Array> list_;
+    json::Array::iterator at_;
+    std::size_t index_ = 0;
+    std::size_t held_ = 0;                                     ///< names, with those that were taken
+    std::map<std::string, std::size_t, std::less<>> taken_;    ///< where in `taken`, by name
+    core::SchemaBudget budget_;
+    std::size_t kept_bytes_ = 0;                               ///< of held tools that the list does not name
+    bool begun_ = false;
+    Registration registration_;
+};
 
 }  // namespace crab::clawseed

@@ -1,11 +1,12 @@
 #include "adapters/clawseed/registration.hpp"
 
-#include "json/parser.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include <chrono>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -19,23 +20,24 @@ using testing::IsEmpty;
 class RegistrationTest : public testing::Test {
 protected:
     /// Reads `tools`, the text of an array.
-    Registration read(std::string tools) {
-        text_ = std::move(tools);
-        json::Array list;
-        EXPECT_EQ(parser_.parse(text_).value().element().get(list), simdjson::SUCCESS);
-        const auto holds = [this](std::string_view name) { return std::ranges::find(held, name) != held.end(); };
-        return read_registration(list, {.registry = registry, .policy = *policy, .principal = principal, .limits = limits, .overrides = overrides, .already_held = holds, .held = held.size()});
+    Registration read(const std::string& tools, bool replace = false) {
+        RegistrationContext context{.registry = registry, .policy = policy, .principal = std::make_shared<const core::Principal>(principal), .limits = limits, .overrides = overrides,
+                                    .held = held, .schema_bytes_of_others = [this] { return bytes_of_others; }, .believes_claims = believed};
+        RegistrationReader reader(fmt::format(R"({{"type":"register_tools","replace":{},"tools":{}}})", replace, tools), 64, std::move(context));
+        steps = 1;
+        while (reader.step(slice)) ++steps;
+        return reader.take();
     }
     /// One element with these members behind name, description and parameters.
     core::ToolSpec read_one(std::string_view more) {
         const Registration registration = read(fmt::format(R"([{{"name":"t","description":"d","parameters":{{}}{}{}}}])", more.empty() ? "" : ",", more));
         EXPECT_EQ(registration.taken.size(), 1u) << (registration.rejected.empty() ? "" : registration.rejected[0].message);
-        return registration.taken.empty() ? core::ToolSpec{} : registration.taken[0]->spec;
+        return registration.taken.empty() ? core::ToolSpec{} : registration.taken[0].tool->spec;
     }
     static std::string tool(std::string_view name) { return fmt::format(R"({{"name":"{}","description":"d","parameters":{{}}}})", name); }
     static std::vector<std::string> names(const Registration& registration) {
         std::vector<std::string> found;
-        for (const auto& taken : registration.taken) found.push_back(taken->spec.name);
+        for (const auto& taken : registration.taken) found.push_back(taken.tool->spec.name);
         return found;
     }
     static std::string nested(std::size_t depth) {  // an object inside objects, `depth` deep, that is a schema
@@ -50,11 +52,11 @@ protected:
     core::Principal principal{.id = "device/kitchen-tablet", .tenant = {}, .roles = {core::Role::kDevice}, .proof = core::Proof::kBearerToken, .device = "kitchen-tablet", .credential_id = "c"};
     RegistrationLimits limits;
     std::vector<ToolOverride> overrides;
-    std::vector<std::string> held;
-
-private:
-    json::Parser parser_;
-    std::string text_;
+    std::vector<HeldTool> held;
+    std::size_t bytes_of_others = 0;
+    bool believed = false;
+    std::chrono::steady_clock::duration slice = std::chrono::hours(1);
+    int steps = 0;
 };
 
 TEST_F(RegistrationTest, Item14_AnElementWithoutItsThreeFieldsIsSkippedAndTheOthersAreTaken) {
@@ -73,14 +75,14 @@ TEST_F(RegistrationTest, Item13_OfEqualNamesTheLastWinsAndAllCount) {
     const Registration registration = read(R"([{"name":"a","description":"old","parameters":{}},{"name":"b","description":"d","parameters":{}},{"name":"a","description":"new","parameters":{}}])");
     EXPECT_EQ(registration.count, 3u);
     EXPECT_THAT(names(registration), ElementsAre("a", "b"));
-    EXPECT_EQ(registration.taken[0]->spec.description, "new");
+    EXPECT_EQ(registration.taken[0].tool->spec.description, "new");
     EXPECT_THAT(registration.rejected, IsEmpty());
 }
 
 TEST_F(RegistrationTest, ABrokenRepeatLeavesTheGoodOneBeforeIt) {
     const Registration registration = read(R"([{"name":"a","description":"good","parameters":{}},{"name":"a","description":"d","parameters":{"type":7}}])");
     EXPECT_THAT(names(registration), ElementsAre("a"));
-    EXPECT_EQ(registration.taken[0]->spec.description, "good");
+    EXPECT_EQ(registration.taken[0].tool->spec.description, "good");
     EXPECT_EQ(registration.rejected.size(), 1u);
 }
 
@@ -135,7 +137,7 @@ TEST_F(RegistrationTest, Item54_PolicyAllowsNamesAndADenialNamesTheRule) {
 
 TEST_F(RegistrationTest, ThereIsALimitOfDistinctNamesAndAKnownNameIsNoNewOne) {
     limits.tools = 3;
-    held = {"known"};
+    held = {{"known", 1'000}};
     const Registration registration = read("[" + tool("a") + "," + tool("b") + "," + tool("c") + "," + tool("known") + "," + tool("a") + "]");
     EXPECT_EQ(registration.count, 5u);
     EXPECT_THAT(names(registration), ElementsAre("a", "b", "known"));
@@ -150,6 +152,79 @@ TEST_F(RegistrationTest, AListOfAMillionBadElementsIsCountedButNotRememberedOneB
     const Registration registration = read(list + "]");
     EXPECT_EQ(registration.count, 1'000'000u);
     EXPECT_EQ(registration.rejected.size(), 256u);
+}
+
+TEST_F(RegistrationTest, OnlyWhatIsRegisteredNowCountsAgainstTheLimit) {
+    limits.tools = 3;
+    held = {{"a", 0}, {"b", 0}, {"c", 0}};
+    const std::string fresh = "[" + tool("d") + "," + tool("shell") + "," + tool("e") + R"(,{"name":"bad","description":"d","parameters":{"type":"string"}},)" + tool("f") + "," + tool("g") + "]";
+    EXPECT_EQ(read(fresh).taken.size(), 0u);
+    EXPECT_THAT(read(fresh).rejected.at(0).message, HasSubstr("3 tools registered"));
+    registry.reserve("shell");
+    EXPECT_THAT(names(read(fresh, true)), ElementsAre("d", "e", "f")) << "what is refused takes no place, and the list replaces the others";
+}
+
+TEST_F(RegistrationTest, AToolWhoseParametersCannotBeAnObjectIsRefused) {
+    const Registration registration = read(R"([{"name":"a","description":"d","parameters":{"type":"string"}},{"name":"b","description":"d","parameters":{"anyOf":[{"type":"array"},{"const":1}]}},
+        {"name":"c","description":"d","parameters":{"anyOf":[{"type":"array"},{"type":"object"}]}}])");
+    EXPECT_THAT(names(registration), ElementsAre("c"));
+    ASSERT_EQ(registration.rejected.size(), 2u);
+    for (const Rejected& rejected : registration.rejected) {
+        EXPECT_EQ(rejected.code, ErrorCode::kInvalidArgs);
+        EXPECT_THAT(rejected.message, HasSubstr("no object fits"));
+    }
+}
+
+std::string heavy_tool(int number) {
+    std::string patterns;
+    for (int i = 0; i < 20; ++i) patterns += fmt::format(R"({}"p{}":{{"pattern":"[\\p{{L}}]{{1,200}}n{}x{}"}})", i == 0 ? "" : ",", i, number, i);
+    return fmt::format(R"({{"name":"t{}","description":"d","parameters":{{"type":"object","properties":{{{}}}}}}})", number, patterns);
+}
+
+TEST_F(RegistrationTest, WhatSchemasTakeIsBoundedForAListAndForAPrincipal) {
+    std::string list = "[" + heavy_tool(0);
+    for (int i = 1; i < 40; ++i) list += "," + heavy_tool(i);
+    list += "," + tool("small") + "]";
+    const Registration one = read(list);
+    EXPECT_GE(one.taken.size(), 4u);
+    EXPECT_LT(one.taken.size(), 20u);
+    EXPECT_EQ(one.taken.back().tool->spec.name, "small");
+    EXPECT_EQ(one.rejected.at(0).code, ErrorCode::kOversize);
+    EXPECT_LE(one.schema_bytes, core::SchemaBudget::kOneList + (64u << 10));
+    bytes_of_others = limits.schema_bytes - (1u << 20);
+    EXPECT_LT(read(list).taken.size(), one.taken.size()) << "other connections of the principal count";
+    bytes_of_others = 0;
+    held = {{"t0", limits.schema_bytes}};
+    EXPECT_EQ(names(read(list)), names(one)) << "what the list names again is given back first";
+    held = {{"other", limits.schema_bytes}};
+    EXPECT_THAT(names(read(list)), IsEmpty());
+}
+
+TEST_F(RegistrationTest, AListIsReadInPieces) {
+    std::string list = "[" + tool("t0");
+    for (int i = 1; i < 50; ++i) list += "," + tool("t" + std::to_string(i));
+    slice = std::chrono::steady_clock::duration::zero();
+    EXPECT_EQ(read(list + "]").taken.size(), 50u);
+    EXPECT_EQ(steps, 50);
+}
+
+TEST_F(RegistrationTest, OfAVeryLongListTheBeginningIsLookedAt) {
+    limits.elements = 3;
+    const Registration registration = read("[" + tool("a") + "," + tool("b") + "," + tool("c") + "," + tool("d") + "," + tool("e") + "]");
+    EXPECT_EQ(registration.count, 5u);
+    EXPECT_THAT(names(registration), ElementsAre("a", "b", "c"));
+    ASSERT_EQ(registration.rejected.size(), 1u);
+    EXPECT_EQ(registration.rejected[0].index, 3u);
+}
+
+TEST_F(RegistrationTest, ClaimsOfADeviceThatIsBelievedCount) {
+    believed = true;
+    const core::ToolSpec reads = read_one(R"("annotations":{"read_only":true})");
+    EXPECT_TRUE(reads.annotations.trusted);
+    EXPECT_TRUE(reads.idempotent);
+    EXPECT_FALSE(reads.may_have_effects());
+    EXPECT_TRUE(read_one("").may_have_effects()) << "it says nothing, so nothing is known";
+    EXPECT_TRUE(read_one(R"("annotations":{"read_only":false})").side_effects);
 }
 
 TEST_F(RegistrationTest, TimeoutsAreClaimsBelowTheGatewaysMaximum) {

@@ -220,6 +220,12 @@ public:
         return client;
     }
     std::shared_ptr<Client> connect(const std::string& session_id = "s1") { return connect(owner, session_id); }
+    /// A connection of the same chat session whose lists of tools are read on `pool`, for as long as `use` runs.
+    void read_lists_on(FairPool& lists, const std::function<void(const std::shared_ptr<Client>&)>& use) {
+        hub.read_lists_on(&lists);
+        use(connect());
+        hub.read_lists_on(nullptr);
+    }
     void send(const std::shared_ptr<Client>& client, std::string_view frame) {
         on_loop([&] { client->socket->send_text(frame); });
     }

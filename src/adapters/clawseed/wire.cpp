@@ -90,11 +90,6 @@ Extensions parse_capabilities(Element connect) {
     return extensions;
 }
 
-bool lists_capabilities(Element connect) {
-    const auto list = json::get_array(connect, "capabilities");
-    return list && list->begin() != list->end();
-}
-
 void write_session_start(std::string& out, const SessionStart& frame) {
     Writer writer(out);
     writer.begin_object().key("type").string("session_start").key("v").integer(kVersion).key("session_id").string(frame.session_id);
@@ -267,6 +262,47 @@ void write_abort_ack(std::string& out, bool aborted) {
     begin(out, "abort_ack");
     text_member(out, "status", aborted ? "aborted" : "no_active_response");
     out += '}';
+}
+
+std::optional<UnreadableReply> find_unreadable_reply(std::string_view frame) {
+    constexpr std::size_t kMaxId = 128;
+    std::string_view key, id, type, text;
+    std::size_t depth = 0;
+    bool is_value = false;  // what comes next belongs to `key`
+    for (std::size_t at = 0; at < frame.size(); ++at) {
+        switch (frame[at]) {
+            case '{':
+            case '[':
+                if (++depth == 1 && frame[at] == '[') return std::nullopt;
+                break;
+            case '}':
+            case ']':
+                if (depth > 0) --depth;
+                break;
+            case ',':
+                if (depth == 1) is_value = false;
+                break;
+            case ':':
+                if (depth == 1) {
+                    key = text;
+                    is_value = true;
+                }
+                break;
+            case '"': {
+                const std::size_t begin = ++at;
+                while (at < frame.size() && frame[at] != '"') at += frame[at] == '\\' ? 2 : 1;
+                if (at >= frame.size()) return std::nullopt;
+                text = frame.substr(begin, at - begin);
+                if (depth == 1 && is_value && key == "id" && id.empty()) id = text;
+                if (depth == 1 && is_value && key == "type" && type.empty()) type = text;
+                break;
+            }
+            default: break;
+        }
+    }
+    const bool is_reply = type == "tool_result" || type == "tool_error";
+    if (depth != 0 || !is_reply || id.empty() || id.size() > kMaxId || id.find('\\') != std::string_view::npos) return std::nullopt;
+    return UnreadableReply{.id = std::string(id), .is_error = type == "tool_error"};
 }
 
 Error error_from_text(std::string_view text) {

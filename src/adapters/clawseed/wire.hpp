@@ -35,8 +35,6 @@ private:
 };
 /// Names that are not known are ignored.
 Extensions parse_capabilities(json::Element connect);
-/// Whether the client listed anything at all, known or not.
-bool lists_capabilities(json::Element connect);
 
 struct SessionStart {
     std::string_view session_id;
@@ -109,6 +107,14 @@ Result<ApprovalWord> parse_approval_decision(json::Element frame);
 core::Outcome parse_tool_result(const json::Root& frame);
 core::Outcome parse_tool_error(json::Element frame);
 core::Progress parse_progress(json::Element frame);
+
+/// Which reply a frame was meant to be that is no JSON that can be read (a number beyond a double, half a surrogate pair, too deep).
+struct UnreadableReply {
+    std::string id;
+    bool is_error = false;
+};
+/// Nothing when the top level does not say so. Looks at the text once, without a stack.
+std::optional<UnreadableReply> find_unreadable_reply(std::string_view frame);
 
 /// `CODE: message` or `[CODE] message` with a code that a tool may claim; kToolFailed otherwise. The text stays whole.
 Error error_from_text(std::string_view text);

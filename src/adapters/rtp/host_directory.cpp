@@ -22,7 +22,7 @@ public:
     Watched(RtpHost::Options options, const Services& services, ConnectionId id)
         : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "tool host", source_of(options.name, id), id),
           host(std::make_shared<RtpHost>(std::move(options), services.loops)),
-          pool_(services.pool) {}
+          schemas_(services.schemas) {}
 
     const std::shared_ptr<RtpHost> host;
 
@@ -31,7 +31,7 @@ private:
     void forget() override { list_.clear(); }
     bool is_reachable() const override { return !host->breaker().is_open(); }
 
-    BlockingPool& pool_;
+    FairPool& schemas_;
     std::string list_;  // the last one, as it came
 };
 
@@ -47,7 +47,7 @@ Task<Result<void>> HostDirectory::Watched::refresh(Deadline deadline) {
         json::Parser parser;
         return read_discovery(*text, parser);
     };
-    const auto found = co_await pool_.run(std::move(read));
+    const auto found = co_await schemas_.run("host/" + name(), std::move(read));
     if (!found) co_return fail(found.error());
     offer(*found, host);
     list_ = *text;

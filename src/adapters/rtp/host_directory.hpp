@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/rtp/rtp_host.hpp"
-#include "base/blocking_pool.hpp"
+#include "base/fair_pool.hpp"
 #include "core/tool_listing.hpp"
 
 #include <functional>
@@ -19,7 +19,7 @@ class HostDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        BlockingPool& pool;                       ///< lists are read and schemas compiled there
+        FairPool& schemas;                        ///< lists are read and schemas compiled there
         net::EventLoop& home;                     ///< asks for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };

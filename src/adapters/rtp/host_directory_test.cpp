@@ -61,7 +61,7 @@ protected:
     void start() {
         std::vector<RtpHost::Options> hosts;
         hosts.push_back(far());
-        directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .pool = pool, .home = home.loop, .loops = {&home.loop}},
+        directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .schemas = pool, .home = home.loop, .loops = {&home.loop}},
                                                     std::move(hosts));
         directory->start();
     }
@@ -92,7 +92,7 @@ protected:
     ListService service;
     net::test::ServerThread server{real, service, {}, true};
     core::Registry registry;
-    BlockingPool pool{1};
+    FairPool pool{1};
     net::test::LoopThread home{clock};
     std::unique_ptr<HostDirectory> directory;
 };
@@ -169,7 +169,7 @@ TEST_F(HostDirectoryTest, AHostThatIsRemovedLosesItsToolsAtOnceAndMayComeBack) {
 
 TEST_F(HostDirectoryTest, AHostThatWasAddedBeforeTheStartIsAskedOnceAndANameThatIsTakenStaysTaken) {
     service.offer({"a"});
-    directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .pool = pool, .home = home.loop, .loops = {&home.loop}},
+    directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .schemas = pool, .home = home.loop, .loops = {&home.loop}},
                                                 std::vector<RtpHost::Options>());
     directory->add(far());
     directory->add(far());

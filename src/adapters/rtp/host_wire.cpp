@@ -1,6 +1,7 @@
 #include "adapters/rtp/host_wire.hpp"
 
 #include "adapters/rtp/call_wire.hpp"
+#include "core/tool_schemas.hpp"
 #include "json/element.hpp"
 #include "json/writer.hpp"
 
@@ -145,7 +146,7 @@ Error failure_of(const Parts& parts, const CallReply& reply) {
 
 std::optional<bool> claim(Element annotations, std::string_view name) { return json::get_bool(annotations, name); }
 
-Result<std::shared_ptr<core::Tool>> read_tool(Element element) {
+Result<std::shared_ptr<core::Tool>> read_tool(Element element, core::SchemaBudget& budget) {
     const auto name = json::get_string(element, "name");
     const auto description = json::get_string(element, "description");
     const auto input = json::get(element, "input_schema");
@@ -177,7 +178,7 @@ Result<std::shared_ptr<core::Tool>> read_tool(Element element) {
         spec.annotations.destructive = claim(*claims, "destructive");
         spec.annotations.open_world = claim(*claims, "open_world");
     }
-    return core::make_tool(std::move(spec));
+    return core::make_tool(std::move(spec), budget);
 }
 
 }  // namespace
@@ -244,11 +245,11 @@ Result<core::ToolList> read_discovery(std::string_view body, json::Parser& parse
     const auto tools = json::get_array(root->element(), "tools");
     if (!tools) return fail(ErrorCode::kInternal, "the list of tools has no array tools");
     core::ToolList found;
+    core::SchemaBudget budget;
     std::unordered_set<std::string> names;
     for (const Element element : *tools) {
-        auto tool = read_tool(element);
+        auto tool = found.tools.size() < kMostTools ? read_tool(element, budget) : fail(ErrorCode::kRateLimited, fmt::format("a host has at most {} tools", kMostTools));
         if (tool && !names.insert((*tool)->spec.name).second) tool = fail(ErrorCode::kConflict, "another tool of this host has the name");
-        if (tool && found.tools.size() == kMostTools) tool = fail(ErrorCode::kRateLimited, fmt::format("a host has at most {} tools", kMostTools));
         if (tool) {
             found.tools.push_back(std::move(*tool));
         } else if (found.dropped.size() < kMostDropped) {

@@ -23,7 +23,7 @@ public:
           principal(std::move(options.principal)),
           ceilings(options.ceilings),
           is_declared(!options.declared.empty()),
-          pool_(services.pool) {}
+          schemas_(services.schemas) {}
 
     const std::shared_ptr<ProviderHost> host;
     const std::string principal;
@@ -39,7 +39,7 @@ private:
     void forget() override { list_.reset(); }
     bool is_reachable() const override { return !host->breaker().is_open(); }
 
-    BlockingPool& pool_;
+    FairPool& schemas_;
     std::optional<std::string> list_;  // the last one, as it came
 };
 
@@ -59,7 +59,7 @@ Task<Result<void>> ProviderDirectory::Watched::refresh(Deadline deadline) {
         for (const ToolDescriptor& descriptor : *descriptors) offered.push_back(offered_tool(descriptor));
         return make_provider_tools(offered, ceilings);
     };
-    const auto made = co_await pool_.run(std::move(read));
+    const auto made = co_await schemas_.run("provider/" + name(), std::move(read));
     if (!made) co_return fail(made.error());
     offer(*made);
     list_ = *body;
@@ -129,7 +129,7 @@ Task<Result<void>> ProviderDirectory::register_tools(std::string principal, std:
         if (services_.registry.is_reserved(tool.name)) co_return fail(ErrorCode::kInvalidArgs, fmt::format("reserved name: {}", tool.name));
     }
     auto make = [tools = std::move(tools), ceilings = provider->ceilings] { return make_provider_tools(tools, ceilings); };
-    const core::ToolList made = co_await services_.pool.run(std::move(make));
+    const core::ToolList made = co_await services_.schemas.run("provider/" + provider_id, std::move(make));
     if (!made.dropped.empty()) {
         co_return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", made.dropped.front().name, made.dropped.front().reason));
     }

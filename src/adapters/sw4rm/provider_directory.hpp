@@ -3,6 +3,7 @@
 #include "adapters/sw4rm/provider_host.hpp"
 #include "adapters/sw4rm/provider_tool.hpp"
 #include "base/blocking_pool.hpp"
+#include "base/fair_pool.hpp"
 #include "core/tool_listing.hpp"
 
 #include <memory>
@@ -19,7 +20,8 @@ class ProviderDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        BlockingPool& pool;               ///< lists are read and schemas compiled there
+        BlockingPool& pool;               ///< names are resolved there
+        FairPool& schemas;                ///< lists are read and schemas compiled there
         net::EventLoop& home;             ///< asks for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };

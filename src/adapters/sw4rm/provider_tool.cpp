@@ -79,7 +79,7 @@ OfferedTool declared_tool(const json::Value& item) {
     return offered;
 }
 
-Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings) {
+Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings, core::SchemaBudget& budget) {
     if (is_url(offered.input_schema) || is_url(offered.output_schema)) {
         return fail(ErrorCode::kInvalidArgs, "a schema is a URL; send the schema itself");
     }
@@ -104,18 +104,18 @@ Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offere
     spec.annotations.idempotent = offered.idempotent;
     spec.needs_worktree = offered.needs_worktree;
     spec.streams = true;  // any of them may; CallStream finds out
-    auto tool = core::make_tool(std::move(spec));
+    auto tool = core::make_tool(std::move(spec), budget);
     if (tool) (*tool)->limits = std::make_shared<const core::PolicyLimits>(limits);
     return tool;
 }
 
 core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings) {
     core::ToolList made;
+    core::SchemaBudget budget;
     std::unordered_set<std::string_view> names;
     for (const OfferedTool& one : offered) {
-        auto tool = make_provider_tool(one, ceilings);
+        auto tool = made.tools.size() < kMostTools ? make_provider_tool(one, ceilings, budget) : fail(ErrorCode::kRateLimited, fmt::format("a provider has at most {} tools", kMostTools));
         if (tool && !names.insert(one.name).second) tool = fail(ErrorCode::kConflict, "another tool of this provider has the name");
-        if (tool && made.tools.size() == kMostTools) tool = fail(ErrorCode::kRateLimited, fmt::format("a provider has at most {} tools", kMostTools));
         if (tool) {
             made.tools.push_back(std::move(*tool));
         } else if (made.dropped.size() < kMostDropped) {

@@ -2,6 +2,7 @@
 
 #include "adapters/sw4rm/messages.hpp"
 #include "core/tool_listing.hpp"
+#include "core/tool_schemas.hpp"
 #include "json/value.hpp"
 
 #include <memory>
@@ -28,7 +29,7 @@ OfferedTool declared_tool(const json::Value& item);
 
 /// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs: a name that is none, a schema that is a
 /// URL or does not compile.
-Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings);
+Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings, core::SchemaBudget& budget);
 
 /// Of equal names the first counts; beyond 1 000 tools the rest is dropped.
 core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings);

@@ -14,10 +14,12 @@ OfferedTool offered(std::string name, std::string schema = R"({"type":"object"})
     return tool;
 }
 
+core::SchemaBudget budget;
+
 TEST(ProviderToolTest, ADescriptorBecomesAToolWithinTheCeilings) {
     const OfferedTool said = offered_tool({.tool_name = "paint", .input_schema = "{}", .idempotent = true, .needs_worktree = true, .default_timeout_s = 900,
                                            .max_concurrency = 3, .side_effects = "network"});
-    const auto tool = make_provider_tool(said, {.timeout = 10min, .max_retries = 1});
+    const auto tool = make_provider_tool(said, {.timeout = 10min, .max_retries = 1}, budget);
     ASSERT_TRUE(tool) << tool.error().message;
     const core::ToolSpec& spec = (*tool)->spec;
     EXPECT_EQ(spec.default_timeout, 10min);
@@ -28,7 +30,7 @@ TEST(ProviderToolTest, ADescriptorBecomesAToolWithinTheCeilings) {
 }
 
 TEST(ProviderToolTest, WhatIsNotStatedIsNotClaimed) {
-    const auto tool = make_provider_tool(offered_tool({.tool_name = "paint"}), {});
+    const auto tool = make_provider_tool(offered_tool({.tool_name = "paint"}), {}, budget);
     ASSERT_TRUE(tool);
     EXPECT_FALSE((*tool)->spec.side_effects);
     EXPECT_TRUE((*tool)->spec.may_have_effects());
@@ -37,15 +39,15 @@ TEST(ProviderToolTest, WhatIsNotStatedIsNotClaimed) {
 }
 
 TEST(ProviderToolTest, NoneAsSideEffectsMeansNone) {
-    const auto tool = make_provider_tool(offered_tool({.tool_name = "measure", .side_effects = "none"}), {});
+    const auto tool = make_provider_tool(offered_tool({.tool_name = "measure", .side_effects = "none"}), {}, budget);
     ASSERT_TRUE(tool);
     EXPECT_FALSE((*tool)->spec.may_have_effects());
 }
 
 TEST(ProviderToolTest, SchemasThatAreUrlsOrDoNotCompileAreRefusedByWhatIsWrong) {
-    EXPECT_NE(make_provider_tool(offered("a", "https://example.org/a.json"), {}).error().message.find("URL"), std::string::npos);
-    EXPECT_NE(make_provider_tool(offered("a", R"({"type":7})"), {}).error().message.find("schema"), std::string::npos);
-    EXPECT_NE(make_provider_tool(offered("no name"), {}).error().message.find("name"), std::string::npos);
+    EXPECT_NE(make_provider_tool(offered("a", "https://example.org/a.json"), {}, budget).error().message.find("URL"), std::string::npos);
+    EXPECT_NE(make_provider_tool(offered("a", R"({"type":7})"), {}, budget).error().message.find("schema"), std::string::npos);
+    EXPECT_NE(make_provider_tool(offered("no name"), {}, budget).error().message.find("name"), std::string::npos);
 }
 
 TEST(ProviderToolTest, OfAListTheGoodOnesCountAndTheFirstOfEqualNames) {

@@ -55,6 +55,7 @@ constexpr std::chrono::seconds kTokensEvery{30};
 constexpr std::chrono::hours kPruneEvery{24};
 constexpr std::chrono::seconds kForgetEvery{1};
 constexpr std::size_t kPoolThreads = 4;
+constexpr std::size_t kSchemaThreads = 2;   // for the tools of peers, whose schemas take time to compile
 constexpr std::chrono::seconds kDrain{10};
 constexpr std::chrono::seconds kGrpcDrain{30};  // docs/protocols/sw4rm.md, section 2
 constexpr std::chrono::seconds kAnswers{2};     // for calls that the end has cancelled to be answered
@@ -96,6 +97,7 @@ struct Gateway::Parts {
     Descriptor state_lock;
     BlockingPool pool{kPoolThreads};
     BlockingPool chat_pool{1};
+    FairPool schema_pool{kSchemaThreads};
     store::sqlite::ToolIndexSqlite tool_index;
     std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
     std::unique_ptr<trust::Tokens> tokens;
@@ -341,7 +343,7 @@ Result<void> Gateway::Parts::build() {
         return nullptr;
     };
     hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .turn_log = &events->turns(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool(),
+                                                                  .chats = *chats, .store_pool = chat_pool, .schemas = &schema_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .turn_log = &events->turns(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool(),
                                                                   .on_left = [this](const std::string& credential_id) { tokens->seen(credential_id); }},
                                           make_clawseed_options(config), runner_of);
     tokens->on_revoked([this](const std::string& credential) {
@@ -361,9 +363,9 @@ Result<void> Gateway::Parts::build() {
     if (!host_options) return fail(std::move(host_options.error()));
     std::vector<net::EventLoop*> all_loops;
     for (const auto& side : sides) all_loops.push_back(&side->loop);
-    hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .pool = pool, .home = *all_loops.front(), .loops = all_loops},
+    hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops},
                                                  std::move(*host_options));
-    auto made_providers = make_grpc_providers(config, {.registry = registry, .pool = pool, .home = *all_loops.front(), .loops = all_loops});
+    auto made_providers = make_grpc_providers(config, {.registry = registry, .pool = pool, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops});
     if (!made_providers) return fail(std::move(made_providers.error()));
     providers = std::move(*made_providers);
     peers->peers().on_change(access->on_peer_changed());
@@ -406,8 +408,9 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.presence = [this] {
         std::vector<admin::Presence> all;
         for (const auto& device : hub->connected()) {
-            all.push_back({.device = device.slug, .name = device.display_name, .principal = device.principal, .tools = device.tools, .since = device.since, .battery = device.presence.battery,
+            auto& shown = all.emplace_back(admin::Presence{.device = device.slug, .name = device.display_name, .principal = device.principal, .tools = device.tools, .since = device.since, .battery = device.presence.battery,
                            .charging = device.presence.charging, .metered = device.presence.metered, .foreground = device.presence.foreground});
+            for (const auto& refused : device.refused) shown.refused.push_back({refused.name, std::string(token_of(refused.code)), refused.message});
         }
         return all;
     };
@@ -573,6 +576,7 @@ void Gateway::Parts::stop() {
     providers->stop();
     if (worktree_service) worktree_service->stop();
     for (const auto& each : hosted) net::finish_on(front, [&](auto done) { each->stop(std::move(done)); });
+    schema_pool.settle();  // lists of tools that were read are taken in on loops
     chat_pool.settle();  // what chats still decide or store answers on loops
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
