@@ -19,7 +19,7 @@ from typing import Any
 from support.case import GatewayCase
 from support.gateway import program
 from support.wait import PATIENCE, eventually
-from test_commands import can_sandbox, perl, processes_of, shell
+from test_commands import can_sandbox, limits_memory, perl, processes_of, shell
 
 _OPEN = {"defaults": {"privilege": "DEFAULT", "network": "EGRESS_RESTRICTED", "timeout": "30s"}}
 
@@ -68,6 +68,8 @@ def talk(port: int, request: bytes, then: str = "") -> str:
 class EgressTest(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:
+        if not limits_memory():
+            raise unittest.SkipTest("no control group limits memory here, so no network is offered")
         cls.server, cls.unlisted = Server(), Server()
         cls.addClassCleanup(cls.server.close)
         cls.addClassCleanup(cls.unlisted.close)
@@ -224,6 +226,8 @@ def own_address() -> str | None:
 class UnrestrictedTest(GatewayCase):
     @classmethod
     def setUpClass(cls) -> None:
+        if not limits_memory():
+            raise unittest.SkipTest("no control group limits memory here, so no network is offered")
         anywhere = {"defaults": {"privilege": "DEFAULT", "network": "EGRESS_UNRESTRICTED", "timeout": "30s"}}
         cls.CONFIG = {"providers": [{"id": "outward", "kind": "command", "tools": [perl("out", **anywhere, idempotent=True), shell("do", **anywhere, idempotent=True)]}]}
         super().setUpClass()

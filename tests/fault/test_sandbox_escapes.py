@@ -52,18 +52,24 @@ class EscapeCase(CommandCase):
     TOOLS = [shell("minimal"), perl("minimal_perl"), shell("default", **_OPEN), perl("default_perl", **_OPEN), perl("all_perl", **_ALL), shell("all", **_ALL), perl("host_perl", **_HOST)]
 
     def approved(self, tool: str, script: str) -> str:
-        """What an operator allows once."""
+        """What an operator allows once; the test is skipped where the label is not to be had."""
         asked = self.gateway.call(tool, {"script": script}).error["message"]
+        if "cannot be enforced here" in asked:
+            self.skipTest(asked)
         found = re.search(r"crab approvals allow (\w+)", asked)
         self.assertTrue(found, asked)
         self.gateway.crab("approvals", "allow", found[1])
-        return self.text(tool, script)
+        reply = self.gateway.call(tool, {"script": script})
+        if reply.status != "ok" and "cannot be enforced here" in reply.error["message"]:
+            self.skipTest(reply.error["message"])
+        return reply.result["text"]
 
     def refused_at_every_level(self, script: str) -> None:
         """A Perl script that prints `no` when what it tries fails, `yes` when it works."""
         for tool in ("minimal_perl", "default_perl"):
             self.assertEqual(self.text(tool, script).strip(), "no", (tool, script))
-        self.assertEqual(self.approved("all_perl", script).strip(), "no", ("PRIVILEGED", script))
+        with self.subTest("PRIVILEGED"):
+            self.assertEqual(self.approved("all_perl", script).strip(), "no", script)
 
 
 class TerminalTest(EscapeCase):
@@ -104,13 +110,16 @@ class SetIdTest(EscapeCase):
                 free.mkdir()
                 (free / "f").write_text("")
                 self.assertEqual(outside(script, free), "yes", (name, mode))
+                if (free / "newdir").exists():
+                    (free / "newdir").chmod(0o700)
                 shutil.rmtree(free)
                 self.assertEqual(self.text("default_perl", script).strip(), "no", (name, mode))
         for attempt in ("setxattr|188, 'f', $n, $v, 1, 0", "lsetxattr|189, 'f', $n, $v, 1, 0", "fsetxattr|190, fileno(F), $n, $v, 1, 0", "setxattrat|463, -100, 'f', 0, $n, $v, 16"):
             for key in ("security.capability", "system.posix_acl_access", "user.x"):
                 call = attempt.split("|")[1]
                 self.assertEqual(self.text("default_perl", _CALL + f"open(F, '<', 'f'); my ($n, $v) = ('{key}', 'x' x 32); print call({call}) == -1 ? 'no' : 'yes'"), "no", (attempt, key))
-        self.assertEqual(self.approved("all_perl", f"print chmod(04755, '{self.tree}/f') ? 'yes' : 'no'"), "no")
+        with self.subTest("PRIVILEGED"):
+            self.assertEqual(self.approved("all_perl", f"print chmod(04755, '{self.tree}/f') ? 'yes' : 'no'"), "no")
         for file in self.tree.rglob("*"):
             self.assertEqual(file.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID), 0, file)
 
@@ -161,10 +170,11 @@ class SocketTest(EscapeCase):
                 datagrams.recv(1)
 
     def test_connected_pairs_work_and_the_hosts_network_has_unix_sockets(self) -> None:
-        self.assertEqual(self.text("default_perl", "use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die $!; syswrite(A, 'pair'); sysread(B, $_, 9); print"), "pair")
         with self.listening("stream", socket.SOCK_STREAM) as server:
             self.assertEqual(self.approved("host_perl", "my $a = pack('Sa*', 1, 'stream'); my $s = syscall(41, 1, 1, 0); print syscall(42, $s, $a, length $a) == 0 ? 'yes' : 'no'"), "yes")
             server.accept()[0].close()
+        self.assertEqual(self.text("default_perl", "use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die $!; syswrite(A, 'pair'); sysread(B, $_, 9); print"), "pair")
+
 
 
 class OwnFilesTest(EscapeCase):
@@ -231,6 +241,23 @@ class RaceTest(EscapeCase):
             self.assertNotIn("SECRET", str(reply.body))
             self.assertIn(reply.status if reply.status == "ok" else reply.code, ("ok", "UNAVAILABLE", "DEPENDENCY_UNAVAILABLE"))
         self.assertEqual([file.name for file in victim.iterdir()], ["notes.md"], "nothing was written there")
+
+    def test_a_folder_that_is_taken_out_of_the_worktree_leads_nobody_out(self) -> None:
+        inner, taken, stop = self.tree / "inner", self.folder / "taken", threading.Event()
+        inner.mkdir()
+
+        def swap() -> None:
+            while not stop.is_set():
+                inner.rename(taken)
+                taken.rename(inner)
+        swapping = threading.Thread(target=swap)
+        swapping.start()
+        try:
+            said = self.text("default", "for i in $(seq 300); do cd /wt/inner 2>/dev/null && cat ../secret ../../secret ../../../secret ../tree/../secret; done 2>/dev/null; echo end")
+        finally:
+            stop.set()
+            swapping.join()
+        self.assertEqual(said, "end\n")
 
     def test_the_name_of_a_worktree_may_change_its_folder_stays(self) -> None:
         away = self.folder / "renamed"
@@ -373,7 +400,7 @@ class RefusedConfigurationTest(unittest.TestCase):
 
     def test_paths_of_elevated_tools(self) -> None:
         for paths, word in (([self.folder / "state"], "crab's own"), ([self.folder], "crab's own"), ([self.folder / "work" / "inner"], "worktree"),
-                            ([self.folder / "keys", self.folder / "keys" / "token"], "overlaps")):
+                            ([Path(program()).parent], "crab runs"), ([self.folder / "keys", self.folder / "keys" / "token"], "overlaps")):
             self.refused(word, config=self.config([self.folder / "work"], {"elevated_paths": [str(path) for path in paths]}))
 
     def test_what_lies_beside_each_other_is_fine(self) -> None:

@@ -229,6 +229,7 @@ std::optional<std::string> CommandHost::wrong_path(const CommandTool& tool) cons
         const auto file = HeldFile::open(path);
         if (!file) continue;
         if (const auto met = services_.own->met_by(*file)) return fmt::format("elevated_paths: {} and {}, which is crab's own, may not contain each other", path, met->string());
+        if (const auto met = services_.relied_on->met_by(*file)) return fmt::format("elevated_paths: {} contains {}, which crab runs or trusts", path, met->string());
         if (const auto met = services_.own->linked_in(*file)) return fmt::format("elevated_paths: {} holds a hard link of {}, which is crab's own", path, met->string());
         for (const Worktree& worktree : services_.worktrees->all()) {
             if (overlap(*file, worktree.folder)) return fmt::format("elevated_paths: {} overlaps the worktree {}", path, worktree.id);

@@ -31,6 +31,7 @@ struct CommandServices {
     BoundWorktree bound_worktree{};
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};   ///< for `env: {NAME: {secret: name}}`
     std::shared_ptr<const OwnFiles> own = std::make_shared<const OwnFiles>();   ///< which no command sees
+    std::shared_ptr<const OwnFiles> relied_on = std::make_shared<const OwnFiles>();   ///< which no command writes
 };
 
 /// One provider of commands: its tools run under bubblewrap, within the call's effective policy, or not at all.

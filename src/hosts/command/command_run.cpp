@@ -39,6 +39,7 @@ constexpr std::chrono::milliseconds kLookAtLeast{2};   ///< when the CPU budget 
 constexpr std::chrono::milliseconds kGrace{2'000};     ///< between SIGTERM and SIGKILL
 constexpr int kBudgetOverdraft = 12;                   ///< a budget is overdrawn by a twelfth at most before SIGKILL, which takes a moment too
 constexpr std::chrono::milliseconds kLastOutput{200};   ///< for what is in the pipes when everything is dead
+constexpr std::uint64_t kFileInMemory = 2048;       ///< what the kernel keeps of an empty file in a tmpfs, its name included
 constexpr std::size_t kErrorTail = 64 * 1024;
 constexpr std::size_t kChunk = 64 * 1024;
 
@@ -347,7 +348,7 @@ private:
         struct statvfs scratch{};
         if (bare_ || request_.whole_host || ::stat(folder.c_str(), &inside) != 0 || ::stat("/tmp", &outside) != 0 || inside.st_dev == outside.st_dev) return 0;   // not made yet
         if (::statvfs(folder.c_str(), &scratch) != 0) return 0;
-        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize;
+        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize + (scratch.f_files - scratch.f_ffree) * kFileInMemory;
     }
 
     void stop(EndReason reason) {

@@ -25,7 +25,7 @@ bool contains(const VisiblePlaces& visible, const FileIdentity& outer, const fs:
 OwnFiles::OwnFiles(const std::vector<fs::path>& paths) {
     for (const fs::path& path : paths) {
         auto held = HeldFile::open(path);
-        all_.push_back({.path = path, .held = held ? std::move(*held) : HeldFile()});
+        all_.push_back({.path = fs::absolute(path), .held = held ? std::move(*held) : HeldFile()});
     }
 }
 

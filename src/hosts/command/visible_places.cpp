@@ -23,15 +23,17 @@ fs::path unescaped(std::string_view text) {
     return path;
 }
 
-/// What is left of `path` below `folder`; nothing when it does not lie there.
-std::optional<fs::path> below(const fs::path& path, const fs::path& folder) {
-    const auto [rest, end] = std::ranges::mismatch(path, folder);
-    // "/" ends as well where its only part is passed.
-    if (end != folder.end()) return std::nullopt;
-    fs::path left;
-    for (auto part = rest; part != path.end(); ++part) left /= *part;
-    return left;
+/// What is left of `path` below `folder`, both without a `/` at the end; nothing when it does not lie there.
+std::optional<std::string_view> below(std::string_view path, std::string_view folder) {
+    if (folder == "/") folder = {};
+    if (!path.starts_with(folder)) return std::nullopt;
+    path.remove_prefix(folder.size());
+    if (!path.empty() && path.front() != '/') return std::nullopt;
+    if (!path.empty()) path.remove_prefix(1);
+    return path;
 }
+
+fs::path joined(const fs::path& folder, std::string_view rest) { return rest.empty() ? folder : folder / rest; }
 
 }  // namespace
 
@@ -48,17 +50,17 @@ std::vector<fs::path> VisiblePlaces::of(const fs::path& path) const {
     std::vector<fs::path> places{path};
     const Mount* covering = nullptr;   // the longest, and of those the last: it lies on top
     for (const Mount& mount : mounts_) {
-        const bool covers = below(path, mount.point).has_value();
+        const bool covers = below(path.native(), mount.point.native()).has_value();
         if (covers && (covering == nullptr || mount.point.native().size() >= covering->point.native().size())) covering = &mount;
     }
     if (covering == nullptr) return places;
-    const fs::path inner = covering->root / *below(path, covering->point);
+    const fs::path inner = joined(covering->root, *below(path.native(), covering->point.native()));
     const FileIdentity wanted = FileIdentity::of(path);
     for (const Mount& mount : mounts_) {
         if (&mount == covering || mount.device != covering->device) continue;
-        const auto rest = below(inner, mount.root);
+        const auto rest = below(inner.native(), mount.root.native());
         if (!rest) continue;
-        fs::path place = rest->empty() ? mount.point : mount.point / *rest;
+        fs::path place = joined(mount.point, *rest);
         const bool same = FileIdentity::of(place) == wanted;
         if (same && std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
     }

@@ -22,12 +22,19 @@ std::string_view name_of(HostKind kind) {
 
 namespace {
 
+/// What no command may see of this process.
+std::vector<std::filesystem::path> own_of(const sdk::HostEngine::Options& where) {
+    std::vector<std::filesystem::path> own{std::filesystem::absolute(where.state_dir)};
+    if (!where.socket.empty()) own.push_back(where.socket);
+    return own;
+}
+
 /// Worktrees are those of the providers: bindings are a gateway's affair.
 Result<std::unique_ptr<sdk::HostedTools>> open_commands(const config::GatewayConfig& config, net::EventLoop& home, core::AuditLog& audit,
-                                                         const std::filesystem::path& state_dir) {
-    auto worktrees = make_worktrees(config, {state_dir});
+                                                         const std::vector<std::filesystem::path>& own) {
+    auto worktrees = make_worktrees(config, own);
     if (!worktrees) return fail(std::move(worktrees.error()));
-    return HostedCommands::open(config, std::move(*worktrees), home, audit, {state_dir});
+    return HostedCommands::open(config, std::move(*worktrees), home, audit, own);
 }
 
 Task<Result<void>> check_gateway(sdk::RemoteTrust& trust, std::string certificate_der) {
@@ -69,7 +76,7 @@ Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host, sdk::Hos
     switch (host.kind) {
         case HostKind::kMemory: where.make_tools = [file](net::EventLoop& home, core::AuditLog&) { return HostedMemory::open(file, home.clock()); }; break;
         case HostKind::kCron: where.make_tools = [file](net::EventLoop& home, core::AuditLog&) { return HostedCron::open(file, home, std::make_unique<NoEventSink>()); }; break;
-        case HostKind::kExec: where.make_tools = [config = host.commands, state = where.state_dir](net::EventLoop& home, core::AuditLog& audit) { return open_commands(config, home, audit, state); }; break;
+        case HostKind::kExec: where.make_tools = [config = host.commands, own = own_of(where)](net::EventLoop& home, core::AuditLog& audit) { return open_commands(config, home, audit, own); }; break;
     }
     if (host.events_to) {
         if (auto sent = send_events(where, file, *host.events_to); !sent) return fail(std::move(sent.error()));

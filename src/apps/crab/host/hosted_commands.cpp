@@ -179,7 +179,8 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::Gatew
     if (!secrets) return fail(std::move(secrets.error()));
     std::unique_ptr<HostedCommands> made(new HostedCommands(threads_of(config)));
     command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
-                                      .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::make_shared<const command::OwnFiles>(own_files(config, places))};
+                                      .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
+                                      .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPlaces::find();
     command::ScratchFolder::remove_leftovers();
     const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
@@ -200,7 +201,7 @@ Result<void> check_commands(const config::GatewayConfig& config, const std::vect
     const RealClock clock;
     BlockingPool unused(1);
     const auto hosts = make_hosts(config, {.clock = clock, .threads = unused, .abilities = {}, .worktrees = std::move(*worktrees), .secrets = std::move(*secrets),
-                                           .own = std::make_shared<const command::OwnFiles>(own_files(config, places))}, nullptr);
+                                           .own = std::make_shared<const command::OwnFiles>(own_files(config, places)), .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))}, nullptr);
     if (!hosts) return fail(hosts.error());
     core::Registry registry;
     return register_hosts(registry, *hosts);
