@@ -294,6 +294,10 @@ class MemoryCase(EscapeCase):
 
 
 class MemoryTest(MemoryCase):
+    def test_privileged_commands_do_not_leave_their_control_group(self) -> None:
+        script = "for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/memory/memory.soft_limit_in_bytes; do test -w $f && echo $f; done; exit 0"
+        self.assertEqual(self.approved("all", script), "")
+
     def test_no_kind_of_memory_passes_the_limit(self) -> None:
         self.attack()
 

@@ -60,6 +60,50 @@ TEST_F(CommandCgroupTest, TheOldTreeOfProcessNumbersIsFoundToo) {
     EXPECT_EQ(places.pids, root / "pids/a");
 }
 
+TEST_F(CommandCgroupTest, TheOldTreeOfMemoryCountsAndTheNewOneComesFirst) {
+    fs::create_directories(root / "memory/a");
+    fs::create_directories(root / "pids/a");
+    const CgroupPlaces places = find("8:pids:/a\n4:memory:/a\n0::/\n");
+    EXPECT_EQ(places.memory, root / "memory/a");
+    EXPECT_TRUE(places.count_memory());
+    EXPECT_FALSE(find("8:pids:/a\n0::/\n").count_memory());
+    for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"}) put(fs::path("unified/x") / file, "");
+    put("unified/x/cgroup.controllers", "memory pids\n");
+    const CgroupPlaces both = find("8:pids:/a\n4:memory:/a\n0::/x\n");
+    EXPECT_EQ(both.unified, root / "unified/x");
+    EXPECT_TRUE(both.memory.empty() && both.pids.empty());
+}
+
+TEST_F(CommandCgroupTest, LookingFindsTheSameAndChangesNothing) {
+    put("cgroup.controllers", "cpu memory pids\n");
+    for (const char* file : {"cgroup.procs", "cgroup.subtree_control"}) put(fs::path("crab.service") / file, "");
+    put("crab.service/cgroup.controllers", "cpu io memory pids\n");
+    put("membership", "0::/crab.service\n");
+    put("crab.service/cgroup.procs", "7\n");
+    EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service");
+    EXPECT_FALSE(fs::exists(root / "crab.service/crab-gateway"));
+    put("crab.service/cgroup.procs", "7\n8\n");
+    EXPECT_FALSE(CgroupPlaces::look(root, root / "membership").count_memory()) << "another process is in the group, which cannot hand down then";
+    put("crab.service/cgroup.subtree_control", "memory pids\n");
+    put("membership", "0::/crab.service/crab-gateway\n");
+    EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service") << "a gateway that runs there";
+}
+
+TEST_F(CommandCgroupTest, LimitsOfTheOldTreeAreWrittenAndMissingOnesAreTold) {
+    for (const char* file : {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes", "cgroup.procs"}) put(fs::path("one") / file, "");
+    put("one/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+    const CommandCgroup group({.unified = {}, .pids = {}, .memory = root}, "one", {.memory_bytes = 4096, .processes = 7});
+    EXPECT_TRUE(group.is_good());
+    EXPECT_TRUE(group.add(42));
+    EXPECT_EQ(get("one/memory.limit_in_bytes"), "4096");
+    EXPECT_EQ(get("one/memory.memsw.limit_in_bytes"), "4096");
+    EXPECT_EQ(get("one/memory.kmem.tcp.limit_in_bytes"), "4096");
+    EXPECT_EQ(get("one/cgroup.procs"), "42");
+    EXPECT_TRUE(group.ran_out_of_memory());
+    EXPECT_FALSE(CommandCgroup({.unified = root, .pids = {}}, "two", {}).is_good()) << "there is no file to write the limit to";
+    EXPECT_FALSE(CommandCgroup({.unified = root / "gone", .pids = {}}, "three", {}).is_good());
+}
+
 TEST_F(CommandCgroupTest, GroupsThatAKilledGatewayLeftAreRemovedUnlessTheyAreInUse) {
     for (const char* folder : {"pids/a/crab-7-1", "pids/a/crab-gateway", "pids/a/other"}) fs::create_directories(root / folder);
     put("pids/a/crab-8-1/cgroup.procs", "42\n");

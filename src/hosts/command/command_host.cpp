@@ -293,6 +293,7 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
     order.deadline = call.deadline();
     if (policy.budget_wall.count() > 0) order.wall_deadline = call.first_dispatch() + policy.budget_wall;
     order.filter = filter_of(policy);
+    if (order.filter < 0) return fail(ErrorCode::kPolicyUnenforceable, "no seccomp filter for these labels can be made here; crab doctor shows what can");
     if (worktree != nullptr && order.request.worktree_writable) order.quota = worktree->quota;
     order.own = services_.own;
     if (order.request.way_out == WayOut::kProxy) {

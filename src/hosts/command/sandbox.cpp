@@ -144,7 +144,13 @@ void add_devices(std::vector<std::string>& options) {
     add({"--size", std::to_string(kDeviceFolderBytes), "--tmpfs", "/dev"});
     for (const char* device : kHarmlessDevices) add({"--dev-bind", device, device});
     add({"--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "/proc/self/fd/0", "/dev/stdin", "--symlink", "/proc/self/fd/1", "/dev/stdout"});
-    add({"--symlink", "/proc/self/fd/2", "/dev/stderr", "--symlink", "/tmp", "/dev/shm", "--remount-ro", "/dev"});
+    add({"--symlink", "/proc/self/fd/2", "/dev/stderr", "--symlink", "/tmp", "/dev/shm"});
+}
+
+/// Whether what lies there is in sight where everything is but /dev and /proc.
+bool is_of_the_host(const fs::path& path) {
+    std::error_code error;
+    return !path.native().starts_with("/dev/") && !path.native().starts_with("/proc/") && fs::exists(path, error);
 }
 
 /// Puts nothing in place of what is crab's own. A mount point cannot be renamed by whoever sees the mount, so all folders above become some:
@@ -153,8 +159,7 @@ void add_hidden(std::vector<std::string>& options, const std::vector<fs::path>& 
     const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
     std::set<fs::path> above;   // a folder sorts before what is in it
     for (const fs::path& path : hidden) {
-        std::error_code error;
-        if (!fs::exists(path, error)) continue;
+        if (!is_of_the_host(path)) continue;
         for (fs::path at = path.parent_path(); at != at.parent_path(); at = at.parent_path()) above.insert(at);
     }
     for (const fs::path& folder : above) add({"--bind", folder.string(), folder.string()});
@@ -163,9 +168,9 @@ void add_hidden(std::vector<std::string>& options, const std::vector<fs::path>& 
     for (const fs::path& path : hidden) {
         std::error_code error;
         const bool hidden_already = std::ranges::any_of(hidden, [&](const fs::path& other) { return other != path && std::ranges::mismatch(other, path).in1 == other.end(); });
-        if (hidden_already || fs::is_symlink(path, error)) continue;   // where a link leads is in the list as well
+        if (hidden_already || !is_of_the_host(path) || fs::is_symlink(path, error)) continue;   // where a link leads is in the list as well
         if (fs::is_directory(path, error)) add({"--tmpfs", path.string(), "--remount-ro", path.string()});
-        else if (fs::exists(path, error)) add({"--ro-bind", "/dev/null", path.string()});
+        else add({"--ro-bind", "/dev/null", path.string()});
     }
 }
 
@@ -203,7 +208,7 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, c
     const auto add = [&](std::initializer_list<std::string_view> words) { options.insert(options.end(), words.begin(), words.end()); };
     if (request.way_out != WayOut::kHost) add({"--unshare-net"});
     if (request.whole_host) {
-        add({"--bind", "/", "/"});
+        add({"--bind", "/", "/", "--ro-bind-try", "/sys", "/sys"});   // its own control group is there, and its user's
         add_hidden(options, request.hidden);
     } else {
         add_view(options, request, descriptors);
@@ -213,7 +218,7 @@ std::vector<std::string> bubblewrap_options(const SandboxAbilities& abilities, c
     if (request.worktree && (!request.whole_host || !request.worktree_writable)) add({request.worktree_writable ? "--bind" : "--ro-bind", request.worktree->link(), worktree});
     for (const Bind& bind : request.writable) add({"--bind", bind.file.link(), bind.at.string()});
     // A gateway of root owns /proc/sys in every user namespace, so all of /proc is read-only.
-    add({"--remount-ro", "/proc"});
+    add({"--remount-ro", "/proc", "--remount-ro", "/dev"});
     if (!request.whole_host) add({"--remount-ro", "/"});
     add({"--chdir", worktree});
     for (const auto& [name, value] : request.environment) add({"--setenv", name, value});
