@@ -117,7 +117,8 @@ Task<bool> AdminApi::serve(net::HttpExchange& exchange, core::PrincipalRef princ
         if (allows("GET")) status(exchange);
     } else if (path == "/v1/admin/reload") {
         if (allows("POST")) {
-            if (const auto reloaded = gateway_.reload(); reloaded) {
+            auto reload = [this] { return gateway_.reload(); };
+            if (const auto reloaded = co_await services_.pool.run(std::move(reload)); reloaded) {
                 exchange.respond(200, kJson, R"({"reloaded":true})");
             } else {
                 respond(exchange, reloaded.error());

@@ -38,7 +38,7 @@ struct Gateway {
     std::function<std::vector<core::RunningCallInfo>()> running;
     std::function<std::size_t(const core::Principal& asker, std::string_view call_id)> cancel;
     /// Errors: kInvalidArgs with all that is wrong with the file; then nothing changes.
-    std::function<Result<void>()> reload;
+    std::function<Result<void>()> reload;   ///< called on the pool; blocks, compiles
     /// Tools of a device that wait for an operator.
     std::function<std::vector<std::string>(std::string_view device)> waiting_tools;
     /// Approves these, or all when there are none; answers what had waited. May block; called on the pool.

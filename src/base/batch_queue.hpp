@@ -4,7 +4,9 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "base/scope_exit.hpp"
 #include "base/task.hpp"
+#include "base/waiter.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +40,9 @@ public:
         std::size_t max_waiting = 16'384;                         ///< requests; more are refused
         std::size_t max_waiting_bytes = std::size_t{64} << 20;    ///< by their own account
         std::size_t max_batch_weight = 2'000;                     ///< of one batch, about
+        /// What takes back a request that was written although its asker had stopped waiting, if anything has to; written before
+        /// whatever waits. May be empty.
+        std::function<std::optional<Request>(const Answer& written)> undo{};
     };
     enum class Entry : std::uint8_t {
         kRefusable,   ///< refused when too much waits
@@ -46,6 +51,7 @@ public:
     struct Terms {
         std::size_t weight = 1, bytes = 0;
         Deadline deadline = kNoDeadline;   ///< once it has passed the request is not written any more
+        TimerWheel* timers = nullptr;      ///< of the asker: it waits until `deadline`, or until it is cancelled; null: to the end
         Entry entry = Entry::kRefusable;
     };
 
@@ -56,10 +62,12 @@ public:
         idle_.wait(lock, [&] { return !draining_; });
     }
 
-    /// Returns when the batch with this request is written, on the caller's executor. Cancelling takes nothing back. Errors:
-    /// those of the writer; kRateLimited when too much waits; kTimeout when the deadline passed first (nothing was written).
+    /// Returns when the batch with this request is written, on the caller's executor. Errors: those of the writer; kRateLimited when
+    /// too much waits; kTimeout when the deadline passed first, kCancelled (with `timers` only): then nothing was written, or it
+    /// is taken back by Options::undo.
     Task<Answer> ask(Request request, Terms terms) {
         auto waiting = std::make_shared<Waiting>(std::move(request), terms);
+        if (terms.timers != nullptr) co_return co_await ask_for_a_while(waiting, (co_await this_chain()).executor());
         auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
             waiting->asking = asking;
             waiting->home = chain.executor();
@@ -79,9 +87,36 @@ private:
         Terms terms;
         std::optional<Executor> home;   ///< nothing: nobody waits
         std::coroutine_handle<> asking;
+        std::optional<Waiter> patience; ///< in place of `asking`, for one that may stop waiting
         std::optional<Answer> answer;
+        bool written = false, left = false;   ///< under the mutex
+
+        void resume() {
+            if (patience) patience->wake();
+            else if (asking) asking.resume();
+        }
     };
     using Batch = std::vector<std::shared_ptr<Waiting>>;
+
+    Task<Answer> ask_for_a_while(std::shared_ptr<Waiting> waiting, Executor home) {
+        waiting->patience.emplace(*waiting->terms.timers);
+        const ScopeExit forget([&] { waiting->patience.reset(); });   // it refers to this task, which may be dropped with its loop
+        waiting->home = home;
+        if (!take_in(waiting)) co_return refusal();
+        const WaitEnd end = co_await waiting->patience->wait(waiting->terms.deadline);
+        if (end == WaitEnd::kWoken || !leave(waiting)) co_return std::move(*waiting->answer);
+        if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left before the change was written");
+        co_return too_late();
+    }
+
+    /// The asker waits no longer; false when its answer is there.
+    bool leave(const std::shared_ptr<Waiting>& waiting) {
+        const std::scoped_lock lock(mutex_);
+        if (waiting->written) return false;
+        waiting->left = true;
+        if (std::erase(waiting_, waiting) > 0) waiting_bytes_ -= waiting->terms.bytes;
+        return true;
+    }
 
     bool take_in(std::shared_ptr<Waiting> waiting) {
         const std::scoped_lock lock(mutex_);
@@ -96,12 +131,17 @@ private:
         return true;
     }
 
+    Answer refusal() const {
+        return fail(Error{.code = ErrorCode::kRateLimited,
+                          .message = "too many " + options_.name + " wait to be written; repeat in a moment",
+                          .details = {},
+                          .retryable = true,
+                          .retry_after = Milliseconds(200)});
+    }
+    static Answer too_late() { return fail(ErrorCode::kTimeout, "the deadline passed before the change was written; nothing has changed"); }
+
     void refuse(const std::shared_ptr<Waiting>& waiting) {
-        waiting->answer.emplace(fail(Error{.code = ErrorCode::kRateLimited,
-                                           .message = "too many " + options_.name + " wait to be written; repeat in a moment",
-                                           .details = {},
-                                           .retryable = true,
-                                           .retry_after = Milliseconds(200)}));
+        waiting->answer.emplace(refusal());
         asio::post(*waiting->home, [waiting] { waiting->asking.resume(); });
     }
 
@@ -113,6 +153,7 @@ private:
             if (batch.empty()) return;
             const auto begin = std::chrono::steady_clock::now();
             write_batch(batch);
+            mark_written(batch);
             patience = std::min<std::chrono::nanoseconds>((std::chrono::steady_clock::now() - begin) / 4, kMostPatience);
             wanted = batch.size() / 2;
             resume(std::move(batch));
@@ -146,7 +187,7 @@ private:
         std::vector<Waiting*> asked;
         for (const auto& waiting : batch) {
             if (waiting->terms.deadline <= now) {
-                waiting->answer.emplace(fail(ErrorCode::kTimeout, "the deadline passed before the change was written; nothing has changed"));
+                waiting->answer.emplace(too_late());
                 continue;
             }
             requests.push_back(std::move(waiting->request));
@@ -164,6 +205,16 @@ private:
         for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->answer.emplace(std::move(answers[i]));
     }
 
+    /// What was written for those who have left is undone before anything else is written.
+    void mark_written(const Batch& batch) {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& waiting : batch) {
+            waiting->written = true;
+            if (!waiting->left || !options_.undo) continue;
+            if (auto undo = options_.undo(*waiting->answer)) waiting_.push_front(std::make_shared<Waiting>(std::move(*undo), Terms{.entry = Entry::kCertain}));
+        }
+    }
+
     /// Wakes each loop once for all of its coroutines.
     static void resume(Batch batch) {
         std::erase_if(batch, [](const auto& waiting) { return !waiting->home; });
@@ -172,7 +223,7 @@ private:
             Batch here, elsewhere;
             for (auto& waiting : batch) (*waiting->home == home ? here : elsewhere).push_back(std::move(waiting));
             asio::post(home, [here = std::move(here)] {
-                for (const auto& waiting : here) waiting->asking.resume();
+                for (const auto& waiting : here) waiting->resume();
             });
             batch = std::move(elsewhere);
         }

@@ -23,7 +23,7 @@ struct BatchQueueTest : testing::Test {
     std::optional<Queue> queue;
 
     /// Answers every number with its negative, once it is let go.
-    void open(std::size_t max_waiting = 100, std::size_t max_weight = 100) {
+    void open(std::size_t max_waiting = 100, std::size_t max_weight = 100, decltype(Queue::Options::undo) undo = {}) {
         auto write = [this](std::vector<int>& batch) {
             entered.release();
             gate.acquire();
@@ -33,7 +33,7 @@ struct BatchQueueTest : testing::Test {
             for (const int number : batch) answers.emplace_back(-number);
             return answers;
         };
-        queue.emplace(Queue::Options{.name = "numbers", .max_waiting = max_waiting, .max_batch_weight = max_weight}, std::move(write), pool, loop.clock);
+        queue.emplace(Queue::Options{.name = "numbers", .max_waiting = max_waiting, .max_batch_weight = max_weight, .undo = std::move(undo)}, std::move(write), pool, loop.clock);
     }
     auto ask(int number, Queue::Terms terms = {}) { return loop.start(queue->ask(number, terms)); }
     /// Lets everything through and runs until every one of `started` has its answer.
@@ -78,6 +78,29 @@ TEST_F(BatchQueueTest, WhatIsPastItsDeadlineIsNotWritten) {
     finish({one, late});
     EXPECT_EQ(late->get().error().code, ErrorCode::kTimeout);
     EXPECT_EQ(batches.size(), 1u);
+}
+
+TEST_F(BatchQueueTest, WhoHasADeadlineIsAnsweredAtItAndNothingOfItStays) {
+    std::vector<int> undone;
+    open(100, 100, [&](const Result<int>& written) -> std::optional<int> {
+        undone.push_back(*written);
+        return 1'000 - *written;
+    });
+    const auto being_written = ask(1, {.deadline = loop.in(1s), .timers = &loop.timers});
+    entered.acquire();
+    const auto waiting = ask(2, {.deadline = loop.in(1s), .timers = &loop.timers}), cancelled = ask(3, {.timers = &loop.timers});
+    const auto patient = ask(4, {.timers = &loop.timers});
+    loop.advance(2s);
+    loop.cancel(*cancelled);
+    ASSERT_TRUE(being_written->ended() && waiting->ended() && cancelled->ended());
+    EXPECT_EQ(being_written->get().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(waiting->get().error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(cancelled->get().error().code, ErrorCode::kCancelled);
+    EXPECT_FALSE(patient->ended());
+    finish({patient});
+    EXPECT_EQ(*patient->get(), -4);
+    EXPECT_EQ(undone, std::vector<int>{-1});
+    EXPECT_EQ(batches, (std::vector<std::vector<int>>{{1}, {1'001, 4}})) << "what takes back comes before all that waited";
 }
 
 TEST_F(BatchQueueTest, AWriterThatThrowsIsAnErrorForItsBatchOnly) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "base/task.hpp"
+#include "base/waiter.hpp"
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <memory>
@@ -30,6 +32,24 @@ public:
     template <class F>
     [[nodiscard]] auto run(F work) {
         return Run<F>(pool_, std::move(work));
+    }
+    /// run() for work that need not be done: nothing when `deadline` has passed, or the caller was cancelled, before a thread was free.
+    /// Work that has begun is waited for; it has its own eye on the deadline.
+    template <class F>
+    Task<std::optional<std::invoke_result_t<F>>> run_by(F work, TimerWheel& timers, Deadline deadline) {
+        TaskChain& chain = co_await this_chain();
+        const auto turn = std::make_shared<Turn<F>>(chain.executor(), timers, std::move(work));
+        asio::post(pool_, [turn] { turn->run(); });
+        if (co_await turn->wait(deadline) != WaitEnd::kWoken && !turn->begun.exchange(true)) co_return std::nullopt;
+        bool cancelled = false;
+        while (!turn->ended.load()) {
+            cancelled = cancelled || chain.cancelled();
+            chain.forget_cancellation();
+            (void)co_await turn->wait(kNoDeadline);
+        }
+        if (cancelled) chain.cancel();
+        if (turn->failure) std::rethrow_exception(turn->failure);
+        co_return std::move(turn->value);
     }
     /// Runs `work()` on a pool thread; nobody waits for it, but the destructor does.
     template <class F>
@@ -75,6 +95,26 @@ private:
         };
         asio::io_context& pool_;
         std::shared_ptr<State> state_;
+    };
+
+    /// Of run_by(): `begun` belongs to whoever sets it first, the thread or the caller who gives up.
+    template <class F>
+    struct Turn : RemoteWaiter {
+        Turn(const Executor& home, TimerWheel& timers, F body) : RemoteWaiter(home, timers), work(std::move(body)) {}
+        void run() {
+            if (begun.exchange(true)) return;
+            try {
+                value.emplace(work());
+            } catch (...) {
+                failure = std::current_exception();
+            }
+            ended = true;
+            wake();
+        }
+        F work;
+        std::optional<std::invoke_result_t<F>> value;
+        std::exception_ptr failure;
+        std::atomic<bool> begun = false, ended = false;
     };
 
     asio::io_context pool_;

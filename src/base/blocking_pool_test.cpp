@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -82,6 +83,46 @@ TEST(BlockingPool, CancellationAtEveryMomentDoesNoHarm) {
         ASSERT_EQ(waiting->get(), 1);
         ASSERT_EQ(ran, 1);
     }
+}
+
+TEST(BlockingPool, WorkThatHasNoThreadByItsDeadlineIsNotDone) {
+    using namespace std::chrono_literals;
+    TestLoop loop;
+    BlockingPool pool(1);
+    std::promise<void> go_on;
+    std::atomic<int> done = 0;
+    const auto work = [&] { return ++done; };
+    pool.post([held = go_on.get_future().share()] { held.wait(); });
+    const auto late = loop.start(pool.run_by(work, loop.timers, loop.in(1s)));
+    const auto cancelled = loop.start(pool.run_by(work, loop.timers, loop.in(9s)));
+    const auto patient = loop.start(pool.run_by(work, loop.timers, loop.in(9s)));
+    loop.advance(2s);
+    loop.cancel(*cancelled);
+    EXPECT_TRUE(late->ended() && !late->get());
+    EXPECT_TRUE(cancelled->ended() && !cancelled->get());
+    go_on.set_value();
+    ASSERT_TRUE(loop.run_until([&] { return patient->ended(); }));
+    EXPECT_EQ(patient->get(), 1);
+}
+
+TEST(BlockingPool, WorkThatHasBegunIsWaitedForWhateverHappens) {
+    using namespace std::chrono_literals;
+    TestLoop loop;
+    BlockingPool pool(1);
+    std::promise<void> begun, go_on;
+    const auto work = [&, held = go_on.get_future().share()] {
+        begun.set_value();
+        held.wait();
+        return 7;
+    };
+    const auto started = loop.start(pool.run_by(work, loop.timers, loop.in(1s)));
+    begun.get_future().wait();
+    loop.advance(2s);
+    loop.cancel(*started);
+    EXPECT_FALSE(started->ended());
+    go_on.set_value();
+    ASSERT_TRUE(loop.run_until([&] { return started->ended(); }));
+    EXPECT_EQ(started->get(), 7);
 }
 
 TEST(BlockingPool, TheDestructorWaitsForPostedWork) {

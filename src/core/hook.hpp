@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/task.hpp"
+#include "base/timer_wheel.hpp"
 #include "core/call.hpp"
 #include "core/tool.hpp"
 
@@ -17,6 +18,7 @@ struct Replace {
 };
 struct Deny {
     std::string reason;
+    ErrorCode code = ErrorCode::kForbidden;   ///< another one when the hook could not be asked
 };
 using HookAnswer = std::variant<Proceed, Replace, Deny>;
 
@@ -26,6 +28,7 @@ struct HookView {
     const Tool& tool;
     const Principal& principal;
     Deadline deadline;
+    TimerWheel& timers;   ///< of the call's loop
 };
 
 /// Code that runs before and after a call. One object serves all event loops: keep it free of unguarded state.

@@ -37,7 +37,7 @@ Task<KeyedRun::Known> KeyedRun::begin(LedgerKey key, std::string_view what, Cont
         break;
     }
     if (services_.journal == nullptr) co_return Known{};
-    const auto entry = co_await services_.journal->admit(key, {.content = content, .may_run_again = false, .tool = what, .source = {}, .side_effects = true, .record = {}}, deadline);
+    const auto entry = co_await services_.journal->admit(key, {.content = content, .may_run_again = false, .tool = what, .source = {}, .side_effects = true, .record = {}}, deadline, &services_.timers);
     if (!entry) {
         ticket_ = {};
         co_return refused(entry.error());

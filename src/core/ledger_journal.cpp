@@ -11,15 +11,21 @@ using Queue = BatchQueue<LedgerChange, LedgerEntry>;
 
 constexpr std::size_t kMostInACommit = 4'096;
 
+/// An admission that nobody waits for any more is no admission: its call is not made.
+std::optional<LedgerChange> release_of(const Result<LedgerEntry>& written) {
+    if (!written || written->standing != Standing::kAdmitted) return std::nullopt;
+    return LedgerRelease{written->number};
+}
+
 }  // namespace
 
 LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock, Options options)
     : store_(store),
       clock_(clock),
       options_(options),
-      queue_({.name = "calls", .max_batch_weight = kMostInACommit}, [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
+      queue_({.name = "calls", .max_batch_weight = kMostInACommit, .undo = release_of}, [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
 
-Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline) {
+Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline, TimerWheel* timers) {
     const SystemTime now = clock_.system_now();
     const std::size_t bytes = key.key.size() + admission.record.size() + admission.event.size();
     LedgerAdmission change{.tenant = std::string(key.tenant),
@@ -35,15 +41,15 @@ Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission a
                            .record = std::move(admission.record),
                            .event = std::move(admission.event),
                            .addressee = std::move(admission.addressee)};
-    return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline});
+    return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline, .timers = timers});
 }
 
-Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline deadline) {
+Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline deadline, TimerWheel* timers) {
     LedgerQuestion question{.tenant = std::string(key.tenant),
                             .principal = std::string(key.principal),
                             .key = std::string(key.key),
                             .forgotten_before = clock_.system_now() - options_.keep};
-    return queue_.ask(std::move(question), {.bytes = key.key.size(), .deadline = deadline});
+    return queue_.ask(std::move(question), {.bytes = key.key.size(), .deadline = deadline, .timers = timers});
 }
 
 Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration) {

@@ -32,10 +32,11 @@ public:
         std::string event, addressee; ///< of the call's request, if somebody wants that
     };
     /// Returns when the admission is durable, or what is known of an earlier call with this key. Errors: those of the store;
-    /// kRateLimited; kTimeout when `deadline` passes first. Then nothing is written.
-    Task<Result<LedgerEntry>> admit(const LedgerKey& key, Admission admission, Deadline deadline);
+    /// kRateLimited; kTimeout when `deadline` passes first, kCancelled. Then nothing is written, or it is released again.
+    /// `timers` of the caller's loop; null: it is looked at when the admission is written.
+    Task<Result<LedgerEntry>> admit(const LedgerKey& key, Admission admission, Deadline deadline, TimerWheel* timers = nullptr);
     /// What is known of the key; nothing is written. Errors: as of admit().
-    Task<Result<LedgerEntry>> find(const LedgerKey& key, Deadline deadline);
+    Task<Result<LedgerEntry>> find(const LedgerKey& key, Deadline deadline, TimerWheel* timers = nullptr);
     /// Returns when the outcome is durable. Errors: those of the store; then the entry stays open.
     Task<Result<LedgerEntry>> end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration);
     /// Forgets an entry whose call certainly had no effect. Nobody waits: if it is lost, a repeat is refused, not run twice.

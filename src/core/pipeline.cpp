@@ -469,7 +469,7 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
     working.args.reset();  // others may use the parser from here on
     const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + call.timeout.value_or(kWithin));
     const LedgerKey key = ledger_key(call, *authenticated.principal());
-    auto entry = co_await services_.journal->find(key, deadline);
+    auto entry = co_await services_.journal->find(key, deadline, &timers_);
     if (!entry) co_return ended(not_read());
     if (entry->standing == Standing::kAbsent || (there && entry->tool == there->unique_name)) co_return nullptr;
 
@@ -501,7 +501,7 @@ Task<Pipeline::OutcomeRef> Pipeline::recall(AuthenticatedCall authenticated, Too
         if (OutcomeRef known = co_await repeat_of(authenticated, std::move(answer), deadline, working)) co_return known;
     }
     // Nobody runs it in this life, and while we have the ticket nobody begins to.
-    entry = co_await services_.journal->find(key, deadline);
+    entry = co_await services_.journal->find(key, deadline, &timers_);
     if (!entry) co_return ended(not_read());
     if (entry->standing == Standing::kAbsent) {
         working.facts.tool = there;
@@ -531,10 +531,11 @@ Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, Led
         admission.addressee = working.request->event.addressee;
     }
     const std::string record = admission.record;
-    const auto entry = co_await services_.journal->admit(key, std::move(admission), admitted.deadline());
+    const auto entry = co_await services_.journal->admit(key, std::move(admission), admitted.deadline(), &timers_);
     if (!entry) {
         const ErrorCode code = entry.error().code;
-        co_return ended(code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited ? entry.error() : not_recorded());
+        const bool told = code == ErrorCode::kTimeout || code == ErrorCode::kRateLimited || code == ErrorCode::kCancelled;
+        co_return ended(told ? entry.error() : not_recorded());
     }
     switch (entry->standing) {
         case Standing::kAdmitted:
@@ -607,13 +608,14 @@ Result<simdjson::dom::element> Pipeline::parse_arguments(Call& call) {
 Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Working& working) {
     Call& call = authorized.call();
     const ToolRef tool = working.facts.tool;
-    const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + tool->spec.max_timeout);
+    const Milliseconds allowed = std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
+    const Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
     for (const auto& hook : working.rules->hooks) {
         if (!hook->applies_to(*tool)) continue;
         const SteadyTime before = services_.clock.steady_now();
         HookAnswer answer = Proceed{};
         try {
-            HookView view{.call = call, .tool = *tool, .principal = *authorized.principal(), .deadline = deadline};
+            HookView view{.call = call, .tool = *tool, .principal = *authorized.principal(), .deadline = deadline, .timers = timers_};
             answer = co_await hook->before(view);
         } catch (...) {
             log_thrown("a hook failed before a call, which is denied", hook->name(), call);
@@ -625,7 +627,7 @@ Task<Result<AuthorizedCall>> Pipeline::ask_hooks(AuthorizedCall authorized, Work
         working.args.reset();  // other calls may have used the parser meanwhile
         if (const auto* deny = std::get_if<Deny>(&answer)) {
             note("deny");
-            co_return fail(ErrorCode::kForbidden, deny->reason.empty() ? fmt::format("denied by the hook {}", hook->name()) : deny->reason);
+            co_return fail(deny->code, deny->reason.empty() ? fmt::format("denied by the hook {}", hook->name()) : deny->reason);
         }
         if (auto* replace = std::get_if<Replace>(&answer)) {
             note("replace");
@@ -873,7 +875,7 @@ Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Wo
     for (const auto& hook : working.rules->hooks) {
         if (!hook->applies_to(*tool)) continue;
         try {
-            HookView view{.call = call, .tool = *tool, .principal = principal, .deadline = services_.clock.steady_now() + std::chrono::seconds(5)};
+            HookView view{.call = call, .tool = *tool, .principal = principal, .deadline = services_.clock.steady_now() + std::chrono::seconds(5), .timers = timers_};
             co_await hook->after(view, outcome);
         } catch (...) {
             log_thrown("a hook failed after a call", hook->name(), call);

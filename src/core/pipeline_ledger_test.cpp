@@ -419,6 +419,20 @@ TEST_F(PipelineLedgerTest, ACallThatIsCancelledOrLateWhileItIsRecordedDoesNotRun
     EXPECT_EQ(store.entries(), 1u);
 }
 
+TEST_F(PipelineLedgerTest, ACallIsAnsweredAtItsDeadlineAlthoughTheDiskHangsAndItsRepeatRuns) {
+    std::promise<void> go_on;
+    pool.post([held = go_on.get_future().share()] { held.wait(); });
+    const auto late = loop.start(run({.id = "late", .timeout = 1s})), left = loop.start(run({.id = "left"}));
+    loop.advance(2s);
+    loop.cancel(*left);
+    ASSERT_TRUE(late->ended() && left->ended());
+    EXPECT_EQ(said(late->get()), "TIMEOUT");
+    EXPECT_EQ(said(left->get()), "CANCELLED");
+    go_on.set_value();
+    EXPECT_EQ(said(call({.id = "late"})), "run 1");
+    EXPECT_EQ(said(call({.id = "left"})), "run 2");
+}
+
 TEST_F(PipelineLedgerTest, RepeatsThatComeMeanwhileJoinTheOneThatIsRecorded) {
     std::promise<void> go_on;
     pool.post([held = go_on.get_future().share()] { held.wait(); });

@@ -55,9 +55,13 @@ Task<Result<ToolGate::Permit>> ToolGate::enter(TimerWheel& timers, Deadline dead
 /// Waits for a place at this gate alone.
 Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadline deadline) {
     auto place = std::make_shared<Place>((co_await this_chain()).executor(), timers);
-    const std::shared_ptr<ToolGate> bound = outer_ ? outer_ : shared_from_this();  // kept: a loop that goes drops its waiters late
-    const bool full = bound->all_waiting_.fetch_add(1) >= bound->queue_;
-    const ScopeExit counted([&] { bound->all_waiting_.fetch_sub(1); });
+    const std::shared_ptr<ToolGate> here = shared_from_this(), beyond = outer_;  // kept: a loop that goes drops its waiters late
+    const bool full_here = here->all_waiting_.fetch_add(1) >= here->queue_;
+    const bool full = (beyond && beyond->all_waiting_.fetch_add(1) >= beyond->queue_) || full_here;
+    const ScopeExit counted([&] {
+        here->all_waiting_.fetch_sub(1);
+        if (beyond) beyond->all_waiting_.fetch_sub(1);
+    });
     bool free = false;
     if (!full) {
         const std::scoped_lock lock(mutex_);

@@ -17,7 +17,7 @@ namespace crab::core {
 class ToolGate : public std::enable_shared_from_this<ToolGate> {
 public:
     static constexpr std::size_t kDefaultQueue = 256;
-    /// `outer`: a second gate to pass after this one, shared by all tools of a host; its queue is the bound for both lines then.
+    /// `outer`: a second gate to pass after this one, shared by all tools of a host; its queue bounds both lines together.
     explicit ToolGate(std::uint32_t limit, std::size_t queue = kDefaultQueue, std::shared_ptr<ToolGate> outer = nullptr)
         : limit_(limit), queue_(queue), outer_(std::move(outer)) {}
 

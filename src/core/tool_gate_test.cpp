@@ -141,6 +141,15 @@ TEST_F(ToolGateTest, TheOuterGatesQueueBoundsAllLines) {
     EXPECT_EQ(refused->get().error().code, ErrorCode::kRateLimited);
 }
 
+TEST_F(ToolGateTest, AGateBeforeAnotherKeepsTheBoundOfItsOwnQueue) {
+    const auto narrow = std::make_shared<ToolGate>(1, 1, std::make_shared<ToolGate>(2, 100));
+    const auto inside = loop.start(narrow->enter(loop.timers, kNoDeadline)), waiting = loop.start(narrow->enter(loop.timers, kNoDeadline));
+    const auto refused = loop.start(narrow->enter(loop.timers, kNoDeadline));
+    EXPECT_TRUE(inside->ended() && !waiting->ended());
+    ASSERT_TRUE(refused->ended());
+    EXPECT_EQ(refused->get().error().code, ErrorCode::kRateLimited);
+}
+
 TEST(ToolGate, CallsOfManyLoopsNeverExceedTheLimit) {
     constexpr int kThreads = 3, kCalls = 60, kRounds = 20;
     auto gate = std::make_shared<ToolGate>(4, 1000);

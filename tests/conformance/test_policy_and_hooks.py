@@ -166,6 +166,34 @@ class RepeatedNameTest(GatewayCase):
         device.assert_silent()
 
 
+class HangingHookTest(GatewayCase):
+    """A program that hangs holds up the calls that it is asked about, and nobody else's."""
+
+    CONFIG = {"tools": [{"match": "write*", "side_effects": True}],
+              "hooks": [{"name": "hangs", "type": "command", "tools": ["stuck*"], "run": ["/bin/sleep", "30"], "timeout_ms": 20000},
+                        {"name": "nods", "type": "command", "tools": ["write*"], "run": ["/bin/echo", '{"decision":"proceed"}']}]}
+
+    def test_others_go_on_and_the_calls_deadline_holds(self) -> None:
+        stuck, write = self.unique("stuck"), self.unique("write")
+        device = self.open()
+        device.register(tool(stuck), tool(write))
+        device.serve({write: lambda _: "written"})
+        hung = [self.gateway.start_call(stuck, timeout_ms=3000) for _ in range(12)]  # more than one hook may run at once
+        eventually(lambda: sum(call["call_id"] != "" for call in self.running()) >= 12, "all of them are in the gateway")
+        for n in range(5):
+            reply = self.gateway.call(write, {"n": n}, idempotency_key=self.unique("key"), timeout_ms=2500)
+            self.assertEqual(reply.result, {"text": "written"})
+            self.assertLess(reply.seconds, 2.0)
+        self.gateway.admin_request("POST", "/v1/admin/reload")
+        for call in hung:
+            reply = call.result(10)
+            self.assertIn(reply.code, ("TIMEOUT", "RATE_LIMITED"))
+            self.assertLess(reply.seconds, 6)
+
+    def running(self) -> list[dict[str, str]]:
+        return self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
+
+
 class BrokenHookTest(unittest.TestCase):
     def test_an_unknown_hook_stops_the_start_up(self) -> None:
         gateway = Gateway({"hooks": [{"name": "x", "type": "surprise"}]})

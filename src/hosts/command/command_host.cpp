@@ -377,7 +377,7 @@ Result<std::vector<core::ToolRef>> make_command_tools(const std::shared_ptr<Comm
         auto tool = core::make_tool(command.spec);
         if (!tool) return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", name, tool.error().message));
         (*tool)->host = host;
-        (*tool)->gate = std::make_shared<core::ToolGate>(*command.spec.max_concurrency, command.queue);
+        (*tool)->gate = std::make_shared<core::ToolGate>(*command.spec.max_concurrency, command.queue, host->places());
         (*tool)->limits = std::make_shared<const core::PolicyLimits>(command.limits);
         (*tool)->set_source({.kind = core::SourceKind::kCommand, .name = host->options().id, .owner = {}, .connection = {}});
         tools.push_back(std::move(*tool));

@@ -23,6 +23,7 @@ namespace crab::command {
 struct CommandServices {
     const Clock& clock;
     BlockingPool& threads;               ///< one is taken for as long as a command runs
+    std::shared_ptr<core::ToolGate> places{};   ///< as many as threads: commands wait there, under their deadlines; null: there are always enough
     SandboxAbilities abilities;
     std::shared_ptr<const Worktrees> worktrees;
     /// Says in place of the bindings which worktree an agent or principal is bound to, empty for none; null: the bindings count.
@@ -58,6 +59,7 @@ public:
     /// Errors: kInvalidArgs that names the tool.
     Result<void> check() const;
     const Options& options() const { return options_; }
+    const std::shared_ptr<core::ToolGate>& places() const { return services_.places; }
     const std::map<std::string, CommandTool, std::less<>>& tools() const { return tools_; }
 
 private:

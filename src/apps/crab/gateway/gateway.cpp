@@ -14,6 +14,7 @@
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/grpc_providers.hpp"
 #include "apps/crab/gateway/grpc_side.hpp"
+#include "apps/crab/gateway/hooks.hpp"
 #include "apps/crab/gateway/peer_side.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/service_options.hpp"
@@ -41,6 +42,7 @@
 #include "store/sqlite/tool_index_sqlite.hpp"
 
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include <sys/resource.h>
@@ -56,6 +58,7 @@ constexpr std::chrono::hours kPruneEvery{24};
 constexpr std::chrono::seconds kForgetEvery{1};
 constexpr std::size_t kPoolThreads = 4;
 constexpr std::size_t kSchemaThreads = 2;   // for the tools of peers, whose schemas take time to compile
+constexpr std::size_t kAuditThreads = 2;        // one writes, one searches
 constexpr std::chrono::seconds kDrain{10};
 constexpr std::chrono::seconds kGrpcDrain{30};  // docs/protocols/sw4rm.md, section 2
 constexpr std::chrono::seconds kAnswers{2};     // for calls that the end has cancelled to be answered
@@ -96,6 +99,9 @@ struct Gateway::Parts {
     RealClock clock;
     Descriptor state_lock;
     BlockingPool pool{kPoolThreads};
+    BlockingPool audit_pool{kAuditThreads};    ///< what waits for the trail waits for nothing else
+    std::unique_ptr<BlockingPool> hook_pool;   ///< programs that may hang
+    std::mutex reloading;
     BlockingPool chat_pool{1};
     FairPool schema_pool{kSchemaThreads};
     store::sqlite::ToolIndexSqlite tool_index;
@@ -187,7 +193,7 @@ Result<void> Gateway::Parts::open_stores() {
     auto opened_audit = store::sqlite::AuditStoreSqlite::open(places.state_dir / "audit.db");
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
-    audit = std::make_unique<core::AuditLog>(audit_store, pool, clock);
+    audit = std::make_unique<core::AuditLog>(audit_store, audit_pool, clock);
     auto opened_ledger = store::sqlite::open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
     if (!opened_ledger) return fail(std::move(opened_ledger.error()));
     ledger_store = std::move(opened_ledger->store);
@@ -301,7 +307,8 @@ Result<void> Gateway::Parts::open_grpc() {
 }
 
 Result<void> Gateway::Parts::build() {
-    auto made_rules = make_call_rules(config, pool);
+    hook_pool = std::make_unique<BlockingPool>(threads_of(config.hooks));
+    auto made_rules = make_call_rules(config, *hook_pool);
     if (!made_rules) return fail(std::move(made_rules.error()));
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
     away = std::make_unique<core::AwayCalls>(*rules);
@@ -493,10 +500,12 @@ void Gateway::Parts::add_metrics() {
     });
 }
 
+/// On a thread that may take its time: everything is compiled here.
 Result<void> Gateway::Parts::reload() {
+    const std::scoped_lock one_at_a_time(reloading);
     auto read = read_config();
     if (!read) return fail(std::move(read.error()));
-    auto made = make_call_rules(*read, pool, rules->get().get());
+    auto made = make_call_rules(*read, *hook_pool, rules->get().get());
     if (!made) return fail(std::move(made.error()));
     auto turns = make_turn_setup(*read);
     if (!turns) return fail(std::move(turns.error()));
@@ -585,6 +594,7 @@ void Gateway::Parts::stop() {
     peers->flush();
     if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
+    audit_pool.settle();
     pool.settle();  // what it runs refers to the stores, which end before it
     public_listener.reset();
     admin_listener.reset();

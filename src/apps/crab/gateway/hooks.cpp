@@ -2,6 +2,7 @@
 
 #include "base/glob.hpp"
 #include "base/subprocess.hpp"
+#include "core/tool_gate.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
 
@@ -11,6 +12,8 @@
 
 namespace crab::app {
 namespace {
+
+constexpr std::size_t kHookAtOnce = 8;   ///< processes of one hook
 
 class ConfiguredHook : public core::Hook {
 public:
@@ -75,7 +78,8 @@ private:
 
 class CommandHook final : public ConfiguredHook {
 public:
-    CommandHook(const config::HookRule& rule, BlockingPool& pool) : ConfiguredHook(rule), run_(rule.run), timeout_(rule.timeout), pool_(pool) {}
+    CommandHook(const config::HookRule& rule, BlockingPool& pool)
+        : ConfiguredHook(rule), run_(rule.run), timeout_(rule.timeout), pool_(pool), gate_(std::make_shared<core::ToolGate>(kHookAtOnce)) {}
 
     Task<core::HookAnswer> before(core::HookView view) override {
         std::string input;
@@ -87,11 +91,20 @@ public:
         writer.key("args").raw(bytes ? "null" : view.call.args);
         if (bytes) writer.key("body").begin_object().key("content_type").string_lossy(view.call.body_type).key("bytes").unsigned_integer(view.call.body.size()).end_object();
         writer.end_object();
-        auto work = [argv = run_, given = std::move(input), timeout = timeout_] {
-            return run_subprocess({.argv = argv, .input = given, .environment = {}, .deadline = std::chrono::steady_clock::now() + timeout, .max_output_bytes = std::size_t{1} << 20});
+        // Its own time begins when it runs; until then, and over it, the call's deadline counts.
+        auto work = [argv = run_, given = std::move(input), timeout = timeout_, deadline = view.deadline] {
+            const Deadline until = std::min<Deadline>(deadline, std::chrono::steady_clock::now() + timeout);
+            return run_subprocess({.argv = argv, .input = given, .environment = {}, .deadline = until, .max_output_bytes = std::size_t{1} << 20});
         };
-        const auto ended = co_await pool_.run(std::move(work));
-        if (!ended) co_return core::Deny{fmt::format("the hook {} could not be run: {}", name(), ended.error().message)};
+        const auto place = co_await gate_->enter(view.timers, view.deadline);
+        if (!place) co_return core::Deny{fmt::format("the hook {} is busy with other calls; call again later", name()), place.error().code};
+        const auto run = co_await pool_.run_by(std::move(work), view.timers, view.deadline);
+        if (!run) co_return core::Deny{fmt::format("the hook {} was not asked before the call's deadline", name()), ErrorCode::kTimeout};
+        const Result<SubprocessEnd>& ended = *run;
+        if (!ended) {
+            const bool late = std::chrono::steady_clock::now() >= view.deadline;
+            co_return core::Deny{fmt::format("the hook {} could not be run: {}", name(), ended.error().message), late ? ErrorCode::kTimeout : ErrorCode::kForbidden};
+        }
         if (ended->exit_status != 0) co_return core::Deny{fmt::format("the hook {} failed with exit status {}", name(), ended->exit_status)};
         const auto answer = json::Value::parse(ended->output);
         const json::Value* decision = answer ? answer->find("decision") : nullptr;
@@ -110,9 +123,16 @@ private:
     std::vector<std::string> run_;
     Milliseconds timeout_;
     BlockingPool& pool_;
+    const std::shared_ptr<core::ToolGate> gate_;   ///< its own, so that one that hangs does not hold up the others
 };
 
 }  // namespace
+
+std::size_t threads_of(const std::vector<config::HookRule>& hooks) {
+    constexpr std::size_t kMost = 64;
+    const auto programs = std::ranges::count(hooks, config::HookType::kCommand, &config::HookRule::type);
+    return std::clamp<std::size_t>(kHookAtOnce * static_cast<std::size_t>(programs), kHookAtOnce, kMost);
+}
 
 Result<std::shared_ptr<core::Hook>> make_hook(const config::HookRule& rule, BlockingPool& pool) {
     switch (rule.type) {

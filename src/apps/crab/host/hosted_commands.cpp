@@ -17,7 +17,8 @@ namespace {
 using Secrets = std::map<std::string, Secret<std::string>, std::less<>>;
 using Hosts = std::vector<std::shared_ptr<command::CommandHost>>;
 
-constexpr std::size_t kMostThreads = 64;
+constexpr std::size_t kMostThreads = 256;
+constexpr std::size_t kMostWaiting = 4'096;   ///< commands of all tools; each tool has a bound of its own
 constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 62;   ///< in the registry; live connections count from 1
 
 std::unexpected<Error> refused(const config::ProviderOptions& provider, const Error& error) {
@@ -39,14 +40,18 @@ Result<std::vector<command::CommandTool>> read_tools(const config::ProviderOptio
     return tools;
 }
 
-/// How many commands can run at once: what all tools together allow, at most 64.
-std::size_t threads_of(const config::GatewayConfig& config) {
-    std::size_t wanted = 1;
-    for (const config::ProviderOptions& provider : config.providers) wanted += 16 * (provider.tools_json.size() + (provider.worktree_preset ? 2 : 0));
-    return std::min(wanted, kMostThreads);
-}
-
 bool is_command(const config::ProviderOptions& provider) { return provider.kind == config::ProviderKind::kCommand; }
+
+/// How many commands can run at once: what the gates of all tools together let in, at most 256.
+std::size_t threads_of(const config::GatewayConfig& config) {
+    std::size_t wanted = 0;
+    for (const config::ProviderOptions& provider : config.providers) {
+        const auto tools = is_command(provider) ? read_tools(provider) : std::vector<command::CommandTool>();
+        if (!tools) continue;  // whoever makes the host says why
+        for (const command::CommandTool& tool : *tools) wanted += *tool.spec.max_concurrency;
+    }
+    return std::clamp<std::size_t>(wanted, 1, kMostThreads);
+}
 
 /// Errors: kInvalidArgs that names the secret, never its value.
 Result<Secrets> read_secrets(const config::GatewayConfig& config) {
@@ -177,8 +182,10 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::Gatew
                                                               command::CommandServices::BoundWorktree bound_worktree) {
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
-    std::unique_ptr<HostedCommands> made(new HostedCommands(threads_of(config)));
-    command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
+    const std::size_t threads = threads_of(config);
+    std::unique_ptr<HostedCommands> made(new HostedCommands(threads));
+    const auto gate = std::make_shared<core::ToolGate>(static_cast<std::uint32_t>(threads), kMostWaiting);
+    command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .places = gate, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
                                       .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
                                       .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPlaces::find();
