@@ -30,6 +30,7 @@ public:
     struct Running {
         std::vector<std::shared_ptr<Joiner>> joiners;
         WhileRunning repeats = WhileRunning::kJoin;
+        std::function<void()> deserted;   ///< empty: whoever began it waits for it
     };
     struct Place {
         Key key{};
@@ -68,6 +69,7 @@ public:
         if (place == nullptr || (place->where & kRunningBit) == 0) return {};
         const std::uint64_t slot = place->where & ~kRunningBit;
         auto joiners = std::exchange(running_[slot].joiners, {});
+        running_[slot].deserted = nullptr;
         free_.push_back(slot);
         if (!outcome) {
             erase(key);
@@ -236,14 +238,18 @@ bool Ledger::count_join(const std::string& who) {
 }
 
 void Ledger::leave(const Join::Place& place, const Joiner* joiner) {
+    std::function<void()> deserted;
     {
         Stripe& stripe = stripe_of(place.key);
         const std::scoped_lock lock(stripe.mutex);
         const Stripe::Place* const call = stripe.find(place.key);
         if (call != nullptr && (call->where & Stripe::kRunningBit) != 0) {
-            std::erase_if(stripe.running(call->where).joiners, [&](const auto& each) { return each.get() == joiner; });
+            Stripe::Running& running = stripe.running(call->where);
+            const auto gone = std::erase_if(running.joiners, [&](const auto& each) { return each.get() == joiner; });
+            if (gone > 0 && running.joiners.empty()) deserted = std::exchange(running.deserted, nullptr);
         }
     }
+    if (deserted) deserted();
     const std::scoped_lock lock(joins_mutex_);
     const auto count = joins_.find(place.who);
     if (--count->second == 0) joins_.erase(count);
@@ -254,6 +260,18 @@ std::size_t Ledger::joins() const {
     std::size_t count = 0;
     for (const auto& [who, waiting] : joins_) count += waiting;
     return count;
+}
+
+bool Ledger::goes_on_for_others(const LedgerKey& wanted, std::function<void()> deserted) {
+    const Key key = key_of(wanted);
+    Stripe& stripe = stripe_of(key);
+    const std::scoped_lock lock(stripe.mutex);
+    const Stripe::Place* const place = stripe.find(key);
+    if (place == nullptr || (place->where & Stripe::kRunningBit) == 0) return false;
+    Stripe::Running& running = stripe.running(place->where);
+    if (running.joiners.empty()) return false;
+    running.deserted = std::move(deserted);
+    return true;
 }
 
 void Ledger::finish(const Key& key, OutcomeRef outcome, std::chrono::nanoseconds duration) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -83,6 +84,9 @@ public:
     /// `content` says what a repeat must agree in (ledger_content.hpp). `home` and `timers` are the caller's, for kJoin. `repeats` is what
     /// others get while this call runs.
     Answer admit(const LedgerKey& key, std::uint64_t content, const Executor& home, TimerWheel& timers, WhileRunning repeats = WhileRunning::kJoin);
+    /// Whoever began the call that runs under this key has left: whether repeats wait for it all the same. Then `deserted` is called
+    /// once the last of them has left while it still runs; on any thread, it must be quick.
+    bool goes_on_for_others(const LedgerKey& key, std::function<void()> deserted);
     /// Whether a call under this key has finished and is kept.
     bool has_finished(const LedgerKey& key) const;
     std::size_t entries() const;

@@ -188,6 +188,27 @@ TEST_F(LedgerTest, AResultIsReplayedWithAllItsParts) {
 }
 
 /// Against a map that never evicts (the outcomes are small enough): every answer to a random sequence of calls.
+TEST_F(LedgerTest, ACallWhoseFirstCallerLeftGoesOnUntilTheLastRepeatLeavesToo) {
+    const LedgerKey key{.tenant = "acme", .principal = "ann", .key = "k"};
+    int deserted = 0;
+    const auto told = [&] { ++deserted; };
+    EXPECT_FALSE(ledger.goes_on_for_others(key, told)) << "there is no such call";
+    auto first = admit("k");
+    EXPECT_FALSE(ledger.goes_on_for_others(key, told)) << "nobody waits for it";
+    std::optional<Ledger::Answer> second = admit("k"), third = admit("k");
+    EXPECT_TRUE(ledger.goes_on_for_others(key, told));
+    second.reset();
+    EXPECT_EQ(deserted, 0);
+    third.reset();
+    EXPECT_EQ(deserted, 1);
+    std::optional<Ledger::Answer> fourth = admit("k");
+    EXPECT_TRUE(ledger.goes_on_for_others(key, told));
+    first.ticket.finish(outcome_of("done"));
+    fourth.reset();
+    EXPECT_EQ(deserted, 1) << "it has ended";
+    EXPECT_FALSE(ledger.goes_on_for_others(key, told));
+}
+
 TEST_F(LedgerTest, AgreesWithASimpleMapOverRandomCalls) {
     struct Entry {
         std::uint64_t content = 0;

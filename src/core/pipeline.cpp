@@ -233,6 +233,11 @@ Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view t
     return registry_.get()->resolve(view, name);
 }
 
+bool Pipeline::goes_on_for_others(const Call& call, const Principal& principal, std::function<void()> deserted) {
+    // A call that was not sent is no loss: whoever waits for it begins anew.
+    return call.timeline.offset_ns(Stage::kDispatched) >= 0 && services_.ledger.goes_on_for_others(ledger_key(call, principal), std::move(deserted));
+}
+
 Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, WhileRunning repeats) {
     Call& call = authenticated.call();
     const PrincipalRef principal = authenticated.principal();

@@ -23,6 +23,7 @@
 #include "core/running_calls.hpp"
 #include "json/parser.hpp"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -76,6 +77,10 @@ public:
     /// the front can go on. Never throws for reasons that lie in the call. `repeats` is what a repeat of it gets while it runs:
     /// its outcome, or kAlreadyInProgress.
     Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink, WhileRunning repeats = WhileRunning::kJoin);
+
+    /// The caller of `call`, which run() works on here, has left. Whether the call goes on all the same, because repeats wait for what
+    /// it has begun; `deserted` is called when the last of them has left too, on any thread.
+    bool goes_on_for_others(const Call& call, const Principal& principal, std::function<void()> deserted);
 
     /// The tools that `principal` may call, as it would name them.
     std::vector<RegistrySnapshot::Listed> list(const Principal& principal, std::string_view tenant = {}, std::string_view after = {},

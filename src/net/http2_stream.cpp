@@ -70,7 +70,7 @@ void Http2Stream::reset(Http2Error code) {
 
 // May destroy what serves the stream, and with it the last use of the stream but the caller's.
 void Http2Stream::wake() {
-    if (gone_) cancel_.emit();
+    if (gone_ && !(goes_on_ && goes_on_())) cancel_.emit();
     changed_.wake();
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -70,6 +71,8 @@ public:
 
     /// What cancels the coroutine that serves this stream; it is emitted when the stream is gone.
     CancelSignal& canceller() { return cancel_; }
+    /// Asked when the stream is gone: while it says true nothing is cancelled, and whoever said so sees to that later. Empty: no.
+    void goes_on_when_gone(std::function<bool()> question) { goes_on_ = std::move(question); }
 
 private:
     friend class Http2Session;
@@ -89,6 +92,7 @@ private:
     std::vector<std::pair<std::string, std::string>> out_trailers_;
     Waiter changed_;
     CancelSignal cancel_;
+    std::function<bool()> goes_on_;
     Http2Error reset_code_ = Http2Error::kNoError;
     bool announced_ = false;  // to whoever serves it
     bool ready_ = false;      // is in the session's list

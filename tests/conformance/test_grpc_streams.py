@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from typing import Any
 
 import grpc
 from support.device import Device, tool
@@ -226,6 +227,34 @@ class RepeatTest(GrpcCase):
         call.cancel()
         device.expect("tool_call_cancel")
         self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: client.call(request))
+
+    def joined(self) -> tuple[Any, Any, list[Any], Any]:
+        """A call that two RPCs wait for: device, what it was asked, the RPCs, and the request."""
+        client, name = self.client(), self.unique("tool")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        request = tool_call(name, call_id=self.unique("id"))
+        first = client.start(request)
+        asked = device.next_call(name)
+        calls = [first, client.start(request)]
+        eventually(lambda: [call["call_id"] for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]].count(request.call_id) == 2, "both wait")
+        return device, asked, calls, request
+
+    def test_sw4rm_49_a_joined_call_goes_on_when_the_rpc_that_began_it_is_dropped(self) -> None:
+        device, asked, calls, _ = self.joined()
+        calls[0].cancel()
+        self.assert_alive(device)  # it was told nothing
+        device.answer(asked, "for the other")
+        self.assertEqual(calls[1].result(10).data, b"for the other")
+
+    def test_sw4rm_49_a_joined_call_ends_with_the_last_rpc_that_waits_for_it(self) -> None:
+        for order in ((0, 1), (1, 0)):
+            device, _, calls, request = self.joined()
+            calls[order[0]].cancel()
+            self.assert_alive(device)
+            calls[order[1]].cancel()
+            device.expect("tool_call_cancel")
+            self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda request=request: self.client().call(request))
 
     def test_sw4rm_46_other_content_under_an_id_is_a_duplicate_other_order_is_a_repeat(self) -> None:
         client, name = self.client(), self.echo()

@@ -3,6 +3,7 @@
 #include "adapters/sw4rm/call_request.hpp"
 #include "adapters/sw4rm/call_summary.hpp"
 #include "base/log.hpp"
+#include "base/scope_exit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -142,6 +143,17 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
     if (!prepare(rpc, *message, *principal, request)) co_return;
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(request.call, principal);
+    net::Http2Stream& stream = rpc.grpc().stream();
+    // While other RPCs wait for the call that this one began, its own end cancels nothing; the last of them to leave does.
+    stream.goes_on_when_gone([this, &request, &principal, &stream] {
+        auto deserted = [weak = stream.weak_from_this(), home = stream.loop().executor()] {
+            asio::post(home, [weak] {
+                if (const auto left = weak.lock()) left->canceller().emit();
+            });
+        };
+        return pipeline_.goes_on_for_others(request.call, *principal, std::move(deserted));
+    });
+    const ScopeExit answered([&] { stream.goes_on_when_gone({}); });
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
     if (!*end.outcome || !is_whole(end)) {
         fail(rpc, request, end);
