@@ -149,7 +149,7 @@ def measure_call(gateway, desktop, build, options, report, say):
     path = "/" + LEDGER.replace(".", "/")
 
     def through():
-        body = json.dumps({"version": "v1", "call_id": f"cetp-{time.monotonic_ns()}", "tool_name": "ledger__list_accounts", "tenant_id": "bench", "args": {},
+        body = json.dumps({"version": "v1", "call_id": f"cetp-{time.monotonic_ns()}", "tool_name": "ledger__list_accounts", "tenant_id": "default", "args": {},
                            "context": {"agent_id": "bench", "session_id": "bench"}})
         status, text = http_client.request(connection, "POST", "/v1/tools/call", body)
         if status != 200 or '"status":"ok"' not in text:

@@ -10,7 +10,7 @@ from .servers import relay_server, wait_until_healthy
 
 
 def body_of(tool):
-    return json.dumps({"version": "v1", "call_id": f"cold-{time.time_ns()}", "tool_name": tool, "tenant_id": "bench", "args": {},
+    return json.dumps({"version": "v1", "call_id": f"cold-{time.time_ns()}", "tool_name": tool, "tenant_id": "default", "args": {},
                        "context": {"agent_id": "bench", "session_id": "bench"}})
 
 

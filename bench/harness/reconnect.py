@@ -53,7 +53,7 @@ def calls_refused(callers, opened, count):
     connection = http_client.UnixConnection(callers)
     refused = 0
     for number in range(0, count, max(1, count // CALLED)):
-        body = json.dumps({"version": "v1", "call_id": f"reconnect-{time.monotonic_ns()}", "tool_name": f"echo{number}", "tenant_id": "bench", "args": ARGUMENTS,
+        body = json.dumps({"version": "v1", "call_id": f"reconnect-{time.monotonic_ns()}", "tool_name": f"echo{number}", "tenant_id": "default", "args": ARGUMENTS,
                            "context": {"agent_id": "bench", "session_id": "bench"}})
         status, text = http_client.request(connection, "POST", "/v1/tools/call", body)
         refused += status != 200 or '"status":"ok"' not in text

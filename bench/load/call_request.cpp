@@ -24,7 +24,7 @@ CallRequest::CallRequest(const Address& to, const std::string& token, const std:
     const auto run = std::chrono::system_clock::now().time_since_epoch().count();
     std::string body = R"({"version":"v1","call_id":"bench-)" + std::to_string(getpid()) + "-" + std::to_string(run) + "-";
     const std::size_t digits_in_body = body.size();
-    body += std::string(kDigits, '0') + R"(","tool_name":")" + tool + R"(","tenant_id":"bench","args":)" + std::string(args) +
+    body += std::string(kDigits, '0') + R"(","tool_name":")" + tool + R"(","tenant_id":"default","args":)" + std::string(args) +
             R"(,"context":{"agent_id":"bench","session_id":"bench"}})";
     text_ = headers("POST /v1/tools/call", to, token) + "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
     digits_at_ = text_.size() + digits_in_body;

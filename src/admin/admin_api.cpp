@@ -184,7 +184,7 @@ void AdminApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
 
 void AdminApi::devices(net::HttpExchange& exchange) {
     struct Row {
-        std::string name, principal;
+        std::string device, name;
         std::size_t connections = 0, tools = 0;
         std::optional<SystemTime> last_seen;
         std::optional<double> battery;
@@ -192,23 +192,23 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         std::vector<trust::TokenRecord> tokens;
         std::vector<Presence::Refused> refused;
     };
-    std::map<std::string, Row> rows;
+    std::map<std::string, Row> rows;   // by principal: a caller and a device may have one name
     for (const auto& record : services_.tokens.devices()) {
-        Row& row = rows[record.slug];
+        Row& row = rows[fmt::format("device/{}", record.slug)];
+        row.device = record.slug;
         row.name = record.display_name;
-        row.principal = fmt::format("device/{}", record.slug);
         row.last_seen = record.last_seen_at;
     }
     for (const auto& token : services_.tokens.list()) {
-        Row& row = rows[token.device.empty() ? token.name : token.device];
+        Row& row = rows[token.principal_id()];
+        if (row.device.empty()) row.device = token.device.empty() ? token.name : token.device;
         if (row.name.empty()) row.name = token.name;
-        if (row.principal.empty()) row.principal = fmt::format("caller/{}", token.name);
         row.tokens.push_back(token);
     }
     for (const auto& live : gateway_.presence()) {
-        Row& row = rows[live.device.empty() ? live.principal : live.device];
+        Row& row = rows[live.principal];
+        if (row.device.empty()) row.device = live.device.empty() ? live.principal : live.device;
         if (row.name.empty()) row.name = live.name;
-        row.principal = live.principal;
         ++row.connections;
         row.tools += live.tools;
         row.refused.insert(row.refused.end(), live.refused.begin(), live.refused.end());
@@ -222,8 +222,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     writer.begin_object().key("devices").begin_array();
-    for (const auto& [slug, row] : rows) {
-        writer.begin_object().key("device").string(slug).key("name").string_lossy(row.name).key("principal").string(row.principal);
+    for (const auto& [principal, row] : rows) {
+        writer.begin_object().key("device").string_lossy(row.device).key("name").string_lossy(row.name).key("principal").string(principal);
         writer.key("connected").boolean(row.connections > 0).key("connections").unsigned_integer(row.connections).key("tools").unsigned_integer(row.tools);
         if (!row.refused.empty()) {
             writer.key("refused_tools").begin_array();
@@ -232,7 +232,7 @@ void AdminApi::devices(net::HttpExchange& exchange) {
             }
             writer.end_array();
         }
-        if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(slug) : std::vector<std::string>(); !waiting.empty()) {
+        if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(row.device) : std::vector<std::string>(); !waiting.empty()) {
             writer.key("waiting_tools").begin_array();
             for (const std::string& tool : waiting) writer.string(tool);
             writer.end_array();
@@ -248,6 +248,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
             for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin, core::Role::kTrustedDevice}) {
                 if (token.roles.has(role)) writer.string(core::name_of(role));
             }
+            writer.end_array().key("tenants").begin_array();
+            for (const TenantId& tenant : token.tenants) writer.string_lossy(tenant.text());
             writer.end_array().key("created_at").string(to_rfc3339(token.created_at));
             if (token.expires_at) writer.key("expires_at").string(to_rfc3339(*token.expires_at));
             writer.key("revoked").boolean(token.revoked_at.has_value()).end_object();
@@ -328,9 +330,16 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         }
         offer.roles.add(core::Role::kTrustedDevice);
     }
+    if (const auto tenants = json::get_array(request, "tenants")) {
+        for (const json::Element item : *tenants) {
+            std::string_view name;
+            if (item.get(name) != simdjson::SUCCESS) co_return exchange.respond_error(400, "INVALID_ARGS", "/tenants: each is the name of one");
+            offer.tenants.emplace_back(std::string(name));
+        }
+    }
     if (json::get_bool(request, "token").value_or(false)) {
         auto issue = [&tokens = services_.tokens, wanted = trust::IssueRequest{.name = offer.name.empty() ? std::string("Device") : offer.name, .roles = offer.roles,
-                                                                              .tenant = offer.tenant, .lifetime = offer.lifetime, .device = offer.device}] { return tokens.issue(wanted); };
+                                                                              .tenants = offer.tenants, .lifetime = offer.lifetime, .device = offer.device}] { return tokens.issue(wanted); };
         const auto issued = co_await services_.pool.run(std::move(issue));
         if (!issued) {
             respond(exchange, issued.error());
@@ -365,7 +374,7 @@ Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
         exchange.respond_error(400, "INVALID_ARGS", "name a device or a token_id");
         co_return;
     }
-    auto work = [&tokens = services_.tokens, id = std::string(device ? *device : *token)] { return tokens.revoke(id); };
+    auto work = [&tokens = services_.tokens, by_id = !device, id = std::string(device ? *device : *token)] { return by_id ? tokens.revoke_token(id) : tokens.revoke(id); };
     const auto revoked = co_await services_.pool.run(std::move(work));
     if (revoked) {
         exchange.respond(200, kJson, fmt::format(R"({{"revoked":{}}})", *revoked));

@@ -18,7 +18,7 @@ namespace crab::agent {
 /// What the operator says about one agent.
 struct AgentOptions {
     std::string name = "crab";                   ///< `agent_id` of its calls: whose memories and jobs it works with
-    std::string tenant = "default";              ///< for principals that are bound to none
+    std::string tenant = "default";              ///< for principals that may act for it; others bring their own
     std::string instructions;                    ///< the system prompt; empty: ours
     std::vector<std::size_t> models{0};          ///< places among the configured ones, in the order in which they are asked
     core::ToolScope tools;                       ///< what it may use of what its principal may call

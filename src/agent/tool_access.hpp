@@ -21,6 +21,7 @@ public:
     /// Sets all of `call` that does not depend on which tool it is for.
     void address(core::Call& call) const {
         call.context.agent_id = agent_.name;
+        call.acts_for_agent = true;
         call.context.session_id = turn_.session_id;
         call.context.trace_id = turn_.turn_id;
         call.tenant = tenant();
@@ -31,8 +32,8 @@ public:
         call.approver = turn_.approver;
         call.approval_stops_clock = true;   // a person thinks as long as the turn has time
     }
-    /// The principal's own, else the agent's.
-    std::string_view tenant() const { return turn_.principal->tenant.empty() ? std::string_view(agent_.tenant) : turn_.principal->tenant.text(); }
+    /// The agent's where the principal may act for it, else the principal's own.
+    std::string_view tenant() const { return turn_.principal->tenant_for(agent_.tenant); }
     const core::PrincipalRef& principal() const { return turn_.principal; }
     const std::string& session_id() const { return turn_.session_id; }
 

@@ -150,6 +150,7 @@ struct PolicyRule {
     std::vector<std::string> sources;                                     ///< globs such as `device/*`; empty: any
     std::optional<std::string> effects;                                   ///< `none` or `possible`; unset: any
     std::vector<ArgumentCondition> where;                                 ///< all must hold for the rule to apply
+    std::vector<std::string> act_for;                                     ///< globs of agents
     friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
 };
 

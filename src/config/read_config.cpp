@@ -169,7 +169,7 @@ void read_condition(const Members& condition, ArgumentCondition& out) {
 }
 
 void read_policy(const Members& rule, PolicyRule& out) {
-    rule("principal", out.principal)("roles", out.roles)("tenant", out.tenant)("sources", out.sources)("effects", out.effects);
+    rule("principal", out.principal)("roles", out.roles)("tenant", out.tenant)("sources", out.sources)("effects", out.effects)("act_for", out.act_for);
     rule.in("call")("allow", out.call_allow)("deny", out.call_deny)("needs_approval", out.call_needs_approval);
     rule.in("register")("allow", out.register_allow)("deny", out.register_deny);
     rule.each("where", out.where, read_condition);

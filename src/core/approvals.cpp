@@ -275,9 +275,11 @@ Result<RememberedApproval> Approvals::forget(std::string_view id) {
     return std::move(*found);
 }
 
-void Approvals::end_session(std::string_view session) {
+void Approvals::end_session(std::string_view principal, std::string_view session) {
     const std::scoped_lock lock(mutex_);
-    std::erase_if(remembered_, [&](const RememberedApproval& each) { return each.scope == ApprovalScope::kSession && each.subject.session == session; });
+    std::erase_if(remembered_, [&](const RememberedApproval& each) {
+        return each.scope == ApprovalScope::kSession && each.subject.principal == principal && each.subject.session == session;
+    });
 }
 
 void Approvals::withdraw(std::string_view credential) {

@@ -74,8 +74,8 @@ public:
     std::vector<RememberedApproval> remembered() const;
     /// Withdraws one; may block. Errors: kNotFound, those of the store.
     Result<RememberedApproval> forget(std::string_view id);
-    /// Withdraws what holds for a session that is over.
-    void end_session(std::string_view session);
+    /// Withdraws what holds for a session of this principal that is over.
+    void end_session(std::string_view principal, std::string_view session);
     /// The credential is gone: whatever it waits for is refused.
     void withdraw(std::string_view credential);
     /// Refuses what waits, and all that comes.

@@ -246,7 +246,9 @@ TEST_F(ApprovalsTest, AllowedForTheSessionHoldsForItsOtherCallsAndNoOtherSession
     EXPECT_TRUE(beside->get().allowed()) << "what waits and is covered is answered with it";
     EXPECT_EQ(state_of(question("s1", 9)), ApprovalState::kAllowed);
     EXPECT_EQ(state_of(question("s2")), ApprovalState::kPending);
-    approvals->end_session("s1");
+    approvals->end_session("caller/bob", "s1");
+    EXPECT_EQ(state_of(question("s1", 11)), ApprovalState::kAllowed) << "another's session of that name";
+    approvals->end_session("caller/ann", "s1");
     EXPECT_EQ(state_of(question()), ApprovalState::kPending);
     EXPECT_TRUE(store.kept.empty());
 }

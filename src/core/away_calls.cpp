@@ -44,8 +44,8 @@ void AwayCalls::came(std::span<const ToolRef> tools) {
 }
 
 Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Call& call, const PrincipalRef& principal, const Executor& home, TimerWheel& timers) {
-    if (!principal->tenant.empty() && call.tenant != principal->tenant.text()) return fail(ErrorCode::kToolNotFound, "your credential belongs to another tenant");
     const auto rules = rules_.get();
+    if (!call.tenant.empty() && !rules->policy->may_act_in(*principal, call.tenant)) return fail(ErrorCode::kToolNotFound, "your credential belongs to another tenant");
     const View view{.principal = principal.get(), .policy = rules->policy.get(), .tenant = call.tenant, .prefer_source = {}, .prefer = {}};
     const auto known = away_.snapshot()->resolve(view, call.tool);
     // Several devices that are away may have the name: whichever comes first is meant.

@@ -7,6 +7,7 @@
 #include "core/timeline.hpp"
 #include "core/tool_result.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,9 @@ struct Call {
     std::string_view args;                 ///< a JSON object, the bytes received; empty or `null` stand for `{}`
     std::string_view body_type;            ///< media type, in lower case, of `body`; empty: the arguments are `args`
     std::string_view body;                 ///< arguments that are no JSON, for a tool that accepts them; `args` is `{}` then
-    CallContext context;
+    CallContext context;                   ///< what of it names an agent is settled by the pipeline (core/agent_claim.hpp)
+    bool acts_for_agent = false;           ///< `context.agent_id` is an agent that the principal acts for: the word of a front that knows, else the pipeline's
+    std::string_view claimed_agent;        ///< as the caller said it, to be shown and nothing else
     std::string_view tenant;
     std::string_view idempotency_key;
     std::string_view traceparent;
@@ -78,8 +81,9 @@ struct Call {
     /// Bytes of the arguments, as they came.
     std::size_t arguments_size() const { return body_type.empty() ? args.size() : body.size(); }
 
-    // What the pipeline had to make itself; `id` and `args` may point here.
+    // What the pipeline had to make itself; `id`, `context.agent_id` and `args` may point here.
     UuidText made_id;
+    std::array<char, 256> made_agent;
     std::string replaced_args;
 };
 

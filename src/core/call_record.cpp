@@ -93,7 +93,7 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     writer.literal("{\"call_id\":").quoted(call.id).literal(",\"time\":\"").raw(Rfc3339Text(call.timeline.started_at()).view());
     writer.literal("\",\"front\":").quoted(call.front).literal(",\"principal\":").quoted(principal.id).literal(",\"proof\":\"").raw(name_of(principal.proof)).literal("\"");
     text(writer, ",\"tenant\":", call.tenant);
-    text(writer, ",\"agent\":", call.context.agent_id);
+    if (call.context.agent_id != principal.id) text(writer, ",\"agent\":", call.context.agent_id);
     text(writer, ",\"session\":", call.context.session_id);
     text(writer, ",\"trace_id\":", call.context.trace_id);
     writer.literal(",\"tool\":").quoted(call.tool);

@@ -4,6 +4,7 @@
 #include "base/exception_text.hpp"
 #include "base/log.hpp"
 #include "core/absent_tool.hpp"
+#include "core/agent_claim.hpp"
 #include "core/approvals.hpp"
 #include "core/artifact.hpp"
 #include "core/content_digest.hpp"
@@ -211,9 +212,13 @@ Pipeline::Pipeline(CallServices services, const Executor& home, TimerWheel& time
     : services_(services), home_(home), timers_(timers), ids_(ids), registry_(services.registry.published()), rules_(services.rules),
       running_(home, services.clock) {}
 
+View Pipeline::view_of(const Principal& principal, std::string_view tenant) {
+    const Policy& policy = *rules_.get()->policy;
+    return {.principal = &principal, .policy = &policy, .tenant = tenant.empty() ? policy.home_tenant(principal) : tenant, .prefer_source = {}, .prefer = {}};
+}
+
 std::vector<RegistrySnapshot::Listed> Pipeline::list(const Principal& principal, std::string_view tenant, std::string_view after, std::size_t limit) {
-    const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
-    return registry_.get()->list(view, after, limit);
+    return registry_.get()->list(view_of(principal, tenant), after, limit);
 }
 
 std::vector<RegistrySnapshot::Listed> Pipeline::list_for(View view) {
@@ -229,8 +234,7 @@ std::vector<RegistrySnapshot::Listed> Pipeline::list_for(View view) {
 }
 
 Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view tenant, std::string_view name) {
-    const View view{.principal = &principal, .policy = rules_.get()->policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
-    return registry_.get()->resolve(view, name);
+    return registry_.get()->resolve(view_of(principal, tenant), name);
 }
 
 bool Pipeline::goes_on_for_others(const Call& call, const Principal& principal, std::function<void()> deserted) {
@@ -245,10 +249,10 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
         call.made_id = ids_.uuid_v7();
         call.id = call.made_id.view();
     }
-    if (call.tenant.empty()) call.tenant = principal->tenant.text();
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .newer = {}, .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
                     .counted = false, .permit = {}, .journal_number = 0, .place = {}, .late = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
+    if (call.tenant.empty()) call.tenant = working.rules->policy->home_tenant(*principal);
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
     working.repeats = repeats;
@@ -274,6 +278,8 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     if (!services_.audit.accepts(authenticated.principal()->id)) {
         co_return ended(ErrorCode::kUnavailable, "the audit trail cannot take more records now; call again in a moment");
     }
+    if (working.rules->callers_are_gateways) call.acts_for_agent = true;
+    if (auto settled = settle_agent(call, *authenticated.principal(), *working.rules->policy); !settled) co_return ended(std::move(settled.error()));
     if (services_.early_cancels.take(call.tenant, authenticated.principal()->id, call.id, call.timeline.started())) {
         co_return ended(ErrorCode::kCancelled, "the call was cancelled before it came");
     }
@@ -567,8 +573,8 @@ Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, Led
 Result<AuthorizedCall> Pipeline::resolve_and_authorize(AuthenticatedCall authenticated, Working& working) {
     Call& call = authenticated.call();
     const Principal& principal = *authenticated.principal();
-    if (!principal.tenant.empty() && call.tenant != principal.tenant.text()) {
-        return fail(ErrorCode::kForbidden, "your credential belongs to another tenant; use your own tenant_id");
+    if (!call.tenant.empty() && !may_act_in(principal, call.tenant)) {
+        return fail(ErrorCode::kForbidden, fmt::format("{} does not belong to this tenant; use a tenant_id of its own", principal.id));
     }
     const View view{.principal = &principal, .policy = working.rules->policy.get(), .tenant = call.tenant,
                     .prefer_source = call.prefer_source, .prefer = call.prefer_connection, .scope = call.scope};
@@ -593,7 +599,7 @@ Result<AuthorizedCall> Pipeline::authorize(AuthenticatedCall authenticated, cons
     // Before anything is judged by them: the tool might use the other one of the two.
     if (const auto twice = read_here ? json::find_duplicate(*working.args) : std::nullopt) return fail(repeated_name(*twice));
     const Policy& policy = *working.rules->policy;
-    working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, arguments_of(authenticated.call(), *working.args));
+    working.facts.decision = policy.decide_call(*authenticated.principal(), *tool, arguments_of(authenticated.call(), *working.args), authenticated.call().tenant);
     switch (working.facts.decision.verdict) {
         case Verdict::kAllow: return AuthorizedCall(authenticated, *tool);
         case Verdict::kDeny:
@@ -733,7 +739,7 @@ Result<ApprovedCall> Pipeline::check_again(ValidatedCall validated, const Approv
     auto parsed = parse_arguments(call);
     if (!parsed) return fail(std::move(parsed.error()));
     working.args = *parsed;
-    working.facts.decision = policy.decide_call(*authorized.principal(), **tool, arguments_of(call, *working.args));
+    working.facts.decision = policy.decide_call(*authorized.principal(), **tool, arguments_of(call, *working.args), call.tenant);
     if (working.facts.decision.verdict == Verdict::kDeny) {
         return fail(ErrorCode::kForbidden, fmt::format("{} may not make this call any more ({})", authorized.principal()->id, working.facts.decision.rule));
     }

@@ -38,6 +38,7 @@ struct CallRules {
     std::shared_ptr<RateLimits> rates;                   ///< never null
     std::uint32_t max_retries = 2;
     std::size_t max_result_bytes = std::size_t{8} << 20;
+    bool callers_are_gateways = false;                   ///< agents and tenants are as they say: they have decided about their callers
     bool operation_ids = false;                          ///< results of tools with side effects get an `operation_id` (docs/protocols/rtp.md, section 3)
 };
 
@@ -90,6 +91,12 @@ public:
     std::vector<RegistrySnapshot::Listed> list_for(View view);
     Result<ToolRef> resolve(const Principal& principal, std::string_view tenant, std::string_view name);
 
+    /// Whether calls of `principal` may name this tenant.
+    bool may_act_in(const Principal& principal, std::string_view tenant) {
+        const CallRules& now = *rules_.get();
+        return now.callers_are_gateways || now.policy->may_act_in(principal, tenant);
+    }
+
     const std::shared_ptr<const CallRules>& rules() { return rules_.get(); }
     RunningCalls& running() { return running_; }
     const CallMetrics& metrics() const { return metrics_; }
@@ -111,6 +118,7 @@ private:
     Task<bool> move_permit(const Tool& next, Deadline deadline, Working& working);
     Task<void> tell_hooks(const Call& call, const Principal& principal, Working& working, const Outcome& outcome);
 
+    View view_of(const Principal& principal, std::string_view tenant);
     Result<AuthorizedCall> resolve_and_authorize(AuthenticatedCall call, Working& working);
     Result<AuthorizedCall> authorize(AuthenticatedCall call, const ToolRef& tool, Working& working);
     Result<ValidatedCall> validate(AuthorizedCall call, Working& working);

@@ -53,6 +53,7 @@ public:
         args.emplace_back(call.args());
         attempts.push_back(call.attempt());
         if (on_run) on_run();
+        if (on_call) on_call(call.call());
         if (waits) {
             Waiter waiter(timers_);
             waiting = &waiter;
@@ -70,6 +71,7 @@ public:
     int runs = 0;
     bool waits = false, throws = false;
     std::function<void()> on_run;
+    std::function<void(const Call&)> on_call;
     std::deque<Outcome> answers;
     std::vector<Deadline> deadlines;
     std::vector<std::string> args;
@@ -365,6 +367,28 @@ TEST_F(PipelineTest, AnotherTenantsCallIsForbidden) {
     call->call.tenant = "other";
     EXPECT_EQ(start(std::move(call))->code(), ErrorCode::kForbidden);
     expect_told(1);
+}
+
+TEST_F(PipelineTest, ThePipelineSettlesForWhichAgentACallIsBeforeItsHostLooks) {
+    ready();
+    const Call* seen = nullptr;
+    std::string agent;
+    bool acts = true;
+    host->on_call = [&](const Call& call) { seen = &call, agent = call.context.agent_id, acts = call.acts_for_agent; };
+    auto call = front();
+    call->principal = principal_of("caller/ann");
+    call->call.context.agent_id = "butler";
+    EXPECT_EQ(start(std::move(call))->content(), "done");
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(agent, "caller/ann/butler");
+    EXPECT_FALSE(acts);
+    set.callers_are_gateways = true;
+    use_rules();
+    call = front();
+    call->call.context.agent_id = "caller/ann/butler";
+    EXPECT_EQ(start(std::move(call))->content(), "done");
+    EXPECT_EQ(agent, "caller/ann/butler");
+    EXPECT_TRUE(acts);
 }
 
 TEST_F(PipelineTest, ACallThatNeedsApprovalIsNotRun) {

@@ -100,11 +100,17 @@ struct Policy::Compiled {
           call_allow(std::move(rule.call_allow), "policy", index, "call.allow"), call_deny(std::move(rule.call_deny), "policy", index, "call.deny"),
           call_needs_approval(std::move(rule.call_needs_approval), "policy", index, "call.needs_approval"),
           register_allow(std::move(rule.register_allow), "policy", index, "register.allow"),
-          register_deny(std::move(rule.register_deny), "policy", index, "register.deny") {}
+          register_deny(std::move(rule.register_deny), "policy", index, "register.deny"), act_for(std::move(rule.act_for)) {}
 
-    bool speaks_of(const Principal& who) const {
+    /// `asked`: the tenant that it is about; empty: any of the principal's.
+    bool fits_tenant(const Principal& who, std::string_view asked) const {
+        if (tenant.empty()) return true;
+        if (!asked.empty()) return tenant.matches(asked);
+        return tenant.matches(who.tenant.text()) || std::ranges::any_of(who.more_tenants, [&](const TenantId& more) { return tenant.matches(more.text()); });
+    }
+    bool speaks_of(const Principal& who, std::string_view asked_tenant = {}) const {
         if (!principal.empty() && !principal.matches(who.id)) return false;
-        if (!tenant.empty() && !tenant.matches(who.tenant.text())) return false;
+        if (!fits_tenant(who, asked_tenant)) return false;
         if (roles.empty()) return true;
         return std::ranges::any_of(kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
     }
@@ -125,6 +131,7 @@ struct Policy::Compiled {
     std::optional<bool> effects;
     NameList call_allow, call_deny, call_needs_approval, register_allow, register_deny;
     std::vector<Condition> where;
+    std::vector<Glob> act_for;
 };
 
 struct Policy::Peer {
@@ -159,6 +166,7 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
     std::vector<std::vector<ArgumentCondition>> conditions;
     for (PolicyRule& rule : rules) {
         conditions.push_back(std::move(rule.where));
+        policy->speaks_of_agents_ = policy->speaks_of_agents_ || !rule.act_for.empty();
         policy->rules_.push_back(std::make_unique<Compiled>(std::move(rule), policy->rules_.size()));
     }
     for (std::size_t i = 0; i < conditions.size(); ++i) {
@@ -183,7 +191,7 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
     return policy;
 }
 
-Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args) const {
+Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args, std::string_view tenant) const {
     if (!principal.may(Role::kCaller)) {
         const Peer* const peer = principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
         if (peer == nullptr || peer->role != Role::kCaller) return {Verdict::kDeny, kNoCallerRole};
@@ -192,7 +200,7 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
     const std::string& qualified = tool.unique_name;
     Judgement judgement({Verdict::kAllow, kCallerRole}, Judgement::Rules::kNarrow);
     for (const auto& rule : rules_) {
-        if (!rule->speaks_of(principal)) continue;
+        if (!rule->speaks_of(principal, tenant)) continue;
         // An allow list confines its principal even where its sources or arguments do not match.
         if (!rule->call_allow.globs.empty()) judgement.confine();
         if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
@@ -219,6 +227,29 @@ Decision Policy::decide_registration(const Principal& principal, std::string_vie
     return judgement.decision();
 }
 
+bool Policy::may_act_for(const Principal& principal, std::string_view agent) const {
+    if (principal.roles.has(Role::kOperator)) return true;
+    if (!speaks_of_agents_ || agent.contains('/')) return false;
+    return std::ranges::any_of(rules_, [&](const auto& rule) {
+        return rule->speaks_of(principal) && std::ranges::any_of(rule->act_for, [&](const Glob& glob) { return glob.matches(agent); });
+    });
+}
+
+bool Policy::may_act_in(const Principal& principal, std::string_view tenant) const {
+    if (principal.proof != Proof::kCertificate) return principal.may_act_in(tenant);
+    const Peer* const peer = find_peer(principal);
+    const bool named = peer != nullptr && !peer->tenants.globs.empty();
+    return named ? peer->tenants.find(tenant, {}) != nullptr : tenant == kDefaultTenant;
+}
+
+std::string_view Policy::home_tenant(const Principal& principal) const {
+    if (principal.proof != Proof::kCertificate) return principal.tenant.text();
+    if (may_act_in(principal, kDefaultTenant)) return kDefaultTenant;
+    const auto& named = find_peer(principal)->tenants.globs;
+    const auto literal = std::ranges::find_if(named, &Glob::is_literal);
+    return literal == named.end() ? std::string_view() : std::string_view(literal->pattern());
+}
+
 const Policy::Peer* Policy::find_peer(const Principal& principal) const {
     if (principal.proof != Proof::kCertificate) return nullptr;
     const auto found = peers_.find(principal.id);
@@ -227,12 +258,11 @@ const Policy::Peer* Policy::find_peer(const Principal& principal) const {
 
 Decision Policy::decide_action(const Principal& principal, std::string_view action, std::string_view tenant) const {
     if (!is_action(action)) return {Verdict::kDeny, kNoAction};
-    if (!tenant.empty() && !principal.tenant.empty() && principal.tenant.text() != tenant) return {Verdict::kDeny, kOtherTenant};
     const Peer* const peer = find_peer(principal);
-    if (!tenant.empty() && principal.proof == Proof::kCertificate) {
+    if (!tenant.empty() && !may_act_in(principal, tenant)) {
+        if (principal.proof != Proof::kCertificate) return {Verdict::kDeny, kOtherTenant};
         const bool named = peer != nullptr && !peer->tenants.globs.empty();
-        if (named && peer->tenants.find(tenant, {}) == nullptr) return {Verdict::kDeny, peer->other_tenant};
-        if (!named && tenant != kDefaultTenant) return {Verdict::kDeny, kOnlyDefaultTenant};
+        return {Verdict::kDeny, named ? std::string_view(peer->other_tenant) : kOnlyDefaultTenant};
     }
     const Glob asked{std::string(action)};
     Judgement judgement(action_by_roles(peer != nullptr && peer->role ? Roles{*peer->role} : principal.roles, asked), Judgement::Rules::kWiden);

@@ -68,10 +68,8 @@ struct PolicyRule {
     std::vector<Glob> register_allow, register_deny;
     std::optional<bool> effects;               ///< narrows the call lists to tools that may have effects (ToolSpec::effects()), or have none for sure
     std::vector<ArgumentCondition> where;      ///< narrows the call lists to calls with such arguments
+    std::vector<Glob> act_for{};               ///< agents that the principal may act for
 };
-
-/// The tenant of a peer for which no tenants are named.
-inline constexpr std::string_view kDefaultTenant = "default";
 
 /// What the operator says of one paired peer: what it is, for whom it works, and what it may beside the defaults of its role.
 struct PeerRule {
@@ -91,12 +89,19 @@ public:
     static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules, std::vector<PeerRule> peers = {});
     ~Policy();
 
-    /// May `principal` call `tool` with these arguments? A rule with conditions that nobody can see whether they hold denies and asks for
-    /// an approval as if they did, and allows nothing.
-    Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args) const;
-    bool may_call(const Principal& principal, const Tool& tool) const {
-        return decide_call(principal, tool, std::nullopt).verdict != Verdict::kDeny;
+    /// May `principal` call `tool` with these arguments, for `tenant`? Without a tenant: for any of its own. A rule with conditions that nobody can
+    /// see whether they hold denies and asks for an approval as if they did, and allows nothing.
+    Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args, std::string_view tenant = {}) const;
+    bool may_call(const Principal& principal, const Tool& tool, std::string_view tenant = {}) const {
+        return decide_call(principal, tool, std::nullopt, tenant).verdict != Verdict::kDeny;
     }
+    /// May `principal` act for this agent: work where it works, with what it remembers? Operators may, anybody else needs a rule. A name
+    /// with a slash is no agent's: it belongs to a principal (core/agent_claim.hpp).
+    bool may_act_for(const Principal& principal, std::string_view agent) const;
+    /// May calls of `principal` name this tenant? The one answer for tokens, peers and operators.
+    bool may_act_in(const Principal& principal, std::string_view tenant) const;
+    /// The tenant of its calls that name none; empty: that of no tenant in particular.
+    std::string_view home_tenant(const Principal& principal) const;
     /// Whether any rule looks at arguments, so that they must be parsed before the decision.
     bool looks_at_arguments() const { return looks_at_arguments_; }
     /// May `principal` register a tool of this name?
@@ -113,6 +118,7 @@ private:
     std::vector<std::unique_ptr<Compiled>> rules_;
     std::unordered_map<std::string, std::unique_ptr<const Peer>> peers_;
     bool looks_at_arguments_ = false;
+    bool speaks_of_agents_ = false;
 };
 
 }  // namespace crab::core

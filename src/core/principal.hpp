@@ -2,12 +2,14 @@
 
 #include "base/id.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace crab::core {
 
@@ -40,16 +42,27 @@ private:
 enum class Proof : std::uint8_t { kLocalSocket, kOpenLoopback, kBearerToken, kDeviceKey, kCertificate, kInternal };
 std::string_view name_of(Proof proof);
 
+/// The tenant of tokens and peers for which no tenants are named.
+inline constexpr std::string_view kDefaultTenant = "default";
+
 /// The identity a call acts for. No anonymous one exists. Immutable; shared between threads.
 struct Principal {
     std::string id;               ///< `local/<uid or addr>`, `device/<slug>`, `caller/<name>`, …
-    TenantId tenant;              ///< empty: may act for any tenant
+    TenantId tenant;              ///< of its calls that name none; empty: it may act for any tenant
+    std::vector<TenantId> more_tenants{}; ///< that its calls may name beside `tenant`
     Roles roles;
     Proof proof = Proof::kInternal;
     std::string device;           ///< slug of the device record behind the credential, or empty
     std::string credential_id;    ///< names the credential, never holds it
 
     bool may(Role role) const { return roles.has(role) || roles.has(Role::kOperator); }
+    /// Whether it may act for this tenant. What a peer may, its entry in the configuration says: ask Policy::may_act_in() about calls.
+    bool may_act_in(std::string_view name) const {
+        const auto is_it = [&](const TenantId& its) { return its.text() == name; };
+        return tenant.empty() || is_it(tenant) || std::ranges::any_of(more_tenants, is_it);
+    }
+    /// `wanted` if it may act for that tenant, else its own.
+    std::string_view tenant_for(std::string_view wanted) const { return may_act_in(wanted) ? wanted : std::string_view(tenant.text()); }
 };
 using PrincipalRef = std::shared_ptr<const Principal>;
 

@@ -20,12 +20,12 @@ std::string lower(std::string_view text) {
 }
 
 bool is_visible(const View& view, const Tool& tool) {
-    const std::string_view own = view.principal->tenant.text();
-    if (!own.empty() && !view.tenant.empty() && view.tenant != own) return false;
-    const std::string_view tenant = view.tenant.empty() ? own : view.tenant;
-    if (!tool.tenant.empty() && !tenant.empty() && tool.tenant.text() != tenant) return false;
+    if (!view.tenant.empty() && !view.principal->may_act_in(view.tenant)) return false;
+    const std::string_view tenant = view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+    const auto is_it = [&](const TenantId& its) { return its.text() == tenant; };
+    if (!tool.tenant.empty() && !tenant.empty() && !is_it(tool.tenant) && std::ranges::none_of(tool.more_tenants, is_it)) return false;
     if (view.scope != nullptr && !view.scope->holds(tool)) return false;
-    return view.policy->may_call(*view.principal, tool);
+    return view.policy->may_call(*view.principal, tool, tenant);
 }
 
 bool is_same(const ToolSource& one, const ToolSource& other) { return one.kind == other.kind && one.name == other.name; }

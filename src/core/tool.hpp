@@ -75,6 +75,7 @@ struct ToolSource {
 /// A registered tool: its spec, its compiled validators, and who runs it. Immutable; shared between threads.
 struct Tool {
     TenantId tenant;                         ///< empty: every tenant sees it; first, for every resolve looks at it
+    std::vector<TenantId> more_tenants{};    ///< that see it beside `tenant`
     ToolSpec spec;
     ToolSource source;
     std::shared_ptr<const json::Schema> input;

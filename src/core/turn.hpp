@@ -46,7 +46,7 @@ public:
 /// Who answers: an agent and, for people, the model that it asks first, empty while none is configured.
 struct TurnAgent {
     std::string name;
-    std::string tenant{};                   ///< of turns whose principal is bound to none
+    std::string tenant{};                   ///< of turns whose principal may act for it; others have its own
     std::string provider{}, model{};
 };
 

@@ -104,8 +104,8 @@ Result<std::size_t> Leases::revoke_owner(std::string_view owner, std::string_vie
     return ended;
 }
 
-Result<std::size_t> Leases::end_session(std::string_view session_id) {
-    const std::size_t ended = end_if("its session is closed", [&](const Lease& lease) { return lease.session_id == session_id; });
+Result<std::size_t> Leases::end_session(const core::Principal& owner, std::string_view session_id) {
+    const std::size_t ended = end_if("its session is closed", [&](const Lease& lease) { return lease.session_id == session_id && owner.may_act_in(lease.tenant_id); });
     if (auto stored = flush(); !stored) return fail(std::move(stored.error()));
     return ended;
 }

@@ -49,8 +49,8 @@ public:
     Result<Lease> revoke(std::string_view lease_id, std::string_view reason);
     /// Ends all leases of a principal, such as a peer that was revoked; returns how many. Errors as above.
     Result<std::size_t> revoke_owner(std::string_view owner, std::string_view reason);
-    /// Ends all leases of a session that is over. Errors as above.
-    Result<std::size_t> end_session(std::string_view session_id);
+    /// Ends the leases of a session of `owner` that is over, in the tenants that are its own. Errors as above.
+    Result<std::size_t> end_session(const core::Principal& owner, std::string_view session_id);
     /// Stores what has ended since, and drops what has expired; call it every second or so. Errors: those of the store; it tries again.
     Result<void> flush();
     /// Removes what ended long ago from the store.

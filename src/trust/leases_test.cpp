@@ -114,8 +114,12 @@ TEST_F(LeasesTest, ARevokedOneHasEndedEvenWhenTheDiskIsFullAndIsStoredLater) {
 
 TEST_F(LeasesTest, ItEndsWithItsSession) {
     const Lease lease = make();
-    EXPECT_EQ(leases->end_session("other").value(), 0u);
-    EXPECT_EQ(leases->end_session("s").value(), 1u);
+    core::Principal owner;
+    owner.tenant = TenantId("elsewhere");
+    EXPECT_EQ(leases->end_session(owner, "s").value(), 0u) << "a session of that name in another tenant";
+    owner.more_tenants = {TenantId(lease.tenant_id)};
+    EXPECT_EQ(leases->end_session(owner, "other").value(), 0u);
+    EXPECT_EQ(leases->end_session(owner, "s").value(), 1u);
     EXPECT_FALSE(covers(lease));
 }
 

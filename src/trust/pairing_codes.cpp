@@ -21,6 +21,10 @@ std::string digits_of(std::string_view code) {
     return digits;
 }
 
+IssueRequest request_for(const PairingOffer& offer) {
+    return {.name = offer.name, .roles = offer.roles, .tenants = offer.tenants, .lifetime = offer.lifetime, .device = offer.device};
+}
+
 std::unexpected<Error> limited(const char* message, SteadyTime::duration wait) {
     Error error{.code = ErrorCode::kRateLimited, .message = message};
     error.retry_after = std::chrono::ceil<Milliseconds>(wait);
@@ -31,6 +35,7 @@ std::unexpected<Error> limited(const char* message, SteadyTime::duration wait) {
 
 Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
     if (offer.name.empty()) offer.name = "Device";
+    if (auto good = tokens_.check(request_for(offer)); !good) return fail(std::move(good.error()));
     const SteadyTime now = clock_.steady_now();
     const std::scoped_lock lock(mutex_);
     drop_dead_codes(now);
@@ -59,8 +64,9 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
     auto taken = take(code, remote_address);
     if (!taken) return fail(std::move(taken.error()));
     const PairingOffer& offer = taken->offer;
-    auto issued = tokens_.issue({.name = offer.name, .roles = offer.roles, .tenant = offer.tenant, .lifetime = offer.lifetime, .device = offer.device,
-                                 .public_key = offer.roles.has(core::Role::kDevice) ? std::move(public_key) : std::string()});
+    IssueRequest request = request_for(offer);
+    if (offer.roles.has(core::Role::kDevice)) request.public_key = std::move(public_key);
+    auto issued = tokens_.issue(request);
     if (!issued) {
         const std::scoped_lock lock(mutex_);
         open_.push_back(std::move(*taken));  // the person may try again once the store works

@@ -19,7 +19,7 @@ namespace crab::trust {
 struct PairingOffer {
     std::string name;                          ///< of the device or caller; empty: `Device`
     core::Roles roles{core::Role::kDevice, core::Role::kCaller};
-    TenantId tenant;
+    std::vector<TenantId> tenants{};           ///< as in IssueRequest
     std::optional<Milliseconds> lifetime;      ///< of the token; absent: until revoked
     std::string device;                        ///< a known device that is paired again; empty: a new one
 };
@@ -44,7 +44,7 @@ public:
     PairingCodes(Tokens& tokens, const Clock& clock, Options options) : tokens_(tokens), clock_(clock), options_(options) {}
     PairingCodes(Tokens& tokens, const Clock& clock) : PairingCodes(tokens, clock, Options{}) {}
 
-    /// Opens a code. For the admin socket only. Errors: kRateLimited when too many are open.
+    /// Opens a code. For the admin socket only. Errors: those of Tokens::check(); kRateLimited when too many are open.
     Result<DeviceCode> open(PairingOffer offer);
     /// Closes all codes and returns how many were open.
     std::size_t close_all();

@@ -23,16 +23,17 @@ std::string_view bearer_of(std::string_view authorization) {
     return token;
 }
 
-Result<core::PrincipalRef> RequestAuthentication::authenticate(std::string_view token, const RequestPeer& peer) const {
-    if (!token.empty()) return tokens_.authenticate(token);
+Result<Proven> RequestAuthentication::authenticate(std::string_view token, const RequestPeer& peer) const {
+    if (!token.empty()) return credentials_.find(token);
     if (!is_open_for(peer)) {
         return fail(ErrorCode::kUnauthenticated, "no bearer token; pair the device or make a token with `crab devices pair`");
     }
     auto principal = std::make_shared<core::Principal>();
     principal->id = fmt::format("local/{}", peer.text);
+    principal->tenant = TenantId(std::string(core::kDefaultTenant));
     principal->roles = {core::Role::kDevice, core::Role::kCaller};
     principal->proof = core::Proof::kOpenLoopback;
-    return principal;
+    return Proven{.principal = std::move(principal), .good_until = {}};
 }
 
 core::PrincipalRef local_operator(unsigned uid) {

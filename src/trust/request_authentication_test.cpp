@@ -22,31 +22,32 @@ protected:
     TokenStoreMemory store;
     std::unique_ptr<Tokens> tokens = std::move(Tokens::load(store, clock).value());
     const std::string token = tokens->issue({.name = "phone"}).value().token.reveal();
+    CredentialCache credentials{*tokens, clock};
     const RequestPeer near{.loopback = true, .text = "127.0.0.1"};
     const RequestPeer far{.loopback = false, .text = "192.0.2.7"};
 };
 
 TEST_F(RequestAuthenticationTest, AGoodTokenGivesItsPrincipalFromAnywhere) {
     for (const bool open : {false, true}) {
-        const RequestAuthentication authentication(*tokens, open);
-        for (const RequestPeer& peer : {near, far}) EXPECT_EQ(authentication.authenticate(token, peer).value()->id, "device/phone");
+        RequestAuthentication authentication(credentials, open);
+        for (const RequestPeer& peer : {near, far}) EXPECT_EQ(authentication.authenticate(token, peer).value().principal->id, "device/phone");
     }
 }
 
 TEST_F(RequestAuthenticationTest, ABadTokenIsRefusedWhereNoneWouldDo) {
-    const RequestAuthentication open(*tokens, true);
+    const RequestAuthentication open(credentials, true);
     EXPECT_EQ(open.authenticate("wrong", near).error().code, ErrorCode::kUnauthenticated);
     EXPECT_TRUE(open.authenticate("", near));
 }
 
 TEST_F(RequestAuthenticationTest, WithoutATokenOnlyAListenerOpenForLoopbackLetsIn) {
-    const RequestAuthentication closed(*tokens, false);
-    const RequestAuthentication open(*tokens, true);
+    const RequestAuthentication closed(credentials, false);
+    const RequestAuthentication open(credentials, true);
     EXPECT_EQ(closed.authenticate("", near).error().code, ErrorCode::kUnauthenticated);
     EXPECT_THAT(closed.authenticate("", near).error().message, HasSubstr("crab devices pair"));
     EXPECT_EQ(open.authenticate("", far).error().code, ErrorCode::kUnauthenticated);
 
-    const auto principal = open.authenticate("", near).value();
+    const auto principal = open.authenticate("", near).value().principal;
     EXPECT_EQ(principal->id, "local/127.0.0.1");
     EXPECT_EQ(principal->proof, core::Proof::kOpenLoopback);
     EXPECT_TRUE(principal->may(Role::kDevice));
@@ -54,11 +55,13 @@ TEST_F(RequestAuthenticationTest, WithoutATokenOnlyAListenerOpenForLoopbackLetsI
     EXPECT_FALSE(principal->may(Role::kOperator));
     EXPECT_EQ(principal->device, "");
     EXPECT_EQ(principal->credential_id, "");
+    EXPECT_TRUE(principal->may_act_in("default"));
+    EXPECT_FALSE(principal->may_act_in("system"));
 }
 
 TEST_F(RequestAuthenticationTest, ARevokedTokenIsRefusedAtOnce) {
-    const RequestAuthentication open(*tokens, true);
-    const auto principal = open.authenticate(token, near).value();
+    const RequestAuthentication open(credentials, true);
+    const auto principal = open.authenticate(token, near).value().principal;
     ASSERT_TRUE(tokens->revoke(principal->credential_id));
     EXPECT_EQ(open.authenticate(token, near).error().code, ErrorCode::kUnauthenticated);
 }

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace crab::trust {
 
@@ -16,8 +17,9 @@ struct TokenRecord {
     std::string hash_hex;                      ///< SHA-256 of the token's characters, or of the key
     std::string name;                          ///< as the operator gave it
     std::string device;                        ///< slug of its device record, or empty
+    std::string caller{};                      ///< without a device: slug of its principal; of one name always the same, of two never
     core::Roles roles;
-    TenantId tenant;                           ///< empty: may act for any tenant
+    std::vector<TenantId> tenants;             ///< that it may act for, at least one; the first is that of calls that name none
     SystemTime created_at;
     std::optional<SystemTime> expires_at;      ///< absent: only revocation ends it
     std::optional<SystemTime> revoked_at;
@@ -26,6 +28,7 @@ struct TokenRecord {
 
     /// Whether it lets anybody in at `now`.
     bool is_live(SystemTime now) const { return !revoked_at && (!expires_at || now < *expires_at); }
+    std::string principal_id() const { return device.empty() ? "caller/" + caller : "device/" + device; }
 };
 
 }  // namespace crab::trust

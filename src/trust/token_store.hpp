@@ -17,6 +17,11 @@ struct TokenUse {
     SystemTime at;
 };
 
+/// A token of a store from before callers had stored slugs gets its own.
+struct CallerName {
+    std::string token_id, caller;
+};
+
 /// Where tokens and devices are kept. Every function may block and is atomic: it has happened in full, durably, or not at all.
 /// `Tokens` calls one function at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
 class TokenStore {
@@ -31,6 +36,8 @@ public:
     virtual Result<Contents> load_all() = 0;
     /// Adds a token and, when it is the first one of a device, the device.
     virtual Result<void> insert(const TokenRecord& token, const std::optional<DeviceRecord>& new_device) = 0;
+    /// Sets TokenRecord::caller of these tokens.
+    virtual Result<void> name_callers(std::span<const CallerName> names) = 0;
     /// Marks these tokens revoked; a token that is revoked already keeps its time.
     virtual Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) = 0;
     virtual Result<void> record_uses(std::span<const TokenUse> uses) = 0;

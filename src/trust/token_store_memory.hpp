@@ -21,6 +21,16 @@ public:
         return {};
     }
 
+    Result<void> name_callers(std::span<const CallerName> names) override {
+        if (failure) return fail(*failure);
+        for (const CallerName& name : names) {
+            for (TokenRecord& token : contents.tokens) {
+                if (token.id == name.token_id) token.caller = name.caller;
+            }
+        }
+        return {};
+    }
+
     Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) override {
         if (failure) return fail(*failure);
         for (TokenRecord& token : contents.tokens) {

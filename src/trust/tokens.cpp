@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace crab::trust {
 namespace {
@@ -15,6 +19,8 @@ namespace {
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kIdBytes = 4;
 constexpr std::size_t kMaxNameSize = 128;
+constexpr std::size_t kDigestChars = 8;
+constexpr std::size_t kMostTenants = 32;
 
 bool is_token(std::string_view text) {
     return text.size() == 2 * kTokenBytes && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -25,14 +31,19 @@ bool is_display_name(std::string_view name) {
            std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
+/// The slug that a caller of this name gets; names without a letter or digit of ASCII have a digest in it.
 std::string caller_slug(std::string_view name) {
-    return make_slug(name, "caller");
+    std::string slug = make_slug(name, {});
+    return slug.empty() ? "caller-" + crypto::sha256_hex(name).substr(0, kDigestChars) : slug;
 }
+
+bool is_tenant(const TenantId& tenant) { return is_display_name(tenant.text()) && tenant.text().find_first_not_of(' ') != std::string::npos; }
 
 core::PrincipalRef principal_of(const TokenRecord& record) {
     core::Principal principal;
-    principal.id = record.device.empty() ? "caller/" + caller_slug(record.name) : "device/" + record.device;
-    principal.tenant = record.tenant;
+    principal.id = record.principal_id();
+    principal.tenant = record.tenants.front();
+    principal.more_tenants.assign(record.tenants.begin() + 1, record.tenants.end());
     principal.roles = record.roles;
     principal.proof = record.public_key.empty() ? core::Proof::kBearerToken : core::Proof::kDeviceKey;
     principal.device = record.device;
@@ -50,10 +61,47 @@ Result<std::unique_ptr<Tokens>> Tokens::load(TokenStore& store, const Clock& clo
         std::string slug = device.slug;
         tokens->devices_.emplace(std::move(slug), std::move(device));
     }
+    if (auto named = tokens->name_callers(contents->tokens); !named) return fail(std::move(named.error()));
     for (TokenRecord& record : contents->tokens) {
         if (const auto added = tokens->add(std::move(record)); !added) return fail(added.error());
     }
     return tokens;
+}
+
+/// Gives every caller among `records` its slug, and stores those that are new.
+Result<void> Tokens::name_callers(std::vector<TokenRecord>& records) {
+    std::map<std::string, std::string> slugs, names;   // by name, and the other way
+    std::vector<TokenRecord*> unnamed;
+    for (TokenRecord& record : records) {
+        if (!record.device.empty()) continue;
+        if (record.caller.empty()) {
+            unnamed.push_back(&record);
+        } else {
+            slugs.emplace(record.name, record.caller);
+            names.emplace(record.caller, record.name);
+        }
+    }
+    const SystemTime now = clock_.system_now();
+    std::ranges::stable_sort(unnamed, {}, [&](const TokenRecord* record) { return std::tuple(!record->is_live(now), record->created_at, record->id); });
+    std::vector<CallerName> made;
+    for (TokenRecord* record : unnamed) {
+        const auto known = slugs.find(record->name);
+        if (known != slugs.end()) {
+            record->caller = known->second;
+        } else {
+            const std::string before = make_slug(record->name, "caller");   // what the name alone has led to
+            const auto is_taken = [&](const std::string& slug) { return names.contains(slug); };
+            record->caller = is_taken(before) ? unique_slug(caller_slug(record->name), is_taken) : before;
+            if (record->caller != before) {
+                log::warn("a caller has a principal of its own now: look at the policy", {{"name", record->name}, {"was", "caller/" + before}, {"is", "caller/" + record->caller}});
+            }
+            slugs.emplace(record->name, record->caller);
+            names.emplace(record->caller, record->name);
+        }
+        made.push_back({.token_id = record->id, .caller = record->caller});
+    }
+    if (made.empty()) return {};
+    return store_.name_callers(made);
 }
 
 /// The caller holds index_mutex_, or is the only one to know *this.
@@ -64,6 +112,8 @@ Result<void> Tokens::add(TokenRecord record) {
         return fail(ErrorCode::kInternal, "token " + record.id + " is stored without a proper hash: restore the token store from a backup");
     }
     std::memcpy(digest.data(), bytes->data(), digest.size());
+    std::erase_if(record.tenants, [](const TenantId& tenant) { return tenant.empty(); });   // a principal of the empty one could do anything
+    if (record.tenants.empty()) record.tenants.emplace_back(std::string(core::kDefaultTenant));
     auto entry = std::make_shared<Entry>();
     entry->principal = principal_of(record);
     entry->record = std::move(record);
@@ -73,6 +123,12 @@ Result<void> Tokens::add(TokenRecord record) {
 }
 
 Result<core::PrincipalRef> Tokens::authenticate(std::string_view token) {
+    auto proven = prove(token);
+    if (!proven) return fail(std::move(proven.error()));
+    return std::move(proven->principal);
+}
+
+Result<Proven> Tokens::prove(std::string_view token) {
     if (!is_token(token)) {
         return fail(ErrorCode::kUnauthenticated, "the bearer token is malformed: send the 64 characters that pairing gave out");
     }
@@ -91,14 +147,9 @@ Result<core::PrincipalRef> Tokens::authenticate(std::string_view token) {
     if (entry.record.revoked_at) return fail(ErrorCode::kUnauthenticated, "the bearer token was revoked: pair again");
     if (!entry.record.is_live(now)) return fail(ErrorCode::kUnauthenticated, "the bearer token has expired: pair again");
     entry.last_used_ms.store(to_unix_ms(now), std::memory_order_relaxed);
-    return entry.principal;
-}
-
-std::optional<SystemTime> Tokens::expires_at(const core::Principal& principal) const {
-    if (principal.proof != core::Proof::kBearerToken && principal.proof != core::Proof::kDeviceKey) return std::nullopt;
-    const std::shared_lock lock(index_mutex_);
-    const auto found = by_id_.find(principal.credential_id);
-    return found == by_id_.end() ? std::nullopt : found->second->record.expires_at;
+    std::optional<SystemTime> until = entry.record.expires_at;
+    if (session != sessions_.end()) until = std::min(until.value_or(session->second.expires_at), session->second.expires_at);
+    return Proven{.principal = entry.principal, .good_until = until};
 }
 
 std::string Tokens::unused_id() const {
@@ -108,21 +159,58 @@ std::string Tokens::unused_id() const {
     }
 }
 
-Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
+/// The slug of the caller of this name; nothing when it has no token yet. The caller holds index_mutex_.
+std::optional<std::string> Tokens::caller_named(std::string_view name) const {
+    const auto its = std::ranges::find_if(by_id_, [&](const auto& entry) { return entry.second->record.device.empty() && entry.second->record.name == name; });
+    return its == by_id_.end() ? std::nullopt : std::optional(its->second->record.caller);
+}
+
+/// The other way.
+std::optional<std::string> Tokens::name_of_caller(std::string_view slug) const {
+    const auto its = std::ranges::find_if(by_id_, [&](const auto& entry) { return entry.second->record.device.empty() && entry.second->record.caller == slug; });
+    return its == by_id_.end() ? std::nullopt : std::optional(its->second->record.name);
+}
+
+Result<void> Tokens::check(const IssueRequest& request) const {
     if (!is_display_name(request.name)) return fail(ErrorCode::kInvalidArgs, "a token's name must be 1-128 bytes without control characters");
     if (request.roles.empty()) return fail(ErrorCode::kInvalidArgs, "a token needs at least one role");
     if (request.lifetime && request.lifetime->count() <= 0) return fail(ErrorCode::kInvalidArgs, "a token's lifetime must be positive");
+    if (request.tenants.size() > kMostTenants || !std::ranges::all_of(request.tenants, is_tenant)) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("a token has at most {} tenants, whose names are 1-128 bytes without control characters", kMostTenants));
+    }
     const bool for_device = request.roles.has(core::Role::kDevice);
     if (!request.public_key.empty() && !for_device) return fail(ErrorCode::kInvalidArgs, "only devices have keys; a token for a caller is made without one");
     if (!for_device && !request.device.empty()) return fail(ErrorCode::kInvalidArgs, "a token for a device needs the role device");
+    const std::shared_lock lock(index_mutex_);
+    if (for_device && !request.device.empty() && !devices_.contains(request.device)) return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
+    if (!for_device && !caller_named(request.name)) {
+        const std::string slug = caller_slug(request.name);
+        if (const auto other = name_of_caller(slug)) {
+            return fail(ErrorCode::kConflict, fmt::format("the name {} would become caller/{}, which is that of {}: choose a name with other letters or digits", request.name, slug, *other));
+        }
+    }
+    if (!request.public_key.empty()) {
+        const std::string hash_hex = crypto::sha256_hex(request.public_key);
+        if (std::ranges::any_of(by_id_, [&](const auto& entry) { return entry.second->record.hash_hex == hash_hex; })) {
+            return fail(ErrorCode::kConflict, "this key is paired already: use it, or make a new one");
+        }
+    }
+    return {};
+}
 
+Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     const std::scoped_lock writing(writing_);  // reading the index below needs no lock: only writers change it
+    if (auto good = check(request); !good) return fail(std::move(good.error()));
+    const bool for_device = request.roles.has(core::Role::kDevice);
     IssuedToken issued;
     TokenRecord& record = issued.record;
     record.id = unused_id();
     record.name = request.name;
     record.roles = request.roles;
-    record.tenant = request.tenant;
+    for (const TenantId& tenant : request.tenants) {
+        if (std::ranges::find(record.tenants, tenant) == record.tenants.end()) record.tenants.push_back(tenant);
+    }
+    if (record.tenants.empty()) record.tenants.emplace_back(std::string(core::kDefaultTenant));
     record.created_at = clock_.system_now();
     if (request.lifetime) record.expires_at = record.created_at + *request.lifetime;
 
@@ -131,19 +219,17 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
         record.device = unique_slug(make_slug(request.name, "device"), [&](const std::string& slug) { return devices_.contains(slug); });
         new_device = {.slug = record.device, .display_name = request.name, .created_at = record.created_at};
     } else if (for_device) {
-        if (!devices_.contains(request.device)) return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
         record.device = request.device;
+    } else {
+        record.caller = caller_named(request.name).value_or(caller_slug(request.name));
     }
-    issued.slug = for_device ? record.device : caller_slug(request.name);
+    issued.slug = for_device ? record.device : record.caller;
     if (request.public_key.empty()) {
         issued.token = Secret(crypto::random_hex(kTokenBytes));
         record.hash_hex = crypto::sha256_hex(issued.token.reveal());
     } else {
         record.public_key = request.public_key;
         record.hash_hex = crypto::sha256_hex(request.public_key);
-        if (std::ranges::any_of(by_id_, [&](const auto& entry) { return entry.second->record.hash_hex == record.hash_hex; })) {
-            return fail(ErrorCode::kConflict, "this key is paired already: use it, or make a new one");
-        }
     }
 
     if (auto stored = store_.insert(record, new_device); !stored) return fail(std::move(stored.error()));
@@ -171,31 +257,45 @@ Result<KeySession> Tokens::open_session(std::string_view key_id) {
     if (key->sessions.size() > kSessionsPerKey) {
         sessions_.erase(key->sessions.front());
         key->sessions.pop_front();
+        epoch_.fetch_add(1, std::memory_order_acq_rel);   // whoever has remembered it asks again
     }
     sessions_.emplace(digest, Session{.key = key, .expires_at = opened.expires_at});
     return opened;
 }
 
-Result<int> Tokens::revoke(std::string_view device_or_token_id) {
+Result<int> Tokens::revoke(std::string_view name) {
     const std::scoped_lock writing(writing_);
-    const std::string name(device_or_token_id);
-    const SystemTime now = clock_.system_now();
-    std::vector<EntryRef> meant;
-    if (devices_.contains(name)) {
-        for (const auto& [id, entry] : by_id_) {
-            if (entry->record.device == name) meant.push_back(entry);
+    std::map<std::string, std::vector<EntryRef>> found;   // by whom or what the name may mean
+    const auto add_principal = [&](const std::string& id) {
+        std::vector<EntryRef>& its = found[id];
+        for (const auto& [token_id, entry] : by_id_) {
+            if (entry->principal->id == id) its.push_back(entry);
         }
-    } else if (const auto found = by_id_.find(name); found != by_id_.end()) {
-        meant.push_back(found->second);
-    } else {
-        for (const auto& [id, entry] : by_id_) {  // all tokens of one caller
-            if (entry->record.device.empty() && (entry->record.name == name || entry->principal->id == "caller/" + name)) meant.push_back(entry);
-        }
-    }
-    if (meant.empty() && !devices_.contains(name)) {
-        return fail(ErrorCode::kNotFound, "no device and no token has that name: see `crab devices`");
-    }
+    };
+    const std::string text(name);
+    const auto slug_behind = [&](std::string_view kind) { return name.starts_with(kind) ? text.substr(kind.size()) : std::string(); };
+    const std::string device = slug_behind("device/"), caller = slug_behind("caller/");
+    if (devices_.contains(text)) add_principal("device/" + text);
+    if (devices_.contains(device)) add_principal(text);
+    if (const auto named = caller_named(name)) add_principal("caller/" + *named);
+    else if (name_of_caller(name)) add_principal("caller/" + text);
+    if (name_of_caller(caller)) add_principal(text);
+    if (const auto one = by_id_.find(text); one != by_id_.end()) found["token " + text].push_back(one->second);
+    if (found.empty()) return fail(ErrorCode::kNotFound, "no device and no token has that name: see `crab devices`");
+    if (found.size() > 1) return fail(ErrorCode::kConflict, fmt::format("{} may be {}: name one of these", name, fmt::join(std::views::keys(found), " or ")));
+    return end(name, found.begin()->second);
+}
 
+Result<int> Tokens::revoke_token(std::string_view id) {
+    const std::scoped_lock writing(writing_);
+    const auto found = by_id_.find(std::string(id));
+    if (found == by_id_.end()) return fail(ErrorCode::kNotFound, "no token has that id: see `crab devices`");
+    return end(id, {found->second});
+}
+
+/// The caller holds writing_.
+Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& meant) {
+    const SystemTime now = clock_.system_now();
     std::vector<std::string> ids;    // all of them, so that a repeat mends what the store missed
     std::vector<std::string> ended;
     int were_good = 0;

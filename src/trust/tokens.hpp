@@ -25,7 +25,7 @@ namespace crab::trust {
 struct IssueRequest {
     std::string name;                          ///< 1-128 bytes without control characters; the slug comes from it
     core::Roles roles{core::Role::kDevice, core::Role::kCaller};
-    TenantId tenant;
+    std::vector<TenantId> tenants{};           ///< that it may act for, the first by default; empty: the default tenant
     std::optional<Milliseconds> lifetime;      ///< absent: until revoked
     std::string device;                        ///< slug of a known device that gets a further token; empty: a new one
     std::string public_key{};                  ///< DER: a key that the device holds, in place of a bearer token
@@ -37,6 +37,12 @@ struct KeySession {
     SystemTime expires_at;
 };
 
+/// Whom a credential proves, and until when it is good; nothing: until it is revoked.
+struct Proven {
+    core::PrincipalRef principal;
+    std::optional<SystemTime> good_until;
+};
+
 struct IssuedToken {
     Secret<std::string> token;                 ///< the only copy; empty for a key
     TokenRecord record;
@@ -44,24 +50,28 @@ struct IssuedToken {
 };
 
 /// The bearer tokens of this gateway. A token with the role `device` belongs to a device record and acts as `device/<slug>`;
-/// any other acts as `caller/<slug of its name>`, so that a caller's tokens of one name are one principal.
-/// Thread-safe. authenticate(), epoch() and expires_at() never touch the store; the others may block on it, one at a time.
+/// any other acts as `caller/<slug of its name>`, so that a caller's tokens of one name are one principal, and those of two names never are.
+/// Thread-safe. authenticate(), prove() and epoch() never touch the store; the others may block on it, one at a time.
 class Tokens {
 public:
-    /// Reads the store once. Errors: those of the store; kInternal for a record that makes no sense.
+    /// Reads the store once. In one of before callers had stored slugs, a name keeps its principal; of several names that shared one, that with
+    /// a live token does, then the oldest, and the others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
     static Result<std::unique_ptr<Tokens>> load(TokenStore& store, const Clock& clock);
 
     /// Who the bearer of `token` is: the same pointer for the same token for the life of the process.
     /// Errors: kUnauthenticated, with what to do about it.
     Result<core::PrincipalRef> authenticate(std::string_view token);
-    /// Changes with every revocation. Read it before authenticate(); while it stays the same, the principal is good until
-    /// it expires.
+    /// The same, and until when: a session of a key ends by its own expiry. Whoever remembers it asks a CredentialCache.
+    Result<Proven> prove(std::string_view token);
+    /// Changes with every revocation, and when a session of a key is put out by a newer one. Read it before prove(); while it stays the same,
+    /// the principal is good until then.
     std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
-    /// When the credential behind `principal` expires; nothing if it never does or is not a token.
-    std::optional<SystemTime> expires_at(const core::Principal& principal) const;
 
+    /// Whether issue() would make a token for this. Errors: kInvalidArgs; kNotFound for an unknown device; kConflict for a caller's name whose
+    /// principal another name has, or a key that is paired.
+    Result<void> check(const IssueRequest& request) const;
     /// Makes a token, and a device record if the roles hold `device` and no known device is named.
-    /// Errors: kInvalidArgs; kNotFound for an unknown device; those of the store, and then there is no token.
+    /// Errors: those of check(); those of the store, and then there is no token.
     Result<IssuedToken> issue(const IssueRequest& request);
     /// The key of that id, DER. Errors: kUnauthenticated for one that is unknown, revoked or expired, and for a bearer token's id.
     Result<std::string> find_key(std::string_view id) const;
@@ -71,9 +81,12 @@ public:
     static constexpr std::size_t kSessionsPerKey = 32;
     static constexpr std::chrono::hours kSessionLifetime{24};
 
-    /// Ends the tokens of a device (by slug), of a caller (by name) or one token (by id), and returns how many were still good. They are refused
-    /// from here on even if the store fails. Errors: kNotFound; those of the store: repeat it, or they return with a restart.
-    Result<int> revoke(std::string_view device_or_token_id);
+    /// Ends the tokens of one device or caller, and returns how many were still good. It is named by its principal (`caller/ci`), by the slug of
+    /// a device, by a caller's name or slug, or by the id of one token. They are refused from here on even if the store fails. Errors:
+    /// kNotFound; kConflict when the name means several, which are listed; those of the store: repeat it, or they return with a restart.
+    Result<int> revoke(std::string_view name);
+    /// The same for one token, by its id alone.
+    Result<int> revoke_token(std::string_view id);
     /// Calls back with the id of each token that is revoked from now on, on the thread that revokes,
     /// for the life of *this. The callback only posts to the connections' owners: it must not call issue(), revoke() or flush().
     void on_revoked(std::function<void(const std::string& credential_id)> callback);
@@ -110,6 +123,10 @@ private:
 
     Tokens(TokenStore& store, const Clock& clock) : store_(store), clock_(clock) {}
     Result<void> add(TokenRecord record);
+    Result<void> name_callers(std::vector<TokenRecord>& records);
+    std::optional<std::string> caller_named(std::string_view name) const;
+    std::optional<std::string> name_of_caller(std::string_view slug) const;
+    Result<int> end(std::string_view name, const std::vector<EntryRef>& meant);
     std::string unused_id() const;
     TokenRecord shown(const Entry& entry) const;
 

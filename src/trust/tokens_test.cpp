@@ -32,7 +32,7 @@ protected:
 };
 
 TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
-    const auto issued = tokens->issue({.name = "Kitchen tablet", .tenant = TenantId("home")}).value();
+    const auto issued = tokens->issue({.name = "Kitchen tablet", .tenants = {TenantId("home"), TenantId("garden"), TenantId("home")}}).value();
     EXPECT_EQ(issued.token.reveal().size(), 64u);
     EXPECT_EQ(issued.token.reveal().find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_EQ(issued.slug, "kitchen-tablet");
@@ -41,6 +41,7 @@ TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
     EXPECT_EQ(principal->id, "device/kitchen-tablet");
     EXPECT_EQ(principal->device, "kitchen-tablet");
     EXPECT_EQ(principal->tenant, TenantId("home"));
+    EXPECT_THAT(principal->more_tenants, ElementsAre(TenantId("garden")));
     EXPECT_EQ(principal->roles, (Roles{Role::kDevice, Role::kCaller}));
     EXPECT_EQ(principal->proof, core::Proof::kBearerToken);
     EXPECT_EQ(principal->credential_id, issued.record.id);
@@ -69,8 +70,7 @@ TEST_F(TokensTest, WhatIsNoTokenIsRefusedWithWhatToDo) {
 
 TEST_F(TokensTest, ATokenIsGoodUntilTheMomentItExpires) {
     const auto token = issue({.name = "phone", .lifetime = 1h});
-    const auto principal = tokens->authenticate(token).value();
-    EXPECT_EQ(tokens->expires_at(*principal), clock.system_now() + 1h);
+    EXPECT_EQ(tokens->prove(token).value().good_until, clock.system_now() + 1h);
     clock.advance(1h - 1ms);
     EXPECT_TRUE(tokens->authenticate(token));
     clock.advance(1ms);
@@ -81,9 +81,9 @@ TEST_F(TokensTest, ATokenIsGoodUntilTheMomentItExpires) {
 TEST_F(TokensTest, ATokenWithoutALifetimeDoesNotExpire) {
     const auto token = issue({.name = "phone"});
     clock.advance(24h * 365 * 20);
-    const auto principal = tokens->authenticate(token);
-    ASSERT_TRUE(principal);
-    EXPECT_EQ(tokens->expires_at(**principal), std::nullopt);
+    const auto proven = tokens->prove(token);
+    ASSERT_TRUE(proven);
+    EXPECT_EQ(proven->good_until, std::nullopt);
 }
 
 TEST_F(TokensTest, RevokingADeviceEndsAllItsTokensAndNoOthers) {
@@ -208,6 +208,98 @@ TEST_F(TokensTest, RequestsThatMakeNoSenseAreRefused) {
 TEST_F(TokensTest, AStoreWithADamagedHashIsNotLoaded) {
     store.contents.tokens.push_back({.id = "deadbeef", .hash_hex = "beef", .name = "phone"});
     EXPECT_EQ(Tokens::load(store, clock).error().code, ErrorCode::kInternal);
+}
+
+TEST_F(TokensTest, ATokenBelongsToTheDefaultTenantUnlessOthersAreNamed) {
+    const auto plain = tokens->authenticate(issue({.name = "ci", .roles = {Role::kCaller}})).value();
+    EXPECT_EQ(plain->tenant, TenantId("default"));
+    EXPECT_TRUE(plain->may_act_in("default"));
+    for (const char* tenant : {"secret", "system", ""}) EXPECT_FALSE(plain->may_act_in(tenant)) << tenant;
+    const auto wide = tokens->authenticate(issue({.name = "wide", .roles = {Role::kCaller}, .tenants = {TenantId("default"), TenantId("secret")}})).value();
+    EXPECT_TRUE(wide->may_act_in("default"));
+    EXPECT_TRUE(wide->may_act_in("secret"));
+    EXPECT_FALSE(wide->may_act_in("system"));
+    for (const char* wrong : {"", " ", "a\nb"}) EXPECT_EQ(tokens->issue({.name = "x", .tenants = {TenantId(wrong)}}).error().code, ErrorCode::kInvalidArgs) << wrong;
+    EXPECT_EQ(tokens->issue({.name = "x", .tenants = {TenantId(std::string(129, 't'))}}).error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST_F(TokensTest, AStoredTokenWithoutATenantIsOfTheDefaultOne) {
+    const std::string token(64, 'a');
+    store.contents.tokens.push_back({.id = "00000001", .hash_hex = crypto::sha256_hex(token), .name = "old", .roles = {Role::kCaller}, .tenants = {TenantId("")}});
+    tokens = load();
+    EXPECT_EQ(tokens->authenticate(token).value()->tenant, TenantId("default"));
+}
+
+TEST_F(TokensTest, DifferentNamesAreNeverOnePrincipal) {
+    const auto id_of = [&](const char* name) { return tokens->authenticate(issue({.name = name, .roles = {Role::kCaller}})).value()->id; };
+    const std::string one = id_of("分身"), two = id_of("影武者");
+    EXPECT_NE(one, two);
+    EXPECT_TRUE(one.starts_with("caller/caller-")) << one;
+    EXPECT_EQ(id_of("分身"), one) << "one name is one principal";
+    EXPECT_EQ(id_of("CI"), "caller/ci");
+    for (const char* taken : {"ci", "ci!", " CI", "c.i"}) {
+        const auto refused = tokens->issue({.name = taken, .roles = {Role::kCaller}});
+        if (refused) EXPECT_NE(refused->slug, "ci") << taken;
+        else EXPECT_EQ(refused.error().code, ErrorCode::kConflict) << taken;
+    }
+    EXPECT_THAT(tokens->issue({.name = "ci!", .roles = {Role::kCaller}}).error().message, testing::AllOf(HasSubstr("caller/ci"), HasSubstr("CI"), HasSubstr("choose")));
+    EXPECT_EQ(tokens->check({.name = "ci!", .roles = {Role::kCaller}}).error().code, ErrorCode::kConflict);
+    ASSERT_TRUE(tokens->revoke("CI"));
+    EXPECT_FALSE(tokens->issue({.name = "ci", .roles = {Role::kCaller}})) << "what the one owned stays out of reach of the other";
+    tokens = load();
+    EXPECT_EQ(id_of("分身"), one) << "also after a restart";
+    EXPECT_EQ(id_of("CI"), "caller/ci");
+}
+
+TEST_F(TokensTest, NamesThatSharedAPrincipalInAnOldStoreGetTheirOwnAndKeepThem) {
+    const auto old = [&](const char* id, char letter, const char* name, SystemTime at, std::optional<SystemTime> revoked = {}) {
+        store.contents.tokens.push_back({.id = id, .hash_hex = crypto::sha256_hex(std::string(64, letter)), .name = name, .roles = {Role::kCaller}, .tenants = {}, .created_at = at, .revoked_at = revoked});
+    };
+    const SystemTime now = clock.system_now();
+    old("00000001", 'a', "ci!", now - 3h, now - 1h);   // the oldest, and over
+    old("00000002", 'b', "CI", now - 2h);
+    old("00000003", 'c', "ci", now - 1h);
+    old("00000004", 'd', "分身", now - 2h);
+    old("00000005", 'e', "影武者", now - 1h);
+    old("00000006", 'f', "CI", now);
+    for (int life = 0; life < 2; ++life) {
+        tokens = load();
+        const auto id_of = [&](char letter) { return tokens->authenticate(std::string(64, letter)).value()->id; };
+        EXPECT_EQ(id_of('b'), "caller/ci");
+        EXPECT_EQ(id_of('f'), "caller/ci");
+        EXPECT_EQ(id_of('c'), "caller/ci-2");
+        EXPECT_EQ(id_of('d'), "caller/caller");
+        EXPECT_TRUE(id_of('e').starts_with("caller/caller-")) << id_of('e');
+        EXPECT_EQ(store.contents.tokens[0].caller, "ci-3");
+    }
+    EXPECT_EQ(tokens->revoke("ci").value(), 1) << "the one of that very name";
+    EXPECT_TRUE(tokens->authenticate(std::string(64, 'b')));
+    EXPECT_EQ(tokens->revoke("caller/ci").value(), 2);
+    EXPECT_TRUE(tokens->authenticate(std::string(64, 'd')));
+    EXPECT_EQ(tokens->revoke("影武者").value(), 1);
+    EXPECT_TRUE(tokens->authenticate(std::string(64, 'd')));
+}
+
+TEST_F(TokensTest, AStoreThatCannotKeepTheNewNamesIsNotLoaded) {
+    store.contents.tokens.push_back({.id = "00000001", .hash_hex = crypto::sha256_hex("a"), .name = "ci", .roles = {Role::kCaller}});
+    store.failure = Error{.code = ErrorCode::kUnavailable, .message = "disk full"};
+    EXPECT_EQ(Tokens::load(store, clock).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(TokensTest, ANameThatMeansSeveralIsRefusedAndTouchesNone) {
+    const auto device = issue({.name = "phone"});
+    const auto caller = issue({.name = "phone", .roles = {Role::kCaller}});
+    const auto refused = tokens->revoke("phone");
+    EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+    EXPECT_THAT(refused.error().message, testing::AllOf(HasSubstr("caller/phone"), HasSubstr("device/phone")));
+    EXPECT_TRUE(tokens->authenticate(device));
+    EXPECT_EQ(tokens->revoke("caller/phone").value(), 1);
+    EXPECT_TRUE(tokens->authenticate(device));
+    EXPECT_EQ(tokens->revoke("device/phone").value(), 1);
+    EXPECT_EQ(tokens->revoke("caller/nobody").error().code, ErrorCode::kNotFound);
+    const auto one = tokens->issue({.name = "ci", .roles = {Role::kCaller}}).value();
+    EXPECT_EQ(tokens->revoke_token("phone").error().code, ErrorCode::kNotFound) << "an id is nothing else";
+    EXPECT_EQ(tokens->revoke_token(one.record.id).value(), 1);
 }
 
 TEST_F(TokensTest, ManyThreadsMayAskWhileTokensComeAndGo) {

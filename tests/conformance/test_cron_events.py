@@ -31,7 +31,8 @@ class CronEventsTest(unittest.TestCase):
         model = self.enterContext(ScriptedModel())
         model.script(Answer("The house is quiet."))
         butler = {"name": "butler", "on": [{"event": "cron.triggered", "agent_id": "butler"}]}
-        with Gateway({"built_in_hosts": {"cron": True}, "models": [{"model": "parrot", "url": model.url}], "agents": [butler]}) as gateway:
+        with Gateway({"built_in_hosts": {"cron": True}, "models": [{"model": "parrot", "url": model.url}], "agents": [butler],
+                      "policy": [{"principal": "caller/tester", "act_for": ["butler"]}]}) as gateway:
             host = Host(folder, "cron", "--events-to", f"unix:{gateway.admin}")
             self.addCleanup(lambda: host.process.poll() is None and host.end())
             gateway.call("cron.create", {"name": "inside", "schedule": "* * * * *", "input": {"n": 1}},

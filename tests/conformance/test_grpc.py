@@ -202,6 +202,7 @@ class WhoTest(GrpcCase):
             self.addCleanup(client.close)
             self.refused(Status.UNAUTHENTICATED, "UNAUTHENTICATED", lambda c=client, m=metadata: c.call(tool_call(name), metadata=m))
         self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "somebody"}))
+        self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", lambda: self.client().call(tool_call(name), metadata={"x-agent-id": "tester"}))
 
     def test_sw4rm_58_the_correlation_id_is_in_the_trailers(self) -> None:
         client, name = self.client(), self.echo()

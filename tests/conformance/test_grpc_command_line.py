@@ -24,7 +24,7 @@ class CallTest(GrpcCase):
         cls.tree = Path(tempfile.mkdtemp(prefix="crab-worktree-"))
         cls.addClassCleanup(shutil.rmtree, cls.tree, ignore_errors=True)
         (cls.tree / "notes.md").write_text("one two three\n")
-        cls.CONFIG = {**GrpcCase.CONFIG, "worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
+        cls.CONFIG = {**GrpcCase.CONFIG, "policy": [{"principal": "caller/tester", "act_for": ["planner"]}], "worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
                       "providers": [{"id": "files", "kind": "command", "preset": "worktree"},
                                     {"id": "workshop", "kind": "command", "tools": [
                                         shell("count", output={"streams": "lines"}, defaults={"privilege": "DEFAULT"}),
@@ -47,9 +47,10 @@ class CallTest(GrpcCase):
         self.assertEqual((told["result"]["text"], told["summary"]["policy"]["budget_wall_ms"]), ("one two three\n", 5000))
 
     def test_the_agent_that_it_is_for_decides_about_the_worktree(self) -> None:
-        self.gateway.crab("worktree", "bind", "tester", "garden/main")
-        self.assertEqual(self.crab("read_file", "--arg", "path=notes.md", "--agent", "tester").stdout, "one two three\n")
-        self.assertEqual(self.crab("read_file", "--arg", "path=notes.md", "--agent", "somebody-else").returncode, 4)
+        self.gateway.crab("worktree", "bind", "planner", "garden/main")
+        self.assertEqual(self.crab("read_file", "--arg", "path=notes.md", "--agent", "planner").stdout, "one two three\n")
+        for other in ("somebody-else", "tester"):
+            self.assertEqual(self.crab("read_file", "--arg", "path=notes.md", "--agent", other).returncode, 4, other)
 
     def test_a_stream_that_is_interrupted_is_cancelled_by_its_id(self) -> None:
         environment = {**os.environ, "CRAB_TOKEN": self.gateway.caller_token()}

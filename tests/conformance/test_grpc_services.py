@@ -119,6 +119,7 @@ class WorktreeTest(GrpcCase):
         cls.service = WorktreeService({})
         cls.addClassCleanup(cls.service.close)
         cls.CONFIG = {**GrpcCase.CONFIG, "worktree_service": {"address": cls.service.address},
+                      "policy": [{"principal": "caller/tester", "act_for": ["planner"]}],
                       "worktrees": [{"id": f"garden/{name}", "path": str(cls.folder / name)} for name in ("main", "side")],
                       "providers": [{"id": "files", "kind": "command", "preset": "worktree"},
                                     {"id": "homely", "kind": "command", "worktree": "garden/main", "tools": [
@@ -149,8 +150,15 @@ class WorktreeTest(GrpcCase):
         self.refused(Status.FAILED_PRECONDITION, "worktree_not_bound", self.read)
 
     def test_the_agent_that_a_call_is_for_is_asked_about(self) -> None:
-        self.service.bound = {"tester": ("garden", "side", "BOUND_HOME"), "caller/tester": ("garden", "main", "BOUND_HOME")}
-        self.assertEqual(self.read(metadata={"x-agent-id": "tester"}), b"side")
+        self.service.bound = {"planner": ("garden", "side", "BOUND_HOME"), "caller/tester": ("garden", "main", "BOUND_HOME")}
+        self.assertEqual(self.read(metadata={"x-agent-id": "planner"}), b"side")
+        self.assertEqual(self.read(metadata={"x-agent-id": "caller/tester"}), b"main", "its own id is no agent's")
+
+    def test_an_agent_that_is_only_named_over_http_is_not_asked_about(self) -> None:
+        self.service.bound = {"planner": ("garden", "side", "BOUND_HOME"), "caller/eve": ("garden", "main", "BOUND_HOME")}
+        for agent in ("planner", "caller/tester"):
+            reply = self.gateway.call("read_file", {"path": "which"}, caller="eve", context={"agent_id": agent, "session_id": "s"})
+            self.assertEqual(reply.result["text"], "main")
 
     def test_no_answer_within_two_seconds_is_agent_unavailable(self) -> None:
         self.service.mute = True

@@ -109,7 +109,8 @@ class MemoryTest(HostCase):
         with Gateway({"hosts": [{"name": "memory", "unix": str(self.host.socket)}]}) as gateway:
             gateway.wait_listed("memory.append", "memory.query", "memory.delete")
             first = gateway.call("memory.append", entry("the lamp is blue"), idempotency_key="k").result
-            self.assertEqual(self.host.texts("lamp"), ["the lamp is blue"])
+            self.assertEqual(self.host.texts("lamp"), [], "the caller only says that it is this agent")
+            self.assertEqual(self.host.texts("lamp", context={"agent_id": "caller/tester/tests", "session_id": "s"}), ["the lamp is blue"])
             self.assertEqual(gateway.call("memory.append", {"entries": []}).code, "INVALID_ARGS")
             self.crash()
             found = gateway.call("memory__memory.query", {"query": "lamp"}).result["entries"]
@@ -187,4 +188,4 @@ class InsideTest(unittest.TestCase):
             self.assertEqual(host.texts("near"), [])
             gateway.wait_listed("far__memory.append")
             gateway.call("far__memory.append", entry("far"))
-            self.assertEqual(len(host.texts("far")), 1)
+            self.assertEqual(len(host.texts("far", context={"agent_id": "caller/tester/tests", "session_id": "s"})), 1)

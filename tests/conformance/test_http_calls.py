@@ -148,9 +148,11 @@ class RepeatTest(HttpCallCase):
         device.assert_silent()
 
     def test_keys_of_another_caller_or_tenant_are_other_keys(self) -> None:
-        name = self.unique("tool")
-        device = self.device_with(name)
-        for members in ({}, {"caller": "another"}, {"tenant_id": "another"}):
+        name, both = self.unique("tool"), ["default", "another"]
+        device = self.open(self.gateway.pair(self.unique("device"), tenants=both))
+        device.register(tool(name))
+        token = self.gateway.pair(self.unique("caller"), ("caller",), tenants=both)
+        for members in ({"token": token}, {"caller": "another"}, {"token": token, "tenant_id": "another"}):
             call = self.gateway.start_call(name, call_id="shared-" + name, **members)
             device.answer(device.next_call(name), "own")
             self.assertNotIn("crab-replayed", call.result(10).http.headers)

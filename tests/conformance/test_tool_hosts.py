@@ -46,7 +46,7 @@ class CallTest(ToolHostCase):
         self.gateway.call("read", {"n": 1}, call_id="form-1", timeout_ms=1000, context={"agent_id": "a", "session_id": "s", "trace_id": "t"})
         body = self.one.calls_of("form-1")[0].body
         self.assertEqual(body.keys(), {"version", "call_id", "tool_name", "tenant_id", "args", "timeout_ms", "context"})
-        self.assertEqual(body["context"], {"agent_id": "a", "session_id": "s", "trace_id": "t"})
+        self.assertEqual(body["context"], {"agent_id": "caller/tester/a", "session_id": "s", "trace_id": "t"}, "the caller does not act for the agent a")
         self.assertLessEqual(body["timeout_ms"], 900)
         self.gateway.call("write", call_id="form-2")
         self.assertEqual(self.one.calls_of("form-2")[0].body["idempotency_key"], "form-2")

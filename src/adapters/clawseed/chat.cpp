@@ -243,7 +243,7 @@ void Chat::start_next() {
             current_ = nullptr;
             continue;
         }
-        current_->story = {.turn_id = std::string(loop_.ids().uuid_v7().view()), .tenant = principal_->tenant.text(), .agent = {}, .session = id(), .principal = principal_->id, .begun = loop_.clock().system_now()};
+        current_->story = {.turn_id = std::string(loop_.ids().uuid_v7().view()), .tenant = {}, .agent = {}, .session = id(), .principal = principal_->id, .begun = loop_.clock().system_now()};
         {
             const std::scoped_lock lock(mutex_);
             running_info_ = RunningTurn{.turn_id = current_->story.turn_id, .started_at = current_->story.begun};
@@ -287,7 +287,7 @@ void Chat::give_title(Turn& turn) {
 
 void Chat::begin_turn(Turn& turn, const core::TurnAgent& agent) {
     turn.story.agent = agent.name;
-    if (turn.story.tenant.empty()) turn.story.tenant = agent.tenant;
+    turn.story.tenant = principal_->tenant_for(agent.tenant);
     if (core::TurnLog* const log = hub_.services().turn_log) log->begun(turn.story);
     turn.write([&](std::string& out) { write_agent(out, true, agent.provider, agent.model); });
 }

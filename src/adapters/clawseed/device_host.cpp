@@ -38,7 +38,7 @@ RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_
 }
 
 void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
-    const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id, call.call().context.agent_id);
+    const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent);
     const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
         if (link == nullptr || !link->send_request(frame, starts_at)) {
@@ -84,7 +84,7 @@ void DeviceHost::resume(std::string instance) {
 void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
     if (!speaks(Extension::kResume)) return;
     std::string frame;
-    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras_for(call.deadline() - now, call.principal()->id, call.call().context.agent_id));
+    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent));
     on_link_loop([moved = std::move(frame)](DeviceLink* link) {
         if (link != nullptr) link->send(moved);
     });

@@ -314,6 +314,7 @@ void DeviceSession::register_tools(Registration& registration) {
     for (auto& [index, tool] : registration.taken) {
         tool->set_source({.kind = core::SourceKind::kDevice, .name = slug, .owner = principal_->id, .connection = connection_});
         tool->tenant = principal_->tenant;
+        tool->more_tenants = principal_->more_tenants;
         tool->host = host_;
         tools.push_back(tool);
     }

@@ -75,8 +75,8 @@ std::optional<std::string> Front::refused_source(const net::HttpRequest& request
     return std::nullopt;
 }
 
-Result<core::PrincipalRef> Front::authenticate(const net::HttpRequest& request, std::string_view token) const {
-    const trust::RequestAuthentication authentication(services_.tokens, services_.hub.options()->open_loopback);
+Result<trust::Proven> Front::authenticate(const net::HttpRequest& request, std::string_view token) const {
+    const trust::RequestAuthentication authentication(services_.credentials, services_.hub.options()->open_loopback);
     return authentication.authenticate(token, peer_of(request));
 }
 
@@ -93,12 +93,12 @@ std::optional<net::Upgrade> Front::refused_handshake(const net::HttpRequest& req
 net::Upgrade Front::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
     if (auto refused = refused_handshake(request, offer)) return std::move(*refused);
     if (auto refused = refused_source(request)) return refuse(403, "FORBIDDEN", *refused);
-    const auto principal = authenticate(request, credential_of(request, offer, services_.hub.options()->query_token));
-    if (!principal) return refuse(401, "UNAUTHENTICATED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
-    return upgrade_as(request, offer, *principal);
+    const auto proven = authenticate(request, credential_of(request, offer, services_.hub.options()->query_token));
+    if (!proven) return refuse(401, "UNAUTHENTICATED", proven.error().message, {{"WWW-Authenticate", "Bearer"}});
+    return upgrade_as(request, offer, proven->principal, proven->good_until);
 }
 
-net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal) {
+net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal, std::optional<SystemTime> good_until) {
     if (auto refused = refused_handshake(request, offer)) return std::move(*refused);
     const auto options = services_.hub.options();
     const std::string session_id = net::find_query(request.query(), "session_id").value_or("");
@@ -124,7 +124,7 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
     }
     net::AcceptUpgrade accepted;
     accepted.handler = std::make_shared<DeviceSession>(services_.hub, loop_, parser_, *connection, principal, std::move(*chat),
-                                                       services_.tokens.expires_at(*principal));
+                                                       good_until);
     if (offer->offers(kSubprotocol)) accepted.subprotocol = kSubprotocol;
     accepted.allow_deflate = options->permessage_deflate;
     accepted.options.max_message_bytes = options->max_message_bytes;
@@ -164,27 +164,28 @@ Task<void> Front::serve(net::HttpExchange& exchange) {
         if (expect("POST")) path == kChallengePath ? challenge(exchange) : key_token(exchange);
         co_return;
     }
-    const auto principal = authenticate(request, trust::bearer_of(request.find("authorization").value_or("")));
-    if (!principal) {
-        exchange.respond_error(401, "UNAUTHENTICATED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+    const auto proven = authenticate(request, trust::bearer_of(request.find("authorization").value_or("")));
+    if (!proven) {
+        exchange.respond_error(401, "UNAUTHENTICATED", proven.error().message, {{"WWW-Authenticate", "Bearer"}});
         co_return;
     }
+    const core::PrincipalRef& principal = proven->principal;
     if (path == kUploadPath) {
-        if (expect("POST")) co_await upload(exchange, *principal);
+        if (expect("POST")) co_await upload(exchange, principal);
         co_return;
     }
-    if (!(*principal)->may(core::Role::kCaller)) {
+    if (!principal->may(core::Role::kCaller)) {
         exchange.respond_error(403, "FORBIDDEN", "your token does not let you use the REST surface; ask for one with the role caller");
         co_return;
     }
     if (path == "/api/tools") {
-        if (expect("GET")) list_tools(exchange, **principal);
+        if (expect("GET")) list_tools(exchange, *principal);
     } else if (path == "/api/status") {
         if (expect("GET")) status(exchange);
     } else if (path == "/webhook") {
-        if (expect("POST")) co_await webhook(exchange, *principal);
+        if (expect("POST")) co_await webhook(exchange, principal);
     } else {
-        co_await serve_sessions(exchange, *principal, path);
+        co_await serve_sessions(exchange, principal, path);
     }
 }
 

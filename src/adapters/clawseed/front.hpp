@@ -38,14 +38,14 @@ public:
         Hub& hub;
         core::Pipeline& pipeline;
         core::TurnRunner& runner;
-        trust::Tokens& tokens;
+        trust::CredentialCache& credentials;   ///< of this event loop
         trust::PairingCodes& codes;
         trust::DeviceKeys& keys;
         BlockingPool& pool;
         core::Ledger& ledger;                      ///< of the keys of `/webhook`
         core::LedgerJournal* journal;              ///< null: they are in memory only
         const StatusFacts& facts;
-        std::function<void(const std::string& session_id)> session_deleted{};  ///< called on the pool, may block; may be empty
+        std::function<void(const core::Principal& owner, const std::string& session_id)> session_deleted{};  ///< principal and session; called on the pool, may block; may be empty
     };
     Front(net::EventLoop& loop, Services services) : loop_(loop), services_(services), parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
 
@@ -54,7 +54,7 @@ public:
     /// Decides about an upgrade of a path that it owns.
     net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
     /// The same for a caller whose identity is proven otherwise, as on the admin socket.
-    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal);
+    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal, std::optional<SystemTime> good_until = {});
     /// Answers a request for a path that it owns.
     Task<void> serve(net::HttpExchange& exchange);
     /// Whether that is an upload, whose body serve() takes piece by piece.
@@ -72,7 +72,7 @@ public:
 private:
     std::optional<net::Upgrade> refused_handshake(const net::HttpRequest& request, const net::WebSocketOffer& offer) const;
     std::string_view local_path(std::string_view path) const;
-    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, std::string_view token) const;
+    Result<trust::Proven> authenticate(const net::HttpRequest& request, std::string_view token) const;
     Task<void> pair(net::HttpExchange& exchange);
     void challenge(net::HttpExchange& exchange);
     void key_token(net::HttpExchange& exchange);

@@ -33,7 +33,7 @@ protected:
             pipeline_ = std::make_unique<core::Pipeline>(
                 core::CallServices{.clock = clock_, .registry = registry_, .rules = rules_, .ledger = *ledger_, .early_cancels = early_cancels_, .audit = audit_},
                 loop.executor(), loop.timers(), loop.ids());
-            front_ = std::make_unique<Front>(loop, Front::Services{.hub = hub_, .pipeline = *pipeline_, .runner = runner_, .tokens = *tokens_, .codes = codes_, .keys = keys_, .pool = pool_,
+            front_ = std::make_unique<Front>(loop, Front::Services{.hub = hub_, .pipeline = *pipeline_, .runner = runner_, .credentials = credentials_, .codes = codes_, .keys = keys_, .pool = pool_,
                                                                    .ledger = *ledger_, .journal = &journal_, .facts = facts_});
             gate_ = std::make_unique<Waiter>(loop.timers());
         });
@@ -99,6 +99,7 @@ protected:
     trust::TokenStoreMemory token_store_;
     std::unique_ptr<trust::Tokens> tokens_ = std::move(trust::Tokens::load(token_store_, clock_).value());
     trust::PairingCodes codes_{*tokens_, clock_};
+    trust::CredentialCache credentials_{*tokens_, clock_};
     trust::DeviceKeys keys_{*tokens_, clock_};
     ScriptedRunner runner_;
     Hub hub_{{.clock = clock_, .registry = registry_, .rules = rules_, .audit = audit_, .chats = chats_, .store_pool = pool_},

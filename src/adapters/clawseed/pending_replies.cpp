@@ -171,7 +171,7 @@ std::vector<PendingReplies::Unanswered> PendingReplies::resume(std::string_view 
             reply->carrier = carrier;
             unanswered.push_back({.tag = make_tag(index, slots_[index].generation), .id = reply->id, .tool = reply->call->tool().spec.name,
                                   .args = std::string(reply->call->args()), .principal = reply->call->principal()->id,
-                                  .agent = std::string(reply->call->call().context.agent_id), .deadline = reply->call->deadline()});
+                                  .agent = std::string(reply->call->call().claimed_agent), .deadline = reply->call->deadline()});
             homes.push_back(&reply->home);
         }
     }

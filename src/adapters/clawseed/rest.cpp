@@ -360,9 +360,9 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
             chat->abort([](bool) {});
             chat->forget_history();
         }
-        auto remove = [&store, session_id = ChatSessionId(id), deleted = services_.session_deleted] {
+        auto remove = [&store, session_id = ChatSessionId(id), deleted = services_.session_deleted, principal] {
             auto removed = store.remove(session_id);
-            if (removed && deleted) deleted(session_id.text());
+            if (removed && deleted) deleted(*principal, session_id.text());
             return removed;
         };
         if (const auto removed = co_await pool.run(std::move(remove)); !removed) {

@@ -21,7 +21,7 @@ bool is_operator(const core::Principal& principal) { return principal.roles.has(
 /// Whether results of calls of that tenant are this principal's to read.
 bool may_read(const core::Principal& principal, std::string_view tenant) {
     if (is_operator(principal)) return true;
-    return principal.may(core::Role::kCaller) && (principal.tenant.empty() || principal.tenant.text() == tenant);
+    return principal.may(core::Role::kCaller) && principal.may_act_in(tenant);
 }
 
 /// The same for one that is not there and for one that is somebody else's.

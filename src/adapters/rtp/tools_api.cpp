@@ -183,7 +183,9 @@ void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
         exchange.respond_error(400, "INVALID_ARGS", request.error());
         return;
     }
-    const CancelAnswer answer = cancel_(principal, request->tenant_id, request->call_id);
+    // In another tenant there is no call of this caller's, and none will come.
+    const bool its_own = pipeline_.may_act_in(principal, request->tenant_id);
+    const CancelAnswer answer = its_own ? cancel_(principal, request->tenant_id, request->call_id) : CancelAnswer::kNotFound;
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);

@@ -36,9 +36,9 @@ Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
     auto principal = services_.authenticate(authorization.value_or(""), call);
     if (!principal) return principal;
     const std::string_view agent = call.metadata("x-agent-id").value_or("");
-    const bool own = agent.empty() || agent == (*principal)->id || (*principal)->id.ends_with(fmt::format("/{}", agent));
-    if (!own && !(*principal)->roles.has(core::Role::kOperator)) {
-        return fail(ErrorCode::kForbidden, fmt::format("{} may not act for the agent that x-agent-id names", (*principal)->id));
+    const bool own = agent.empty() || agent == (*principal)->id;
+    if (!own && !services_.pipeline.rules()->policy->may_act_for(**principal, agent)) {
+        return fail(ErrorCode::kForbidden, fmt::format("{} may not act for the agent that x-agent-id names; a rule under policy with act_for lets it", (*principal)->id));
     }
     return principal;
 }

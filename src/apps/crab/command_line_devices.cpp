@@ -10,6 +10,8 @@ void CommandLine::devices() {
                                                   "  crab devices pair --name phone --qr\n  crab devices pair --token --name ci --role caller --expires 30d > token");
     pair->add_option("--name", pair_options->name, "Name of the device")->type_name("NAME");
     pair->add_option("--role", pair_options->roles, "Roles, separated by commas: device, caller, operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
+    repeated(pair, "--tenant", pair_options->tenants, "NAME", "A tenant that it may act for beside `default`, repeatable");
+    pair->add_flag("--no-default-tenant", pair_options->no_default_tenant, "Only for the tenants of --tenant, not for `default`");
     duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
     pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
     pair->add_flag("--trust-annotations", pair_options->trust_annotations, "Believe what the device says of its tools, such as that they only read");

@@ -138,6 +138,8 @@ struct DevicesPair {
     Target target;
     std::string name;
     std::vector<std::string> roles;
+    std::vector<std::string> tenants;   ///< beside the default one …
+    bool no_default_tenant = false;     ///< … or in its place
     std::optional<std::chrono::seconds> expires;
     bool token = false;
     bool trust_annotations = false;   ///< believe what the device says of its tools

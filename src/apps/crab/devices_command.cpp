@@ -88,6 +88,15 @@ int run(const DevicesPair& options) {
         if (!request.find("roles")) request.set("roles", json::Value::array());
         request.find("roles")->push_back(role);
     }
+    if (options.no_default_tenant && options.tenants.empty()) {
+        complain("--no-default-tenant needs a --tenant: every token belongs to one");
+        return kExitUsage;
+    }
+    if (!options.tenants.empty()) {
+        request.set("tenants", json::Value::array());
+        if (!options.no_default_tenant) request.find("tenants")->push_back("default");
+        for (const std::string& tenant : options.tenants) request.find("tenants")->push_back(tenant);
+    }
     if (options.expires) request.set("expires_in_s", std::int64_t{options.expires->count()});
     if (options.token) request.set("token", true);
     if (options.trust_annotations) request.set("trust_annotations", true);

@@ -167,13 +167,14 @@ std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, s
 /// nullptr: the call is bound to none.
 Task<Result<const Worktree*>> CommandHost::worktree_of(const core::Call& call, const core::Principal& principal) const {
     const Worktrees& worktrees = *services_.worktrees;
-    if (!services_.bound_worktree) co_return worktrees.find(call.context.agent_id, principal.id, options_.worktree);
-    const std::string_view agent = call.context.agent_id.empty() ? std::string_view(principal.id) : call.context.agent_id;
-    const auto bound = co_await services_.bound_worktree(std::string(agent));
+    const std::string_view agent = call.acts_for_agent ? call.context.agent_id : std::string_view();   // what is only said selects nothing
+    if (!services_.bound_worktree) co_return worktrees.find(agent, principal.id, options_.worktree);
+    const std::string_view who = agent.empty() ? std::string_view(principal.id) : agent;
+    const auto bound = co_await services_.bound_worktree(std::string(who));
     if (!bound) co_return fail(bound.error());
     if (bound->empty()) co_return worktrees.find(options_.worktree);
     const Worktree* const worktree = worktrees.find(*bound);
-    if (worktree == nullptr) co_return fail(ErrorCode::kWorktreeNotBound, fmt::format("{} is bound to {}, which is no worktree of this gateway's configuration", agent, *bound));
+    if (worktree == nullptr) co_return fail(ErrorCode::kWorktreeNotBound, fmt::format("{} is bound to {}, which is no worktree of this gateway's configuration", who, *bound));
     co_return worktree;
 }
 

@@ -37,12 +37,10 @@ const Worktree* Worktrees::find(std::string_view agent, std::string_view princip
     std::string id(provider_default);
     {
         const std::scoped_lock lock(mutex_);
-        for (const std::string_view who : {agent, principal}) {
-            const auto bound = who.empty() ? bindings_.end() : bindings_.find(who);
-            if (bound == bindings_.end()) continue;
-            id = bound->second;
-            break;
-        }
+        const auto of_agent = bindings_.agents.find(agent);
+        const auto of_principal = bindings_.principals.find(principal);
+        if (!agent.empty() && of_agent != bindings_.agents.end()) id = of_agent->second;
+        else if (of_principal != bindings_.principals.end()) id = of_principal->second;
     }
     return find(id);
 }

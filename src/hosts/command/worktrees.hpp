@@ -42,7 +42,8 @@ public:
         const auto found = known_.find(id);
         return found == known_.end() ? nullptr : &found->second;
     }
-    /// The worktree of a call: what is bound to the agent, else to the principal, else the provider's own; nullptr: none.
+    /// The worktree of a call: what is bound to the agent that it acts for (empty: none), else to the principal, else the provider's own;
+    /// nullptr: none.
     const Worktree* find(std::string_view agent, std::string_view principal, std::string_view provider_default) const;
 
     std::vector<Worktree> all() const {
@@ -51,7 +52,15 @@ public:
         return worktrees;
     }
 
-    using Bindings = std::map<std::string, std::string, std::less<>>;   ///< principal or agent → worktree id
+    /// Worktree ids by who works there. Principals and agents are never keys of one map: a caller may choose the one name and not the other.
+    struct Bindings {
+        std::map<std::string, std::string, std::less<>> principals, agents;
+
+        /// Where the binding of `who` belongs: a principal's id has a slash, `caller/ci`, an agent's name has none.
+        auto& map_of(std::string_view who) { return who.contains('/') ? principals : agents; }
+        std::size_t size() const { return principals.size() + agents.size(); }
+        friend bool operator==(const Bindings&, const Bindings&) = default;
+    };
     Bindings bindings() const;
     void set_bindings(Bindings bindings);
 

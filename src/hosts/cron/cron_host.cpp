@@ -65,6 +65,9 @@ CronHost::CronHost(CronStore& store, TimeZones& zones, BlockingPool& pool, const
     : store_(store), zones_(zones), pool_(pool), clock_(clock), ids_(ids), on_created_(std::move(on_created)) {}
 
 Task<core::Outcome> CronHost::run(core::AdmittedCall call, core::FrameSink&) {
+    if (const auto& tenant = call.call().tenant; !tenant.empty() && !call.principal()->may_act_in(tenant)) {
+        co_return fail(ErrorCode::kForbidden, "the jobs of this tenant are not yours");
+    }
     const std::string_view name = call.tool().spec.name;
     if (name == kCreateTool) co_return co_await create(call);
     if (name == kListTool) co_return co_await list(call);

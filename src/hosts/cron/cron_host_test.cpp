@@ -44,6 +44,7 @@ struct CronHostTest : testing::Test {
     CronHostTest() {
         core::CallRules set;
         set.policy = core::policy_of();
+        set.callers_are_gateways = true;   // the host as such takes what its gateway says
         set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
         rules.set(std::make_shared<const core::CallRules>(std::move(set)));
         const auto host = std::make_shared<CronHost>(store, zones, pool, loop.clock, host_ids, [this] { ++woken; });

@@ -20,9 +20,12 @@ auto read_arguments(const core::AdmittedCall& call, Read read) -> std::invoke_re
     return read(root->element());
 }
 
+/// That of a caller who names none, as on the wire to other hosts.
+std::string_view tenant_of(const core::Call& call) { return call.tenant.empty() ? core::kDefaultTenant : call.tenant; }
+
 MemoryScope scope_of(const core::Call& call) {
     return {
-        .tenant = TenantId(std::string(call.tenant)), .agent_id = std::string(call.context.agent_id), .isolation_key = std::string(call.context.isolation_key)};
+        .tenant = TenantId(std::string(tenant_of(call))), .agent_id = std::string(call.context.agent_id), .isolation_key = std::string(call.context.isolation_key)};
 }
 
 core::ToolResult json_result(std::string content) {
@@ -77,6 +80,7 @@ MemoryHost::MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& cloc
     : store_(store), pool_(pool), clock_(clock), ids_(ids), writes_(store, pool, clock) {}
 
 Task<core::Outcome> MemoryHost::run(core::AdmittedCall call, core::FrameSink&) {
+    if (!call.principal()->may_act_in(tenant_of(call.call()))) co_return fail(ErrorCode::kForbidden, "the memories of this tenant are not yours");
     const std::string_view name = call.tool().spec.name;
     if (name == kAppendTool) co_return co_await append(call);
     if (name == kQueryTool) co_return co_await query(call);

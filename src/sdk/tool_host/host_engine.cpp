@@ -32,6 +32,7 @@ constexpr Milliseconds kDrain{10'000};
 std::shared_ptr<const core::CallRules> open_rules() {
     auto rules = std::make_shared<core::CallRules>();
     rules->policy = std::move(core::Policy::make({}).value());
+    rules->callers_are_gateways = true;
     rules->operation_ids = true;
     rules->max_retries = 0;  // who calls this host repeats
     rules->rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>());

@@ -4,11 +4,12 @@
 #include "crypto/digest.hpp"
 
 #include <array>
+#include <ranges>
 
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSchema{R"(
+constexpr std::array<std::string_view, 3> kSchema{R"(
     CREATE TABLE device (
         slug TEXT PRIMARY KEY,
         display_name TEXT NOT NULL,
@@ -30,7 +31,23 @@ constexpr std::array<std::string_view, 2> kSchema{R"(
 )",
                                                      R"(
     ALTER TABLE token ADD COLUMN public_key TEXT;   -- DER in hexadecimal
+)",
+                                                     R"(
+    ALTER TABLE token ADD COLUMN caller TEXT NOT NULL DEFAULT '';   -- slug in caller/<slug>; '': a device's, or not named yet
+    UPDATE token SET tenant = 'default' WHERE tenant = '';          -- tenants, one a line; once '' was any
 )"};
+
+std::string to_lines(const std::vector<TenantId>& tenants) {
+    std::string lines;
+    for (const TenantId& tenant : tenants) lines += (lines.empty() ? "" : "\n") + tenant.text();
+    return lines;
+}
+
+std::vector<TenantId> from_lines(std::string_view lines) {
+    std::vector<TenantId> tenants;
+    for (const auto line : std::views::split(lines, '\n')) tenants.emplace_back(std::string(std::string_view(line)));
+    return tenants;
+}
 
 }  // namespace
 
@@ -54,7 +71,7 @@ Result<trust::TokenStore::Contents> TokenStoreSqlite::load_all() {
                                     .last_seen_at = devices->optional_time(3)});
     }
     auto tokens = database_.query(
-        "SELECT id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms, public_key FROM token ORDER BY created_ms, id");
+        "SELECT id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms, public_key, caller FROM token ORDER BY created_ms, id");
     if (!tokens) return fail(std::move(tokens.error()));
     for (;;) {
         const auto row = tokens->step();
@@ -62,8 +79,8 @@ Result<trust::TokenStore::Contents> TokenStoreSqlite::load_all() {
         if (!*row) break;
         const auto roles = core::Roles::parse(tokens->text_view(4));
         if (!roles) return fail(ErrorCode::kInternal, "token " + tokens->text(0) + " has a role that this program does not know: use the newer program");
-        contents.tokens.push_back({.id = tokens->text(0), .hash_hex = tokens->text(1), .name = tokens->text(2), .device = tokens->text(3),
-                                   .roles = *roles, .tenant = TenantId(tokens->text(5)), .created_at = tokens->time(6),
+        contents.tokens.push_back({.id = tokens->text(0), .hash_hex = tokens->text(1), .name = tokens->text(2), .device = tokens->text(3), .caller = tokens->text(11),
+                                   .roles = *roles, .tenants = from_lines(tokens->text_view(5)), .created_at = tokens->time(6),
                                    .expires_at = tokens->optional_time(7), .revoked_at = tokens->optional_time(8),
                                    .last_used_at = tokens->optional_time(9), .public_key = from_hex(tokens->text_view(10)).value_or("")});
     }
@@ -79,10 +96,20 @@ Result<void> TokenStoreSqlite::insert(const trust::TokenRecord& token, const std
             if (!added) return added;
         }
         return database_.run(
-            "INSERT INTO token (id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms, public_key)"
-            " VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, nullif(?, ''))",
-            token.id, token.hash_hex, token.name, token.device, token.roles.to_text(), token.tenant.text(), token.created_at, token.expires_at,
-            token.revoked_at, token.last_used_at, to_hex(crypto::bytes_of(token.public_key)));
+            "INSERT INTO token (id, hash_hex, name, device, roles, tenant, created_ms, expires_ms, revoked_ms, last_used_ms, public_key, caller)"
+            " VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, nullif(?, ''), ?)",
+            token.id, token.hash_hex, token.name, token.device, token.roles.to_text(), to_lines(token.tenants), token.created_at, token.expires_at,
+            token.revoked_at, token.last_used_at, to_hex(crypto::bytes_of(token.public_key)), token.caller);
+    });
+}
+
+Result<void> TokenStoreSqlite::name_callers(std::span<const trust::CallerName> names) {
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<void> {
+        for (const trust::CallerName& name : names) {
+            if (auto done = database_.run("UPDATE token SET caller = ? WHERE id = ?", name.caller, name.token_id); !done) return done;
+        }
+        return {};
     });
 }
 

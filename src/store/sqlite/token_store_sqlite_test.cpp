@@ -1,14 +1,26 @@
 #include "store/sqlite/token_store_sqlite.hpp"
 
+#include "crypto/digest.hpp"
 #include "store/sqlite/temporary_folder.hpp"
 #include "trust/tokens.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <tuple>
+
 namespace crab::store::sqlite {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// As it was before callers had stored slugs and tokens had tenants.
+constexpr std::array<std::string_view, 2> kOldSchema{R"(
+    CREATE TABLE device (slug TEXT PRIMARY KEY, display_name TEXT NOT NULL, created_ms INTEGER NOT NULL, last_seen_ms INTEGER) STRICT;
+    CREATE TABLE token (id TEXT PRIMARY KEY, hash_hex TEXT NOT NULL UNIQUE, name TEXT NOT NULL, device TEXT REFERENCES device (slug), roles TEXT NOT NULL,
+        tenant TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER, revoked_ms INTEGER, last_used_ms INTEGER) STRICT;
+)",
+                                                     R"(ALTER TABLE token ADD COLUMN public_key TEXT;)"};
 
 class TokenStoreSqliteTest : public testing::Test {
 protected:
@@ -21,7 +33,7 @@ protected:
 TEST_F(TokenStoreSqliteTest, EveryFieldSurvives) {
     const SystemTime now = clock.system_now();
     const trust::TokenRecord token{.id = "0a1b2c3d", .hash_hex = std::string(64, 'a'), .name = "Küche", .device = "k-che",
-                                   .roles = {core::Role::kDevice, core::Role::kSubscriber}, .tenant = TenantId("home"), .created_at = now,
+                                   .roles = {core::Role::kDevice, core::Role::kSubscriber}, .tenants = {TenantId("home"), TenantId("b c")}, .created_at = now,
                                    .expires_at = now + 1h, .revoked_at = now + 2h, .last_used_at = now + 3h};
     const trust::DeviceRecord device{.slug = "k-che", .display_name = "Küche", .created_at = now, .last_seen_at = now + 4h};
     ASSERT_TRUE(open()->insert(token, device));
@@ -29,8 +41,8 @@ TEST_F(TokenStoreSqliteTest, EveryFieldSurvives) {
     const auto contents = open()->load_all().value();
     ASSERT_EQ(contents.tokens.size(), 1u);
     const trust::TokenRecord& back = contents.tokens[0];
-    EXPECT_EQ(std::tie(back.id, back.hash_hex, back.name, back.device, back.roles, back.tenant),
-              std::tie(token.id, token.hash_hex, token.name, token.device, token.roles, token.tenant));
+    EXPECT_EQ(std::tie(back.id, back.hash_hex, back.name, back.device, back.roles, back.tenants),
+              std::tie(token.id, token.hash_hex, token.name, token.device, token.roles, token.tenants));
     EXPECT_EQ(std::tie(back.created_at, back.expires_at, back.revoked_at, back.last_used_at),
               std::tie(token.created_at, token.expires_at, token.revoked_at, token.last_used_at));
     ASSERT_EQ(contents.devices.size(), 1u);
@@ -60,6 +72,25 @@ TEST_F(TokenStoreSqliteTest, TokensWorkAfterARestartAndRevokedOnesDoNot) {
     EXPECT_EQ(tokens->list().size(), 3u);
     clock.advance(1h);
     EXPECT_FALSE(tokens->authenticate(good));
+}
+
+TEST_F(TokenStoreSqliteTest, AStoreOfBeforeKeepsItsTokensAndGetsTenantsAndCallersOfTheirOwn) {
+    {
+        auto old = std::move(Database::open(folder / "trust.db", {}).value());
+        ASSERT_TRUE(old.migrate("tokens", std::span(kOldSchema)));
+        for (const auto& [id, letter, name, tenant] : {std::tuple{"00000001", 'a', "CI", ""}, std::tuple{"00000002", 'b', "ci!", "home"}}) {
+            ASSERT_TRUE(old.run("INSERT INTO token (id, hash_hex, name, roles, tenant, created_ms) VALUES (?, ?, ?, 'caller', ?, ?)", id,
+                                crypto::sha256_hex(std::string(64, letter)), name, tenant, clock.system_now()));
+        }
+    }
+    for (int life = 0; life < 2; ++life) {
+        const auto store = open();
+        const auto tokens = std::move(trust::Tokens::load(*store, clock).value());
+        const auto first = tokens->authenticate(std::string(64, 'a')).value(), second = tokens->authenticate(std::string(64, 'b')).value();
+        EXPECT_EQ(std::tie(first->id, first->tenant), std::tuple("caller/ci", TenantId("default")));
+        EXPECT_EQ(std::tie(second->id, second->tenant), std::tuple("caller/ci-2", TenantId("home")));
+        EXPECT_EQ(store->load_all().value().tokens[1].caller, "ci-2");
+    }
 }
 
 TEST_F(TokenStoreSqliteTest, ATokenThatCannotBeInsertedLeavesNoDevice) {

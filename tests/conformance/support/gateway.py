@@ -237,9 +237,9 @@ class Gateway:
         self._count += 1
         return f"{name}-{self._count}"
 
-    def pair(self, name: str, roles: tuple[str, ...] = ("device", "caller")) -> str:
-        """A bearer token for a new device record (or caller) of that name."""
-        response = self.admin_request("POST", "/v1/admin/devices/pair", {"name": name, "roles": list(roles), "token": True})
+    def pair(self, name: str, roles: tuple[str, ...] = ("device", "caller"), **members: Any) -> str:
+        """A bearer token for a new device record (or caller) of that name; `members` are more of the request."""
+        response = self.admin_request("POST", "/v1/admin/devices/pair", {"name": name, "roles": list(roles), "token": True, **members})
         assert response.status in (200, 201), f"pairing: {response.status} {response.body[:300]!r}"
         token = response.json()["token"]
         assert re.fullmatch("[0-9a-f]{64}", token), "a token is 64 lower-case hexadecimal characters"

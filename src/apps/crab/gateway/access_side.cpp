@@ -50,9 +50,9 @@ std::unique_ptr<net::Periodic> AccessSide::keep(net::EventLoop& loop) {
 
 void AccessSide::set_options(const config::LeaseOptions& options) { leases_->set_options(to_options(options)); }
 
-std::function<void(const std::string& session_id)> AccessSide::on_session_deleted() {
-    return [this](const std::string& session_id) {
-        if (const auto ended = leases_->end_session(session_id); !ended) log::warn("the ends of leases were not stored", {{"reason", ended.error().message}});
+std::function<void(const core::Principal& owner, const std::string& session_id)> AccessSide::on_session_deleted() {
+    return [this](const core::Principal& owner, const std::string& session_id) {
+        if (const auto ended = leases_->end_session(owner, session_id); !ended) log::warn("the ends of leases were not stored", {{"reason", ended.error().message}});
     };
 }
 

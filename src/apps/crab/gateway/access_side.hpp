@@ -32,7 +32,7 @@ public:
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     void set_options(const config::LeaseOptions& options);
     /// Ends the leases of a session; may block.
-    std::function<void(const std::string& session_id)> on_session_deleted();
+    std::function<void(const core::Principal& owner, const std::string& session_id)> on_session_deleted();
     /// Ends the leases of a peer that is not trusted any more; may block.
     std::function<void(const trust::PeerChange&)> on_peer_changed();
     void append_metrics(std::string& out) const;

@@ -82,9 +82,10 @@ void raise_descriptor_limit() {
 struct Gateway::Parts {
     /// What one event loop has of its own.
     struct LoopSide {
-        LoopSide(net::EventLoop& event_loop, core::CallServices services)
-            : loop(event_loop), pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
+        LoopSide(net::EventLoop& event_loop, core::CallServices services, trust::Tokens& tokens)
+            : loop(event_loop), credentials(tokens, services.clock), pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
         net::EventLoop& loop;
+        trust::CredentialCache credentials;
         core::Pipeline pipeline;
         std::unique_ptr<CurrentRunner> runner;
         std::unique_ptr<clawseed::Front> front;
@@ -293,14 +294,14 @@ Result<void> Gateway::Parts::open_grpc() {
             }
         }
         if (cancel(asker, {}, id) > 0) return Answer::kCancelling;
-        return ledger.has_finished({.tenant = asker.tenant.text(), .principal = asker.id, .key = id}) ? Answer::kFinished : Answer::kNotFound;
+        return ledger.has_finished({.tenant = rules->get()->policy->home_tenant(asker), .principal = asker.id, .key = id}) ? Answer::kFinished : Answer::kNotFound;
     };
     std::vector<GrpcSide::Loop> all;
-    for (const auto& side : sides) all.push_back({.loop = side->loop, .pipeline = side->pipeline});
+    for (const auto& side : sides) all.push_back({.loop = side->loop, .pipeline = side->pipeline, .credentials = side->credentials});
     const auto register_provider = [this](std::string principal, std::string id, std::vector<sw4rm::OfferedTool> tools) {
         return providers->register_tools(std::move(principal), std::move(id), std::move(tools));
     };
-    auto opened = GrpcSide::open(config.grpc, all, {.tokens = *tokens, .certificates = peers->certificates(), .cancel = cancel_call, .register_provider = register_provider});
+    auto opened = GrpcSide::open(config.grpc, all, {.certificates = peers->certificates(), .cancel = cancel_call, .register_provider = register_provider});
     if (!opened) return fail(std::move(opened.error()));
     grpc = std::move(*opened);
     return {};
@@ -333,7 +334,7 @@ Result<void> Gateway::Parts::build() {
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
     const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls(),
                                        .approvals = &approvals->approvals()};
-    for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services));
+    for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services, *tokens));
     auto turns = make_turn_setup(config);
     if (!turns) return fail(std::move(turns.error()));
     turn_setup = std::make_unique<Published<TurnSetup>>(*turns);
@@ -389,13 +390,13 @@ Result<void> Gateway::Parts::build() {
     for (const auto& side : sides) {
         side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call, away.get());
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
-                                                                                                .tokens = *tokens, .codes = *codes, .keys = *keys, .pool = pool,
+                                                                                                .credentials = side->credentials, .codes = *codes, .keys = *keys, .pool = pool,
                                                                                                 .ledger = ledger, .journal = journal.get(), .facts = facts,
-                                                                                                .session_deleted = [this, end_leases = access->on_session_deleted()](const std::string& session) {
-                                                                                                    approvals->approvals().end_session(session);
-                                                                                                    end_leases(session);
+                                                                                                .session_deleted = [this, end_leases = access->on_session_deleted()](const core::Principal& owner, const std::string& session) {
+                                                                                                    approvals->approvals().end_session(owner.id, session);
+                                                                                                    end_leases(owner, session);
                                                                                                 }});
-        side->service = std::make_unique<PublicService>(*side->front, *side->tools, artifacts->api(), *tokens, metrics, config.listen, config.limits.request_body_bytes);
+        side->service = std::make_unique<PublicService>(*side->front, *side->tools, artifacts->api(), side->credentials, metrics, config.listen, config.limits.request_body_bytes);
         net::HttpServerOptions options;
         options.max_connections = config.listen.max_connections;
         options.count = connections;

@@ -18,7 +18,7 @@ constexpr Milliseconds kSlowReader{60'000};  // docs/protocols/sw4rm.md, section
 /// What one event loop has of it.
 struct GrpcSide::Side {
     Side(const Loop& of, const config::GrpcOptions& config, const Services& services, net::Http2ServerOptions options)
-        : loop(of.loop), identity(services.tokens, config.open_loopback), certificates(services.certificates),
+        : loop(of.loop), authentication(of.credentials, config.open_loopback), certificates(services.certificates),
           front({.pipeline = of.pipeline,
                  .authenticate = [this](std::string_view authorization, const net::GrpcCall& call) { return caller_of(authorization, call); },
                  .cancel = services.cancel,
@@ -27,9 +27,9 @@ struct GrpcSide::Side {
 
     // The first credential that is present decides alone: docs/protocols/sw4rm.md, section 2.
     Result<core::PrincipalRef> caller_of(std::string_view authorization, const net::GrpcCall& call) {
-        if (!authorization.empty()) return identity.find(authorization, call.peer());
+        if (!authorization.empty()) return bearer(authorization, call);
         if (const std::string der = call.stream().peer_certificate_der(); !der.empty()) return certificates.find(der);
-        if (!call.peer().is_unix()) return identity.find({}, call.peer());
+        if (!call.peer().is_unix()) return bearer({}, call);
         // The socket's mode lets nobody else in; this holds even if somebody widens it.
         if (!rtp::is_own_user(call.peer())) return fail(ErrorCode::kUnauthenticated, "this socket is for the gateway's own user; send a bearer token");
         core::PrincipalRef& known = local[call.peer().uid()];
@@ -37,8 +37,15 @@ struct GrpcSide::Side {
         return known;
     }
 
+    Result<core::PrincipalRef> bearer(std::string_view authorization, const net::GrpcCall& call) {
+        const std::string_view token = trust::bearer_of(authorization);
+        auto proven = token.empty() ? authentication.authenticate({}, {.loopback = call.peer().is_loopback(), .text = call.peer().ip()}) : authentication.authenticate(token, {});
+        if (!proven) return fail(std::move(proven.error()));
+        return std::move(proven->principal);
+    }
+
     net::EventLoop& loop;
-    CallerIdentity identity;
+    const trust::RequestAuthentication authentication;
     PeerCertificates certificates;
     std::map<uid_t, core::PrincipalRef> local;   ///< by user: this one, and root
     sw4rm::Front front;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "adapters/sw4rm/front.hpp"
-#include "apps/crab/gateway/caller_identity.hpp"
 #include "apps/crab/gateway/peer_certificates.hpp"
 #include "config/gateway_config.hpp"
 #include "net/http2_server.hpp"
 #include "net/listener.hpp"
+#include "trust/credential_cache.hpp"
 
 #include <functional>
 #include <memory>
@@ -19,13 +19,13 @@ namespace crab::app {
 /// own thread.
 class GrpcSide {
 public:
-    /// One event loop and the pipeline of it; both outlive this.
+    /// One event loop, the pipeline and the credentials of it; all outlive this.
     struct Loop {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
+        trust::CredentialCache& credentials;
     };
     struct Services {
-        trust::Tokens& tokens;
         PeerCertificates::Services certificates;
         sw4rm::CallService::Cancel cancel;
         sw4rm::ConnectorService::Register register_provider;

@@ -27,6 +27,10 @@ Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t i
     made.call_needs_approval = globs(rule.call_needs_approval);
     made.register_allow = globs(rule.register_allow);
     made.register_deny = globs(rule.register_deny);
+    for (const std::string& agent : rule.act_for) {
+        if (agent.contains('/')) return fail(ErrorCode::kInvalidArgs, fmt::format("policy[{}].act_for: {}: an agent's name has no slash", index, agent));
+    }
+    made.act_for = globs(rule.act_for);
     for (const auto& condition : rule.where) {
         made.where.push_back({.pointer = condition.pointer, .equals = condition.equals_json, .glob = condition.glob, .matches = condition.matches,
                               .min = condition.min, .max = condition.max});

@@ -15,7 +15,10 @@ Error stopping_error() {
 }  // namespace
 
 Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request) {
-    return identity_.find(request.find("authorization").value_or(""), request.peer);
+    const std::string_view token = trust::bearer_of(request.find("authorization").value_or(""));
+    auto proven = token.empty() ? authentication_.authenticate({}, {.loopback = request.peer.is_loopback(), .text = request.peer.ip()}) : authentication_.authenticate(token, {});
+    if (!proven) return fail(std::move(proven.error()));
+    return std::move(proven->principal);
 }
 
 /// The path below the prefix, or nothing for one that is not below it.

@@ -11,7 +11,6 @@
 #include "admin/approvals_api.hpp"
 #include "admin/policy_api.hpp"
 #include "apps/crab/gateway/agents_api.hpp"
-#include "apps/crab/gateway/caller_identity.hpp"
 #include "apps/crab/gateway/device_page.hpp"
 #include "apps/crab/gateway/worktrees_api.hpp"
 #include "config/gateway_config.hpp"
@@ -29,9 +28,9 @@ namespace crab::app {
 /// the device page.
 class PublicService final : public net::HttpService {
 public:
-    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts, trust::Tokens& tokens, const core::MetricsPage& metrics, const config::ListenOptions& listen,
+    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts, trust::CredentialCache& credentials, const core::MetricsPage& metrics, const config::ListenOptions& listen,
                   std::size_t max_body_bytes)
-        : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), identity_(tokens, listen.open_loopback), max_body_bytes_(max_body_bytes) {
+        : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), authentication_(credentials, listen.open_loopback), max_body_bytes_(max_body_bytes) {
         if (listen.device_page) page_.emplace(listen.path_prefix);
         prefix_ = listen.path_prefix;
     }
@@ -57,7 +56,7 @@ private:
     rtp::ToolsApi& tools_;
     rtp::ArtifactsApi& artifacts_;
     const core::MetricsPage& metrics_;
-    CallerIdentity identity_;
+    const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
     std::optional<DevicePage> page_;
     std::string prefix_;                                                        ///< of every route

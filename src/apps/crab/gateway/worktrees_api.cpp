@@ -39,8 +39,11 @@ void WorktreesApi::list(net::HttpExchange& exchange) const {
         writer.key("read_only").boolean(worktree.read_only).end_object();
     }
     writer.end_array().key("bindings").begin_array();
-    for (const auto& [who, worktree] : worktrees_->bindings()) {
-        writer.begin_object().key("who").string(who).key("worktree").string(worktree).end_object();
+    const command::Worktrees::Bindings bindings = worktrees_->bindings();
+    for (const auto* its : {&bindings.principals, &bindings.agents}) {
+        for (const auto& [who, worktree] : *its) {
+            writer.begin_object().key("who").string(who).key("kind").string(its == &bindings.agents ? "agent" : "principal").key("worktree").string(worktree).end_object();
+        }
     }
     writer.end_array().end_object();
     exchange.finish_response();
@@ -58,7 +61,8 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
         co_return;
     }
     command::Worktrees::Bindings bindings = worktrees_->bindings();
-    const bool known = bindings.contains(who);
+    auto& its = bindings.map_of(who);
+    const bool known = its.contains(who);
     if (!bind && !known) {
         exchange.respond_error(404, "NOT_FOUND", "nothing is bound for it");
         co_return;
@@ -67,8 +71,8 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
         exchange.respond_error(429, "RATE_LIMITED", "there are too many bindings; unbind some");
         co_return;
     }
-    if (bind) bindings.insert_or_assign(who, worktree);
-    else bindings.erase(who);
+    if (bind) its.insert_or_assign(who, worktree);
+    else its.erase(who);
     // In memory at once, so that changes under way at the same time build on each other; the file holds the last of them.
     worktrees_->set_bindings(std::move(bindings));
     auto store = [this] {

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/hash.hpp"
+#include "trust/tokens.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace crab::trust {
+
+/// The good bearer tokens of one event loop, for as long as each is good: a known one costs a look-up. Every front of the loop asks it.
+/// What it has learned ends with the credential's expiry, a key's session's own, and with every revocation. Not thread-safe.
+class CredentialCache {
+public:
+    static constexpr std::size_t kMost = 1024;
+
+    CredentialCache(Tokens& tokens, const Clock& clock) : tokens_(tokens), clock_(clock) {}
+    /// Whom `token` proves. Errors: those of Tokens::prove().
+    Result<Proven> find(std::string_view token);
+    std::size_t size() const { return known_.size(); }
+
+private:
+    Tokens& tokens_;
+    const Clock& clock_;
+    std::unordered_map<std::string, Proven, TextHash, std::equal_to<>> known_;   ///< of this epoch
+    std::uint64_t epoch_ = 0;
+};
+
+}  // namespace crab::trust
