@@ -117,8 +117,8 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
     if (body.took()) co_return Attempt{.answer = fail(ErrorCode::kUnavailable, "the model's stream broke off"), .may_repeat = !reader->heard()};
     if (reply->status == 200) co_return Attempt{.answer = whole_answer(*reader, reply->body)};
     Error refused = refusal(reply->status, refusal_text(reply->body));
-    refused.retry_after = reply->retry_after();
-    co_return Attempt{.answer = fail(std::move(refused)), .may_repeat = RetryRule::helps(reply->status), .asked = reply->retry_after()};
+    const auto asked = refused.retry_after = reply->retry_after(loop_.clock().system_now());
+    co_return Attempt{.answer = fail(std::move(refused)), .may_repeat = RetryRule::helps(reply->status), .asked = asked};
 }
 
 Task<Result<ModelAnswer>> HttpModelClient::ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) {

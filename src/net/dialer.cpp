@@ -2,13 +2,13 @@
 
 #include "net/codec/http_head.hpp"
 #include "net/codec/websocket_handshake.hpp"
+#include "net/http_reply.hpp"
 #include "net/wakeup.hpp"
 
 #include "base/encoding.hpp"
 #include "base/scope_exit.hpp"
 
 #include <array>
-#include <charconv>
 #include <cerrno>
 #include <system_error>
 
@@ -107,7 +107,7 @@ public:
             const std::uint64_t length = std::min<std::uint64_t>(head.content_length.value_or(0), kMostRefusal);
             if (target_.refusal && body.size() < length) return 0;
             if (target_.refusal) *target_.refusal = body.substr(0, kMostRefusal);
-            fail_with(connection, refusal(head));
+            fail_with(connection, refusal(head, connection.loop().clock().system_now()));
             return bytes.size();
         }
         const auto accepted = check_upgrade_response(head, request_);
@@ -140,7 +140,7 @@ private:
         error = std::move(why);
         connection.close_now(CloseReason::kLocal);
     }
-    static Error refusal(const ResponseHead& head) {
+    static Error refusal(const ResponseHead& head, SystemTime now) {
         ErrorCode code = ErrorCode::kUnavailable;
         if (head.status == 400) code = ErrorCode::kInvalidArgs;
         if (head.status == 401) code = ErrorCode::kUnauthenticated;
@@ -150,11 +150,7 @@ private:
         if (head.status < 400) code = ErrorCode::kInternal;
         Error error{.code = code, .message = fmt::format("the server refused the WebSocket with HTTP {}", head.status),
                     .details = fmt::format("{{\"status\":{}}}", head.status)};
-        if (const auto after = head.find("retry-after")) {
-            unsigned seconds = 0;
-            const auto [end, problem] = std::from_chars(after->data(), after->data() + after->size(), seconds);
-            if (problem == std::errc() && end == after->data() + after->size() && seconds < 86'400) error.retry_after = std::chrono::seconds(seconds);
-        }
+        if (const auto after = head.find("retry-after")) error.retry_after = parse_retry_after(*after, head.find("date").value_or(""), now);
         return error;
     }
 

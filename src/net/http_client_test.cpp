@@ -1,5 +1,7 @@
 #include "net/http_client.hpp"
 
+#include "net/codec/http_date.hpp"
+
 #include "base/spawn.hpp"
 #include "crypto/certificate_authority.hpp"
 #include "net/test_support.hpp"
@@ -168,19 +170,22 @@ TEST_F(HttpClientTest, RedirectsAndRefusalsAreAnswers) {
     EXPECT_EQ(get("/away").value().status, 302);
     const HttpResult busy = get("/busy");
     EXPECT_EQ(busy.value().status, 503);
-    EXPECT_EQ(busy->retry_after(), 7s);
+    EXPECT_EQ(busy->retry_after({}), 7s);
     EXPECT_EQ(service.served, 2);
 }
 
 TEST(HttpReply, ADateToRetryAfterCountsFromTheAnswersOwn) {
     HttpReply reply{.status = 503, .headers = {{"Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"}, {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}, .body = {}};
-    EXPECT_EQ(reply.retry_after(), 30s);
+    const SystemTime now = parse_http_date("Sun, 06 Nov 1994 08:49:00 GMT").value();
+    EXPECT_EQ(reply.retry_after(now), 30s);
     reply.headers[0].second = "Sun, 06 Nov 1994 08:00:00 GMT";
-    EXPECT_EQ(reply.retry_after(), 0s);
+    EXPECT_EQ(reply.retry_after(now), 0s);
     reply.headers[0].second = "Sun, 06 Nov 2094 08:00:00 GMT";
-    EXPECT_EQ(reply.retry_after(), 24h);
-    reply.headers.pop_back();
-    EXPECT_EQ(reply.retry_after(), std::nullopt);
+    EXPECT_EQ(reply.retry_after(now), 24h);
+    reply.headers = {{"Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"}};
+    EXPECT_EQ(reply.retry_after(now), 67s) << "without one from our own clock";
+    reply.headers[0].second = "soon";
+    EXPECT_EQ(reply.retry_after(now), std::nullopt);
 }
 
 TEST_F(HttpClientTest, ASinkTakesTheBodyAsItComesAndTheConnectionIsKept) {

@@ -21,16 +21,20 @@ std::optional<std::string_view> HttpReply::find(std::string_view lower_case_name
     return std::nullopt;
 }
 
-std::optional<Milliseconds> HttpReply::retry_after() const {
+std::optional<Milliseconds> HttpReply::retry_after(SystemTime now) const {
     const auto text = find("retry-after");
+    return text ? parse_retry_after(*text, find("date").value_or(""), now) : std::nullopt;
+}
+
+std::optional<Milliseconds> parse_retry_after(std::string_view text, std::string_view date, SystemTime now) {
     constexpr std::chrono::seconds kDay{86'400};
     unsigned seconds = 0;
-    if (!text) return std::nullopt;
-    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-    if (problem == std::errc() && end == text->data() + text->size()) return std::min(std::chrono::seconds(seconds), kDay);
-    const auto then = parse_http_date(*text), now = parse_http_date(find("date").value_or(""));
-    if (!then || !now) return std::nullopt;
-    return std::clamp(std::chrono::duration_cast<std::chrono::seconds>(*then - *now), std::chrono::seconds(0), kDay);
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (problem == std::errc() && end == text.data() + text.size()) return std::min(std::chrono::seconds(seconds), kDay);
+    const auto then = parse_http_date(text);
+    if (!then) return std::nullopt;
+    const SystemTime from = parse_http_date(date).value_or(now);
+    return std::clamp(std::chrono::ceil<std::chrono::seconds>(*then - from), std::chrono::seconds(0), kDay);
 }
 
 }  // namespace crab::net

@@ -31,9 +31,12 @@ struct HttpReply {
     /// The first field of that name, which is given in lower case.
     std::optional<std::string_view> find(std::string_view lower_case_name) const;
     /// `Retry-After` (RFC 9110, section 10.2.3), at most a day. A date counts from the answer's own `Date`, whose clock it is; without
-    /// that it says nothing.
-    std::optional<Milliseconds> retry_after() const;
+    /// that from `now`.
+    std::optional<Milliseconds> retry_after(SystemTime now) const;
 };
+
+/// The same for the texts of the two fields; `date` is empty when the answer has none.
+std::optional<Milliseconds> parse_retry_after(std::string_view text, std::string_view date, SystemTime now);
 
 /// Why there is no answer, and whether the other side may have seen any of the request.
 struct HttpFailure {

@@ -27,6 +27,8 @@ public:
     virtual ~Access() = default;
     /// `action` is one of section 8, such as `events.publish:cron.triggered`. `lease_id` is empty when none was named.
     virtual ActionDecision decide(const core::Principal& principal, std::string_view action, const ActionScope& scope, std::string_view lease_id) const = 0;
+    /// Whether this lease is good now and of this principal. A stream that named one asks now and then, and ends with it.
+    virtual bool lease_lives(const core::Principal& principal, std::string_view lease_id) const = 0;
     /// A stream that named this lease has begun or ended: a disconnect-bound lease ends with it.
     virtual void stream_began(std::string_view lease_id) = 0;
     virtual void stream_ended(std::string_view lease_id) = 0;

@@ -13,6 +13,11 @@ ActionDecision PeerAccess::decide(const core::Principal& principal, std::string_
     return {decision.verdict, std::string(decision.rule)};
 }
 
+bool PeerAccess::lease_lives(const core::Principal& principal, std::string_view lease_id) const {
+    const auto lease = leases_.find(lease_id);
+    return lease && lease->owner == principal.id;
+}
+
 Result<Lease> PeerAccess::grant(const core::Principal& owner, LeaseRequest request) {
     if (auto has = must_have(owner, request.capabilities, request.tenant_id); !has) return fail(std::move(has.error()));
     return leases_.make(owner.id, std::move(request));

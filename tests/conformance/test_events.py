@@ -351,7 +351,8 @@ class Stop(EventsCase):
             self.published()
             self.assertEqual(stream.next()[1]["event_type"], "channel.message.received")
             self.gateway.stop()
-            self.assertEqual(len(list(connection.events(head))), 1)
+            [_, (kind, data)] = list(connection.events(head))
+            self.assertEqual((kind, json.loads(data)["code"]), ("stream.closed", 1001))
         with self.assertRaises(Closed) as closed:
             stream.next()
         self.assertEqual(closed.exception.code, 1001)

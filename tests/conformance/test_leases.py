@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
 from support.case import GatewayCase
 from support.gateway import Gateway, program
+from support.http import HttpConnection, read_head
 from support.wait import eventually
 from test_events import EventsCase
 
@@ -196,7 +198,7 @@ class Streams(LeasesCase, EventsCase):
         stream.close()
         eventually(lambda: lease["lease_id"] not in self.ids(), "the lease has ended")
 
-    def test_a_stream_falls_silent_when_its_lease_is_revoked(self):  # 79
+    def test_a_stream_ends_and_says_so_when_its_lease_does(self):  # 79
         lease, watch = self.make(capabilities=["events.subscribe:*"]), self.stream()
         stream = self.stream(lease=lease["lease_id"])
         [first] = self.published("heartbeat.tick")
@@ -205,5 +207,19 @@ class Streams(LeasesCase, EventsCase):
         self.assertEqual((revoked.returncode, revoked.stdout), (0, f"revoked {lease['lease_id']} of local/{os.getuid()}\n"))
         [second] = self.published("heartbeat.tick")
         self.assertEqual(watch.next()[1]["event_id"], second)
-        stream.ping(b"still there")
-        stream.wait_pong(b"still there")  # no message comes before
+        closed = stream.wait_closed()  # no message comes before
+        self.assertEqual(closed.code, 1008)
+        self.assertIn("lease", closed.reason)
+
+    def test_a_server_sent_stream_says_that_its_lease_has_expired(self):  # 79
+        lease = self.make(capabilities=["events.subscribe:*"], ttl_ms=1500)
+        with HttpConnection(self.gateway.admin) as connection:
+            connection.send("GET", f"/v1/events?subscription={self.unique('s')}&lease={lease['lease_id']}", {"Accept": "text/event-stream"})
+            events = connection.events(read_head(connection.stream))
+            [first] = self.published("heartbeat.tick")
+            told = list(events)
+        self.assertEqual((told[0][0], json.loads(told[0][1])["event_id"]), ("heartbeat.tick", first))
+        self.assertEqual([kind for kind, _ in told[1:]], ["stream.closed"])
+        end = json.loads(told[1][1])
+        self.assertEqual(end["code"], 1008)
+        self.assertIn("lease", end["reason"])

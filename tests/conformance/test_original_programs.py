@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.server
 import json
@@ -84,11 +85,27 @@ class _Refuse(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class _Original(_Refuse):
+    """The original's admin socket: it has no `/v1/identity`, and refuses members that it does not know."""
+
+    KEY = base64.b64encode(bytes(32)).decode()
+
+    def do_POST(self) -> None:  # noqa: N802
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        known = asked.keys() <= {"component_type", "component_id", "endpoint"}
+        peer = {**{name: asked[name] for name in ("component_type", "component_id", "endpoint")}, "public_key_ed25519": self.KEY, "status": "active"}
+        body = json.dumps({"pairing_id": "ab" * 16, "endpoint": asked["endpoint"], "peer": peer}).encode() if known else b"json: unknown field\n"
+        self.send_response(200 if known else 400)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
 @contextlib.contextmanager
-def refusing_admin() -> Iterator[Path]:
+def refusing_admin(handler: type[http.server.BaseHTTPRequestHandler] = _Refuse) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="crab-original-") as folder:
         path = Path(folder) / "admin.sock"
-        with socketserver.ThreadingUnixStreamServer(str(path), _Refuse) as server:
+        with socketserver.ThreadingUnixStreamServer(str(path), handler) as server:
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
             thread.start()
             try:
@@ -151,6 +168,27 @@ class CommandLineTest(GatewayCase):
             done = subprocess.run([program(), "pair", "tool", "ws://127.0.0.1:1/v1/pair", "memory", "--admin-socket", str(admin)], capture_output=True, text=True, timeout=20)
             self.assertEqual(done.returncode, 1)
             self.assertIn("crab pair failed: gateway pairing failed: HTTP 502: dial remote endpoint: dial tcp 127.0.0.1:1: connect: connection refused\n", done.stderr)
+
+    def test_its_gateway_is_sent_only_what_it_knows_and_the_key_is_compared_here(self) -> None:
+        def pair(*words: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([program(), "pair", "tool", "ws://127.0.0.1:1/v1/pair", "memory", "--admin-socket", str(admin), *words], capture_output=True, text=True, timeout=20)
+
+        with refusing_admin(_Original) as admin:
+            for words in ((), ("--remote-key", _Original.KEY), ("--replace",)):
+                done = pair(*words)
+                self.assertEqual(done.returncode, 0, (words, done.stderr))
+                self.assertTrue(done.stdout.startswith("pairing complete\n"), done.stdout)
+            other = pair("--remote-key", base64.b64encode(b"1" * 32).decode())
+            self.assertEqual((other.returncode, other.stdout), (1, ""))
+            self.assertIn("remote-key", other.stderr)
+            tested = subprocess.run([program(), "pair", "test", "--admin-socket", str(admin), "--gateway-public-key", _Original.KEY, "--timeout", "2s"], capture_output=True, text=True, timeout=20)
+            self.assertNotIn("unknown field", tested.stderr)
+
+    def test_a_pairing_that_fails_names_the_step_that_helps(self) -> None:
+        done = subprocess.run([program(), "pair", "tool", "ws://127.0.0.1:1/v1/pair", "memory", "--admin-socket", str(self.gateway.admin)], capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("UNREACHABLE", done.stderr)
+        self.assertIn("start the remote", done.stderr)
 
     def test_the_flags_of_its_pairing_test_are_known(self) -> None:
         done = subprocess.run([program(), "pair", "test", "-admin-socket", str(self.gateway.admin), "-component-id", "flags", "-listen-addr", "127.0.0.1:0",

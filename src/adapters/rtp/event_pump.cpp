@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -24,6 +25,7 @@ std::string_view action_of(core::EventType type) {
 
 EventPump::EventPump(EventServices services, core::PrincipalRef principal, EventRequest request, std::shared_ptr<LiveStream> live, core::EventPosition after)
     : services_(services), principal_(std::move(principal)), request_(std::move(request)), live_(std::move(live)), position_(after) {
+    quiet_since_ = services_.clock.steady_now();
     live_->acknowledged = after;
     live_->sent = after;
     services_.outbox.add(live_->bell);
@@ -63,6 +65,10 @@ Task<void> EventPump::run(EventReceiver& receiver) {
             receiver.close(kDisplaced, "a newer stream has this subscription");
             co_return;
         }
+        if (lease_has_ended()) {
+            receiver.close(kPolicyViolation, "the lease of this stream has ended; make another one and open a new stream");
+            co_return;
+        }
         take_acknowledgements();
         Task<Step> next = unacknowledged_.size() >= kMostUnacknowledged ? wait_for_acknowledgement(receiver) : send_some(receiver);
         if (co_await std::move(next) == Step::kEnd) co_return;
@@ -77,10 +83,15 @@ void EventPump::take_acknowledgements() {
     paused_since_ = services_.clock.steady_now();
 }
 
+/// Until `end`, or until the lease is to be looked at again.
+Deadline EventPump::wait_until(SteadyTime end) const {
+    return request_.lease.empty() ? end : std::min(end, services_.clock.steady_now() + kLeaseCheck);
+}
+
 Task<EventPump::Step> EventPump::wait_for_acknowledgement(EventReceiver& receiver) {
-    if (co_await live_->bell->wait(paused_since_ + kPatience) != WaitEnd::kExpired) co_return Step::kGoOn;
+    if (co_await live_->bell->wait(wait_until(paused_since_ + kPatience)) != WaitEnd::kExpired) co_return Step::kGoOn;
     take_acknowledgements();
-    if (unacknowledged_.size() < kMostUnacknowledged) co_return Step::kGoOn;
+    if (unacknowledged_.size() < kMostUnacknowledged || services_.clock.steady_now() < paused_since_ + kPatience) co_return Step::kGoOn;
     receiver.close(kPolicyViolation, "too many events are not acknowledged");
     co_return Step::kEnd;
 }
@@ -94,12 +105,15 @@ Task<EventPump::Step> EventPump::send_some(EventReceiver& receiver) {
         co_return Step::kEnd;
     }
     if (events->empty()) {
-        const Deadline until = services_.clock.steady_now() + kKeepAlive;
-        if (co_await services_.outbox.sleep(*live_->bell, position_, until) == WaitEnd::kExpired) receiver.keep_alive();
+        const WaitEnd end = co_await services_.outbox.sleep(*live_->bell, position_, wait_until(quiet_since_ + kKeepAlive));
+        if (end != WaitEnd::kExpired || services_.clock.steady_now() < quiet_since_ + kKeepAlive) co_return Step::kGoOn;
+        receiver.keep_alive();
+        quiet_since_ = services_.clock.steady_now();
         co_return Step::kGoOn;
     }
     bool sent = false;
     for (const auto& event : *events) {
+        if (lease_has_ended()) break;
         position_ = event->position;
         if (!wants(event->event)) continue;
         receiver.send(*event);
@@ -108,7 +122,7 @@ Task<EventPump::Step> EventPump::send_some(EventReceiver& receiver) {
         sent = true;
     }
     if (sent) {
-        paused_since_ = services_.clock.steady_now();
+        paused_since_ = quiet_since_ = services_.clock.steady_now();
         co_await receiver.drained();
     }
     co_return Step::kGoOn;

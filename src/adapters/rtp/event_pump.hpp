@@ -42,6 +42,7 @@ public:
     static constexpr std::size_t kMostUnacknowledged = 256;
     static constexpr std::chrono::seconds kPatience{60};     ///< without an acknowledgement while so many are open
     static constexpr std::chrono::seconds kKeepAlive{15};
+    static constexpr std::chrono::seconds kLeaseCheck{1};    ///< a stream that named a lease ends so soon after it
 
     /// `after`: where the stream starts. Begins the stream: an older one of its subscription ends.
     EventPump(EventServices services, core::PrincipalRef principal, EventRequest request, std::shared_ptr<LiveStream> live, core::EventPosition after);
@@ -61,6 +62,8 @@ private:
     Task<Step> send_some(EventReceiver& receiver);
     void take_acknowledgements();
     bool wants(const core::Event& event) const;
+    bool lease_has_ended() const { return !request_.lease.empty() && !services_.access.lease_lives(*principal_, request_.lease); }
+    Deadline wait_until(SteadyTime end) const;
 
     EventServices services_;
     core::PrincipalRef principal_;
@@ -69,6 +72,7 @@ private:
     core::EventPosition position_;                  ///< the last that was looked at
     std::deque<core::EventPosition> unacknowledged_;
     SteadyTime paused_since_{};                     ///< or when the last acknowledgement came
+    SteadyTime quiet_since_{};                      ///< when something was last sent, or the other side was last told that nothing is
 };
 
 }  // namespace crab::rtp

@@ -23,11 +23,13 @@ public:
         if (forbidden.contains(std::string(action)) || scope.tenant == hidden_tenant) return {core::Verdict::kDeny, "test"};
         return {core::Verdict::kAllow, "test"};
     }
+    bool lease_lives(const core::Principal&, std::string_view) const override { return !lease_ended; }
     void stream_began(std::string_view lease_id) override { streams.insert(std::string(lease_id)); }
     void stream_ended(std::string_view lease_id) override { streams.erase(std::string(lease_id)); }
 
     std::set<std::string> forbidden, streams;
     std::string hidden_tenant = "hidden";
+    bool lease_ended = false;
 };
 
 class FakeReceiver final : public EventReceiver {
@@ -118,6 +120,22 @@ TEST_F(EventPumpTest, WhatIsForbiddenFilteredOrAnotherTenantsIsLeftOut) {
     publish("6");
     publish("7", core::EventType::kHeartbeatTick);
     EXPECT_THAT(stream.receiver.sent, ElementsAre("1", "5", "7")) << "a change of the rules reaches what is open";
+}
+
+TEST_F(EventPumpTest, AStreamWhoseLeaseHasEndedIsClosedAndSaysSo) {
+    EventRequest request;
+    request.lease = "l1";
+    Running& stream = start(request);
+    Running& other = start();
+    publish("1");
+    access.lease_ended = true;
+    EXPECT_FALSE(stream.task->ended());
+    loop.advance(EventPump::kLeaseCheck);   // although nothing happens
+    EXPECT_TRUE(stream.task->ended());
+    EXPECT_EQ(stream.receiver.code, 1008);
+    publish("2");
+    EXPECT_THAT(stream.receiver.sent, ElementsAre("1"));
+    EXPECT_THAT(other.receiver.sent, ElementsAre("1", "2")) << "it has named none";
 }
 
 TEST_F(EventPumpTest, AToolHostSeesOnlyCallsThatWereSentToIt) {  // 84

@@ -206,6 +206,7 @@ Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef pri
     SseReceiver receiver(exchange);
     receiver.keep_alive();  // the head leaves at once, so that the subscriber knows that it listens
     co_await pump.run(receiver);
+    if (!exchange.caller_gone() && (co_await this_chain()).cancelled()) receiver.close(1001, "the gateway is stopping");
     exchange.end_stream();
 }
 

@@ -26,6 +26,7 @@ public:
         const bool any = principal.roles.has(core::Role::kCliAdmin);
         return {own_tenant && (host || listener || subscriber || cron || any) ? core::Verdict::kAllow : core::Verdict::kDeny, "a rule"};
     }
+    bool lease_lives(const core::Principal&, std::string_view lease) const override { return lease == "may-fire"; }
     void stream_began(std::string_view) override {}
     void stream_ended(std::string_view) override {}
 };

@@ -32,7 +32,7 @@ Task<Result<net::DialTarget>> PeerRoute::find_server(Deadline deadline) {
     const trust::PeerRef peer = services_.peers.find(name_);
     if (!peer) co_return fail(ErrorCode::kPairingRequired, fmt::format("{} is not paired; pair it with crab pair", name_.text()));
     if (peer->status != trust::PeerStatus::kActive)
-        co_return fail(ErrorCode::kPairingRequired, fmt::format("{} is {}; pair or enable it", name_.text(), to_text(peer->status)));
+        co_return fail(ErrorCode::kPairingRequired, trust::not_active(*peer));
     net::DialTarget target;
     auto tls = services_.tls.client();
     if (!tls) co_return fail(std::move(tls.error()));
@@ -50,7 +50,7 @@ Task<Result<void>> PeerRoute::judge(std::string certificate_der) {
     const auto leaf = crypto::Certificate::from_der(certificate_der);
     Result<void> good;
     if (!peer) {
-        good = fail(ErrorCode::kPairingRequired, fmt::format("{} is not paired", name_.text()));
+        good = fail(ErrorCode::kPairingRequired, fmt::format("{} is not paired; pair it with crab pair", name_.text()));
     } else if (!leaf) {
         good = fail(ErrorCode::kForbidden, fmt::format("{} showed no certificate that can be read", name_.text()));
     } else {

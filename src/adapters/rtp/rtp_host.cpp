@@ -63,7 +63,7 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     net::HttpResult answer = co_await here.calls.send(request, call.deadline());
     if (!answer) co_return on_failure(here, call, std::move(answer.error()));
     breaker_.on_success();
-    const CallReply reply{.http_status = answer->status, .body = answer->body, .retry_after = answer->retry_after()};
+    const CallReply reply{.http_status = answer->status, .body = answer->body, .retry_after = answer->retry_after(here.loop.clock().system_now())};
     std::optional<json::Parser> large;
     json::Parser& parser = answer->body.size() > kLargeReply ? large.emplace() : here.parser;
     core::Outcome outcome = read_call_reply(reply, parser, call.call().id, call.tool().spec.name);

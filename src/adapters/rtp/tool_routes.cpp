@@ -3,7 +3,11 @@
 #include "adapters/rtp/call_wire.hpp"
 #include "net/http_error.hpp"
 
+#include <span>
+
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace crab::rtp {
 
@@ -24,8 +28,19 @@ bool is_tools_path(std::string_view path) { return path == "/v1/tools" || path =
 bool method_fits(net::HttpExchange& exchange, std::string_view path) {
     const std::string_view wanted = path == "/v1/tools" ? "GET" : "POST";
     if (exchange.request().method() == wanted) return true;
-    exchange.respond_error(405, "INVALID_ARGS", "this path takes another method", {{"Allow", wanted}});
+    refuse_request(exchange, path, 405, {.code = ErrorCode::kInvalidArgs, .message = fmt::format("this path takes {} only", wanted)}, {{"Allow", wanted}});
     return false;
+}
+
+void append_refusal_body(std::string& out, std::string_view path, const Error& error) {
+    if (path != "/v1/tools/call") return net::append_error_body(out, wire_code(error.code), error.message);
+    const core::Outcome outcome = fail(error);
+    append_call_response(out, "", "", 0, outcome);
+}
+
+void refuse_request(net::HttpExchange& exchange, std::string_view path, int status, const Error& error, std::initializer_list<net::HttpHeader> headers) {
+    append_refusal_body(exchange.begin_response(status, kJson, std::span(headers.begin(), headers.size())), path, error);
+    exchange.finish_response();
 }
 
 void respond_unknown_path(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such path"); }
@@ -36,13 +51,7 @@ bool append_refusal(const net::HttpRequest* request, int status, std::string_vie
 
 bool append_refusal(std::string_view path, int status, std::string_view reason, std::string& body) {
     if (!path.starts_with("/v1/")) return false;
-    const ErrorCode code = status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs;
-    if (path == "/v1/tools/call") {
-        const core::Outcome outcome = fail(code, std::string(reason));
-        append_call_response(body, "", "", 0, outcome);
-    } else {
-        net::append_error_body(body, wire_code(code), reason);
-    }
+    append_refusal_body(body, path, {.code = status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, .message = std::string(reason)});
     return true;
 }
 

@@ -18,6 +18,11 @@ void serve_health(net::HttpExchange& exchange, std::string_view method, bool sto
 bool is_tools_path(std::string_view path);
 /// Whether the request has the method that its tools path wants; has answered with 405 otherwise.
 bool method_fits(net::HttpExchange& exchange, std::string_view path);
+/// Answers a request for a tools path that goes no further, in the response schema for a call, else as other errors are;
+/// `path` is without any prefix.
+void refuse_request(net::HttpExchange& exchange, std::string_view path, int status, const Error& error, std::initializer_list<net::HttpHeader> headers = {});
+/// The body of that answer.
+void append_refusal_body(std::string& out, std::string_view path, const Error& error);
 void respond_unknown_path(net::HttpExchange& exchange);
 /// The HTTP layer's refusal (size, time, room) of a request for a path of the protocol: in the response schema for a call, with the protocol's codes
 /// for the others; false for other paths.

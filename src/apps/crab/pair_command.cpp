@@ -8,6 +8,7 @@
 #include "crypto/key_text.hpp"
 #include "trust/pairing/peer_name.hpp"
 
+#include <array>
 #include <expected>
 
 #include <unistd.h>
@@ -23,8 +24,30 @@ constexpr std::string_view kDefaultTestId = "crab-cli-test";
 template <class T>
 using Told = std::expected<T, std::string>;
 
+/// The step that helps, by the code of the handshake; nothing where the words say it.
+std::string_view step_after(std::string_view why) {
+    struct Step {
+        std::string_view code, next;
+    };
+    static constexpr std::array kSteps{
+        Step{"UNREACHABLE", "start the remote (crab host … prints `listen=`), then give its address as the endpoint, such as wss://host:7001"},
+        Step{"TIMEOUT", "see that the remote runs and can be reached from the gateway's machine, then pair again"},
+        Step{"GATEWAY_KEY_MISMATCH", "the remote trusts another gateway: start it with the key that `crab peers identity` prints here"},
+        Step{"STALE_INIT", "set the clocks of both machines, then pair again"},
+        Step{"BUSY", "another pairing runs; pair again in a few seconds"},
+        Step{"IDENTITY_MISMATCH", "compare the name and --remote-key with what the remote prints; if it has new keys on purpose, add --replace"},
+        Step{"MTLS_REQUIRED", "use wss://; ws:// is for this machine's own addresses"},
+        Step{"PERSIST_FAILED", "see that both sides can write their state folders, then pair again"},
+    };
+    for (const Step& step : kSteps) {
+        if (why.contains(fmt::format("{}:", step.code))) return step.next;
+    }
+    return {};
+}
+
 int failed(std::string_view why) {
     fmt::print(stderr, "crab pair failed: {}\n", printable(why));
+    if (const std::string_view next = step_after(why); !next.empty()) complain(next);
     return kExitFailed;
 }
 
@@ -60,6 +83,12 @@ void print_paired(std::string_view headline, const json::Value& answer) {
     print_line("mtls_cert_fingerprint=" + printable(text_of(shown, "mtls_cert_fingerprint")));
 }
 
+/// Whether the gateway behind the socket is crab's. Others refuse members of a request that they do not know.
+bool is_crab(AdminClient& client, Deadline deadline) {
+    const auto identity = client.get("/v1/identity", deadline);
+    return identity && identity->status == 200 && !text_of(identity->body, "public_key_ed25519").empty();
+}
+
 /// The Ed25519 key that the gateway has recorded for this name; empty when it has none.
 std::string recorded_key(AdminClient& client, const PairRemote& options, std::string_view type, Deadline deadline) {
     const auto peer = client.get(fmt::format("/v1/peers/{}/{}", type, options.name), deadline);
@@ -82,13 +111,17 @@ int run(const PairRemote& options) {
     const std::string known = recorded_key(*client, options, to_text(*type), deadline);
 
     json::Value request = json::Value::object({{"component_type", to_text(*type)}, {"component_id", options.name}, {"endpoint", options.endpoint}});
-    if (!options.remote_key.empty()) request.set("remote_key", options.remote_key);
-    if (options.replace) request.set("replace", true);
+    const bool knows_more = (options.remote_key.empty() && !options.replace) || is_crab(*client, deadline);
+    if (!options.remote_key.empty() && knows_more) request.set("remote_key", options.remote_key);
+    if (options.replace && knows_more) request.set("replace", true);   // the original always takes the place of what was
     const auto paired = told(client->post("/v1/pairings", request, deadline));
     if (!paired) return failed(paired.error());
 
-    print_paired("pairing complete", *paired);
     const json::Value* const key = paired->resolve("/peer/public_key_ed25519");
+    if (!options.remote_key.empty() && !knows_more && (key == nullptr || key->as_string() == nullptr || *key->as_string() != options.remote_key)) {
+        return failed("this gateway has paired another remote than that of --remote-key: it does not look at the key; remove the peer there");
+    }
+    print_paired("pairing complete", *paired);
     if (options.remote_key.empty() && key != nullptr && key->as_string() != nullptr && *key->as_string() != known) {
         fmt::print(stderr, "first use: compare with the line that the remote printed: remote_key={}\n", printable(*key->as_string()));
     }
@@ -113,12 +146,12 @@ int run(const PairTest& options) {
 
     const auto remote = PairTestRemote::start({.component_id = id, .gateway_key = *key, .listen_address = options.listen_address, .listen_path = options.listen_path});
     if (!remote) return remote.error().code == ErrorCode::kInvalidArgs ? wrong_usage(remote.error().message) : failed(remote.error().message);
-    const json::Value request = json::Value::object({{"component_type", "tool_host"},
-                                                     {"component_id", id},
-                                                     {"endpoint", (*remote)->endpoint()},
-                                                     {"remote_key", to_base64((*remote)->public_key())},
-                                                     {"replace", options.replace},
-                                                     {"test", true}});
+    json::Value request = json::Value::object({{"component_type", "tool_host"}, {"component_id", id}, {"endpoint", (*remote)->endpoint()}});
+    if (is_crab(*client, deadline)) {
+        request.set("remote_key", to_base64((*remote)->public_key()));
+        request.set("replace", options.replace);
+        request.set("test", true);
+    }
     const auto paired = told(client->post("/v1/pairings", request, deadline));
     if (!paired) return failed(paired.error());
     const auto end = (*remote)->wait_for_end(deadline);

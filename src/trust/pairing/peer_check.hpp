@@ -5,7 +5,12 @@
 #include "crypto/certificate.hpp"
 #include "trust/pairing/peer_record.hpp"
 
+#include <string>
+
 namespace crab::trust {
+
+/// Why a peer that is not active is not used, and the step that helps.
+std::string not_active(const PeerRecord& peer);
 
 /// Whom a certificate names: its one URI, and nothing of another kind that we do not know. Errors: kForbidden.
 Result<PeerName> peer_name_in(const crypto::Certificate& certificate);

@@ -42,7 +42,7 @@ bool PublicService::source_allowed(net::HttpExchange& exchange) {
     const bool plain = !request.find("origin").has_value();
     if (plain && !known_host_.empty() && request.head.host == known_host_) return true;
     if (const auto refused = front_.refused_source(request)) {
-        exchange.respond_error(403, "FORBIDDEN", *refused);
+        rtp::refuse_request(exchange, local_path(request.path()), 403, {.code = ErrorCode::kForbidden, .message = *refused});
         return false;
     }
     known_host_ = request.head.host;
@@ -68,11 +68,7 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
         }
         auto principal = authenticate(exchange.request());
         if (!principal) {
-            if (call) {
-                rtp::ToolsApi::refuse(exchange, 401, principal.error());
-            } else {
-                exchange.respond_error(401, "UNAUTHORIZED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
-            }
+            rtp::refuse_request(exchange, path, 401, principal.error(), {{"WWW-Authenticate", "Bearer"}});
             co_return;
         }
         if (call) {
@@ -122,7 +118,9 @@ std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& re
     if (!origin) return std::nullopt;
     const std::string_view host = request.head.host;
     if (trust::is_host_allowed(host, {}) && trust::is_origin_allowed(origin, "http", host, {})) return std::nullopt;
-    return net::Refusal{.status = 403, .body = R"({"error":"this origin may not use the admin socket","code":"FORBIDDEN"})"};
+    net::Refusal refusal{.status = 403};
+    rtp::append_refusal_body(refusal.body, request.path(), {.code = ErrorCode::kForbidden, .message = "this origin may not use the admin socket"});
+    return refusal;
 }
 
 std::optional<net::Upgrade> AdminService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
@@ -137,7 +135,7 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     const std::string_view path = exchange.request().path();
     const net::PeerAddress& peer = exchange.request().peer;
     if (!rtp::is_own_user(peer)) {
-        exchange.respond_error(403, "FORBIDDEN", "the admin socket is for the user who runs the gateway");
+        rtp::refuse_request(exchange, path, 403, {.code = ErrorCode::kForbidden, .message = "the admin socket is for the user who runs the gateway"});
         co_return;
     }
     const core::PrincipalRef principal = operator_of(peer);

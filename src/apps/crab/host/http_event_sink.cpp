@@ -45,7 +45,7 @@ Task<Result<void>> HttpEventSink::publish(std::string envelope) {
     const auto reply = co_await client_->send(call, deadline);
     if (!reply) co_return fail(reply.error().error);
     if (reply->status == 202) co_return Result<void>();
-    co_return fail(Error{.code = code_of(reply->status), .message = message_of(*reply), .details = {}, .retryable = {}, .retry_after = reply->retry_after()});
+    co_return fail(Error{.code = code_of(reply->status), .message = message_of(*reply), .details = {}, .retryable = {}, .retry_after = reply->retry_after(loop_.clock().system_now())});
 }
 
 }  // namespace crab::app
