@@ -53,6 +53,11 @@ Result<Root> Parser::parse(std::string_view text) {
     return Root(element, text, {tokens.structural_indexes.get(), tokens.n_structural_indexes});
 }
 
+void Parser::shrink() {
+    constexpr std::size_t kWorthKeeping = std::size_t{1} << 20;
+    if (capacity_ > kWorthKeeping) static_cast<void>(reserve(0));
+}
+
 Result<void> Parser::reserve(std::size_t bytes) {
     constexpr std::size_t kLeast = 4096;
     const std::size_t capacity = std::bit_ceil(std::max(bytes, kLeast));

@@ -43,7 +43,7 @@ private:
 };
 
 /// Parses one text at a time (RFC 8259, strict UTF-8), reusing its memory: after the largest text so far nothing is allocated.
-/// Not thread-safe; keep one per thread. About 14 times `max_bytes` of memory after the largest text.
+/// Not thread-safe; keep one per thread. About 14 times the largest text of memory, until shrink().
 class Parser {
 public:
     explicit Parser(Limits limits = {}) : limits_{std::min(limits.max_bytes, kMostBytes), limits.max_depth} {}
@@ -52,6 +52,8 @@ public:
     /// An integer beyond 64 bits becomes the nearest double (within one unit in the last place).
     /// Errors: kOversize above `max_bytes`; kInvalidArgs for what is not JSON or UTF-8, too deep, or a number beyond a double.
     Result<Root> parse(std::string_view text);
+    /// Gives the memory back that a large text has left behind, and makes every earlier Root invalid if there was any.
+    void shrink();
 
 private:
     Result<void> reserve(std::size_t bytes);
