@@ -183,6 +183,13 @@ class StreamingOutTest(ProviderCase):
         self.assertEqual([each.final for each in got], [False] * (len(got) - 1) + [True])
         self.assertTrue(self.last().stream)
 
+    def test_a_provider_may_number_its_frames_from_0(self) -> None:
+        self.provider.call_stream = lambda request, _: iter([frame(request, b"x", 0, False), frame(request, b"y", 1, False), frame(request, b"z", 2)])
+        got = list(self.client().call_stream(tool_call("lab__once")))
+        self.assertEqual((b"".join(each.data for each in got), [each.frame_no for each in got]), (b"xyz", list(range(1, len(got) + 1))))
+        self.provider.call_stream = lambda request, _: iter([frame(request, b"x", 0, False), frame(request, b"y", 0)])
+        self.refused(Status.INTERNAL, "INTERNAL_ERROR", lambda: list(self.client().call_stream(tool_call("lab__once"))))
+
     def test_a_broken_stream_is_a_failure(self) -> None:
         def foreign(request: Any, _: Any) -> Iterator[Any]:
             yield tool_pb().ToolFrame(call_id="another", frame_no=1, final=True)

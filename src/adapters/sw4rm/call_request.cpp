@@ -5,6 +5,8 @@
 #include "core/tool.hpp"
 #include "json/writer.hpp"
 
+#include <simdjson.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -58,12 +60,12 @@ Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {
 
 bool is_call_id(std::string_view id) {
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-    return !id.empty() && id.size() <= kMostIdBytes && std::ranges::none_of(id, is_control);
+    return !id.empty() && id.size() <= kMostIdBytes && std::ranges::none_of(id, is_control) && simdjson::validate_utf8(id.data(), id.size());
 }
 
 Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call) {
     if (!wire.call_id.empty() && !is_call_id(wire.call_id)) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("call_id has to be 1 to {} bytes without control characters; it has {}", kMostIdBytes, wire.call_id.size()));
+        return fail(ErrorCode::kInvalidArgs, fmt::format("call_id has to be 1 to {} bytes of UTF-8 without control characters; it has {}", kMostIdBytes, wire.call_id.size()));
     }
     if (!core::is_tool_name(wire.tool_name)) {
         return fail(ErrorCode::kInvalidArgs, fmt::format("tool_name has to be 1 to 128 of A-Z a-z 0-9 _ . -, not {}", shown(wire.tool_name)));

@@ -2,6 +2,7 @@
 
 #include "net/codec/protobuf.hpp"
 
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,7 +52,7 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call_stream(Order order, core:
     auto begun = co_await service_.begin(kCallStream, wire_of(order.call), order.metadata, order.deadline, order.patience);
     if (!begun) co_return std::unexpected(std::move(begun.error()));
     Answer answer;
-    std::uint64_t last_number = 0;
+    std::optional<std::uint64_t> last_number;  // some count from 0
     bool final = false, kept = true;
     TaskChain& chain = co_await this_chain();
     const auto broken = [&](std::string_view what) { return std::unexpected(local_failure(ErrorCode::kInternal, fmt::format("the stream is broken: {}", what), answer.frames)); };
@@ -62,7 +63,7 @@ Task<ToolServiceClient::Ended> ToolServiceClient::call_stream(Order order, core:
         const auto frame = parse_tool_frame(begun->message());
         if (!frame) co_return broken("a message is no ToolFrame");
         if (frame->call_id != order.call.call_id) co_return broken("a frame is that of another call");
-        if (final || frame->frame_no <= last_number) co_return broken("its frames are out of order");
+        if (final || (last_number && frame->frame_no <= *last_number)) co_return broken("its frames are out of order");
         last_number = frame->frame_no;
         final = frame->final;
         ++answer.frames;
