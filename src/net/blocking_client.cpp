@@ -3,6 +3,7 @@
 #include "net/codec/http_body.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/http_write.hpp"
+#include "net/http_reply.hpp"
 #include "net/tls_stream.hpp"
 
 #include <algorithm>
@@ -229,7 +230,7 @@ Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request, st
     std::vector<char> space(64 * 1024);
     ResponseHead head;
     HeadOutcome outcome;
-    std::size_t head_size = 0;
+    int interim = 0;
     const auto read_more = [&]() -> Result<bool> {
         const auto count = stream->read_some(space, deadline, options_.io_timeout);
         if (!count) return fail(count.error());
@@ -238,11 +239,12 @@ Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request, st
         return *count != 0;
     };
     while (true) {
-        outcome = parse_response_head(std::string_view(received).substr(head_size), head);
+        outcome = parse_response_head(received, head);
         if (outcome.kind == HeadOutcome::Kind::kRefused) return fail(ErrorCode::kInternal, fmt::format("the answer is no HTTP: {}", outcome.reason));
         if (outcome.kind == HeadOutcome::Kind::kComplete) {
-            head_size += outcome.consumed;
             if (head.status >= 200 || head.status == 101) break;
+            if (++interim > kMostInterimAnswers) return fail(ErrorCode::kInternal, "the answer is no HTTP: too many 1xx");
+            received.erase(0, outcome.consumed);
             continue;
         }
         auto more = read_more();
@@ -256,7 +258,7 @@ Result<ClientResponse> BlockingClient::exchange(const ClientRequest& request, st
     BodyLimits limits;
     limits.max_body_bytes = on_body ? std::numeric_limits<std::uint64_t>::max() : options_.max_body_bytes;
     BodyDecoder body(framing, head.content_length.value_or(0), limits);
-    received.erase(0, head_size);
+    received.erase(0, outcome.consumed);
     std::string_view rest = received;
     while (true) {
         const BodyEvent event = body.next(rest);

@@ -218,6 +218,74 @@ TEST_F(BlockingClientTest, TlsServersMayDemandACertificate) {
     EXPECT_FALSE(other.send({}));
 }
 
+TEST_F(BlockingClientTest, HandshakesThatNeverEndLeaveNoPlaceTaken) {
+    const Identity identity = make_identity();
+    HttpServerOptions options;
+    options.max_connections = 8;
+    options.count = std::make_shared<std::atomic<std::size_t>>(0);
+    options.tls = server_tls(identity);
+    const auto count = options.count;
+    use(std::move(options));
+    constexpr std::string_view kHalfHello("\x16\x03\x01\x02\x00\x01\x00", 7);
+    for (int i = 0; i < 400; ++i) {  // more than there are places, and than are told that there are too many
+        test::RawClient client(server->endpoint());
+        if (i % 4 == 1) client.send(kHalfHello);
+        if (i % 4 == 2) client.send("GET / HTTP/1.1\r\n\r\n");
+        if (i % 4 == 3) client.reset();
+    }
+    server->run_until([&] { return server->server->connections() == 0; });
+    EXPECT_EQ(*count, 0u);
+    {
+        std::vector<std::unique_ptr<test::RawClient>> held;  // and while as many are held as one address may
+        for (int i = 0; i < 100; ++i) held.push_back(std::make_unique<test::RawClient>(server->endpoint()));
+        BlockingClient client(server->endpoint(), {.tls = client_tls(identity.certificate)});
+        const auto answer = client.send({.target = "/who"});
+        EXPECT_TRUE(answer) << answer.error().message;
+    }
+    server->run_until([&] { return server->server->connections() == 0; });
+    EXPECT_EQ(*count, 0u);
+}
+
+TEST_F(BlockingClientTest, AServerStopsInTheMiddleOfHandshakes) {
+    HttpServerOptions options;
+    options.tls = server_tls(make_identity());
+    use(std::move(options));
+    test::RawClient silent(server->endpoint());
+    server->run_until([&] { return server->server->connections() == 1; });
+    server->stop();
+    EXPECT_EQ(silent.read_to_end(), "");
+}
+
+TEST_F(BlockingClientTest, InterimAnswersAreBounded) {
+    const auto answer_with = [](std::string answer) {
+        auto listener = std::move(*Listener::bind(Endpoint::tcp("127.0.0.1", 0)));
+        const int accepting = *listener->descriptor();
+        std::thread serving([accepting, answer = std::move(answer)] {
+            pollfd waiting{accepting, POLLIN, 0};
+            ::poll(&waiting, 1, test::kPatienceMs);
+            const int fd = ::accept(accepting, nullptr, nullptr);
+            (void)!::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+            ::close(fd);
+            ::close(accepting);
+        });
+        BlockingClient client(listener->endpoint());
+        auto answered = client.send({.target = "/"});
+        serving.join();
+        return answered;
+    };
+    const auto interim = [](int count) {
+        std::string text;
+        for (int i = 0; i < count; ++i) text += "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+        return text;
+    };
+    const std::string last = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    const auto few = answer_with(interim(8) + last);
+    ASSERT_TRUE(few) << few.error().message;
+    EXPECT_EQ(few->body, "ok");
+    EXPECT_EQ(answer_with(interim(9) + last).error().code, ErrorCode::kInternal);
+    EXPECT_EQ(answer_with(interim(20'000)).error().code, ErrorCode::kInternal);
+}
+
 TEST(TlsContextTest, SaysWhichPartCannotBeUsed) {
     const Identity identity = make_identity();
     TlsContext::Options options;

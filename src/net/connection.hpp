@@ -86,6 +86,8 @@ public:
 
     EventLoop& loop() const { return loop_; }
     bool is_open() const { return state_ == State::kOpen; }
+    /// Not open yet, and not closed.
+    bool is_handshaking() const { return state_ == State::kConnecting || state_ == State::kHandshaking; }
 
     /// The outgoing queue: append, then mark_dirty(). Written at the end of the turn. After close it leads nowhere.
     std::string& out();

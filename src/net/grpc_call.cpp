@@ -15,8 +15,11 @@ constexpr std::string_view kContentType = "application/grpc";
 }  // namespace
 
 GrpcCall::GrpcCall(std::shared_ptr<Http2Stream> stream) : stream_(std::move(stream)) {
-    const auto timeout = parse_grpc_timeout(metadata("grpc-timeout").value_or(""));
+    const auto stated = metadata("grpc-timeout");
+    if (!stated) return;
+    const auto timeout = parse_grpc_timeout(*stated);
     const SteadyTime now = loop().now();
+    broken_timeout_ = !timeout;
     if (timeout && *timeout < kNoDeadline - now) deadline_ = now + *timeout;
 }
 
@@ -26,8 +29,8 @@ Task<GrpcCall::Message> GrpcCall::read(Deadline deadline) {
             case GrpcNews::kMessage: co_return reader_.message();
             case GrpcNews::kEnd: co_return std::nullopt;
             case GrpcNews::kHalf: co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request ends within a message"});
-            case GrpcNews::kCompressed:
-                co_return std::unexpected(GrpcFailure{GrpcStatus::kUnimplemented, "compressed messages are not taken; send identity"});
+            case GrpcNews::kPacking:
+                co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "a message is not packed as grpc-encoding says"});
             case GrpcNews::kTooLarge:
                 co_return std::unexpected(GrpcFailure{GrpcStatus::kResourceExhausted, fmt::format("the message has {} bytes, more than the {} allowed",
                                                                                                   reader_.wanted_bytes(), kMostMessageBytes)});
@@ -46,26 +49,36 @@ Task<std::expected<std::string_view, GrpcFailure>> GrpcCall::read_only(Deadline 
     auto message = co_await read(deadline);
     if (!message) co_return std::unexpected(std::move(message.error()));
     if (!*message) co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request has no message"});
-    // The body may grow, and so move, while the call is served.
-    request_ = stream_->take_body();
-    reader_.forget();
-    co_return read_grpc_frame(request_, kMostMessageBytes).message;
+    while (!stream_->ended() && !stream_->gone() && !reader_.more_behind(*stream_)) {
+        switch (co_await stream_->more(deadline)) {
+            case WaitEnd::kWoken: break;
+            case WaitEnd::kExpired: co_return std::unexpected(GrpcFailure{GrpcStatus::kDeadlineExceeded, "the request did not end in time"});
+            case WaitEnd::kCancelled: co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the call was cancelled"});
+        }
+    }
+    if (reader_.more_behind(*stream_)) co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request has a second message; this method takes one"});
+    if (!stream_->ended()) co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
+    co_return reader_.take(*stream_, request_);
 }
 
-void GrpcCall::send_head() {
+// Packing is named once, in the head: where the first message is worth it.
+void GrpcCall::send_head(std::size_t first_message) {
     if (stream_->answered()) return;
-    static constexpr std::array<HttpHeader, 2> kHead{{{":status", "200"}, {"content-type", kContentType}}};
-    stream_->send_head(kHead, Http2Stream::Last::kNo);
+    constexpr std::size_t kWorthPacking = 1024;
+    packs_ = first_message >= kWorthPacking && accepts_gzip(metadata("grpc-accept-encoding").value_or(""));
+    static constexpr std::array<HttpHeader, 4> kHead{{{":status", "200"}, {"content-type", kContentType}, {"grpc-accept-encoding", kGrpcEncodings}, {"grpc-encoding", kGrpcGzip}}};
+    stream_->send_head(std::span(kHead).first(packs_ ? 4 : 3), Http2Stream::Last::kNo);
 }
 
 std::string& GrpcCall::begin_message() {
-    send_head();
     begun_ = begin_grpc_frame(stream_->out());
     return stream_->out();
 }
 
 void GrpcCall::end_message() {
     end_grpc_frame(stream_->out(), begun_);
+    send_head(stream_->out().size() - begun_);
+    if (packs_) packs_ = pack_grpc_frame(stream_->out(), begun_);  // what does not pay once will not pay later
     stream_->flush();
 }
 

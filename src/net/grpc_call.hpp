@@ -34,15 +34,18 @@ public:
     EventLoop& loop() const { return stream_->loop(); }
     /// By `grpc-timeout`; kNoDeadline when the caller set none.
     Deadline deadline() const { return deadline_; }
+    /// The caller set a `grpc-timeout` that is none.
+    bool has_broken_timeout() const { return broken_timeout_; }
     bool gone() const { return stream_->gone(); }
     Http2Stream& stream() const { return *stream_; }
 
     /// The next message, which holds until the next read; nothing when the caller has sent all. Failures: kResourceExhausted
-    /// above 4 MiB, kUnimplemented for compression, kInvalidArgument for half a message, kDeadlineExceeded at `deadline`,
+    /// above 4 MiB, unpacked too, kInvalidArgument for half a message and for one that is not packed as `grpc-encoding` says, kDeadlineExceeded at `deadline`,
     /// kCancelled when the caller is gone.
     using Message = std::expected<std::optional<std::string_view>, GrpcFailure>;
     Task<Message> read(Deadline deadline);
-    /// The first message of a call that takes one, kept until the call has ended; none is a failure, kInvalidArgument.
+    /// The one message of a call that takes one, kept until the call has ended, once the caller has sent all; none and a second one are
+    /// failures, kInvalidArgument.
     Task<std::expected<std::string_view, GrpcFailure>> read_only(Deadline deadline);
 
     /// Appends a message to what this returns, then end_message(); nothing may be awaited in between.
@@ -57,12 +60,14 @@ public:
     void finish(const GrpcFailure& failure) { finish(failure.status, failure.message); }
 
 private:
-    void send_head();
+    void send_head(std::size_t first_message);
 
     std::shared_ptr<Http2Stream> stream_;
     std::string request_;  // what read_only() keeps
     Deadline deadline_ = kNoDeadline;
     GrpcReader reader_;
+    bool broken_timeout_ = false;
+    bool packs_ = false;     // the answer's head names gzip
     std::size_t begun_ = 0;  // where the message that is being written began
 };
 

@@ -19,7 +19,8 @@ Task<Result<GrpcClientCall>> GrpcChannel::begin(std::string_view path, std::span
     if (!opened) co_return fail(std::move(opened.error()));
     std::vector<HttpHeader> fields{{":method", "POST"}, {":scheme", options_.secure ? "https" : "http"}, {":path", path},
                                    {":authority", options_.authority}, {"te", "trailers"}, {"content-type", "application/grpc"},
-                                   {"user-agent", options_.user_agent}};
+                                   {"user-agent", options_.user_agent}, {"grpc-accept-encoding", kGrpcEncodings}};
+    if (server_->takes_gzip) fields.push_back({"grpc-encoding", kGrpcGzip});
     std::string timeout;
     if (deadline != kNoDeadline) {
         timeout = grpc_timeout_text(std::max<std::chrono::nanoseconds>(deadline - loop_.now(), Milliseconds(1)));
@@ -28,7 +29,7 @@ Task<Result<GrpcClientCall>> GrpcChannel::begin(std::string_view path, std::span
     fields.insert(fields.end(), metadata.begin(), metadata.end());
     auto stream = (*opened)->open(fields, Http2Stream::Last::kNo);
     if (!stream) co_return fail(ErrorCode::kUnavailable, "the connection takes no more calls");
-    co_return GrpcClientCall(std::move(stream));
+    co_return GrpcClientCall(std::move(stream), server_);
 }
 
 // The one there is, a new one, or what somebody else's attempt comes to.
@@ -80,6 +81,7 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::connect(Deadline patience) {
 void GrpcChannel::retire() {
     if (session_) session_->finish();
     session_ = nullptr;
+    server_ = std::make_shared<GrpcClientCall::Server>();  // the next may be another
 }
 
 void GrpcChannel::close() {

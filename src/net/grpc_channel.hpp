@@ -49,6 +49,7 @@ private:
 
     EventLoop& loop_;
     const Options options_;
+    std::shared_ptr<GrpcClientCall::Server> server_ = std::make_shared<GrpcClientCall::Server>();
     SessionRef session_;            // null, or the last one; it may be closed
     std::list<Waiter*> waiting_;    // for the connection that is being made
     std::optional<Error> failure_;  // of the last attempt to make one

@@ -33,13 +33,18 @@ GrpcEnd end_of_reset(Http2Error code) {
 }  // namespace
 
 void GrpcClientCall::send(std::string_view message) {
-    append_grpc_frame(stream_->out(), message);
+    std::string& out = stream_->out();
+    const std::size_t begun = begin_grpc_frame(out);
+    out += message;
+    end_grpc_frame(out, begun);
+    if (packs_) (void)pack_grpc_frame(out, begun);
     stream_->end();
 }
 
 Task<GrpcClientCall::Next> GrpcClientCall::next(Deadline deadline) {
     for (;;) {
         const GrpcNews news = reader_.look(*stream_);
+        if (!server_->takes_gzip) server_->takes_gzip = accepts_gzip(stream_->fields().find("grpc-accept-encoding").value_or(""));
         if (news == GrpcNews::kMessage) co_return Next::kMessage;
         if (news != GrpcNews::kNothing) {
             note_end(news);
@@ -68,7 +73,7 @@ void GrpcClientCall::note_end(GrpcNews news) {
             end_ = {.status = GrpcStatus::kResourceExhausted,
                     .message = fmt::format("the answer has {} bytes, more than the {} allowed", reader_.wanted_bytes(), GrpcReader::kMostMessageBytes)};
             break;
-        case GrpcNews::kCompressed: end_ = {.status = GrpcStatus::kInternal, .message = "the answer is compressed, which was not offered"}; break;
+        case GrpcNews::kPacking: end_ = {.status = GrpcStatus::kInternal, .message = "the answer is not packed as its grpc-encoding says"}; break;
         case GrpcNews::kHalf: end_ = {.status = GrpcStatus::kInternal, .message = "the answer ends within a message"}; break;
         case GrpcNews::kMessage:
         case GrpcNews::kNothing: return;

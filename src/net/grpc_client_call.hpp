@@ -23,7 +23,11 @@ struct GrpcEnd {
 /// connection's loop. One that is destroyed before its end is cancelled at the other side.
 class GrpcClientCall {
 public:
-    explicit GrpcClientCall(std::shared_ptr<Http2Stream> stream) : stream_(std::move(stream)) {}
+    /// What is known of the other side of a channel.
+    struct Server {
+        bool takes_gzip = false;
+    };
+    GrpcClientCall(std::shared_ptr<Http2Stream> stream, std::shared_ptr<Server> server) : stream_(std::move(stream)), server_(std::move(server)), packs_(server_->takes_gzip) {}
     GrpcClientCall(GrpcClientCall&&) noexcept = default;
     GrpcClientCall& operator=(GrpcClientCall&&) noexcept = default;
     ~GrpcClientCall() { cancel(); }
@@ -48,6 +52,8 @@ private:
     void note_end(GrpcNews news);
 
     std::shared_ptr<Http2Stream> stream_;
+    std::shared_ptr<Server> server_;
+    bool packs_;   // the request's head names gzip
     GrpcReader reader_;
     GrpcEnd end_;
 };

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,7 +17,7 @@ enum class GrpcNews : std::uint8_t {
     kNothing,     ///< not yet: wait for more()
     kEnd,         ///< the other side has sent all
     kHalf,        ///< and ended within a message
-    kCompressed,  ///< or a flag that is no flag
+    kPacking,     ///< packed in a way that was not agreed on, or broken
     kTooLarge,
     kGone,        ///< the stream
 };
@@ -30,13 +32,19 @@ public:
     /// Of kMessage; holds until the next look() and the stream's next wait.
     std::string_view message() const { return message_; }
     /// Of kTooLarge: what the message was to have.
-    std::size_t wanted_bytes() const { return size_; }
-    /// The stream's body was taken as a whole.
-    void forget() { size_ = 0; }
+    std::size_t wanted_bytes() const { return wanted_; }
+    /// Of kMessage: whether more than this message has come.
+    bool more_behind(const Http2Stream& stream) const { return stream.body().size() > size_; }
+    /// Of kMessage, which was the last: the message, for as long as `kept` is there.
+    std::string_view take(Http2Stream& stream, std::string& kept);
 
 private:
+    GrpcNews unpack(Http2Stream& stream, std::string_view packed);
+
     std::string_view message_;
-    std::size_t size_ = 0;  // of the message given last, with its prefix
+    std::optional<std::string> unpacked_;
+    std::size_t wanted_ = 0;
+    std::size_t size_ = 0;  // of the message given last, with its prefix, in the stream's body
 };
 
 }  // namespace crab::net

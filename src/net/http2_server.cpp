@@ -13,15 +13,11 @@
 namespace crab::net {
 
 Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOptions options)
-    : loop_(loop), service_(service), options_(std::move(options)) {
-    if (!options_.count) options_.count = std::make_shared<std::atomic<std::size_t>>(0);
-}
+    : loop_(loop), service_(service), options_(std::move(options)), places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
 
 Http2Server::~Http2Server() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    while (!open_.empty()) {
-        if (const auto connection = open_.begin()->second.lock()) connection->close_now(CloseReason::kShutdown);
-    }
+    for (const auto& connection : places_.connections()) connection->close_now(CloseReason::kShutdown);
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
@@ -33,22 +29,16 @@ Result<void> Http2Server::listen(Listener& listener) {
 }
 
 void Http2Server::serve(int fd) {
-    if (!accepting_ || options_.count->load(std::memory_order_relaxed) >= options_.max_connections) {
+    const auto place = accepting_ ? places_.take() : nullptr;
+    if (!place || place->before() >= options_.max_connections) {
         ::close(fd);
         return;
     }
     Http2Session::Events events;
     events.on_stream = [this](const std::shared_ptr<Http2Stream>& stream) { begin(stream); };
-    events.on_closed = [this](Http2Session& session) {
-        open_.erase(&session);
-        options_.count->fetch_sub(1, std::memory_order_relaxed);
-        check_stopped();
-    };
     auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer, options_.limits, std::move(events));
-    options_.count->fetch_add(1, std::memory_order_relaxed);
-    open_.emplace(session.get(), std::weak_ptr<Connection>());
-    const auto connection = Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, session);
-    if (const auto entry = open_.find(session.get()); entry != open_.end()) entry->second = connection;
+    session->hold(place);
+    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session)));
 }
 
 void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
@@ -62,9 +52,11 @@ void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
     spawn(loop_.executor(), service_.serve(stream), std::move(ended), &stream->canceller());
 }
 
-std::vector<Http2Session*> Http2Server::sessions() const {
-    std::vector<Http2Session*> all;
-    for (const auto& [session, connection] : open_) all.push_back(session);
+std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {
+    std::vector<std::shared_ptr<Http2Session>> all;
+    for (const auto& connection : places_.connections()) {
+        if (auto session = std::dynamic_pointer_cast<Http2Session>(connection->handler())) all.push_back(std::move(session));
+    }
     return all;
 }
 
@@ -74,36 +66,26 @@ void Http2Server::stop_accepting() {
         acceptor->close();
         loop_.bury(acceptor);
     }
-    for (Http2Session* const session : sessions()) {
-        if (open_.contains(session)) session->finish();
+    for (const auto& connection : places_.connections()) {
+        if (connection->is_handshaking()) connection->close_now(CloseReason::kShutdown);
     }
+    for (const auto& session : sessions()) session->finish();
 }
 
 void Http2Server::cancel() {
-    for (Http2Session* const session : sessions()) {
-        if (open_.contains(session)) session->cancel_streams();
-    }
+    for (const auto& session : sessions()) session->cancel_streams();
 }
 
 void Http2Server::stop(std::function<void()> done) {
     stopping_ = true;
     on_stopped_ = std::move(done);
     stop_accepting();
-    for (Http2Session* const session : sessions()) {
-        const auto entry = open_.find(session);
-        if (entry == open_.end()) continue;
-        const auto connection = entry->second.lock();
-        if (session->is_open()) {
-            session->stop();
-        } else if (connection) {  // in its TLS handshake
-            connection->close_now(CloseReason::kShutdown);
-        }
-    }
+    for (const auto& session : sessions()) session->stop();
     check_stopped();
 }
 
 void Http2Server::check_stopped() {
-    if (!stopping_ || !open_.empty() || running_ != 0 || !on_stopped_) return;
+    if (!stopping_ || places_.size() != 0 || running_ != 0 || !on_stopped_) return;
     loop_.post(std::exchange(on_stopped_, nullptr));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "net/connection.hpp"
+#include "net/connection_places.hpp"
 #include "net/http2_service.hpp"
 #include "net/http2_session.hpp"
 #include "net/listener.hpp"
@@ -10,7 +11,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 namespace crab::net {
@@ -18,9 +18,9 @@ namespace crab::net {
 struct Http2ServerOptions {
     Http2Limits limits;
     ConnectionLimits connection;
-    std::size_t max_connections = 1'000;          ///< of all servers that share `count`; beyond: closed
+    std::size_t max_connections = 1'000;          ///< of all servers that share `count`, from accept on; beyond: closed, when no newcomer makes way
     std::shared_ptr<TlsContext> tls;              ///< null: plain, with prior knowledge
-    std::shared_ptr<std::atomic<std::size_t>> count;  ///< share one between loops; null: this server counts alone
+    ConnectionPlaces::Count count;                ///< share one between loops; null: this server counts alone
 };
 
 /// Serves HTTP/2 on one loop, a coroutine for each stream. Make, use and destroy it on that loop's thread (or before it runs).
@@ -45,21 +45,22 @@ public:
     /// coroutine has ended.
     void stop(std::function<void()> done);
 
-    std::size_t connections() const { return open_.size(); }
+    /// Those in their TLS handshake too.
+    std::size_t connections() const { return places_.size(); }
     /// Streams being served.
     std::size_t running() const { return running_; }
     EventLoop& loop() const { return loop_; }
 
 private:
     void begin(const std::shared_ptr<Http2Stream>& stream);
-    std::vector<Http2Session*> sessions() const;
+    std::vector<std::shared_ptr<Http2Session>> sessions() const;
     void check_stopped();
 
     EventLoop& loop_;
     Http2Service& service_;
     Http2ServerOptions options_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    std::unordered_map<Http2Session*, std::weak_ptr<Connection>> open_;  // those in their TLS handshake too
+    ConnectionPlaces places_;
     std::size_t running_ = 0;
     std::function<void()> on_stopped_;
     bool accepting_ = true;

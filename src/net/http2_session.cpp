@@ -46,6 +46,8 @@ struct Http2Callbacks {
         stream->id_ = frame->hd.stream_id;
         nghttp2_session_set_stream_user_data(session, stream->id_, stream.get());
         self(user).add(std::move(stream));
+        self(user).in_head_ = true;  // one at a time: nothing else may come between its frames
+        self(user).set_deadline(self(user).limits_.head);
         return 0;
     }
 
@@ -76,7 +78,7 @@ struct Http2Callbacks {
             case NGHTTP2_DATA:
                 if (frame->hd.length == 0 && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0 && !owner.spend_control()) return calm(session);
                 break;
-            case NGHTTP2_HEADERS: break;
+            case NGHTTP2_HEADERS: owner.head_ended(); break;
             default: return 0;  // nghttp2 sees to them; a stream's end is on_stream_close()
         }
         Http2Stream* const stream = find(session, frame->hd.stream_id);
@@ -95,7 +97,12 @@ struct Http2Callbacks {
         // The connection's window is given back at once: only the streams' windows hold anybody up.
         nghttp2_session_consume_connection(session, size);
         Http2Stream* const stream = find(session, id);
-        if (stream == nullptr) return 0;
+        if (stream == nullptr || stream->too_much_) return 0;
+        if (!stream->hold(size)) {
+            stream->too_much_ = true;
+            nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_ENHANCE_YOUR_CALM);
+            return 0;
+        }
         stream->body_.append(reinterpret_cast<const char*>(data), size);
         stream->unreleased_ += size;
         self(user).note_ready(*stream);
@@ -185,7 +192,7 @@ struct Http2Callbacks {
 };
 
 Http2Session::Http2Session(EventLoop& loop, Role role, const Http2Limits& limits, Events events)
-    : loop_(loop), limits_(limits), events_(std::move(events)), control_left_(limits.control_burst), control_at_(loop.now()), role_(role) {
+    : loop_(loop), limits_(limits), events_(std::move(events)), account_(std::make_shared<Http2Account>(limits.held_bytes)), control_left_(limits.control_burst), control_at_(loop.now()), role_(role) {
     const int made = role == Role::kServer ? nghttp2_session_server_new2(&session_, Http2Callbacks::table(), this, Http2Callbacks::options())
                                            : nghttp2_session_client_new2(&session_, Http2Callbacks::table(), this, Http2Callbacks::options());
     if (made != 0) throw std::bad_alloc();
@@ -260,6 +267,7 @@ void Http2Session::on_closed(Connection&, CloseReason) {
     }
     run_ready();
     if (events_.on_closed) events_.on_closed(*this);
+    place_.reset();
 }
 
 void Http2Session::note_ready(Http2Stream& stream) {
@@ -289,6 +297,10 @@ void Http2Session::add(std::shared_ptr<Http2Stream> stream) {
     streams_.emplace(id, std::move(stream));
 }
 
+void Http2Session::head_ended() {
+    if (std::exchange(in_head_, false) && !finishing_) disarm();
+}
+
 void Http2Session::forget(Http2Stream& stream, Http2Error code) {
     const auto found = streams_.find(stream.id_);
     if (found == streams_.end()) return;
@@ -297,6 +309,7 @@ void Http2Session::forget(Http2Stream& stream, Http2Error code) {
     nghttp2_session_set_stream_user_data(session_, kept->id_, nullptr);
     kept->session_ = nullptr;
     kept->reset_code_ = code;
+    if (!kept->announced_) head_ended();
     kept->gone_ = !(kept->ended_ && kept->out_ended_ && kept->queued_bytes() == 0);
     note_ready(*kept);
     if (streams_.empty() && !finishing_ && role_ == Role::kServer) set_deadline(limits_.idle);
@@ -369,8 +382,8 @@ void Http2Session::stop() {
 void Http2Session::set_deadline(Milliseconds in) { loop_.timers().arm(*this, loop_.now() + in); }
 
 void Http2Session::on_expired() {
-    if (finishing_) {
-        if (connection_ != nullptr) connection_->close_now(CloseReason::kShutdown);
+    if (finishing_ || in_head_) {
+        if (connection_ != nullptr) connection_->close_now(finishing_ ? CloseReason::kShutdown : CloseReason::kTimeout);
     } else if (streams_.empty()) {
         finish();
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "net/connection.hpp"
+#include "net/connection_places.hpp"
 #include "net/http2_stream.hpp"
 
 #include <cstddef>
@@ -20,10 +21,12 @@ struct Http2Limits {
     std::uint32_t concurrent_streams = 512;      ///< advertised, and refused beyond
     std::uint32_t stream_window = 256 * 1024;    ///< bytes of a body that nobody has taken yet
     std::uint32_t connection_window = 1024 * 1024;
+    std::size_t held_bytes = std::size_t{32} << 20;  ///< of bodies, received and not dealt with; beyond: the stream is reset
     std::size_t queued_bytes = 256 * 1024;       ///< handed to the connection and not taken by the kernel
     std::uint32_t control_burst = 500;           ///< PING, SETTINGS, PRIORITY, empty DATA at once; beyond: ENHANCE_YOUR_CALM (nghttp2 itself drops the link at 1 000)
     std::uint32_t control_per_second = 100;
     Milliseconds first_request{10'000};          ///< of a new connection that asks nothing
+    Milliseconds head{10'000};                   ///< from the first frame of a head to its last
     Milliseconds idle{300'000};                  ///< without a stream
 };
 
@@ -43,6 +46,12 @@ public:
     Http2Session(EventLoop& loop, Role role, const Http2Limits& limits, Events events);
     ~Http2Session() override;
 
+    /// Keeps a server's place until the connection is gone.
+    void hold(std::shared_ptr<ConnectionPlaces::Place> place) { place_ = std::move(place); }
+    /// Whoever made the connection has proven who it is.
+    void prove_caller() {
+        if (place_) place_->prove();
+    }
     /// A client's request; null when the connection is gone or takes no more. With `Last::kNo` its body follows.
     std::shared_ptr<Http2Stream> open(std::span<const HttpHeader> fields, Http2Stream::Last last);
     /// Takes no more streams: GOAWAY; the connection ends with the last stream there is.
@@ -52,6 +61,7 @@ public:
     /// Ends now: GOAWAY, what streams still have to say is dropped, and those who serve them are cancelled.
     void stop();
     bool is_open() const { return connection_ != nullptr; }
+    const std::shared_ptr<Http2Account>& account() const { return account_; }
     bool accepts_streams() const;
     std::size_t streams() const { return streams_.size(); }
     Connection* connection() const { return connection_; }
@@ -71,6 +81,7 @@ private:
     void note_ready(Http2Stream& stream);
     void run_ready();
     void add(std::shared_ptr<Http2Stream> stream);
+    void head_ended();
     void forget(Http2Stream& stream, Http2Error code);
     bool spend_control();
     void set_deadline(Milliseconds in);
@@ -83,11 +94,14 @@ private:
     Connection* connection_ = nullptr;
     std::unordered_map<std::int32_t, std::shared_ptr<Http2Stream>> streams_;
     std::vector<std::shared_ptr<Http2Stream>> ready_;
+    std::shared_ptr<ConnectionPlaces::Place> place_;
+    std::shared_ptr<Http2Account> account_;
     double control_left_;
     SteadyTime control_at_;
     Role role_;
     bool running_ready_ = false;
     bool finishing_ = false;
+    bool in_head_ = false;   // a request's, of which the end has not come
 };
 
 }  // namespace crab::net

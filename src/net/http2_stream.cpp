@@ -6,15 +6,51 @@
 
 namespace crab::net {
 
-Http2Stream::Http2Stream(Http2Session& session, EventLoop& loop) : session_(&session), loop_(loop), changed_(loop.timers()) {}
+namespace {
+
+constexpr std::size_t kStep = 64 * 1024;
+
+}  // namespace
+
+bool Http2Account::add(std::size_t bytes) {
+    if (bytes > most_ - bytes_ || !held_.grow_to((bytes_ + bytes) / kStep * kStep)) return false;
+    bytes_ += bytes;
+    return true;
+}
+
+void Http2Account::remove(std::size_t bytes) {
+    bytes_ -= bytes;
+    if (bytes_ + kStep < held_.bytes() || bytes_ == 0) held_.shrink_to(bytes_ / kStep * kStep);
+}
+
+/// What is held already stays held, whether there is room or not.
+void Http2Account::charge(std::shared_ptr<ByteBudget> budget) {
+    held_ = HeldBytes(std::move(budget));
+    (void)held_.grow_to(bytes_ / kStep * kStep);
+}
+
+Http2Stream::Http2Stream(Http2Session& session, EventLoop& loop) : session_(&session), loop_(loop), account_(session.account()), changed_(loop.timers()) {}
+
+Http2Stream::~Http2Stream() { account_->remove(held_); }
+
+bool Http2Stream::hold(std::size_t bytes) {
+    if (!account_->add(bytes)) return false;
+    held_ += bytes;
+    return true;
+}
 
 std::string Http2Stream::peer_certificate_der() const {
     Connection* const connection = session_ != nullptr ? session_->connection() : nullptr;
     return connection != nullptr ? connection->peer_certificate_der() : std::string();
 }
 
+void Http2Stream::prove_caller() {
+    if (session_ != nullptr) session_->prove_caller();
+}
+
 void Http2Stream::consume(std::size_t bytes) {
     taken_ += bytes;
+    release(bytes);
     if (taken_ < body_.size()) return;
     body_.clear();
     taken_ = 0;
@@ -22,6 +58,7 @@ void Http2Stream::consume(std::size_t bytes) {
 
 std::string Http2Stream::take_body() {
     body_.erase(0, std::exchange(taken_, 0));
+    release(body_.size());
     return std::exchange(body_, {});
 }
 

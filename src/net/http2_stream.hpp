@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_budget.hpp"
 #include "base/task.hpp"
 #include "base/waiter.hpp"
 #include "net/codec/http_write.hpp"
@@ -19,6 +20,24 @@ namespace crab::net {
 
 class Http2Session;
 
+/// The bytes of request bodies that one connection makes us hold: what has come and was not consumed, and messages in hand. Beyond a
+/// limit of its own, a budget pays for them, in steps so large that small messages cost nothing.
+class Http2Account {
+public:
+    explicit Http2Account(std::size_t most) : most_(most) {}
+    /// False when that is too much; then nothing was added.
+    bool add(std::size_t bytes);
+    void remove(std::size_t bytes);
+    void charge(std::shared_ptr<ByteBudget> budget);
+    bool has_budget() const { return held_.has_budget(); }
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    const std::size_t most_;
+    std::size_t bytes_ = 0;
+    HeldBytes held_;
+};
+
 /// RFC 9113 section 7, as far as we say or look at them.
 enum class Http2Error : std::uint32_t { kNoError = 0, kProtocol = 1, kInternal = 2, kRefused = 7, kCancel = 8, kEnhanceYourCalm = 11 };
 
@@ -29,6 +48,7 @@ public:
     Http2Stream(Http2Session& session, EventLoop& loop);
     Http2Stream(const Http2Stream&) = delete;
     Http2Stream& operator=(const Http2Stream&) = delete;
+    ~Http2Stream();
 
     EventLoop& loop() const { return loop_; }
     const PeerAddress& peer() const { return peer_; }
@@ -37,6 +57,18 @@ public:
     /// What the other side opened with: the request, or for a client the answer's head, which may not be there yet.
     const Http2Fields& fields() const { return fields_; }
     const Http2Fields& trailers() const { return trailers_; }
+
+    /// The caller has proven who it is: its connection does not have to make way for others when there are too many.
+    void prove_caller();
+    /// Who pays for what its connection makes us hold; the first caller that is known does.
+    bool has_budget() const { return account_->has_budget(); }
+    void charge(std::shared_ptr<ByteBudget> budget) { account_->charge(std::move(budget)); }
+    /// Counts bytes that were made of this stream's, until it ends. False when they are too many.
+    bool hold(std::size_t bytes);
+    void release(std::size_t bytes) {
+        held_ -= bytes;
+        account_->remove(bytes);
+    }
 
     /// What has come of the body and was not consumed; holds until the next wait or consume().
     std::string_view body() const { return std::string_view(body_).substr(taken_); }
@@ -86,6 +118,8 @@ private:
     Http2Fields fields_, trailers_;
     std::string body_;  // [taken_, size)
     std::size_t taken_ = 0;
+    std::shared_ptr<Http2Account> account_;
+    std::size_t held_ = 0;  // of the account: body_ from taken_ on, and what was taken or made of it
     std::size_t unreleased_ = 0;  // received, and not given back to the other side's window
     std::string out_;  // [framed_, size)
     std::size_t framed_ = 0;
@@ -100,6 +134,7 @@ private:
     bool gone_ = false;
     bool head_sent_ = false;
     bool out_ended_ = false;
+    bool too_much_ = false;  // came of its body; the rest is thrown away
     bool deferred_ = false;  // nghttp2 asked for body when there was none
 };
 

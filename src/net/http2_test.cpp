@@ -199,6 +199,76 @@ TEST_F(Http2Test, ABodyThatNobodyReadsIsHeldBackAtItsWindow) {
     EXPECT_EQ(thread.run([&] { return stream->queued_bytes(); }), kBody - window);
 }
 
+TEST_F(Http2Test, WhatAConnectionMakesUsHoldIsBounded) {
+    Http2ServerOptions options;
+    options.limits.held_bytes = 100'000;
+    start(options);
+    connect();
+    const auto send = [&](std::size_t size) {
+        std::shared_ptr<Http2Stream> stream;
+        thread.run([&] {
+            stream = client->open(post("/deaf"), Http2Stream::Last::kNo);
+            stream->out().assign(size, 'x');
+            stream->flush();
+        });
+        return stream;
+    };
+    const auto first = send(60'000);
+    until([&] { return service.waiting == 1; });
+    const auto second = send(60'000);
+    until([&] { return second->gone(); });
+    EXPECT_EQ(second->reset_code(), Http2Error::kEnhanceYourCalm);
+    EXPECT_FALSE(thread.run([&] { return first->gone(); }));
+    thread.run([&] { first->reset(Http2Error::kCancel); });
+    until([&] { return service.cancelled == 2; });
+    const auto third = send(90'000);
+    until([&] { return third->queued_bytes() == 0; });
+    EXPECT_EQ(ask("/echo", "small").get().body, "small");
+    EXPECT_FALSE(thread.run([&] { return third->gone(); }));
+}
+
+TEST_F(Http2Test, AnAccountPaysInStepsAndGetsAllBack) {
+    const auto budget = std::make_shared<ByteBudget>(200'000);
+    {
+        Http2Account account(std::size_t{1} << 20);
+        EXPECT_TRUE(account.add(70'000));  // of nobody yet
+        account.charge(budget);
+        EXPECT_EQ(budget->held(), 65'536u);
+        EXPECT_TRUE(account.add(1'000));
+        EXPECT_EQ(budget->held(), 65'536u) << "small messages cost nothing";
+        EXPECT_TRUE(account.add(120'000));
+        EXPECT_FALSE(account.add(120'000));
+        account.remove(191'000);
+        EXPECT_EQ(budget->held(), 0u);
+        EXPECT_TRUE(account.add(150'000));
+    }
+    EXPECT_EQ(budget->held(), 0u);
+}
+
+TEST_F(Http2Test, AHeadThatDoesNotEndEndsTheConnection) {
+    Http2ServerOptions options;
+    options.limits.head = 100ms;
+    start(options);
+    test::RawClient raw(listener->endpoint());
+    raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0"s + "\0\0\1\1\0\0\0\0\1\x83"s);
+    static_cast<void>(raw.read_to_end());
+    until([&] { return server->connections() == 0; });
+    connect();
+    EXPECT_EQ(ask("/echo", "others").get().body, "others");
+}
+
+TEST_F(Http2Test, NewcomersMakeWay) {
+    Http2ServerOptions options;
+    options.max_connections = 2;
+    start(options);
+    test::RawClient first(listener->endpoint()), second(listener->endpoint());
+    until([&] { return server->connections() == 2; });
+    connect();
+    EXPECT_EQ(ask("/echo", "hello").get().body, "hello");
+    static_cast<void>(first.read_to_end());
+    EXPECT_LE(thread.run([&] { return server->connections(); }), 2u);
+}
+
 TEST_F(Http2Test, TooManyFieldsResetTheirStreamOnly) {
     start();
     connect();

@@ -39,6 +39,7 @@ std::string_view code_for_status(int status) {
         case 408: return token_of(ErrorCode::kTimeout);
         case 413:
         case 431: return token_of(ErrorCode::kOversize);
+        case 429: return token_of(ErrorCode::kRateLimited);
         case 503: return token_of(ErrorCode::kUnavailable);
         default: return token_of(status >= 500 ? ErrorCode::kInternal : ErrorCode::kInvalidArgs);
     }

@@ -31,6 +31,12 @@ void HttpExchange::wake_reader() {
     if (incoming_.reader != nullptr) incoming_.reader->wake();
 }
 
+/// By the silence that is allowed, and by all the waiting that what has come so far is worth.
+Deadline HttpExchange::body_due() const {
+    const auto worth = incoming_.patience + std::chrono::milliseconds(incoming_.received * 1000 / kLeastBytesPerSecond);
+    return loop_.clock().steady_now() + std::min<std::chrono::nanoseconds>(incoming_.patience, worth - incoming_.waited);
+}
+
 Task<Result<std::string>> HttpExchange::read_body() {
     if (std::exchange(incoming_.continue_wanted, false) && request_.connection != nullptr) {
         append_status_line(request_.connection->out(), 100);
@@ -40,7 +46,9 @@ Task<Result<std::string>> HttpExchange::read_body() {
     Waiter waiter(loop_.timers());
     while (incoming_.bytes.empty() && !incoming_.ended && !incoming_.error) {
         incoming_.reader = &waiter;
-        const WaitEnd end = co_await waiter.wait(loop_.clock().steady_now() + incoming_.patience);
+        const SteadyTime began = loop_.clock().steady_now();
+        const WaitEnd end = co_await waiter.wait(body_due());
+        incoming_.waited += loop_.clock().steady_now() - began;
         incoming_.reader = nullptr;
         if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left in the middle of the body");
         if (end == WaitEnd::kExpired) co_return fail(ErrorCode::kTimeout, "the request body did not come in time");

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "base/task.hpp"
 #include "base/waiter.hpp"
+#include "net/connection_places.hpp"
 #include "net/date_field.hpp"
 #include "net/event_loop.hpp"
 #include "net/http_request.hpp"
@@ -32,14 +33,21 @@ public:
     /// half of the stream. A server that stops cancels it all the same.
     void keep_running_when_caller_leaves() { keeps_running_ = true; }
 
+    /// The caller has proven who it is: its connection does not have to make way for others when there are too many.
+    void prove_caller() {
+        if (place_ != nullptr) place_->prove();
+    }
+
     /// What cancels serve(), for whoever wants this exchange to end although its caller is still there.
     CancelSignal& canceller() { return *canceller_; }
 
     /// The next piece of a body that the service streams, never empty until its end, which is an empty piece. At most kBodyWindow and
-    /// one read wait here; then nothing more is taken from the caller. An answer before the end closes the connection after it.
-    /// Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller fell silent), kCancelled.
+    /// one read wait here; then nothing more is taken from the caller, and the time that passes is not the caller's. An answer before the end closes the connection after it.
+    /// Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller fell silent, or drips), kCancelled.
     Task<Result<std::string>> read_body();
     static constexpr std::size_t kBodyWindow = 128 * 1024;
+    /// What a caller has to send on the average, once its patience for silence is used up.
+    static constexpr std::size_t kLeastBytesPerSecond = 1024;
 
     /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
     void respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra = {});
@@ -84,6 +92,8 @@ private:
         std::optional<Error> error;
         Waiter* reader = nullptr;        // waits in read_body()
         Milliseconds patience{0};
+        std::size_t received = 0;
+        std::chrono::nanoseconds waited{0};  // for the caller, in all
         bool ended = true;
         bool continue_wanted = false;    // the caller waits for a 100
     };
@@ -94,11 +104,16 @@ private:
     void drop_response();  // begun and not finished
     void done();
     bool wants_body() const { return incoming_.bytes.size() < kBodyWindow; }
-    void take_body(std::string_view piece) { incoming_.bytes += piece; }
+    void take_body(std::string_view piece) {
+        incoming_.bytes += piece;
+        incoming_.received += piece.size();
+    }
+    Deadline body_due() const;
     void wake_reader();
 
     EventLoop& loop_;
     CancelSignal* canceller_ = nullptr;
+    ConnectionPlaces::Place* place_ = nullptr;
     DateField* date_ = nullptr;
     HttpRequest request_;
     std::string buffer_;  // head and body; all views of request_ point into it

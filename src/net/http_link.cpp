@@ -13,8 +13,6 @@
 namespace crab::net {
 namespace {
 
-constexpr int kMostInterim = 8;
-
 Error lost(CloseReason reason) {
     return {.code = ErrorCode::kUnavailable, .message = fmt::format("the connection ended before the answer was complete ({})", name_of(reason))};
 }
@@ -84,7 +82,7 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         const HeadOutcome outcome = parse_response_head(bytes.substr(read), head);
         if (outcome.kind == HeadOutcome::Kind::kNeedMore) return read;
         const bool interim = outcome.kind == HeadOutcome::Kind::kComplete && head.status < 200 && head.status != 101;
-        if (outcome.kind == HeadOutcome::Kind::kRefused || head.status == 101 || (interim && ++exchange_->interim > kMostInterim)) {
+        if (outcome.kind == HeadOutcome::Kind::kRefused || head.status == 101 || (interim && ++exchange_->interim > kMostInterimAnswers)) {
             end(Error{.code = ErrorCode::kInternal,
                       .message = fmt::format("the answer is no HTTP: {}", outcome.reason.empty() ? "an unexpected 1xx" : outcome.reason)});
             return bytes.size();

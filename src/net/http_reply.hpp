@@ -12,6 +12,9 @@
 
 namespace crab::net {
 
+/// 1xx answers before the one that counts; a server that sends more of them means no good.
+constexpr int kMostInterimAnswers = 8;
+
 /// One request of an HttpClient; its views must hold until the answer is there. Host and Content-Length are added.
 struct HttpCall {
     std::string_view method = "GET";

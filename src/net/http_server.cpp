@@ -14,29 +14,13 @@ constexpr std::size_t kRefusedAtOnce = 256;  // connections beyond the limit tha
 
 }  // namespace
 
-/// One of the server's connections, for as long as its socket is open.
-struct HttpServer::Place {
-    HttpServer& server;
-    Connection* connection;
-
-    Place(HttpServer& of, Connection& what) : server(of), connection(&what) { server.open_.insert(connection); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() {
-        server.open_.erase(connection);
-        server.options_.count->fetch_sub(1, std::memory_order_relaxed);
-        server.check_stopped();
-    }
-};
-
 HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options)
-    : loop_(loop), service_(service), options_(std::move(options)), date_(loop.clock()) {
-    if (!options_.count) options_.count = std::make_shared<std::atomic<std::size_t>>(0);
-}
+    : loop_(loop), service_(service), options_(std::move(options)), date_(loop.clock()),
+      places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
 
 HttpServer::~HttpServer() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    while (!open_.empty()) (*open_.begin())->close_now(CloseReason::kShutdown);
+    for (const auto& connection : places_.connections()) connection->close_now(CloseReason::kShutdown);
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
@@ -48,18 +32,19 @@ Result<void> HttpServer::listen(Listener& listener) {
 }
 
 void HttpServer::serve(int fd) {
-    const std::size_t before = options_.count->fetch_add(1, std::memory_order_relaxed);
-    if (!accepting_ || before >= options_.max_connections + kRefusedAtOnce) {
-        options_.count->fetch_sub(1, std::memory_order_relaxed);
+    if (!accepting_) {
         ::close(fd);
         return;
     }
-    const bool room = before < options_.max_connections;
-    auto session = std::make_shared<HttpSession>(*this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany);
-    Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session));
+    const auto place = places_.take();
+    if (place->before() >= options_.max_connections + kRefusedAtOnce) {
+        ::close(fd);
+        return;
+    }
+    const bool room = place->before() < options_.max_connections;
+    auto session = std::make_shared<HttpSession>(*this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, place);
+    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session)));
 }
-
-std::shared_ptr<void> HttpServer::take_place(Connection& connection) { return std::make_shared<Place>(*this, connection); }
 
 void HttpServer::close_acceptors() {
     accepting_ = false;
@@ -71,8 +56,11 @@ void HttpServer::close_acceptors() {
 
 void HttpServer::stop_accepting() {
     close_acceptors();
-    for (Connection* const connection : std::vector(open_.begin(), open_.end())) {
-        if (!open_.contains(connection)) continue;
+    for (const auto& connection : places_.connections()) {
+        if (connection->is_handshaking()) {
+            connection->close_now(CloseReason::kShutdown);
+            continue;
+        }
         const auto handler = connection->handler();
         if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) session->finish();
     }
@@ -96,10 +84,12 @@ void HttpServer::exchange_ended() {
 }
 
 void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code, std::string_view reason) {
-    for (Connection* const connection : std::vector(open_.begin(), open_.end())) {
-        if (!open_.contains(connection) || !chosen(*connection)) continue;
+    for (const auto& connection : places_.connections()) {
+        if (!chosen(*connection)) continue;
         const auto handler = connection->handler();
-        if (auto* const websocket = dynamic_cast<WebSocketSession*>(handler.get())) {
+        if (connection->is_handshaking()) {
+            connection->close_now(CloseReason::kShutdown);
+        } else if (auto* const websocket = dynamic_cast<WebSocketSession*>(handler.get())) {
             websocket->close(code, reason);
         } else if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) {
             session->stop();
@@ -119,11 +109,11 @@ void HttpServer::stop(std::function<void()> done) {
 }
 
 void HttpServer::remember_callerless(HttpSession& session) {
-    if (callerless_.insert(&session).second) options_.count->fetch_add(1, std::memory_order_relaxed);
+    if (callerless_.insert(&session).second) places_.count()->fetch_add(1, std::memory_order_relaxed);
 }
 
 void HttpServer::forget_callerless(HttpSession& session) {
-    if (callerless_.erase(&session) != 0) options_.count->fetch_sub(1, std::memory_order_relaxed);
+    if (callerless_.erase(&session) != 0) places_.count()->fetch_sub(1, std::memory_order_relaxed);
 }
 
 void HttpServer::session_ended() {
@@ -132,7 +122,7 @@ void HttpServer::session_ended() {
 }
 
 void HttpServer::check_stopped() {
-    if (!stopping_ || !open_.empty() || running_ != 0 || !on_stopped_) return;
+    if (!stopping_ || places_.size() != 0 || running_ != 0 || !on_stopped_) return;
     loop_.post(std::exchange(on_stopped_, nullptr));
 }
 

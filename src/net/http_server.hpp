@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "net/connection.hpp"
+#include "net/connection_places.hpp"
 #include "net/date_field.hpp"
 #include "net/http_service.hpp"
 #include "net/listener.hpp"
@@ -22,11 +23,11 @@ struct HttpServerOptions {
     Milliseconds header_timeout{5'000};     ///< from a head's first byte to its last; beyond: 408
     Milliseconds first_byte_timeout{10'000};  ///< of a new connection that says nothing; closed silently
     Milliseconds idle_timeout{75'000};      ///< between requests; closed silently
-    std::size_t max_connections = 10'000;   ///< of all servers that share `count`; beyond: 503
+    std::size_t max_connections = 10'000;   ///< of all servers that share `count`, from accept on; beyond: 503, when no newcomer makes way
     std::size_t max_pipelined_bytes = 64 * 1024;  ///< kept while a request is being served
     ConnectionLimits connection;
     std::shared_ptr<TlsContext> tls;        ///< null: plain
-    std::shared_ptr<std::atomic<std::size_t>> count;  ///< share one between loops; null: this server counts alone
+    ConnectionPlaces::Count count;          ///< share one between loops; null: this server counts alone
 };
 
 /// Serves HTTP/1.1 and WebSocket on one loop. Make, use and destroy it on that loop's thread (or before it runs).
@@ -57,14 +58,13 @@ public:
     /// when the last one is gone and the last coroutine has ended.
     void stop(std::function<void()> done);
 
-    std::size_t connections() const { return open_.size(); }
+    /// Those in their TLS handshake too.
+    std::size_t connections() const { return places_.size(); }
     EventLoop& loop() const { return loop_; }
     const HttpServerOptions& options() const { return options_; }
 
 private:
     friend class HttpSession;
-    struct Place;
-    std::shared_ptr<void> take_place(Connection& connection);
     void remember_callerless(HttpSession& session);
     void forget_callerless(HttpSession& session);
     void exchange_begun() { serving_ += 1; }
@@ -80,7 +80,7 @@ private:
     HttpServerOptions options_;
     DateField date_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    std::unordered_set<Connection*> open_;  // HTTP, and what became a WebSocket
+    ConnectionPlaces places_;               // HTTP, and what became a WebSocket
     std::unordered_set<HttpSession*> callerless_;  // serve a request whose connection is gone; count as connections
     std::size_t running_ = 0;               // coroutines
     std::size_t serving_ = 0;               // exchanges

@@ -80,6 +80,9 @@ public:
             exchange.respond(200, "text/plain", "second");
             exchange.begin_response(200, "text/plain") += "third";
             exchange.finish_response();
+        } else if (request.path() == "/prove") {
+            exchange.prove_caller();
+            exchange.respond(200, "text/plain", "known");
         } else if (request.path() == "/silent" || request.query() == "silent") {
             co_return;
         } else if (request.path() == "/peer") {
@@ -99,6 +102,9 @@ public:
             exchange.respond(200, "text/plain", request.body.empty() ? request.target() : request.body);
         }
     }
+    BodyAdmission admit_body(const HttpRequest& request) override {
+        return {.admitted = request.path() != "/closed", .budget = request.path() == "/paid" ? budget : nullptr};
+    }
     RequestBodyLimits limits_for(const HttpRequest& request) override {
         return {.max_bytes = request.path() == "/large" ? std::size_t{64} << 20 : std::size_t{1} << 20, .timeout = 10s};
     }
@@ -112,6 +118,7 @@ public:
         body += fmt::format("own {} for {}: {}", status, request->find("x-call").value_or("nobody"), request->body.size());
     }
 
+    std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(300'000);
     std::atomic<int> waiting = 0;
     std::atomic<int> cancelled = 0;
     std::function<void()> finish;       // on the loop
@@ -458,10 +465,11 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheLimitAreTold503) {
     HttpServerOptions options;
     options.max_connections = 2;
     use(std::move(options));
+    const std::string_view prove = "GET /prove HTTP/1.1\r\nHost: h\r\n\r\n";
     RawClient first(server->endpoint()), second(server->endpoint());
-    first.send(kGet);
+    first.send(prove);
     first.read_response();
-    second.send(kGet);
+    second.send(prove);
     second.read_response();
     {
         RawClient third(server->endpoint());
@@ -474,6 +482,68 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheLimitAreTold503) {
     RawClient fourth(server->endpoint());
     fourth.send(kGet);
     EXPECT_TRUE(fourth.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, NewcomersMakeWayTheOldestFirst) {
+    HttpServerOptions options;
+    options.max_connections = 3;
+    use(std::move(options));
+    RawClient proven(server->endpoint());
+    proven.send("GET /prove HTTP/1.1\r\nHost: h\r\n\r\n");
+    proven.read_response();
+    RawClient silent(server->endpoint()), half(server->endpoint());
+    half.send("GET / HT");
+    server->run_until([&] { return server->server->connections() == 3; });
+    for (int i = 0; i < 5; ++i) {
+        RawClient other(server->endpoint());
+        other.send(kGet);
+        EXPECT_TRUE(other.read_response().starts_with("HTTP/1.1 200 "));
+        other.read_bytes(0);
+    }
+    EXPECT_EQ(silent.read_to_end(), "");
+    proven.send(kGet);
+    EXPECT_TRUE(proven.read_response().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServerTest, OneAddressHasAQuarterOfThePlacesForNewcomers) {
+    HttpServerOptions options;
+    options.max_connections = 64;
+    use(std::move(options));
+    std::vector<std::unique_ptr<RawClient>> silent;
+    for (int i = 0; i < 40; ++i) silent.push_back(std::make_unique<RawClient>(server->endpoint()));
+    EXPECT_EQ(silent.front()->read_to_end(), "");
+    EXPECT_LE(server->connections(), 17u);
+}
+
+TEST_F(HttpServerTest, ABodyThatNobodyMaySendIsNotWaitedFor) {
+    for (const std::string_view framing : {"Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 1000000\r\nExpect: 100-continue\r\n"}) {
+        RawClient client(server->endpoint());
+        client.send(fmt::format("POST /closed HTTP/1.1\r\nHost: h\r\n{}\r\n", framing));
+        const std::string answer = client.read_response();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+        EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+        client.send(std::string(100'000, 'x'));
+        EXPECT_EQ(client.read_to_end(), "");
+    }
+}
+
+TEST_F(HttpServerTest, BodiesAreHeldOnTheCallersAccount) {
+    const auto head = [](std::size_t length) { return fmt::format("POST /paid HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", length); };
+    {
+        RawClient first(server->endpoint()), second(server->endpoint()), chunked(server->endpoint());
+        first.send(head(200'000) + "x");
+        server->run_until([&] { return service.budget->held() == 200'000; });
+        second.send(head(100'001) + "x");
+        EXPECT_TRUE(second.read_to_end().starts_with("HTTP/1.1 429 "));
+        chunked.send("POST /paid HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n" + std::string(0x20000, 'c'));
+        EXPECT_TRUE(chunked.read_to_end().starts_with("HTTP/1.1 429 "));
+        first.send(std::string(199'999, 'x'));
+        EXPECT_TRUE(first.read_response().starts_with("HTTP/1.1 200 "));
+        EXPECT_EQ(service.budget->held(), 0u);
+        first.send(head(300'000) + "x");
+        server->run_until([&] { return service.budget->held() == 300'000; });
+    }
+    server->run_until([&] { return service.budget->held() == 0; });
 }
 
 TEST_F(HttpServerTest, AStreamWaitsForASlowReaderAndStaysBounded) {

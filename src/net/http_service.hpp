@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_budget.hpp"
 #include "base/task.hpp"
 #include "net/http_exchange.hpp"
 #include "net/http_request.hpp"
@@ -22,6 +23,12 @@ struct RequestBodyLimits {
     Milliseconds timeout{10'000};         ///< for the whole body; beyond: 408
 };
 
+/// Whether a body is taken, and on whose account it is held.
+struct BodyAdmission {
+    bool admitted = true;
+    std::shared_ptr<ByteBudget> budget;   ///< null: nobody's
+};
+
 using OwnedHeaders = std::vector<std::pair<std::string, std::string>>;
 
 /// A valid WebSocket handshake, or the status and sentence to refuse it with.
@@ -39,6 +46,7 @@ struct AcceptUpgrade {
     std::shared_ptr<WebSocketHandler> handler;
     std::string subprotocol;      ///< echoed; empty: none
     bool allow_deflate = false;   ///< honour an offer of permessage-deflate
+    bool proven = true;           ///< the caller has proven who it is; one that has not makes way for others
     OwnedHeaders headers;
     WebSocketOptions options;
 };
@@ -49,6 +57,9 @@ class HttpService {
 public:
     virtual ~HttpService() = default;
 
+    /// Whether a connection that has just opened shows by itself who made it, before any request: by its certificate or its user.
+    /// Others are newcomers until serve() calls HttpExchange::prove_caller().
+    virtual bool knows(const Connection&) { return false; }
     /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or throwing, is a 500.
     virtual Task<void> serve(HttpExchange& exchange) = 0;
     /// Decides about a request with an Upgrade field, at once; nothing: it is an ordinary request for serve(). `offer` is the
@@ -66,6 +77,9 @@ public:
     /// Whether serve() takes the body of this request piece by piece (HttpExchange::read_body) and begins as soon as its head is
     /// complete; only the head is set. Of its limits, `timeout` is then how long the caller may be silent.
     virtual bool streams_body(const HttpRequest&) { return false; }
+    /// Judges, by its head, a body that has not come with it, before a byte of it is kept. Not admitted: serve() answers the request as
+    /// if it had none, and its connection is closed.
+    virtual BodyAdmission admit_body(const HttpRequest&) { return {}; }
     /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500 in place of a missing
     /// answer, a broken WebSocket handshake. `request` is null while its head is not complete; else its body may be
     /// missing. By default `{"error":reason,"code":...}`.

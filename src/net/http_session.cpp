@@ -16,8 +16,9 @@ constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough
 
 }  // namespace
 
-HttpSession::HttpSession(HttpServer& server, Admission admission)
-    : server_(server), exchange_(server.loop()), admission_(admission) {
+HttpSession::HttpSession(HttpServer& server, Admission admission, std::shared_ptr<ConnectionPlaces::Place> place)
+    : server_(server), place_(std::move(place)), exchange_(server.loop()), admission_(admission) {
+    exchange_.place_ = place_.get();
     exchange_.canceller_ = &cancel_;
     exchange_.date_ = &server_.date_;
 }
@@ -26,10 +27,10 @@ HttpSession::~HttpSession() = default;
 
 void HttpSession::on_open(Connection& connection) {
     connection_ = &connection;
-    place_ = server_.take_place(connection);
     exchange_.request_.connection = &connection;
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
+    if (server_.service_.knows(connection)) place_->prove();
     if (admission_ == Admission::kTooMany) return refuse(Head::kUnknown, 503, "too many connections; try again later");
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
 }
@@ -95,19 +96,31 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         return bytes.size();
     }
     const std::size_t length = request.head.content_length.value_or(0);
-    if (request.head.framing() != BodyFraming::kNone && server_.service_.streams_body(request)) {
-        buffer.resize(head_bytes_);
-        return begin_streamed_body() ? head_bytes_ : bytes.size();
-    }
-    if (request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
+    const bool streamed = request.head.framing() != BodyFraming::kNone && server_.service_.streams_body(request);
+    if (!streamed && request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
         (length == 0 || length <= server_.service_.limits_for(request).max_bytes)) {
         buffer.resize(head_bytes_ + length);
         complete();
         return head_bytes_ + length;
     }
     buffer.resize(head_bytes_);
-    begin_body();
+    BodyAdmission admission = server_.service_.admit_body(request);
+    held_ = HeldBytes(std::move(admission.budget));
+    if (!admission.admitted) {
+        begin_without_body();
+    } else if (streamed) {
+        begin_streamed_body();
+    } else {
+        begin_body();
+    }
     return phase_ == Phase::kOver ? bytes.size() : head_bytes_;
+}
+
+/// False when the request was refused because its caller makes us hold too much already.
+bool HttpSession::hold(std::size_t bytes) {
+    if (held_.grow_to(bytes)) return true;
+    refuse(Head::kKnown, 429, "too much of what you send is being received already; wait for some of it");
+    return false;
 }
 
 void HttpSession::begin_body() {
@@ -116,6 +129,7 @@ void HttpSession::begin_body() {
     BodyLimits decoder_limits;
     decoder_limits.max_body_bytes = limits.max_bytes;
     if (head.content_length.value_or(0) > limits.max_bytes) return refuse(Head::kKnown, 413, "the request body is larger than the limit");
+    if (!hold(head.content_length.value_or(0))) return;
     body_.emplace(head, decoder_limits);
     phase_ = Phase::kBody;
     set_deadline(server_.loop().now() + limits.timeout);
@@ -126,14 +140,12 @@ void HttpSession::begin_body() {
     }
 }
 
-/// The request is served from here on, and its body follows. False when it was refused.
-bool HttpSession::begin_streamed_body() {
+/// The request is served from here on, and its body follows, or it is refused.
+void HttpSession::begin_streamed_body() {
     const RequestHead& head = exchange_.request_.head;
     const RequestBodyLimits limits = server_.service_.limits_for(exchange_.request_);
-    if (head.content_length.value_or(0) > limits.max_bytes) {
-        refuse(Head::kKnown, 413, "the request body is larger than the limit");
-        return false;
-    }
+    if (head.content_length.value_or(0) > limits.max_bytes) return refuse(Head::kKnown, 413, "the request body is larger than the limit");
+    if (!hold(HttpExchange::kBodyWindow + EventLoop::kScratchBytes)) return;
     BodyLimits decoder_limits;
     decoder_limits.max_body_bytes = limits.max_bytes;
     body_.emplace(head, decoder_limits);
@@ -142,7 +154,14 @@ bool HttpSession::begin_streamed_body() {
     incoming.patience = limits.timeout;
     incoming.continue_wanted = head.expect_continue;
     complete();
-    return true;
+}
+
+/// The request is served at once, and its body, which nobody may send, ends the connection. An upgrade it is not: what follows is no frame.
+void HttpSession::begin_without_body() {
+    exchange_.incoming_.ended = false;
+    exchange_.incoming_.error = Error{.code = ErrorCode::kUnauthenticated, .message = "a body of this caller is not taken"};
+    begin_serving();
+    serve();
 }
 
 std::size_t HttpSession::take_streamed_body(std::string_view bytes) {
@@ -181,6 +200,7 @@ std::size_t HttpSession::take_body(std::string_view bytes) {
         const BodyEvent event = body_->next(rest);
         switch (event.kind) {
             case BodyEvent::Kind::kData:
+                if (!hold(buffer.size() - head_bytes_ + event.data.size())) return bytes.size();
                 if (buffer.capacity() < buffer.size() + event.data.size() + EventLoop::kSlack) {
                     buffer.reserve(std::max(2 * buffer.size(), buffer.size() + event.data.size() + EventLoop::kSlack));
                 }
@@ -204,13 +224,17 @@ void HttpSession::parse_kept_head() {
     parse_request_head(std::string_view(exchange_.buffer_).substr(0, head_bytes_), exchange_.request_.head, server_.options().head);
 }
 
-void HttpSession::complete() {
-    HttpRequest& request = exchange_.request_;
-    request.body = std::string_view(exchange_.buffer_).substr(head_bytes_);
+void HttpSession::begin_serving() {
+    exchange_.request_.body = std::string_view(exchange_.buffer_).substr(head_bytes_);
     exchange_.state_ = HttpExchange::State::kOpen;
     exchange_.keeps_running_ = false;
     set_deadline(kNoDeadline);
     phase_ = Phase::kServing;
+}
+
+void HttpSession::complete() {
+    begin_serving();
+    const HttpRequest& request = exchange_.request_;
     if (request.head.connection_upgrade && request.find("upgrade") && try_upgrade()) return;
     serve();
 }
@@ -261,6 +285,7 @@ void HttpSession::finish_exchange(std::string_view failure) {
     }
     if (connection_ == nullptr) {
         phase_ = Phase::kOver;
+        held_ = HeldBytes();
         return server_.forget_callerless(*this);
     }
     switch (exchange_.state_) {
@@ -274,6 +299,8 @@ void HttpSession::finish_exchange(std::string_view failure) {
         case HttpExchange::State::kDone: break;
     }
     server_.loop().give_buffer(std::move(exchange_.buffer_));
+    std::string().swap(exchange_.buffer_);
+    held_ = HeldBytes();
     if (gone || unread || !exchange_.keep_alive_ || !server_.accepting_) {
         phase_ = Phase::kOver;
         return connection_->close_after_flush();
@@ -294,6 +321,9 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
     exchange_.keep_alive_ = false;
     if (head == Head::kUnknown) exchange_.head_only_ = false;
     respond_refusal(head, status, reason);
+    exchange_.request_.head = {};
+    std::string().swap(exchange_.buffer_);
+    held_ = HeldBytes();
     connection_->close_after_flush();
     ready_.notify();
 }
@@ -355,6 +385,8 @@ void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade ac
     accepted.options.deflate = deflate.has_value();
     if (deflate) accepted.options.deflate_window_bits = deflate->send_window_bits;
     const auto session = std::make_shared<WebSocketSession>(accepted.options, std::move(accepted.handler));
+    if (accepted.proven) place_->prove();
+    exchange_.place_ = nullptr;
     session->hold(std::move(place_));
     Connection& connection = *std::exchange(connection_, nullptr);
     phase_ = Phase::kOver;
@@ -416,6 +448,7 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     disarm();
     connection_ = nullptr;
     exchange_.request_.connection = nullptr;
+    exchange_.place_ = nullptr;
     const auto place = std::exchange(place_, nullptr);
     if (phase_ == Phase::kServing && exchange_.keeps_running_ && !server_.stopping_) {
         leave_exchange_alone();

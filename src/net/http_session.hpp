@@ -16,7 +16,7 @@ class HttpSession final : public ConnectionHandler, private TimerNode, public st
 public:
     enum class Admission : std::uint8_t { kServed, kTooMany };
 
-    HttpSession(HttpServer& server, Admission admission);
+    HttpSession(HttpServer& server, Admission admission, std::shared_ptr<ConnectionPlaces::Place> place);
     ~HttpSession() override;
 
     /// Ends when what is being served or received has been answered; at once when that is nothing.
@@ -36,7 +36,10 @@ private:
     std::size_t take_body(std::string_view bytes);
     std::size_t take_streamed_body(std::string_view bytes);
     void begin_body();
-    bool begin_streamed_body();
+    void begin_streamed_body();
+    void begin_without_body();
+    bool hold(std::size_t bytes);
+    void begin_serving();
     void complete();
     bool try_upgrade();
     void refuse(const Refusal& refusal);
@@ -55,9 +58,10 @@ private:
 
     HttpServer& server_;
     Connection* connection_ = nullptr;
-    std::shared_ptr<void> place_;  // among the server's connections
+    std::shared_ptr<ConnectionPlaces::Place> place_;  // among the server's connections, from accept on
     HttpExchange exchange_;
     std::optional<BodyDecoder> body_;
+    HeldBytes held_;  // of a body that did not come with its head
     std::size_t head_bytes_ = 0;
     Wakeup ready_;  // a request is complete, or it is over
     CancelSignal cancel_;

@@ -74,6 +74,16 @@ TEST_F(HttpStreamedBodyTest, AChunkedBodyComesWithoutItsFraming) {
     EXPECT_TRUE(client.read_response().ends_with("\r\n7"));
 }
 
+TEST_F(HttpStreamedBodyTest, ABodyThatDripsIsGivenUp) {
+    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+    for (int i = 0; i < 3; ++i) {  // never silent for a second
+        client.send("x");
+        server.thread.advance(clock, Milliseconds(600));
+    }
+    EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 400 "));
+    EXPECT_EQ(service.ended_with.load(), ErrorCode::kTimeout);
+}
+
 TEST_F(HttpStreamedBodyTest, ABodyThatIsNotStreamedIsStillWhole) {
     client.send("POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
     EXPECT_TRUE(client.read_response().ends_with("\r\n4"));

@@ -51,6 +51,13 @@ bool PeerAddress::is_loopback() const {
     return false;
 }
 
+std::uint64_t PeerAddress::network() const {
+    if (kind_ == Kind::kUnix) return uid_;
+    std::uint64_t network = 0;
+    std::memcpy(&network, ip_.data(), sizeof network);
+    return kind_ == Kind::kIpv4 ? ~network : network;
+}
+
 std::string PeerAddress::ip() const {
     char text[INET6_ADDRSTRLEN] = "";
     if (kind_ == Kind::kIpv4) ::inet_ntop(AF_INET, ip_.data(), text, sizeof text);

@@ -22,6 +22,8 @@ public:
     uid_t uid() const { return uid_; }
     pid_t pid() const { return pid_; }
     std::uint16_t port() const { return port_; }
+    /// Stands for the address as far as others may be taken for the same party: an IPv4 address, the /64 network of an IPv6 one, a user.
+    std::uint64_t network() const;
     /// `192.0.2.7` or `2001:db8::1`, mapped IPv4 as IPv4; empty for a Unix peer.
     std::string ip() const;
     /// `192.0.2.7:4711`, `[::1]:4711`, `unix:uid=1000`.

@@ -17,6 +17,10 @@ namespace {
 constexpr std::uint16_t kNoPong = 4408;
 constexpr std::uint16_t kLinkBroken = 1006;
 
+// A message may take this long, and longer as far as it gets on by so much.
+constexpr std::chrono::seconds kMessageTime{30};
+constexpr std::size_t kLeastBytesPerSecond = 1024;
+
 // One pair per thread serves all its connections: every message stands alone (RFC 7692 without context takeover).
 MessageInflater& inflater() {
     thread_local MessageInflater instance;
@@ -55,7 +59,9 @@ WebSocketDecoder::Options decoder_options(const WebSocketOptions& options) {
 }  // namespace
 
 WebSocketSession::WebSocketSession(const WebSocketOptions& options, std::shared_ptr<WebSocketHandler> handler)
-    : decoder_(decoder_options(options)), handler_(std::move(handler)), options_(options) {}
+    : decoder_(decoder_options(options)), handler_(std::move(handler)), options_(options), partial_(options.budget) {
+    options_.budget.reset();
+}
 
 WebSocketSession::~WebSocketSession() = default;
 
@@ -141,9 +147,23 @@ std::size_t WebSocketSession::on_bytes(Connection& connection, std::span<char> b
         if (is_open() && connection.backed_up()) break;
         const WebSocketEvent event = decoder_.next(in);
         if (event.kind == WebSocketEvent::Kind::kNeedMore) break;
+        if (event.kind == WebSocketEvent::Kind::kText || event.kind == WebSocketEvent::Kind::kBinary || event.last) partial_since_ = {};
         handle(event, bytes);
     }
+    if (!hold_partial()) drop(close_code::kPolicy, "too much of your messages is unfinished");
     return state_ == State::kOver ? bytes.size() : bytes.size() - in.size();
+}
+
+/// Puts what the decoder keeps of an unfinished message on its account; false when there is no room for it.
+bool WebSocketSession::hold_partial() {
+    const std::size_t kept = decoder_.buffered_bytes();
+    if (kept == 0) {
+        partial_since_ = {};
+    } else if (partial_since_ == SteadyTime{}) {
+        partial_since_ = last_heard_;
+    }
+    partial_.shrink_to(kept);
+    return state_ == State::kOver || partial_.grow_to(kept);
 }
 
 void WebSocketSession::handle(const WebSocketEvent& event, std::span<char> read) {
@@ -159,6 +179,9 @@ void WebSocketSession::handle(const WebSocketEvent& event, std::span<char> read)
         case WebSocketEvent::Kind::kPong: return;
         case WebSocketEvent::Kind::kClose: return on_close_frame(event);
         case WebSocketEvent::Kind::kViolation: return drop(event.code, event.payload);
+        case WebSocketEvent::Kind::kExcess:
+            if (!is_open() || handler_->on_excess(*this, event.payload, event.last)) return;
+            return drop(close_code::kTooBig, "the message is larger than the limit");
     }
 }
 
@@ -198,6 +221,7 @@ void WebSocketSession::drop(std::uint16_t code, std::string_view reason) {
 void WebSocketSession::finish(CloseInfo info) {
     state_ = State::kOver;
     disarm();
+    partial_ = HeldBytes();
     if (std::exchange(finished_, true)) return;
     const auto handler = std::move(handler_);
     loop_->bury(handler);
@@ -240,7 +264,12 @@ void WebSocketSession::on_expired() {
     if (state_ == State::kClosing) return connection_->close_now(CloseReason::kLocal);
     if (state_ != State::kOpen) return;
     const SteadyTime now = loop_->clock().steady_now();
+    const bool reading = !connection_->waits_for_output() && !connection_->paused();
+    if (!reading && partial_since_ != SteadyTime{}) partial_since_ = now;
     if (connection_->waits_for_output()) return watch_liveness(now);  // nothing is read; the limit on stalling watches
+    if (partial_since_ != SteadyTime{} && now >= partial_since_ + kMessageTime + std::chrono::seconds(decoder_.buffered_bytes() / kLeastBytesPerSecond)) {
+        return drop(close_code::kPolicy, "a message does not come to its end");
+    }
     if (now < last_heard_ + options_.ping_after) return watch_liveness(last_heard_);
     if (unanswered_pings_ >= options_.max_unanswered_pings) return drop(kNoPong, "no pong");
     unanswered_pings_ += 1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_budget.hpp"
 #include "base/timer_wheel.hpp"
 #include "net/codec/websocket.hpp"
 #include "net/connection.hpp"
@@ -31,6 +32,12 @@ public:
     /// A text message, valid UTF-8; valid during the call, may be overwritten, EventLoop::kSlack readable bytes behind it.
     virtual void on_text(WebSocketSession& session, std::span<char> text) = 0;
     virtual void on_binary(WebSocketSession&, std::span<char>) {}
+    /// A piece of a message that is larger than the limit, from its first to its last; of a compressed one only the beginning. True:
+    /// the rest may come, and the link goes on; false: it is closed with 1009.
+    virtual bool on_excess(WebSocketSession&, std::string_view piece, bool last) {
+        static_cast<void>(piece), static_cast<void>(last);
+        return false;
+    }
     /// All output has been handed to the kernel.
     virtual void on_drained(WebSocketSession&) {}
     /// The session is over, exactly once; sending leads nowhere from here on. With a slow reader, a silent peer or broken
@@ -41,6 +48,7 @@ public:
 struct WebSocketOptions {
     WebSocketDecoder::Role role = WebSocketDecoder::Role::kServer;
     std::size_t max_message_bytes = 8 * 1024 * 1024;
+    std::shared_ptr<ByteBudget> budget;  ///< whose account messages are held on until they are whole; null: nobody's
     Milliseconds ping_after{20'000};     ///< of silence; zero: never
     int max_unanswered_pings = 2;        ///< then, after one more `ping_after`, the link is dropped with 4408
     Milliseconds close_timeout{5'000};   ///< from our close frame to the peer's
@@ -100,6 +108,7 @@ private:
     void finish(CloseInfo info);
     void send(Opcode opcode, std::string_view payload);
     Mask next_mask() const;
+    bool hold_partial();
     void watch_liveness(SteadyTime from);
     void on_expired() override;
 
@@ -114,6 +123,8 @@ private:
     std::shared_ptr<void> held_;
     OpenFrame open_frame_{};
     PeerAddress peer_;
+    HeldBytes partial_;           // of a message that is not whole
+    SteadyTime partial_since_{};
     std::uint16_t close_code_ = 0;  // ours, once sent
     int unanswered_pings_ = 0;
     State state_ = State::kOver;  // until attach()

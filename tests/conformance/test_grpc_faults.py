@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import struct
@@ -78,14 +79,52 @@ class BadBytesTest(RawCase):
             self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR",
                          lambda b=body: client.unary("/sw4rm.tool.ToolService/Call", b, tool_pb().ToolFrame))
 
-    def test_compressed_messages_are_unimplemented(self) -> None:
+    def test_gzip_is_spoken_both_ways_and_deflate_is_not(self) -> None:
         name = self.echo()
-        client = ToolServiceClient(self.gateway.grpc, self.gateway.caller_token(), options=(("grpc.default_compression_algorithm", 2),))
-        self.addCleanup(client.close)
-        with self.assertRaises(grpc.RpcError) as caught:
-            client.call(tool_call(name, {"text": "a" * 10_000}))
-        self.assertEqual(caught.exception.code(), Status.UNIMPLEMENTED)
+        for algorithm, spoken in ((1, False), (2, True)):  # deflate, gzip
+            client = ToolServiceClient(self.gateway.grpc, self.gateway.caller_token(), options=(("grpc.default_compression_algorithm", algorithm),))
+            self.addCleanup(client.close)
+            if spoken:
+                for size in (0, 10, 10_000, 3_000_000):
+                    self.assertEqual(json.loads(client.call(tool_call(name, {"text": "a" * size}), timeout=20).data), {"text": "a" * size})
+                with self.assertRaises(grpc.RpcError) as caught:  # 4 kB on the wire
+                    client.call(tool_call(name, {"text": "a" * 4_200_000}), timeout=20)
+                self.assertEqual(caught.exception.code(), Status.RESOURCE_EXHAUSTED)
+            else:
+                with self.assertRaises(grpc.RpcError) as caught:
+                    client.call(tool_call(name, {"text": "a" * 10_000}))
+                self.assertEqual(caught.exception.code(), Status.UNIMPLEMENTED)
         self.assert_serves()
+
+    def test_a_call_id_that_is_no_utf_8_is_refused(self) -> None:
+        client = self.client()
+        request = b"\x0a\x02\xff\xfe" + tool_call("list_devices").SerializeToString()
+        for path in ("Call", "CallStream", "Cancel"):
+            self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda path=path: client.unary(f"/sw4rm.tool.ToolService/{path}", request, tool_pb().ToolFrame))
+
+    def test_unfinished_messages_of_one_connection_cost_a_bounded_part_of_memory(self) -> None:
+        self.assert_serves()
+        before = self.gateway.forget_peak()
+        token = self.gateway.caller_token()
+        fields = {":method": "POST", ":scheme": "http", ":path": "/sw4rm.tool.ToolService/Call", ":authority": "test", "content-type": "application/grpc",
+                  "te": "trailers", "authorization": f"Bearer {token}"}
+        block = b"".join(b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode() for name, value in fields.items())
+        raw = self.connect()
+        raw.sendall(_PREFACE + frame(_SETTINGS))
+        reader = threading.Thread(target=self.read_all, args=(raw,), daemon=True)
+        reader.start()
+        try:
+            for number in range(400):
+                stream = 2 * number + 1
+                raw.sendall(frame(1, block, stream, 4) + frame(0, b"\x00" + (4 << 20).to_bytes(4, "big"), stream))
+                for _ in range(15):
+                    raw.sendall(frame(0, b"x" * 16384, stream))
+        except OSError:
+            pass  # it may have had enough
+        self.assert_serves()
+        raw.close()
+        self.assertLess(self.gateway.growth_since(before), 96 << 20)
+        eventually(lambda: self.gateway.resident_bytes() < before + (64 << 20), "memory is given back", limit=20)
 
 
 class StormTest(RawCase):

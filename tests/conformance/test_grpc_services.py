@@ -13,7 +13,7 @@ import grpc
 from support.approver import Approver
 from support.asked_services import HitlService, WorktreeService
 from support.tool_service import tool_call, tool_pb, trailers_of
-from support.wait import PATIENCE
+from support.wait import PATIENCE, Stopwatch
 from test_commands import can_sandbox, limits_memory, shell
 from test_grpc import GrpcCase, Status
 
@@ -164,6 +164,15 @@ class WorktreeTest(GrpcCase):
         self.service.mute = True
         error = self.refused(Status.UNAVAILABLE, "AGENT_UNAVAILABLE", lambda: self.client().call(tool_call("here", {"script": "true"}, policy=tool_pb().ExecutionPolicy(backoff="none"))))
         self.assertEqual(trailers_of(error)["retry-able"], "true")
+
+    def test_a_silent_service_costs_a_call_two_seconds_however_often_it_is_tried(self) -> None:
+        self.service.mute = True
+        watch = Stopwatch()
+        self.refused(Status.UNAVAILABLE, "AGENT_UNAVAILABLE", lambda: self.client().call(tool_call("here", {"script": "true"}), timeout=15))
+        self.assertLess(watch.seconds, 4.5)
+        self.service.mute = False
+        self.service.bound = {"caller/tester": ("garden", "side", "BOUND_HOME")}
+        self.assertEqual(self.read(), b"side")
 
     def test_sw4rm_37_an_approval_holds_for_the_worktree_it_was_given_for(self) -> None:
         self.service.bound = {"caller/tester": ("garden", "main", "BOUND_HOME")}

@@ -64,6 +64,11 @@ bool Front::owns(std::string_view path) const {
            local == kUploadPath || local == kChallengePath || local == kKeyTokenPath || local == "/api/sessions" || local.starts_with("/api/sessions/");
 }
 
+bool Front::is_open_to_strangers(std::string_view path) const {
+    const std::string_view local = local_path(path);
+    return local == "/pair" || local == kChallengePath || local == kKeyTokenPath;
+}
+
 std::optional<std::string> Front::refused_source(const net::HttpRequest& request) const {
     const auto options = services_.hub.options();
     if (!trust::is_host_allowed(request.head.host, options->host_names)) {
@@ -129,6 +134,7 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
     accepted.allow_deflate = options->permessage_deflate;
     accepted.options.max_message_bytes = options->max_message_bytes;
     accepted.options.ping_after = options->ping_after;
+    if (services_.budgets != nullptr) accepted.options.budget = services_.budgets->of(principal->id);
     return accepted;
 }
 
@@ -169,6 +175,7 @@ Task<void> Front::serve(net::HttpExchange& exchange) {
         exchange.respond_error(401, "UNAUTHENTICATED", proven.error().message, {{"WWW-Authenticate", "Bearer"}});
         co_return;
     }
+    exchange.prove_caller();
     const core::PrincipalRef& principal = proven->principal;
     if (path == kUploadPath) {
         if (expect("POST")) co_await upload(exchange, principal);

@@ -45,6 +45,7 @@ public:
         core::Ledger& ledger;                      ///< of the keys of `/webhook`
         core::LedgerJournal* journal;              ///< null: they are in memory only
         const StatusFacts& facts;
+        ByteBudgets* budgets = nullptr;   ///< by principal; null: what a connection sends is on nobody's account
         std::function<void(const core::Principal& owner, const std::string& session_id)> session_deleted{};  ///< principal and session; called on the pool, may block; may be empty
     };
     Front(net::EventLoop& loop, Services services) : loop_(loop), services_(services), parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
@@ -57,6 +58,8 @@ public:
     net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal, std::optional<SystemTime> good_until = {});
     /// Answers a request for a path that it owns.
     Task<void> serve(net::HttpExchange& exchange);
+    /// Whether that is a path by which somebody without a credential may get one, with a small body.
+    bool is_open_to_strangers(std::string_view path) const;
     /// Whether that is an upload, whose body serve() takes piece by piece.
     bool is_upload(const net::HttpRequest& request) const;
     net::RequestBodyLimits upload_limits() const;

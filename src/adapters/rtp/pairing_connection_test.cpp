@@ -195,6 +195,49 @@ TEST_F(PairingConnectionTest, WhileTheEndIsBeingStoredTheNextPairingWaitsForItsT
     ASSERT_TRUE(again) << again.error().message;
 }
 
+/// A connection on the pairing path that says nothing, or `text`.
+class Stranger {
+public:
+    Stranger(const net::Endpoint& endpoint, std::string_view text) : socket(endpoint) {
+        socket.send("GET /v1/pair HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
+        EXPECT_NE(socket.read_until("\r\n\r\n").find(" 101 "), std::string::npos);
+        if (text.empty()) return;
+        std::string frame;
+        net::append_frame(frame, net::Opcode::kText, text, net::Mask(7));
+        socket.send(frame);
+    }
+    net::test::RawClient socket;
+};
+
+TEST_F(PairingConnectionTest, SilentConnectionsAndThoseThatCannotSignHoldNobodyUp) {
+    listen();
+    std::vector<std::unique_ptr<Stranger>> strangers;
+    for (int i = 0; i < 16; ++i) strangers.push_back(std::make_unique<Stranger>(listener->endpoint(), ""));
+    for (int i = 0; i < 4; ++i) strangers.push_back(std::make_unique<Stranger>(listener->endpoint(), R"({"type":"pair.init","version":"v1"})"));
+    const auto paired = pair();
+    ASSERT_TRUE(paired) << paired.error().message;
+    EXPECT_TRUE(pair({.name = name, .kind = Kind::kRenew}));
+    EXPECT_NE(strangers.back()->socket.read_to_end().find("PROTOCOL_VIOLATION"), std::string::npos);
+    EXPECT_NE(strangers.front()->socket.read_to_end().find("TIMEOUT"), std::string::npos) << "cut before the time of a handshake is over";
+}
+
+TEST_F(PairingConnectionTest, AMessageThatPassesItsLimitEndsTheHandshakeBeforeItIsWhole) {
+    listen();
+    Stranger stranger(listener->endpoint(), "");
+    std::string frame;
+    net::append_frame(frame, net::Opcode::kText, std::string(40'000, ' '), net::Mask(7));
+    frame[0] = static_cast<char>(frame[0] & 0x7f);  // its first fragment
+    stranger.socket.send(frame);
+    frame.clear();
+    net::append_frame(frame, net::Opcode::kContinuation, std::string(40'000, ' '), net::Mask(7));
+    frame[0] = static_cast<char>(frame[0] & 0x7f);
+    stranger.socket.send(frame);
+    const std::string end = stranger.socket.read_to_end();
+    EXPECT_NE(end.find("PROTOCOL_VIOLATION"), std::string::npos) << end;
+    EXPECT_NE(end.find("\x03\xf1"), std::string::npos) << "1009";
+}
+
 TEST_F(PairingConnectionTest, OnlyKnownPeersAreRenewed) {
     listen();
     EXPECT_EQ(pair({.name = name, .kind = Kind::kRenew}).error().code, PairingCode::kInvalidArgs);

@@ -10,8 +10,7 @@ constexpr std::size_t kMostWaiting = 4;  // the remote sends two at once, nobody
 }  // namespace
 
 net::WebSocketOptions PairingLink::options() {
-    // A text that is a little too long reaches the machine, which says why it ends; one far beyond ends in the codec, with 1009 too.
-    return {.max_message_bytes = 2 * trust::kMostMessageBytes, .ping_after = Milliseconds::zero(), .close_timeout = Milliseconds(1'000)};
+    return {.max_message_bytes = trust::kMostMessageBytes, .ping_after = Milliseconds::zero(), .close_timeout = Milliseconds(1'000)};
 }
 
 Task<PairingLink::Event> PairingLink::next(std::string& text, Deadline deadline) {
@@ -43,6 +42,12 @@ void PairingLink::take(net::WebSocketSession& session, std::string_view text) {
     texts_.emplace_back(text);
     if (texts_.size() >= kMostWaiting) session.pause_reading();
     waiter_.wake();
+}
+
+/// The machine says why it ends; what is too long is the same to it, whatever it says, so no byte of it is kept.
+bool PairingLink::on_excess(net::WebSocketSession& session, std::string_view, bool) {
+    if (!std::exchange(excess_, true)) take(session, std::string(trust::kMostMessageBytes + 1, ' '));
+    return true;
 }
 
 void PairingLink::on_closed(net::WebSocketSession&, const net::CloseInfo&) {

@@ -34,6 +34,7 @@ public:
     void on_open(net::WebSocketSession& session) override { session_ = session.shared_from_this(); }
     void on_text(net::WebSocketSession& session, std::span<char> text) override { take(session, {text.data(), text.size()}); }
     void on_binary(net::WebSocketSession& session, std::span<char> bytes) override { take(session, {bytes.data(), bytes.size()}); }
+    bool on_excess(net::WebSocketSession& session, std::string_view piece, bool last) override;
     void on_closed(net::WebSocketSession& session, const net::CloseInfo& info) override;
 
 private:
@@ -43,6 +44,7 @@ private:
     std::shared_ptr<net::WebSocketSession> session_;  // while it is open
     std::deque<std::string> texts_;
     bool closed_ = false;
+    bool excess_ = false;   ///< a message that is too long comes, and was told of
 };
 
 /// Takes one side of a pairing from its first `step` to its end. `machine` is a GatewayPairing or RemotePairing; it blocks on its store,

@@ -2,6 +2,8 @@
 
 #include "base/scope_exit.hpp"
 
+#include <algorithm>
+
 namespace crab::rtp {
 
 /// Begins its handshake when the upgrade is done.
@@ -21,7 +23,7 @@ std::optional<net::Upgrade> PairingRemote::upgrade(const net::HttpRequest& reque
     if (!owns(request.path())) return std::nullopt;
     if (request.find("origin")) return net::Refusal{.status = 403, .body = R"({"error":"browsers do not pair: no Origin","code":"FORBIDDEN"})"};
     static_cast<void>(offer);  // a broken one is refused by the HTTP layer
-    return net::AcceptUpgrade{.handler = std::make_shared<Link>(loop_, *this), .options = PairingLink::options()};
+    return net::AcceptUpgrade{.handler = std::make_shared<Link>(loop_, *this), .proven = false, .options = PairingLink::options()};
 }
 
 /// A gateway that has sent its last message may pair again at once, while this side still stores the end.
@@ -33,14 +35,24 @@ Task<bool> PairingRemote::take_turn() {
 }
 
 Task<void> PairingRemote::run(std::shared_ptr<PairingLink> link) {
-    const Deadline deadline = loop_.clock().steady_now() + trust::kPairingTimeout;
-    if (!co_await take_turn()) co_return link->send(trust::RemotePairing::busy());
-    const ScopeExit over([this] {
+    const SteadyTime began = loop_.clock().steady_now();
+    const Deadline deadline = began + trust::kPairingTimeout;
+    std::string first;
+    const PairingLink::Event event = co_await link->next(first, std::min<Deadline>(deadline, began + options_.longest_silence));
+    if (event == PairingLink::Event::kDeadline) link->send(trust::RemotePairing::silent());
+    if (event != PairingLink::Event::kText) co_return;
+    auto judge = [key = options_.identity().gateway_key, text = first] { return trust::RemotePairing::is_begun_by(key, text); };
+    const bool proven = co_await pool_.run(std::move(judge));
+    if (proven && !co_await take_turn()) co_return link->send(trust::RemotePairing::busy());
+    const ScopeExit over([this, proven] {
+        if (!proven) return;  // its machine ends with the first message, and touches nothing
         running_ = false;
         if (turn_.waiting()) turn_.wake();
     });
     const auto machine = std::make_shared<trust::RemotePairing>(options_.identity(), deadline);
-    const auto end = co_await drive_pairing(std::move(link), pool_, machine, {}, deadline);
+    auto answer = [machine, text = std::move(first)] { return machine->on_message(text); };
+    const auto step = co_await pool_.run(std::move(answer));
+    const auto end = co_await drive_pairing(std::move(link), pool_, machine, step, deadline);
     if (options_.on_end) options_.on_end(end);
 }
 

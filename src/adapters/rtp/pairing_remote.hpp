@@ -13,8 +13,9 @@
 namespace crab::rtp {
 
 /// The remote's side of pairings over real connections: the WebSocket on `/v1/pair` (or another path) and `/`, for the listener of
-/// whoever can be paired. Runs one handshake at a time; the next one waits a moment for its end, which may still be on its way to the
-/// disk, and any further one is BUSY. Lives on the loop of that listener.
+/// whoever can be paired. Runs one handshake at a time, which counts from a pair.init that the gateway has signed: whoever says nothing,
+/// or cannot sign, holds nobody up. The next one waits a moment for its end, which may still be on its way to the disk, and any further
+/// one is BUSY. Lives on the loop of that listener.
 /// Source: docs/protocols/rtp.md, sections 1 and 5.
 class PairingRemote {
 public:
@@ -26,6 +27,8 @@ public:
         std::function<void(const trust::PairingStep& end)> on_end = {};
         /// How long the next handshake waits for the end of the one before.
         Milliseconds longest_turn{2'000};
+        /// How long a connection may take to begin; a gateway does so at once.
+        Milliseconds longest_silence{5'000};
     };
 
     /// `loop`, `pool` and what Options::identity() names outlive it.

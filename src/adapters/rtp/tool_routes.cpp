@@ -51,7 +51,8 @@ bool append_refusal(const net::HttpRequest* request, int status, std::string_vie
 
 bool append_refusal(std::string_view path, int status, std::string_view reason, std::string& body) {
     if (!path.starts_with("/v1/")) return false;
-    append_refusal_body(body, path, {.code = status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgs, .message = std::string(reason)});
+    const ErrorCode code = status >= 500 ? ErrorCode::kUnavailable : status == 429 ? ErrorCode::kRateLimited : ErrorCode::kInvalidArgs;
+    append_refusal_body(body, path, {.code = code, .message = std::string(reason)});
     return true;
 }
 

@@ -53,6 +53,9 @@ Task<void> Front::call(net::GrpcCall call) {
             rpc.fail(principal.error());
             return nothing();
         }
+        net::Http2Stream& stream = rpc.grpc().stream();
+        stream.prove_caller();
+        if (services_.budgets != nullptr && !stream.has_budget()) stream.charge(services_.budgets->of((*principal)->id));
         if (draining_ && !while_draining) {
             rpc.fail(kShuttingDown, "the gateway is stopping; call again when it is back");
             return nothing();

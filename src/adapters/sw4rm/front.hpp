@@ -21,6 +21,7 @@ public:
         std::function<Result<core::PrincipalRef>(std::string_view authorization, const net::GrpcCall& call)> authenticate;
         CallService::Cancel cancel;
         ConnectorService::Register register_provider;
+        ByteBudgets* budgets = nullptr;   ///< by principal; null: what a connection sends is on nobody's account
     };
     explicit Front(Services services);
 

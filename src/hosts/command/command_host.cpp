@@ -170,7 +170,7 @@ Task<Result<const Worktree*>> CommandHost::worktree_of(const core::Call& call, c
     const std::string_view agent = call.acts_for_agent ? call.context.agent_id : std::string_view();   // what is only said selects nothing
     if (!services_.bound_worktree) co_return worktrees.find(agent, principal.id, options_.worktree);
     const std::string_view who = agent.empty() ? std::string_view(principal.id) : agent;
-    const auto bound = co_await services_.bound_worktree(std::string(who));
+    const auto bound = co_await services_.bound_worktree(std::string(who), fmt::format("{} {}", principal.id, call.id));
     if (!bound) co_return fail(bound.error());
     if (bound->empty()) co_return worktrees.find(options_.worktree);
     const Worktree* const worktree = worktrees.find(*bound);

@@ -28,7 +28,7 @@ struct CommandServices {
     std::shared_ptr<const Worktrees> worktrees;
     /// Says in place of the bindings which worktree an agent or principal is bound to, empty for none; null: the bindings count.
     /// Errors: kUnavailable. On the event loop of the call.
-    using BoundWorktree = std::function<Task<Result<std::string>>(std::string agent)>;
+    using BoundWorktree = std::function<Task<Result<std::string>>(std::string agent, std::string call)>;   // the same `call` for every attempt of one
     BoundWorktree bound_worktree{};
     std::map<std::string, Secret<std::string>, std::less<>> secrets{};   ///< for `env: {NAME: {secret: name}}`
     std::shared_ptr<const OwnFiles> own = std::make_shared<const OwnFiles>();   ///< which no command sees

@@ -1,7 +1,9 @@
 #include "net/codec/grpc_message.hpp"
 
 #include "net/codec/grpc_status.hpp"
+#include "net/codec/gzip.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -43,13 +45,14 @@ GrpcStatus parse_grpc_status(std::string_view text) {
 
 GrpcFrame read_grpc_frame(std::string_view body, std::size_t most_bytes) {
     if (body.empty()) return {};
-    if (body[0] != 0) return {.kind = GrpcFrame::Kind::kCompressed, .size = 0, .message = {}};
+    const bool compressed = body[0] == 1;
+    if (body[0] != 0 && !compressed) return {.kind = GrpcFrame::Kind::kNoFlag, .size = 0, .message = {}};
     if (body.size() < kGrpcPrefix) return {};
     std::size_t length = 0;
     for (std::size_t i = 1; i < kGrpcPrefix; ++i) length = length << 8 | static_cast<std::uint8_t>(body[i]);
     if (length > most_bytes) return {.kind = GrpcFrame::Kind::kTooLarge, .size = kGrpcPrefix + length, .message = {}};
     if (body.size() - kGrpcPrefix < length) return {.kind = GrpcFrame::Kind::kNeedMore, .size = kGrpcPrefix + length, .message = {}};
-    return {.kind = GrpcFrame::Kind::kMessage, .size = kGrpcPrefix + length, .message = body.substr(kGrpcPrefix, length)};
+    return {.kind = GrpcFrame::Kind::kMessage, .size = kGrpcPrefix + length, .message = body.substr(kGrpcPrefix, length), .compressed = compressed};
 }
 
 std::size_t begin_grpc_frame(std::string& out) {
@@ -60,6 +63,29 @@ std::size_t begin_grpc_frame(std::string& out) {
 void end_grpc_frame(std::string& out, std::size_t begun) {
     const std::size_t length = out.size() - begun;
     for (std::size_t i = 0; i < 4; ++i) out[begun - 1 - i] = static_cast<char>(length >> (8 * i));
+}
+
+bool pack_grpc_frame(std::string& out, std::size_t begun) {
+    constexpr std::size_t kLeast = 1024, kMost = std::size_t{1} << 20;  // less is not worth it; more would hold the loop up
+    const std::size_t size = out.size() - begun;
+    std::string packed;
+    if (size < kLeast || size > kMost || !gzip(std::string_view(out).substr(begun), size - size / 4, packed)) return false;
+    out.replace(begun, size, packed);
+    end_grpc_frame(out, begun);
+    out[begun - kGrpcPrefix] = 1;
+    return true;
+}
+
+bool accepts_gzip(std::string_view accepted) {
+    while (!accepted.empty()) {
+        const std::size_t comma = std::min(accepted.find(','), accepted.size());
+        std::string_view name = accepted.substr(0, comma);
+        while (name.starts_with(' ')) name.remove_prefix(1);
+        while (name.ends_with(' ')) name.remove_suffix(1);
+        if (name == kGrpcGzip) return true;
+        accepted.remove_prefix(std::min(comma + 1, accepted.size()));
+    }
+    return false;
 }
 
 void append_grpc_frame(std::string& out, std::string_view message) {

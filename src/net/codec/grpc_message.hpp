@@ -18,12 +18,13 @@ struct GrpcFrame {
     enum class Kind : std::uint8_t {
         kNeedMore,    ///< `size` bytes are needed in all
         kMessage,     ///< `message`, of `size` bytes with its prefix
-        kCompressed,  ///< or a flag that is no flag
+        kNoFlag,      ///< the first byte is neither 0 nor 1
         kTooLarge,
     };
     Kind kind = Kind::kNeedMore;
     std::size_t size = kGrpcPrefix;
     std::string_view message;  ///< points into the body
+    bool compressed = false;   ///< by what `grpc-encoding` names
 };
 GrpcFrame read_grpc_frame(std::string_view body, std::size_t most_bytes);
 
@@ -32,6 +33,14 @@ void append_grpc_frame(std::string& out, std::string_view message);
 /// In two steps: append the message to `out` in between. `begun` is what begin_grpc_frame() returned.
 std::size_t begin_grpc_frame(std::string& out);
 void end_grpc_frame(std::string& out, std::size_t begun);
+
+/// Packs the message that end_grpc_frame() has ended with gzip, where that makes it smaller by a quarter. False: it stays as it is.
+bool pack_grpc_frame(std::string& out, std::size_t begun);
+/// What the packing of a message may be named by us, for `grpc-accept-encoding`.
+constexpr std::string_view kGrpcEncodings = "identity,gzip";
+constexpr std::string_view kGrpcGzip = "gzip";
+/// Whether a `grpc-accept-encoding` has gzip in it.
+bool accepts_gzip(std::string_view accepted);
 
 /// `grpc-message`: printable ASCII but `%` stays, everything else is `%XX`.
 std::string grpc_message_text(std::string_view message);

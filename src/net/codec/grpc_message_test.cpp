@@ -1,5 +1,7 @@
 #include "net/codec/grpc_message.hpp"
 
+#include "net/codec/gzip.hpp"
+
 #include "net/codec/grpc_status.hpp"
 
 #include <gtest/gtest.h>
@@ -22,10 +24,40 @@ TEST(GrpcFrame, IsReadFromWhateverPartHasCome) {
 
 TEST(GrpcFrame, SaysHowMuchItNeeds) { EXPECT_EQ(read_grpc_frame("\0\0\1\0\0x"s, 1 << 20).size, 5U + 65'536U); }
 
-TEST(GrpcFrame, BeyondTheLimitOrCompressedIsRefusedByItsPrefix) {
+TEST(GrpcFrame, BeyondTheLimitOrWithAnUnknownFlagIsRefusedByItsPrefix) {
     EXPECT_EQ(read_grpc_frame("\0\0\0\0\4"s, 3).kind, Kind::kTooLarge);
     EXPECT_EQ(read_grpc_frame("\0\0\0\0\3"s, 3).kind, Kind::kNeedMore);
-    EXPECT_EQ(read_grpc_frame("\1"s, 3).kind, Kind::kCompressed);
+    EXPECT_EQ(read_grpc_frame("\1"s, 3).kind, Kind::kNeedMore);
+    EXPECT_EQ(read_grpc_frame("\2"s, 3).kind, Kind::kNoFlag);
+}
+
+TEST(GrpcFrame, IsPackedWhereThatPays) {
+    const auto framed = [](std::string_view message) {
+        std::string out = "before";
+        const std::size_t begun = begin_grpc_frame(out);
+        out += message;
+        end_grpc_frame(out, begun);
+        const bool packed = pack_grpc_frame(out, begun);
+        const GrpcFrame frame = read_grpc_frame(std::string_view(out).substr(6), std::size_t{4} << 20);
+        EXPECT_EQ(frame.kind, Kind::kMessage);
+        EXPECT_EQ(frame.compressed, packed);
+        std::string text(frame.message);
+        if (packed) EXPECT_EQ(gunzip(frame.message, message.size(), text), GunzipOutcome::kDone);
+        EXPECT_EQ(text, message);
+        return packed;
+    };
+    EXPECT_TRUE(framed(std::string(100'000, 'x')));
+    EXPECT_FALSE(framed(std::string(1'000, 'x')));
+    std::string noise;
+    for (std::uint32_t i = 1; noise.size() < 100'000; ++i) noise += static_cast<char>((i * 2'654'435'761U) >> 24);
+    (void)framed(noise);
+}
+
+TEST(GrpcFrame, AcceptedPackingsAreAList) {
+    EXPECT_TRUE(accepts_gzip("identity, deflate, gzip"));
+    EXPECT_TRUE(accepts_gzip("gzip"));
+    EXPECT_FALSE(accepts_gzip(""));
+    EXPECT_FALSE(accepts_gzip("identity,gzip2"));
 }
 
 TEST(GrpcFrame, IsWrittenInOneStepOrInTwo) {

@@ -83,13 +83,14 @@ bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
     }
     if (length >> 63 != 0) return event = violation(close_code::kProtocolError, "a frame length has its highest bit set"), false;
     opcode_ = static_cast<Opcode>(first & kOpcodeBits);
-    if (!is_control() && length > options_.max_message_bytes - message_.size()) {
-        return event = violation(close_code::kTooBig, "the message is larger than the limit"), false;
-    }
     fin_ = (first & kFin) != 0;
     if (opcode_ == Opcode::kText || opcode_ == Opcode::kBinary) {
         message_opcode_ = opcode_;
         compressed_ = (first & kRsv1) != 0;
+    }
+    if (!is_control() && !excess_ && length > options_.max_message_bytes - message_.size()) {
+        if (compressed_) return event = violation(close_code::kTooBig, "the message is larger than the limit"), false;
+        excess_ = true;
     }
     if ((second & kMasked) != 0) std::memcpy(&mask_, at + 2 + length_bytes, sizeof mask_);
     left_ = length;
@@ -120,7 +121,26 @@ bool WebSocketDecoder::check_first_bytes(std::uint8_t first, std::uint8_t second
     return true;
 }
 
+// What was kept of it first, be it nothing, then whatever comes.
+WebSocketEvent WebSocketDecoder::pass_excess(std::span<char>& in) {
+    if (!std::exchange(excess_shown_, true)) return {.kind = Kind::kExcess, .payload = message_};
+    release(message_);
+    const std::span<char> part = in.first(std::min<std::uint64_t>(left_, in.size()));
+    in = in.subspan(part.size());
+    left_ -= part.size();
+    if (options_.role == Role::kServer) mask_ = apply_mask(part, mask_);
+    if (left_ == 0) state_ = State::kHeader;
+    const bool last = left_ == 0 && fin_;
+    if (last) {
+        excess_ = excess_shown_ = false;
+        message_opcode_ = Opcode::kContinuation;
+    }
+    if (part.empty() && !last) return {};
+    return {.kind = Kind::kExcess, .payload = {part.data(), part.size()}, .last = last};
+}
+
 WebSocketEvent WebSocketDecoder::read_payload(std::span<char>& in) {
+    if (excess_ && !is_control()) return pass_excess(in);
     const std::span<char> part = in.first(std::min<std::uint64_t>(left_, in.size()));
     in = in.subspan(part.size());
     left_ -= part.size();
@@ -153,7 +173,9 @@ WebSocketEvent WebSocketDecoder::deliver_message(std::string_view payload) {
         std::string inflated;
         switch (options_.inflater->inflate(payload, options_.max_message_bytes, inflated)) {
             case MessageInflater::Outcome::kDone: break;
-            case MessageInflater::Outcome::kTooBig: return violation(close_code::kTooBig, "the inflated message is larger than the limit");
+            case MessageInflater::Outcome::kTooBig:
+                message_ = std::move(inflated);  // its beginning
+                return {.kind = Kind::kExcess, .payload = message_, .last = true};
             case MessageInflater::Outcome::kBroken: return violation(close_code::kNotUtf8, "the compressed message is broken");
         }
         message_ = std::move(inflated);

@@ -15,11 +15,12 @@ class MessageInflater;
 
 /// What the decoder saw next.
 struct WebSocketEvent {
-    enum class Kind : std::uint8_t { kNeedMore, kText, kBinary, kPing, kPong, kClose, kViolation };
+    enum class Kind : std::uint8_t { kNeedMore, kText, kBinary, kPing, kPong, kClose, kViolation, kExcess };
 
     Kind kind = Kind::kNeedMore;
     std::uint16_t code = 0;       ///< kClose: the peer's code, 1005 when it sent none; kViolation: ours to close with
-    std::string_view payload{};   ///< the message or control payload; kClose and kViolation: the reason
+    std::string_view payload{};   ///< the message or control payload; kClose and kViolation: the reason; kExcess: a piece of it
+    bool last = false;            ///< kExcess: the message is over
 };
 
 /// Turns the bytes of one WebSocket connection into whole messages and control frames (RFC 6455 section 5, RFC 7692).
@@ -31,6 +32,8 @@ struct WebSocketEvent {
 /// A complete frame that is a whole message is a view into `in`, unmasked in place. Everything else is collected in the
 /// decoder's own buffer, which the following next() gives back: a connection between messages owns no memory. A payload is
 /// valid until the following next() and as long as `in`'s bytes are. After kClose and kViolation the rest is swallowed.
+/// A message that passes the limit comes as kExcess, piece by piece from its first byte to its last, as soon as a header says so and
+/// without being kept; who wants no more of it closes with 1009.
 class WebSocketDecoder {
 public:
     enum class Role : std::uint8_t { kServer, kClient };  ///< a server expects masked frames, a client unmasked ones
@@ -56,6 +59,7 @@ private:
     bool read_header(std::span<char>& in, WebSocketEvent& event);
     bool check_first_bytes(std::uint8_t first, std::uint8_t second, WebSocketEvent& event) const;
     WebSocketEvent read_payload(std::span<char>& in);
+    WebSocketEvent pass_excess(std::span<char>& in);
     WebSocketEvent deliver(std::string_view payload);
     WebSocketEvent deliver_message(std::string_view payload);
     WebSocketEvent deliver_close(std::string_view payload);
@@ -75,6 +79,8 @@ private:
     Opcode message_opcode_ = Opcode::kContinuation;  // of the current message; kContinuation outside of one
     bool fin_ = false;
     bool compressed_ = false;  // the current message
+    bool excess_ = false;      // the current message is too large
+    bool excess_shown_ = false;  // what was kept of it was given
 };
 
 static_assert(sizeof(WebSocketDecoder) <= 144, "an idle connection pays for this");

@@ -32,7 +32,10 @@ std::ostream& operator<<(std::ostream& out, const Seen& seen) {
 void feed(WebSocketDecoder& decoder, std::string bytes, std::vector<Seen>& seen) {
     std::span<char> in(bytes);
     for (WebSocketEvent event = decoder.next(in); event.kind != Kind::kNeedMore; event = decoder.next(in)) {
-        seen.push_back({event.kind, event.code, std::string(event.payload)});
+        const bool goes_on = event.kind == Kind::kExcess && !seen.empty() && seen.back().kind == Kind::kExcess && seen.back().code == 0;
+        if (!goes_on) seen.push_back({event.kind, event.code, {}});
+        seen.back().payload += event.payload;
+        if (event.last) seen.back().code = 1;  // what comes of the next such message is another
     }
     EXPECT_TRUE(in.empty());
 }
@@ -169,11 +172,26 @@ TEST(WebSocketDecoder, AfterTheEndEverythingIsSwallowed) {
 TEST(WebSocketDecoder, TheMessageLimitHoldsOnBothSidesAndBeforeThePayload) {
     const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
     EXPECT_EQ(decode(frame(0x81, std::string(1000, 'a')), limited).at(0).kind, Kind::kText);
-    EXPECT_EQ(violation(frame(0x81, std::string(1001, 'a')), 1009, limited), "");
-    EXPECT_EQ(violation(frame(0x81, std::string(1001, 'a')).substr(0, 8), 1009, limited), "");
+    const auto excess = [&](const std::string& bytes) { return decode(bytes, limited); };
+    EXPECT_EQ(excess(frame(0x81, std::string(1001, 'a'))), (std::vector<Seen>{{Kind::kExcess, 1, std::string(1001, 'a')}}));
+    EXPECT_EQ(excess(frame(0x81, std::string(1001, 'a')).substr(0, 8)), (std::vector<Seen>{{Kind::kExcess, 0, ""}}));
     EXPECT_EQ(decode(frame(0x01, std::string(999, 'a')) + frame(0x80, "b"), limited).at(0).kind, Kind::kText);
-    EXPECT_EQ(violation(frame(0x01, std::string(999, 'a')) + frame(0x80, "bc"), 1009, limited), "");
-    EXPECT_EQ(violation(frame(0x01, std::string(999, 'a')) + frame(0x00, "bc").substr(0, 6), 1009, limited), "");
+    EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x80, "bc")), (std::vector<Seen>{{Kind::kExcess, 1, std::string(999, 'a') + "bc"}}));
+    EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x00, "bc").substr(0, 6)), (std::vector<Seen>{{Kind::kExcess, 0, std::string(999, 'a')}}));
+}
+
+TEST(WebSocketDecoder, BehindAMessageThatIsTooLargeTheNextOnesCome) {
+    const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
+    const std::string large = frame(0x01, std::string(600, 'a')) + frame(0x89, "ping") + frame(0x00, std::string(600, 'b')) + frame(0x80, std::string(5, 'c'));
+    EXPECT_EQ(decode(large + frame(0x81, "next") + large, limited),
+              (std::vector<Seen>{{Kind::kPing, 0, "ping"}, {Kind::kExcess, 1, std::string(600, 'a') + std::string(600, 'b') + "ccccc"}, {Kind::kText, 0, "next"},
+                                 {Kind::kPing, 0, "ping"}, {Kind::kExcess, 1, std::string(600, 'a') + std::string(600, 'b') + "ccccc"}}));
+    WebSocketDecoder decoder(limited);
+    std::vector<Seen> seen;
+    for (int i = 0; i < 100; ++i) {
+        feed(decoder, frame(i == 0 ? 0x01 : 0x00, std::string(900, 'x')), seen);
+        EXPECT_LE(decoder.buffered_bytes(), 1000U);
+    }
 }
 
 TEST(WebSocketDecoder, APartialMessageIsKeptAndGivenBackAfterDelivery) {

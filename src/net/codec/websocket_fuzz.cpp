@@ -31,8 +31,12 @@ std::vector<Seen> decode(const WebSocketDecoder::Options& options, std::string b
         at += piece.size();
         std::span<char> in(piece);
         for (WebSocketEvent event = decoder.next(in); event.kind != WebSocketEvent::Kind::kNeedMore; event = decoder.next(in)) {
-            require(event.payload.size() <= kMaxMessage, "a message stays within its limit");
-            seen.push_back({event.kind, event.code, std::string(event.payload)});
+            const bool is_excess = event.kind == WebSocketEvent::Kind::kExcess;
+            require(is_excess || event.payload.size() <= kMaxMessage, "a message stays within its limit");
+            const bool goes_on = is_excess && !seen.empty() && seen.back().kind == event.kind && seen.back().code == 0;
+            if (!goes_on) seen.push_back({event.kind, event.code, {}});
+            seen.back().payload += event.payload;
+            if (event.last) seen.back().code = 1;  // what comes of the next such message is another
         }
         require(in.empty(), "everything is consumed");
         require(decoder.buffered_bytes() <= kMaxMessage + 125 + 14, "no more is kept than a message");

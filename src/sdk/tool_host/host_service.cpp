@@ -3,6 +3,7 @@
 #include "adapters/rtp/call_wire.hpp"
 #include "adapters/rtp/tool_routes.hpp"
 #include "json/writer.hpp"
+#include "net/connection.hpp"
 #include "trust/request_authentication.hpp"
 
 namespace crab::sdk {
@@ -28,6 +29,8 @@ net::Refusal refusal_of(std::string_view path, const Error& error) {
 
 }  // namespace
 
+bool LocalCallers::knows(const net::Connection& connection) { return rtp::is_own_user(connection.peer()); }
+
 Result<core::PrincipalRef> LocalCallers::caller_of(const net::HttpRequest& request) {
     if (!rtp::is_own_user(request.peer)) return fail(ErrorCode::kForbidden, "this socket is for the user who runs the host");
     core::PrincipalRef& caller = callers_[request.peer.uid()];
@@ -45,6 +48,12 @@ Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
         return {};
     };
     (void)co_await pool_.run(std::move(complete));
+}
+
+net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {
+    if (!rtp::is_tools_path(request.path())) return {.admitted = false, .budget = nullptr};
+    const auto caller = callers_.caller_of(request);
+    return {.admitted = caller.has_value(), .budget = caller ? budgets_.of((*caller)->id) : nullptr};
 }
 
 std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& request) {

@@ -14,6 +14,8 @@ namespace crab::sdk {
 class HostCallers {
 public:
     virtual ~HostCallers() = default;
+    /// Whether a connection that has just opened is one of theirs; on the loop's thread.
+    virtual bool knows(const net::Connection& connection) = 0;
     /// Judges the caller by what its connection shows; on the loop's thread.
     virtual Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) = 0;
     /// Awaited before a call of a caller that was let in runs.
@@ -25,6 +27,7 @@ public:
 /// On a Unix socket: the user who runs the host, as `local/<uid>`, and root.
 class LocalCallers final : public HostCallers {
 public:
+    bool knows(const net::Connection& connection) override;
     Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override;
 
 private:
@@ -35,6 +38,7 @@ private:
 class PairedCallers final : public HostCallers {
 public:
     PairedCallers(RemoteTrust& trust, rtp::PairingRemote& pairing, BlockingPool& pool) : trust_(trust), pairing_(pairing), pool_(pool) {}
+    bool knows(const net::Connection& connection) override { return trust_.caller_of(connection.peer_certificate_der()).has_value(); }
     Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override { return trust_.caller_of(request.certificate_der()); }
     Task<void> let_in(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
@@ -51,6 +55,9 @@ private:
 class HostService final : public net::HttpService {
 public:
     HostService(rtp::ToolsApi& tools, HostCallers& callers) : tools_(tools), callers_(callers) {}
+    bool knows(const net::Connection& connection) override { return callers_.knows(connection); }
+    /// Bodies of calls and cancels only.
+    net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     /// Rows 1 to 3 of section 3, before a byte of the body is read.
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     Task<void> serve(net::HttpExchange& exchange) override;
@@ -60,8 +67,11 @@ public:
     void stop() { stopping_ = true; }
 
 private:
+    static constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20;   ///< of bodies that come
+
     rtp::ToolsApi& tools_;
     HostCallers& callers_;
+    ByteBudgets budgets_{kMostHeldBytes, kMostHeldBytes};
     bool stopping_ = false;
 };
 

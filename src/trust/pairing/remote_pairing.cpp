@@ -50,6 +50,14 @@ std::string_view RemotePairing::what_a_lost_connection_means() const {
 
 PairingStep RemotePairing::busy() { return refusing_step({}, {PairingCode::kBusy, "another handshake is running; try again in some seconds"}); }
 
+PairingStep RemotePairing::silent() { return refusing_step({}, {PairingCode::kTimeout, "no pair.init came; a handshake begins with it at once"}); }
+
+bool RemotePairing::is_begun_by(const crypto::Ed25519PublicKey& gateway_key, std::string_view text) {
+    const auto parsed = MessageText::parse(text);
+    const auto init = parsed ? parsed->as<PairInit>(std::nullopt) : std::unexpected(parsed.error());
+    return init && init->public_key_ed25519 == gateway_key && is_signed_by(gateway_key, *init);
+}
+
 RemotePairing::Texts RemotePairing::next(const MessageText& text) {
     const auto handle = [&]<class Message>(Texts (RemotePairing::*handler)(const Message&), std::optional<std::string_view> pairing_id) -> Texts {
         const auto message = text.as<Message>(pairing_id);

@@ -38,6 +38,10 @@ public:
 
     /// What a second connection hears while a handshake is running: a remote runs one.
     static PairingStep busy();
+    /// What a connection hears that did not begin in time.
+    static PairingStep silent();
+    /// Whether this text begins a handshake and was signed with that gateway's key; whether it is fresh, only on_message() knows.
+    static bool is_begun_by(const crypto::Ed25519PublicKey& gateway_key, std::string_view text);
 
     /// The certificate to show from now on; nothing before it was installed and after a pair.error.
     const std::optional<InstalledCertificate>& installed() const { return installed_; }

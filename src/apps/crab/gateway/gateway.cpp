@@ -27,6 +27,7 @@
 #include "apps/crab/host/hosted_memory.hpp"
 #include "base/folder_lock.hpp"
 #include "base/log.hpp"
+#include "base/memory_trim.hpp"
 #include "hosts/command/worktree_file.hpp"
 #include "net/finish_on.hpp"
 #include "net/http_server.hpp"
@@ -41,6 +42,7 @@
 #include "store/sqlite/token_store_sqlite.hpp"
 #include "store/sqlite/tool_index_sqlite.hpp"
 
+#include <atomic>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -56,6 +58,7 @@ constexpr Milliseconds kAuditEvery{200};
 constexpr std::chrono::seconds kTokensEvery{30};
 constexpr std::chrono::hours kPruneEvery{24};
 constexpr std::chrono::seconds kForgetEvery{1};
+constexpr std::chrono::seconds kTrimEvery{3};
 constexpr std::size_t kPoolThreads = 4;
 constexpr std::size_t kSchemaThreads = 2;   // for the tools of peers, whose schemas take time to compile
 constexpr std::size_t kAuditThreads = 2;        // one writes, one searches
@@ -63,6 +66,8 @@ constexpr std::chrono::seconds kDrain{10};
 constexpr std::chrono::seconds kGrpcDrain{30};  // docs/protocols/sw4rm.md, section 2
 constexpr std::chrono::seconds kAnswers{2};     // for calls that the end has cancelled to be answered
 constexpr std::string_view kGrpcFront = "grpc";
+constexpr std::size_t kHeldByOne = std::size_t{64} << 20;   // bytes of what a principal sends, until they are dealt with
+constexpr std::size_t kHeldInAll = std::size_t{512} << 20;
 
 std::size_t threads_of(const config::GatewayConfig& config) {
     return config.gateway.threads != 0 ? config.gateway.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -74,6 +79,13 @@ void raise_descriptor_limit() {
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// As many connections as were wanted, if that leaves a quarter of the descriptors for files, hosts and models.
+std::size_t connections_that_fit(std::size_t wanted) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+    return std::min<std::size_t>(wanted, limit.rlim_cur - limit.rlim_cur / 4);
 }
 
 }  // namespace
@@ -105,6 +117,7 @@ struct Gateway::Parts {
     std::mutex reloading;
     BlockingPool chat_pool{1};
     FairPool schema_pool{kSchemaThreads};
+    ByteBudgets budgets{kHeldByOne, kHeldInAll};
     store::sqlite::ToolIndexSqlite tool_index;
     std::unique_ptr<store::sqlite::TokenStoreSqlite> token_store;
     std::unique_ptr<trust::Tokens> tokens;
@@ -152,6 +165,8 @@ struct Gateway::Parts {
     std::unique_ptr<AgentsApi> agents_api;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
+    MemoryTrim trim;
+    std::atomic<bool> trimming = false;
     std::vector<std::unique_ptr<net::Periodic>> periodic;
     bool started = false;
 
@@ -205,7 +220,7 @@ Result<void> Gateway::Parts::open_stores() {
 
 /// Peers are kept beside the tokens, whose store has checked the file.
 Result<void> Gateway::Parts::open_peers() {
-    auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .random = random, .audit = *audit});
+    auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .random = random, .audit = *audit, .budgets = budgets});
     if (!opened) return fail(std::move(opened.error()));
     peers = std::move(*opened);
     auto earlier_turns = EarlierTurns::find(*event_turns, *chats, config, clock);
@@ -254,7 +269,7 @@ Result<void> Gateway::Parts::open_commands() {
         auto service = service_options(*config.worktree_service, pool);
         if (!service) return fail(service.error().code, fmt::format("worktree_service: {}", service.error().message));
         worktree_service = std::make_unique<WorktreeServiceSide>(*loops, *service);
-        bound_worktree = [side = worktree_service.get()](std::string agent) { return side->bound_worktree(std::move(agent)); };
+        bound_worktree = [side = worktree_service.get()](std::string agent, std::string call) { return side->bound_worktree(std::move(agent), std::move(call)); };
     }
     auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, own_folders, std::move(bound_worktree));
     if (!opened) return fail(std::move(opened.error()));
@@ -301,7 +316,7 @@ Result<void> Gateway::Parts::open_grpc() {
     const auto register_provider = [this](std::string principal, std::string id, std::vector<sw4rm::OfferedTool> tools) {
         return providers->register_tools(std::move(principal), std::move(id), std::move(tools));
     };
-    auto opened = GrpcSide::open(config.grpc, all, {.certificates = peers->certificates(), .cancel = cancel_call, .register_provider = register_provider});
+    auto opened = GrpcSide::open(config.grpc, all, {.certificates = peers->certificates(), .budgets = budgets, .cancel = cancel_call, .register_provider = register_provider});
     if (!opened) return fail(std::move(opened.error()));
     grpc = std::move(*opened);
     return {};
@@ -391,14 +406,14 @@ Result<void> Gateway::Parts::build() {
         side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call, away.get());
         side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
                                                                                                 .credentials = side->credentials, .codes = *codes, .keys = *keys, .pool = pool,
-                                                                                                .ledger = ledger, .journal = journal.get(), .facts = facts,
+                                                                                                .ledger = ledger, .journal = journal.get(), .facts = facts, .budgets = &budgets,
                                                                                                 .session_deleted = [this, end_leases = access->on_session_deleted()](const core::Principal& owner, const std::string& session) {
                                                                                                     approvals->approvals().end_session(owner.id, session);
                                                                                                     end_leases(owner, session);
                                                                                                 }});
-        side->service = std::make_unique<PublicService>(*side->front, *side->tools, artifacts->api(), side->credentials, metrics, config.listen, config.limits.request_body_bytes);
+        side->service = std::make_unique<PublicService>(*side->front, *side->tools, artifacts->api(), side->credentials, metrics, config.listen, config.limits.request_body_bytes, budgets);
         net::HttpServerOptions options;
-        options.max_connections = config.listen.max_connections;
+        options.max_connections = connections_that_fit(config.listen.max_connections);
         options.count = connections;
         options.tls = public_tls;
         options.connection.max_queued_bytes = config.limits.outgoing_queue_bytes;
@@ -632,6 +647,13 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] { raw->events->forget_old(); }));
     parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
         raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
+    }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kTrimEvery), [raw] {
+        if (raw->trimming.exchange(true)) return;
+        raw->pool.post([raw] {
+            raw->trim.run();
+            raw->trimming = false;
+        });
     }));
     parts->periodic.push_back(parts->access->keep(first));
     parts->periodic.push_back(parts->artifacts->keep(first));

@@ -22,7 +22,8 @@ struct GrpcSide::Side {
           front({.pipeline = of.pipeline,
                  .authenticate = [this](std::string_view authorization, const net::GrpcCall& call) { return caller_of(authorization, call); },
                  .cancel = services.cancel,
-                 .register_provider = services.register_provider}),
+                 .register_provider = services.register_provider,
+                 .budgets = &services.budgets}),
           server(of.loop, front, std::move(options)) {}
 
     // The first credential that is present decides alone: docs/protocols/sw4rm.md, section 2.

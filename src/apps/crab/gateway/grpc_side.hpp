@@ -27,6 +27,7 @@ public:
     };
     struct Services {
         PeerCertificates::Services certificates;
+        ByteBudgets& budgets;   ///< by principal
         sw4rm::CallService::Cancel cancel;
         sw4rm::ConnectorService::Register register_provider;
     };

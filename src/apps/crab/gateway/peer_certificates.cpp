@@ -29,6 +29,16 @@ Result<core::PrincipalRef> PeerCertificates::find(const std::string& der) {
     return known->second.principal;
 }
 
+bool PeerCertificates::proves(const std::string& certificate_der) const {
+    if (certificate_der.empty()) return false;
+    const SystemTime now = services_.clock.system_now();
+    const auto leaf = crypto::Certificate::from_der(certificate_der);
+    if (!leaf || !crypto::check_chain(*leaf, services_.ca, now)) return false;
+    const auto name = trust::peer_name_in(*leaf);
+    const trust::PeerRef peer = name ? services_.peers.find(*name) : nullptr;
+    return peer && trust::check_peer(*peer, *leaf, services_.ca, now).has_value();
+}
+
 Result<PeerCertificates::Known> PeerCertificates::judge(const std::string& certificate_der, SystemTime now) {
     const auto leaf = crypto::Certificate::from_der(certificate_der);
     if (!leaf) return fail(ErrorCode::kUnauthenticated, "the certificate cannot be read");

@@ -31,6 +31,8 @@ public:
 
     /// Errors: kUnauthenticated (none, unreadable, of another CA, out of date), kForbidden (not paired, revoked, not the peer's).
     Result<core::PrincipalRef> find(const std::string& certificate_der);
+    /// Whether find() would find somebody; tells nobody and remembers nothing.
+    bool proves(const std::string& certificate_der) const;
 
 private:
     /// A certificate that was found good; it stays so while the peer's record is this one and the date is not reached.

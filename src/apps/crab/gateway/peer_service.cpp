@@ -27,6 +27,11 @@ std::optional<net::Refusal> PeerService::refuse_head(const net::HttpRequest& req
     return refusal;
 }
 
+net::BodyAdmission PeerService::admit_body(const net::HttpRequest& request) {
+    const auto principal = certificates_.find(request.certificate_der());
+    return {.admitted = principal.has_value(), .budget = principal ? services_.budgets.of((*principal)->id) : nullptr};
+}
+
 void PeerService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
     if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
 }

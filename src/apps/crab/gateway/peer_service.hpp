@@ -25,12 +25,15 @@ public:
         rtp::EventsApi& events;
         rtp::LeasesApi& leases;
         admin::ApprovalsApi& approvals;
+        ByteBudgets& budgets;   ///< by principal
     };
     explicit PeerService(Services services) : services_(std::move(services)), certificates_(services_.certificates) {}
 
+    bool knows(const net::Connection& connection) override { return certificates_.proves(connection.peer_certificate_der()); }
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     /// From here on `/healthz` says that the gateway is stopping.

@@ -84,7 +84,7 @@ void PeerSide::begin(net::EventLoop& loop, rtp::HostDirectory& hosts) {
         co_return renewed.has_value();
     };
     renewals_ = std::make_unique<rtp::PeerRenewals>(loop, *peers_, renew);
-    rtp::PeerHosts::Options options{.always = {}, .max_reply_bytes = config_.limits.result_bytes};
+    rtp::PeerHosts::Options options{.always = {}, .max_reply_bytes = std::min(config_.limits.result_bytes, rtp::RtpHost::Options{}.max_reply_bytes)};
     constexpr std::string_view kType = "tool_host/";
     for (const config::ToolHostOptions& host : config_.hosts) {
         if (host.peer.starts_with(kType)) options.always.insert({trust::ComponentType::kToolHost, host.peer.substr(kType.size())});
@@ -107,7 +107,7 @@ Result<void> PeerSide::listen(rtp::EventServices events, const trust::Access& ac
     listener_ = std::move(*listener);
     events_ = std::make_unique<rtp::EventsApi>(*loop_, events);
     service_ = std::make_unique<PeerService>(PeerService::Services{.certificates = certificates(), .access = access, .records = records_api_, .events = *events_, .leases = leases,
-                                                                     .approvals = approvals});
+                                                                     .approvals = approvals, .budgets = services_.budgets});
     net::HttpServerOptions options;
     options.max_connections = kMostConnections;
     options.tls = std::move(*tls);

@@ -29,6 +29,7 @@ public:
         BlockingPool& pool;
         crypto::RandomSource& random;
         core::AuditLog& audit;
+        ByteBudgets& budgets;   ///< by principal
     };
     /// Opens the records in `trust.db`, which has been checked before, and reads or makes the keys beside it. Errors: those of the store
     /// and of the keys' files; kInvalidArgs for an operator-made CA that cannot be used.

@@ -3,6 +3,8 @@
 #include "adapters/rtp/tool_routes.hpp"
 #include "trust/origin_policy.hpp"
 
+#include <algorithm>
+
 namespace crab::app {
 namespace {
 
@@ -25,6 +27,20 @@ Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& r
 std::string_view PublicService::local_path(std::string_view path) const {
     if (prefix_.empty()) return path;
     return path.starts_with(prefix_) && path.substr(prefix_.size()).starts_with('/') ? path.substr(prefix_.size()) : std::string_view();
+}
+
+net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request) {
+    if (rtp::is_tools_path(local_path(request.path()))) return {.max_bytes = max_body_bytes_};
+    if (front_.is_upload(request)) return front_.upload_limits();
+    return {.max_bytes = front_.is_open_to_strangers(request.path()) ? std::min(kMostOfStrangers, max_body_bytes_) : max_body_bytes_};
+}
+
+net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
+    const std::string_view path = request.path(), local = local_path(path);
+    if (front_.is_open_to_strangers(path)) return {.admitted = true, .budget = budgets_.of(request.peer.ip())};
+    if (!rtp::is_tools_path(local) && !rtp::ArtifactsApi::owns(local) && !front_.owns(path)) return {.admitted = false, .budget = nullptr};
+    const auto principal = authenticate(request);
+    return {.admitted = principal.has_value(), .budget = principal ? budgets_.of((*principal)->id) : nullptr};
 }
 
 void PublicService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
@@ -71,6 +87,7 @@ Task<void> PublicService::serve(net::HttpExchange& exchange) {
             rtp::refuse_request(exchange, path, 401, principal.error(), {{"WWW-Authenticate", "Bearer"}});
             co_return;
         }
+        exchange.prove_caller();
         if (call) {
             co_await tools_.call(exchange, *principal, "http");
         } else if (path == "/v1/tools") {
@@ -100,6 +117,7 @@ Task<void> PublicService::serve_artifacts(net::HttpExchange& exchange, std::stri
     if (!source_allowed(exchange)) co_return;
     auto principal = authenticate(exchange.request());
     if (!principal) co_return exchange.respond_error(401, "UNAUTHORIZED", principal.error().message, {{"WWW-Authenticate", "Bearer"}});
+    exchange.prove_caller();
     co_await artifacts_.serve(exchange, std::move(*principal), path);
 }
 
@@ -112,6 +130,8 @@ const core::PrincipalRef& AdminService::operator_of(const net::PeerAddress& peer
     if (!principal) principal = trust::local_operator(peer.uid());
     return principal;
 }
+
+bool AdminService::knows(const net::Connection& connection) { return rtp::is_own_user(connection.peer()); }
 
 std::optional<net::Refusal> AdminService::refuse_head(const net::HttpRequest& request) {
     const auto origin = request.find("origin");

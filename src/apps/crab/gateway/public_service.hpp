@@ -13,6 +13,7 @@
 #include "apps/crab/gateway/agents_api.hpp"
 #include "apps/crab/gateway/device_page.hpp"
 #include "apps/crab/gateway/worktrees_api.hpp"
+#include "base/byte_budget.hpp"
 #include "config/gateway_config.hpp"
 #include "net/http_service.hpp"
 #include "trust/request_authentication.hpp"
@@ -29,23 +30,25 @@ namespace crab::app {
 class PublicService final : public net::HttpService {
 public:
     PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts, trust::CredentialCache& credentials, const core::MetricsPage& metrics, const config::ListenOptions& listen,
-                  std::size_t max_body_bytes)
-        : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), authentication_(credentials, listen.open_loopback), max_body_bytes_(max_body_bytes) {
+                  std::size_t max_body_bytes, ByteBudgets& budgets)
+        : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), authentication_(credentials, listen.open_loopback), max_body_bytes_(max_body_bytes), budgets_(budgets) {
         if (listen.device_page) page_.emplace(listen.path_prefix);
         prefix_ = listen.path_prefix;
     }
 
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
-        return front_.is_upload(request) ? front_.upload_limits() : net::RequestBodyLimits{.max_bytes = max_body_bytes_};
-    }
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
     bool streams_body(const net::HttpRequest& request) override { return front_.is_upload(request); }
+    /// Of callers that have proven who they are, and the few bytes with which one becomes such a caller.
+    net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     /// From here on `/readyz` says that the gateway is stopping.
     void stop() { stopping_ = true; }
 
 private:
+    static constexpr std::size_t kMostOfStrangers = 4096;   ///< bytes of a body from whoever has no credential yet
+
     Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
     bool is_operator(const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange);
@@ -58,6 +61,7 @@ private:
     const core::MetricsPage& metrics_;
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
+    ByteBudgets& budgets_;                                                      ///< by principal
     std::optional<DevicePage> page_;
     std::string prefix_;                                                        ///< of every route
     std::string known_host_;                                                    ///< the last Host that was found good
@@ -70,10 +74,12 @@ public:
     AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
                  admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts, clawseed::Front& chat)
         : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), approvals_(approvals), artifacts_(artifacts), chat_(chat) {}
+    bool knows(const net::Connection& connection) override;
     Task<void> serve(net::HttpExchange& exchange) override;
     /// Other people's web pages do not get here, also when the socket is forwarded to a port that browsers reach.
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    net::BodyAdmission admit_body(const net::HttpRequest& request) override { return {.admitted = knows(*request.connection), .budget = nullptr}; }
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
         if (chat_.is_upload(request)) return chat_.upload_limits();
         return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});

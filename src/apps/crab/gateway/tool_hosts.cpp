@@ -17,7 +17,7 @@ Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(const config::
         rtp::RtpHost::Options options;
         options.name = host.name;
         options.authority.server.addresses = {*address};
-        options.max_reply_bytes = config.limits.result_bytes;
+        options.max_reply_bytes = std::min(config.limits.result_bytes, rtp::RtpHost::Options{}.max_reply_bytes);  // docs/protocols/rtp.md, section 1
         hosts.push_back(std::move(options));
     }
     return hosts;

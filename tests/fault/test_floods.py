@@ -1,0 +1,214 @@
+"""Connections that begin and never get on, more of them than a listener has places: it serves others meanwhile and afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import tempfile
+import unittest
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from support import flood, rtp
+from support.case import GatewayCase
+from support.certificates import self_signed
+from support.gateway import Gateway
+from support.host import PairedHost
+from support.http import HttpConnection, fetch
+from support.wait import PATIENCE, Stopwatch, eventually
+
+PLACES = 32
+
+
+def is_served(ask: Callable[[], Any]) -> bool:
+    """Whether one attempt got its answer; a connection that was cut for another may be tried again."""
+    with contextlib.suppress(OSError, AssertionError, EOFError, ValueError):
+        return bool(ask())
+    return False
+
+
+class FloodCase(unittest.TestCase):
+    def survive(self, address: flood.Address, ways: Iterable[Callable[[flood.Address], socket.socket]], ask: Callable[[], Any], count: int = 4 * PLACES) -> None:
+        for way in ways:
+            with self.subTest(way=way.__name__):
+                with flood.flood(address, way, count):
+                    eventually(lambda: is_served(ask), "served while the flood stands")
+                self.assertTrue(is_served(ask), "served after the flood")
+
+
+class GatewayFloodTest(FloodCase):
+    def test_the_plain_listeners(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="crab-flood-") as folder:
+            unix = Path(folder) / "grpc.sock"
+            config = {"listen": {"max_connections": PLACES}, "grpc": {"listen": "127.0.0.1:0", "unix": str(unix), "max_connections": PLACES}}
+            with Gateway(config) as gateway:
+                before = gateway.open_files()
+                token = gateway.caller_token()
+
+                def call() -> bool:
+                    return gateway.fetch("POST", "/v1/tools/call", token, body=rtp.call_request("list_devices")).status == 200
+
+                self.survive(gateway.public, flood.PLAIN, call)
+                self.survive(gateway.admin, flood.PLAIN, lambda: gateway.admin_request("GET", "/healthz").status == 200)
+                host, port = gateway.grpc.rsplit(":", 1)
+                for address in ((host, int(port)), unix):
+                    self.survive(address, flood.HTTP2, lambda address=address: self.settings_of(address))
+                eventually(lambda: gateway.open_files() <= before + 8, "no descriptor is left of the floods", limit=20)
+
+    @staticmethod
+    def settings_of(address: flood.Address) -> bool:
+        """Whether an HTTP/2 server is there that answers."""
+        with flood.connect(address) as link:
+            link.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04\x00" + bytes(4))
+            return link.recv(9)[3:4] == b"\x04"
+
+    def test_the_tls_listeners(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="crab-flood-") as folder:
+            cert, key = self_signed(Path(folder))
+            tls = {"cert": str(cert), "key": str(key)}
+            config = {"listen": {"max_connections": PLACES, "tls": tls, "peers": "127.0.0.1:0"},
+                      "grpc": {"listen": "127.0.0.1:0", "tls": tls, "max_connections": PLACES}}
+            with Gateway(config) as gateway:
+                token = gateway.caller_token()
+                context = ssl.create_default_context(cafile=str(cert))
+                context.check_hostname = False
+
+                def list_tools() -> bool:
+                    with context.wrap_socket(socket.create_connection(gateway.public, PATIENCE)) as link:
+                        link.sendall(f"GET /v1/tools HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+                        return link.recv(64).startswith(b"HTTP/1.1 200")
+
+                self.survive(gateway.public, flood.TLS, list_tools)
+                self.survive(gateway.peers, flood.TLS, lambda: self.handshake(gateway.peers, "http/1.1"), 600)
+                host, port = gateway.grpc.rsplit(":", 1)
+                self.survive((host, int(port)), flood.HTTP2_TLS, lambda: self.handshake((host, int(port)), "h2"))
+
+    @staticmethod
+    def handshake(address: tuple[str, int], protocol: str) -> bool:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.set_alpn_protocols([protocol])
+        with context.wrap_socket(socket.create_connection(address, PATIENCE)) as link:
+            link.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" if protocol == "http/1.1" else b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04\x00" + bytes(4))
+            answer = link.recv(64)
+            return answer.startswith(b"HTTP/1.1 401") if protocol == "http/1.1" else answer[3:4] == b"\x04"
+
+    def test_health_checks_that_only_connect(self) -> None:
+        """A load balancer's: thousands of them leave nothing behind."""
+        with tempfile.TemporaryDirectory(prefix="crab-flood-") as folder:
+            cert, key = self_signed(Path(folder))
+            with Gateway({"listen": {"max_connections": 8, "tls": {"cert": str(cert), "key": str(key)}}}) as gateway:
+                for _ in range(1000):
+                    flood.nothing(gateway.public).close()
+                context = ssl.create_default_context(cafile=str(cert))
+                context.check_hostname = False
+                with context.wrap_socket(socket.create_connection(gateway.public, PATIENCE)) as link:
+                    link.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    self.assertTrue(link.recv(64).startswith(b"HTTP/1.1 200"))
+
+
+class HostFloodTest(FloodCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-flood-")))
+        self.gateway = self.enterContext(Gateway())
+        key = self.gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        self.host = PairedHost(self.folder, "memory", key, "memory-east")
+        self.addCleanup(self.host.end)
+
+    def pair(self) -> int:
+        return self.gateway.admin_request("POST", "/v1/pairings", {"component_type": "tool_host", "component_id": "memory-east", "endpoint": self.host.endpoint}, timeout=25).status
+
+    def test_a_paired_host_is_called_through_every_flood(self) -> None:
+        self.assertEqual(self.pair(), 200)
+        self.gateway.wait_listed("memory.query")
+        self.survive(("127.0.0.1", self.host.port), flood.TLS, lambda: self.gateway.call("memory.query", {"query": "x"}).status == "ok", 600)
+
+
+class PairingFloodTest(FloodCase):
+    """Silent connections on the pairing path, which anybody may open, hold neither a pairing nor a renewal up."""
+
+    def test_silent_pairings_hold_nobody_up(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="crab-flood-")))
+        gateway = self.enterContext(Gateway())
+        key = gateway.admin_request("GET", "/v1/identity").json()["public_key_ed25519"]
+        host = PairedHost(folder, "memory", key, "memory-east")
+        self.addCleanup(host.end)
+        upgrade = (b"GET /v1/pair HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                   b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        liar = b"\x81\xa4\0\0\0\0" + b'{"type":"pair.init","version":"v1" }'
+        self.assertEqual(len(liar), 6 + 0x24)
+        for way in (flood.over_tls(upgrade), flood.over_tls(upgrade + liar)):
+            with flood.flood(("127.0.0.1", host.port), way, 20):
+                body = {"component_type": "tool_host", "component_id": "memory-east", "endpoint": host.endpoint}
+                if "tool_host/memory-east" in gateway.crab("peers", "list"):
+                    self.assertEqual(gateway.admin_request("POST", "/v1/peers/tool_host/memory-east/renew", timeout=25).status, 200)
+                else:
+                    self.assertEqual(gateway.admin_request("POST", "/v1/pairings", body, timeout=25).status, 200)
+                self.assertEqual(gateway.admin_request("POST", "/v1/peers/tool_host/memory-east/renew", timeout=25).status, 200)
+
+
+class MemoryTest(GatewayCase):
+    def test_bodies_of_strangers_are_answered_by_their_heads_and_not_kept(self) -> None:
+        """900 connections, each with a body of a mebibyte that lacks its last byte."""
+        self.gateway.fetch("GET", "/health")
+        before = self.gateway.forget_peak()
+        body = b"x" * (1 << 20)
+        head = f"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        links = []
+        try:
+            for _ in range(300):
+                link = flood.connect(self.gateway.public)
+                links.append(link)
+                with contextlib.suppress(OSError):
+                    link.sendall(head + body[:-1])
+        finally:
+            for link in links:
+                link.close()
+        self.assertLess(self.gateway.growth_since(before), 64 << 20)
+
+    def test_the_answer_to_a_stranger_comes_before_the_body(self) -> None:
+        for method, path in (("POST", "/v1/tools/call"), ("POST", "/v1/tools/cancel"), ("POST", "/webhook"), ("PUT", "/api/sessions/x"), ("POST", "/api/artifacts")):
+            with self.subTest(path=path), HttpConnection(self.gateway.public) as link:
+                link.stream.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode())
+                watch = Stopwatch()
+                answer = link.receive()
+                self.assertEqual(answer.status, 401, answer.body)
+                self.assertEqual(answer.headers.get("connection"), "close")
+                self.assertLess(watch.seconds, 5)
+
+    def test_nobody_waits_for_the_body_of_an_unknown_path(self) -> None:
+        with HttpConnection(self.gateway.public) as link:
+            link.stream.send(b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+            self.assertEqual(link.receive().status, 404)
+
+    def test_a_pairing_takes_a_small_body_only(self) -> None:
+        self.assertEqual(fetch(self.gateway.public, "POST", "/pair", None, b"x" * 5000).status, 413)
+
+    def test_one_principal_holds_a_bounded_part_of_memory_and_it_is_given_back(self) -> None:
+        token = self.gateway.caller_token("greedy")
+        other = self.gateway.caller_token("other")
+        body = b"x" * (1 << 20)
+        head = f"POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        before = self.gateway.forget_peak()
+        links = []
+        try:
+            for _ in range(200):
+                link = flood.connect(self.gateway.public)
+                links.append(link)
+                with contextlib.suppress(OSError):
+                    link.sendall(head + body[:-1])
+            link = links[-1]
+            self.assertIn(b" 429 ", link.recv(64))
+            answer = self.gateway.fetch("POST", "/v1/tools/call", other, body=rtp.call_request("list_devices", {"pad": "x" * 500_000}))
+            self.assertNotEqual(answer.status, 429)
+        finally:
+            for link in links:
+                link.close()
+        self.assertLess(self.gateway.growth_since(before), 128 << 20)
+        eventually(lambda: self.gateway.resident_bytes() < before + (64 << 20), "memory is given back", limit=20)
+
+
+if __name__ == "__main__":
+    unittest.main()
