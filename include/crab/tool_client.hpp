@@ -104,7 +104,7 @@ struct CallAttempt {
 struct ToolClientOptions {
     std::string ca_file{};                            ///< PEM, for https:// and grpcs://; empty: the system's
     std::chrono::milliseconds connect_timeout{5'000};
-    std::size_t max_reply_bytes = 8 * 1024 * 1024;
+    std::size_t max_reply_bytes = 64 * 1024 * 1024;
     std::size_t kept_connections = 8;
     std::string cert_file{}, key_file{};              ///< PEM: the certificate shown, for grpcs://; empty: none
     std::string user_agent = "crab-cpp/1";            ///< for gRPC, as is what follows

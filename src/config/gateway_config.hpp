@@ -78,7 +78,7 @@ struct GrpcOptions {
 };
 
 struct LimitOptions {
-    std::size_t message_bytes = 8'388'608;
+    std::size_t message_bytes = 16'777'216;
     std::size_t request_body_bytes = 1'048'576;
     std::size_t json_depth = 64;
     std::size_t tools_per_connection = 256;
@@ -89,7 +89,7 @@ struct LimitOptions {
     std::size_t outgoing_queue_bytes = 8'388'608;
     std::chrono::seconds slow_reader{10};
     std::size_t waiting_turns = 8;
-    std::size_t result_bytes = 8'388'608;
+    std::size_t result_bytes = 16'777'216;
     friend bool operator==(const LimitOptions&, const LimitOptions&) = default;
 };
 

@@ -259,6 +259,40 @@ class DeadlineTest(CallCase):
         self.timed_out(slow, device, 0.8, 1.8, timeout_ms=5000)
 
 
+class LargeResultTest(CallCase):
+    def test_a_result_that_no_message_may_have_costs_its_own_call_at_once(self) -> None:
+        name = self.unique("large")
+        device = self.device_with(name)
+        calls = [self.gateway.start_call(name, {"n": n}, timeout_ms=60_000) for n in range(2)]
+        large, other = (device.next_call(name) for _ in calls)
+        before = self.gateway.forget_peak()
+        for behind in (False, True):
+            call = calls[large["args"]["n"]] if not behind else self.gateway.start_call(name, {"n": 9}, timeout_ms=60_000)
+            request = large if not behind else device.next_call(name)
+            head, output = {"type": "tool_result", "id": request["id"]}, {"output": "x" * (20 << 20)}
+            watch = Stopwatch()
+            device.socket.send_text(json.dumps({**output, **head} if behind else {**head, **output}))
+            reply = call.result(10)
+            device.acknowledged(request["id"])
+            self.assertEqual((reply.status, reply.code), ("error", "OVERSIZE"))
+            self.assertLess(watch.seconds, 8)
+        self.assertLess(self.gateway.growth_since(before), 16 << 20, "nothing of it is kept")
+        device.answer(other, "small")
+        self.assertEqual(calls[other["args"]["n"]].result(10).result, {"text": "small"})
+        self.assert_alive(device)
+
+    def test_a_result_of_12_mib_passes(self) -> None:
+        device, name, call, request = self.called(timeout_ms=60_000)
+        device.answer(request, "x" * (12 << 20))
+        self.assertEqual(len(call.result(20).result["text"]), 12 << 20)
+        self.assert_alive(device)
+
+    def test_any_other_frame_of_that_size_ends_the_link(self) -> None:
+        device = self.open()
+        device.socket.send_text(json.dumps({"type": "message", "content": "x" * (17 << 20)}))
+        self.assertEqual(device.socket.wait_closed(10).code, 1009)
+
+
 class CallLimitsTest(CallCase):
     CONFIG = {"limits": {"calls_per_connection": 2, "result_bytes": 300_000}}
 

@@ -81,7 +81,7 @@ class CapabilitiesTest(GatewayCase):
 
     def test_connected_tells_the_limits_to_a_client_that_lists_capabilities(self) -> None:
         device = self.open(capabilities=(*ALL_CAPABILITIES, "from_the_future"))
-        self.assertEqual((device.connected["max_message_bytes"], device.connected["grace_ms"]), (8_388_608, 15_000))
+        self.assertEqual((device.connected["max_message_bytes"], device.connected["grace_ms"]), (16 << 20, 15_000))
         self.assertLessEqual(set(ALL_CAPABILITIES), set(device.connected["capabilities"]))
 
     def test_rejected_elements_are_named_with_index_code_and_reason(self) -> None:

@@ -1,6 +1,7 @@
 #include "adapters/clawseed/device_session.hpp"
 
 #include "base/log.hpp"
+#include "base/scope_exit.hpp"
 #include "core/approvals.hpp"
 #include "json/writer.hpp"
 #include "trust/device_tools.hpp"
@@ -20,6 +21,7 @@ constexpr std::size_t kMaxDeviceName = 128;
 constexpr std::size_t kMaxInstance = 64;
 constexpr std::size_t kMostWaiting = 64;   // frames behind a list of tools; then reading pauses
 constexpr std::size_t kMostRefused = 32;   // told to the operator
+constexpr std::size_t kMostExcess = 8;   // times the limit, of a reply that passes unkept
 constexpr std::uint16_t kNormalClose = 1000;
 constexpr std::uint16_t kCredentialGone = 4401;
 
@@ -124,6 +126,7 @@ bool DeviceSession::require(core::Role role, std::string_view what) {
 }
 
 void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
+    const ScopeExit done([this] { parser_.shrink(); });
     const std::string_view frame(text.data(), text.size());
     if (reading_ && !is_urgent(frame)) return wait_in_line(frame);
     handle(frame, !std::exchange(seen_text_, true));
@@ -408,6 +411,33 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     } else {
         replies_->resolve(*tag, is_error ? parse_tool_error(frame) : parse_tool_result(root));
     }
+}
+
+/// A result that is too large costs its own call, not the link and the other calls on it: the call is told as soon as the frame says
+/// which it is, and the rest of the frame passes unkept. Any other frame of that size ends the link.
+bool DeviceSession::on_excess(net::WebSocketSession&, std::string_view piece, bool last) {
+    if (!excess_) excess_ = std::make_unique<Excess>();
+    excess_->scan.feed(piece);
+    excess_->bytes += piece.size();
+    const std::string& type = excess_->scan.type();
+    const bool is_reply = type.empty() || type == "tool_result" || type == "tool_error";
+    if (!is_reply || excess_->bytes / kMostExcess > options_->max_message_bytes) return false;
+    if (!excess_->told && !type.empty() && !excess_->scan.id().empty()) {
+        excess_->told = true;
+        refuse_reply(excess_->scan.id());
+    }
+    const bool told = excess_->told;
+    if (last) excess_.reset();
+    return told || !last;
+}
+
+void DeviceSession::refuse_reply(std::string_view id) {
+    if (!require(core::Role::kDevice, "answer calls")) return;
+    write([&](std::string& out) { write_result_acknowledged(out, id); });
+    const auto tag = uuid_tag(id);
+    if (!tag) return;
+    replies_->resolve(*tag, fail(ErrorCode::kOversize, fmt::format("the device's result is larger than the {} bytes that one message may have; ask for less, or have the device "
+                                                                   "upload it; the call may have taken effect", options_->max_message_bytes)));
 }
 
 void DeviceSession::on_question(Element frame, bool regenerate) {

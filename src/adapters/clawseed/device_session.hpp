@@ -2,6 +2,7 @@
 
 #include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/device_host.hpp"
+#include "adapters/clawseed/frame_scan.hpp"
 #include "adapters/clawseed/hub.hpp"
 #include "json/parser.hpp"
 #include "net/websocket_session.hpp"
@@ -28,6 +29,7 @@ public:
 
     void on_open(net::WebSocketSession& socket) override;
     void on_text(net::WebSocketSession& socket, std::span<char> text) override;
+    bool on_excess(net::WebSocketSession& socket, std::string_view piece, bool last) override;
     void on_closed(net::WebSocketSession& socket, const net::CloseInfo& info) override;
 
     // FrameTarget: from any loop.
@@ -59,6 +61,7 @@ private:
     void on_get_registered();
     void on_presence(Element frame);
     void on_reply(const json::Root& root, bool is_error);
+    void refuse_reply(std::string_view id);
     void on_question(Element frame, bool regenerate);
     void on_abort();
     void on_approval_decision(Element frame);
@@ -100,6 +103,13 @@ private:
     std::deque<std::string> waiting_;                 ///< frames, in order
     std::size_t waiting_bytes_ = 0;
     std::size_t waiting_questions_ = 0;
+    /// A frame that is too large, while it passes.
+    struct Excess {
+        FrameScan scan;
+        std::size_t bytes = 0;
+        bool told = false;   ///< the call that it answers
+    };
+    std::unique_ptr<Excess> excess_;
     std::atomic<bool> takes_approvals_{false};
     bool seen_text_ = false;
 };

@@ -41,7 +41,7 @@ struct Options {
     bool open_loopback = false;
     bool query_token = true;
     bool permessage_deflate = false;
-    std::size_t max_message_bytes = std::size_t{8} << 20;
+    std::size_t max_message_bytes = std::size_t{16} << 20;
     std::size_t json_depth = 64;
     std::size_t max_connections_per_principal = 32;
     std::size_t calls_per_connection = 64;
