@@ -6,6 +6,7 @@
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
 #include "net/loop_group.hpp"
+#include "net/test_support.hpp"
 #include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
 
@@ -217,7 +218,7 @@ TEST_F(PairingConnectionTest, SilentConnectionsAndThoseThatCannotSignHoldNobodyU
     for (int i = 0; i < 4; ++i) strangers.push_back(std::make_unique<Stranger>(listener->endpoint(), R"({"type":"pair.init","version":"v1"})"));
     const auto paired = pair();
     ASSERT_TRUE(paired) << paired.error().message;
-    EXPECT_TRUE(pair({.name = name, .kind = Kind::kRenew}));
+    EXPECT_TRUE(pair({.name = name, .endpoint = endpoint(), .kind = Kind::kReplace}));
     EXPECT_NE(strangers.back()->socket.read_to_end().find("PROTOCOL_VIOLATION"), std::string::npos);
     EXPECT_NE(strangers.front()->socket.read_to_end().find("TIMEOUT"), std::string::npos) << "cut before the time of a handshake is over";
 }
