@@ -5,10 +5,15 @@
 #include "agent/tool_batch.hpp"
 #include "agent/tool_output.hpp"
 #include "base/cut_text.hpp"
+#include "base/encoding.hpp"
 #include "base/log.hpp"
+#include "core/asked_question.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -24,13 +29,39 @@ constexpr std::string_view kInstructions =
 /// Passes an answer on while it is being made.
 class Speech final : public AnswerSink {
 public:
-    explicit Speech(core::TurnEvents& events) : events_(events) {}
-    void on_text(std::string_view piece) override { events_.on_chunk(piece); }
-    void on_thinking(std::string_view piece) override { events_.on_thinking(piece); }
+    Speech(core::TurnEvents& events, const Clock& clock) : events_(events), clock_(clock) {}
+    void on_text(std::string_view piece) override {
+        hear();
+        events_.on_chunk(piece);
+    }
+    void on_thinking(std::string_view piece) override {
+        hear();
+        events_.on_thinking(piece);
+    }
+    /// Since the first piece.
+    Milliseconds generating() const { return first_ ? std::chrono::duration_cast<Milliseconds>(clock_.steady_now() - *first_) : Milliseconds(0); }
 
 private:
+    void hear() {
+        if (!first_) first_ = clock_.steady_now();
+    }
     core::TurnEvents& events_;
+    const Clock& clock_;
+    std::optional<SteadyTime> first_;
 };
+
+constexpr std::size_t kMostShownPictures = 8;
+constexpr std::size_t kMostShownBytes = std::size_t{20} << 20;   // of their base64
+constexpr std::size_t kMostQuestions = 8;                        // to a person in one turn
+constexpr Milliseconds kQuestionTime{300'000};
+
+OfferedToolRef question_tool() {
+    static const OfferedToolRef tool = std::make_shared<const OfferedTool>(
+        OfferedTool{.name = std::string(core::kAskUser),
+                    .description = "Asks the person of this chat one question and gives the answer, when you cannot go on without their word. Never ask for passwords, keys or payment details.",
+                    .schema = std::string(core::kAskUserSchema)});
+    return tool;
+}
 
 Error too_late() { return {.code = ErrorCode::kTimeout, .message = "the turn took too long and was ended", .details = {}, .retryable = {}, .retry_after = {}}; }
 Error empty_answer(const ModelAnswer& answer) {
@@ -49,6 +80,7 @@ struct Agent::Turn {
         ToolRequest request;
         std::string refusal;
         bool finds = false;   ///< it is find_tools, which the turn answers itself
+        bool asks = false;    ///< it is ask_user, which the person answers
     };
     Turn(core::TurnRequest asked, const AgentOptions& agent, core::TurnEvents& told, Deadline until)
         : request(std::move(asked)), options(agent), events(told), deadline(until), access(request, options) {}
@@ -68,6 +100,9 @@ struct Agent::Turn {
     std::shared_ptr<const core::ToolCatalog> catalog{};   ///< of what can be found; null while all tools are offered
     std::vector<std::string> used{};         ///< tools that were found or called, the latest last
     ModelUsage usage{};
+    core::TurnMetrics metrics{};
+    std::size_t questions = 0;
+    bool may_ask = false;
     std::size_t rounds = 0;
     std::size_t calls = 0;
 };
@@ -75,7 +110,87 @@ struct Agent::Turn {
 core::TurnAgent Agent::agent_of(std::string_view persona) {
     const AgentOptions& options = agents_->find_or_standard(persona);
     const ModelClient& first = models_.at(options.models.front());
-    return {.name = options.name, .tenant = options.tenant, .provider = std::string(first.provider()), .model = std::string(first.model())};
+    return {.name = options.name, .tenant = options.tenant, .provider = std::string(first.provider()), .model = std::string(first.model()), .sees_pictures = sees(options), .reads_files = true,
+            .asks = options.may_ask};
+}
+
+bool Agent::sees(const AgentOptions& options) const {
+    return std::ranges::any_of(options.models, [this](std::size_t place) { return models_.at(place).sees(); });
+}
+
+/// Which models are asked: while there are pictures in this turn, those that see them.
+std::vector<std::size_t> Agent::order_of(const Turn& turn) const {
+    const Conversation& messages = turn.conversation;
+    bool pictures = false;
+    for (std::size_t i = messages.size(); i > 0 && !pictures; --i) {
+        pictures = has_shown(messages[i - 1]);
+        if (messages[i - 1].speaker == Speaker::kUser) break;
+    }
+    std::vector<std::size_t> order = turn.options.models;
+    if (pictures) std::erase_if(order, [this](std::size_t place) { return !models_.at(place).sees(); });
+    return order.empty() ? turn.options.models : order;
+}
+
+/// Reads the latest pictures of the conversation for models that see, and says which are left out.
+Task<void> Agent::load_pictures(Turn& turn) {
+    std::vector<std::string> left_out;
+    std::size_t shown = 0, bytes = 0;
+    bool any = false;
+    const bool seeing = sees(turn.options);
+    for (Message& message : std::views::reverse(turn.conversation)) {
+        std::size_t missing = 0;
+        for (Picture& picture : message.pictures) {
+            any = true;
+            if (seeing && shown < kMostShownPictures && bytes < kMostShownBytes) {
+                auto read = [&chats = services_.chats, id = ChatSessionId(turn.request.session_id), picture = picture.id]() -> std::shared_ptr<const std::string> {
+                    const auto found = chats.find_picture(id, picture);
+                    if (!found || !*found) return nullptr;
+                    const std::string& content = (*found)->bytes;
+                    return std::make_shared<const std::string>(to_base64(std::span(reinterpret_cast<const std::uint8_t*>(content.data()), content.size())));
+                };
+                picture.base64 = co_await services_.store_pool.run(std::move(read));
+            }
+            if (picture.base64) {
+                ++shown;
+                bytes += picture.base64->size();
+            } else {
+                ++missing;
+                left_out.push_back(picture.id);
+            }
+        }
+        if (missing > 0) message.text += fmt::format("{}[{} of the pictures here {} not shown to you]", message.text.empty() ? "" : "\n", missing, missing == 1 ? "is" : "are");
+    }
+    if (any) turn.events.on_pictures_left_out(left_out);
+}
+
+/// The picture that a tool gave, if the turn's models see.
+Task<std::optional<ToolPicture>> Agent::find_picture(Turn& turn, const core::Outcome& outcome) {
+    if (!outcome || !sees(turn.options)) co_return std::nullopt;
+    const auto artifact = services_.artifacts != nullptr ? picture_artifact(*outcome) : std::nullopt;
+    if (!artifact) co_return inline_picture(*outcome);
+    auto read = [&store = *services_.artifacts, id = *artifact]() -> std::optional<ToolPicture> {
+        const auto opened = store.open(id);
+        if (!opened || (*opened)->artifact().bytes > core::kMostPictureBytes) return std::nullopt;
+        auto bytes = (*opened)->read(0, core::kMostPictureBytes);
+        if (!bytes) return std::nullopt;
+        return inline_picture(core::ToolResult{.kind = core::ContentKind::kBytes, .content = std::move(*bytes), .content_type = (*opened)->artifact().content_type, .logs = {}, .usage = {}});
+    };
+    co_return co_await services_.artifact_pool->run(std::move(read));
+}
+
+/// The outcome of ask_user, as the model reads it.
+Task<std::string> Agent::ask_person(Turn& turn, const ToolRequest& request) {
+    if (++turn.questions > kMostQuestions) co_return fmt::format("Error: RATE_LIMITED: the person was asked {} times in this turn; go on with what you know", kMostQuestions);
+    std::optional<Result<core::AskedQuestion>> question;
+    {
+        const auto root = parser_.parse(request.args);
+        question = root ? core::read_question(root->element()) : fail(ErrorCode::kInvalidArgs, "the arguments are not JSON");
+    }
+    if (!*question) co_return "Error: INVALID_ARGS: " + question->error().message;
+    (*question)->tool_call_id = request.id;
+    const Deadline until = std::min(turn.deadline, services_.loop.clock().steady_now() + kQuestionTime);
+    core::AskedQuestion asked = std::move(**question);
+    co_return co_await turn.request.asker->ask(std::move(asked), until);
 }
 
 /// Reads as much of what was said before as has room in the context.
@@ -86,7 +201,13 @@ Task<Result<void>> Agent::begin(Turn& turn) {
     if (!stored) co_return fail(stored.error());
     turn.conversation = to_conversation(*stored);
     const bool asked = !turn.conversation.empty() && turn.conversation.back().speaker == Speaker::kUser;
-    if (!asked) turn.conversation.push_back({.speaker = Speaker::kUser, .text = turn.request.content});  // the store has not taken it
+    if (!asked) {  // the store has not taken it
+        const core::ChatMessage question{.role = "user", .content = turn.request.content, .created_at = {}, .extra = turn.request.extra};
+        turn.conversation.push_back(to_conversation(std::span(&question, 1)).front());
+    }
+    co_await load_pictures(turn);
+    const Message& question = turn.conversation.back();
+    if (!question.pictures.empty() && !has_shown(question)) co_return fail(ErrorCode::kInvalidArgs, "no model of this agent sees the pictures of the question; set vision: true for one that does");
     for (const Message& message : turn.conversation) {
         for (const ToolRequest& each : message.requests) {
             turn.ids.insert(each.id);
@@ -102,6 +223,11 @@ void Agent::offer_tools(Turn& turn) {
     const bool searched = turn.offer.searched;
     turn.offer = offers_.offer(listed, turn.options, turn.used);
     turn.catalog = turn.offer.searched ? offers_.catalog(listed) : nullptr;
+    turn.may_ask = turn.request.asker != nullptr && turn.options.may_ask && std::ranges::none_of(listed, [](const auto& each) { return each.name == core::kAskUser; });
+    if (turn.may_ask) {
+        turn.offer.tools.push_back(question_tool());
+        turn.offer.tokens += estimated_tokens(*question_tool());
+    }
     if (!turn.offer.searched || searched) return;
     services_.metrics.searched_turns.add();
     log::info("a turn offers find_tools in place of tools", {{"session_id", turn.request.session_id}, {"agent_id", turn.options.name}, {"tools", turn.offer.visible},
@@ -143,7 +269,8 @@ void Agent::take_requests(Turn& turn, ModelAnswer& answer) {
         }
         if (!root || !root->element().is_object()) args = "{}";
         wanted.finds = turn.catalog != nullptr && wanted.request.tool == kFindTools;
-        if (!wanted.finds) turn.used.push_back(wanted.request.tool);
+        wanted.asks = turn.may_ask && wanted.request.tool == core::kAskUser;
+        if (!wanted.finds && !wanted.asks) turn.used.push_back(wanted.request.tool);
         turn.wanted.push_back(std::move(wanted));
     }
 }
@@ -153,26 +280,47 @@ Task<bool> Agent::run_tools(Turn& turn) {
     std::vector<const ToolRequest*> to_make;
     for (const Turn::Wanted& wanted : turn.wanted) {
         turn.events.on_tool_call(wanted.request.id, wanted.request.tool, wanted.request.args);
-        if (wanted.refusal.empty() && !wanted.finds) to_make.push_back(&wanted.request);
+        if (wanted.refusal.empty() && !wanted.finds && !wanted.asks) to_make.push_back(&wanted.request);
     }
     turn.calls += to_make.size();
     ToolBatch batch(services_.pipeline, services_.loop, turn.access, turn.deadline);
     const std::vector<core::Outcome> outcomes = co_await batch.run(to_make);
-    const bool cancelled = (co_await this_chain()).cancelled();
+    const TaskChain& chain = co_await this_chain();
     auto outcome = outcomes.begin();
     for (Turn::Wanted& wanted : turn.wanted) {
         std::string output = std::move(wanted.refusal);
+        std::vector<Picture> pictures;
         if (output.empty() && wanted.finds) {
             output = co_await find_tools(turn, wanted.request.args);
+        } else if (output.empty() && wanted.asks) {
+            output = co_await ask_person(turn, wanted.request);
         } else if (output.empty()) {
             turn.brake.ended(wanted.request, !outcome->has_value());
-            output = shown_to_model(*outcome++, turn.options.output_bytes);
+            if (auto picture = co_await find_picture(turn, *outcome)) {
+                output = picture_note(picture->picture);
+                pictures.push_back({.mime_type = picture->picture.mime_type, .base64 = std::make_shared<const std::string>(std::move(picture->base64))});
+            } else {
+                output = shown_to_model(*outcome, turn.options.output_bytes);
+            }
+            if (*outcome && !(*outcome)->presentation.empty()) turn.events.on_presentation(wanted.request.id, (*outcome)->presentation);
+            ++outcome;
         }
-        if (!cancelled) turn.events.on_tool_result(wanted.request.id, wanted.request.tool, output);
+        if (!chain.cancelled()) turn.events.on_tool_result(wanted.request.id, wanted.request.tool, output);
         turn.events.on_message("tool", output, result_extra(wanted.request));
-        turn.conversation.push_back({.speaker = Speaker::kTool, .text = std::move(output), .requests = {}, .request_id = wanted.request.id, .tool = wanted.request.tool});
+        turn.conversation.push_back({.speaker = Speaker::kTool, .text = std::move(output), .requests = {}, .request_id = wanted.request.id, .tool = wanted.request.tool, .reasoning = {}, .pictures = std::move(pictures)});
     }
-    co_return !cancelled;
+    co_return !chain.cancelled();
+}
+
+/// What people are told that a turn cost: of input what the last request had, of output all; nothing that the vendor did not say.
+void Agent::count(Turn& turn, const ModelUsage& usage, Milliseconds generating) {
+    core::TurnMetrics& metrics = turn.metrics;
+    const bool first = turn.rounds == 0;
+    metrics.generating += generating;
+    metrics.input_tokens = usage.told ? std::optional(usage.input) : std::nullopt;
+    metrics.cached_input_tokens = usage.told ? std::optional(usage.cached) : std::nullopt;
+    const bool known = usage.told && (first || metrics.output_tokens);
+    metrics.output_tokens = known ? std::optional(metrics.output_tokens.value_or(0) + usage.output) : std::nullopt;
 }
 
 Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
@@ -192,14 +340,16 @@ Task<Result<std::string>> Agent::run_rounds(Turn& turn) {
             turn.events.on_debug_prompt(prompt, static_cast<std::int64_t>(fixed + estimated_tokens(turn.conversation)));
         }
         const ModelRequest ask{.system = system, .messages = turn.conversation, .tools = turn.offer.tools, .may_call = round < options.max_rounds};
-        Speech speech(turn.events);
+        Speech speech(turn.events, services_.loop.clock());
+        const std::vector<std::size_t> order = order_of(turn);
         services_.metrics.model_requests.add();
-        auto answer = co_await models_.ask(options.models, ask, speech, turn.deadline);
+        auto answer = co_await models_.ask(order, ask, speech, turn.deadline);
         if (chain.cancelled()) co_return cancelled();
         if (!answer && services_.loop.clock().steady_now() >= turn.deadline) co_return fail(too_late());
         if (!answer) co_return fail(std::move(answer.error()));
         turn.usage.input += answer->usage.input;
         turn.usage.output += answer->usage.output;
+        count(turn, answer->usage, speech.generating());
         turn.rounds = round;
         said += answer->text;
         if (answer->requests.empty()) {
@@ -227,7 +377,10 @@ Task<Result<std::string>> Agent::run(core::TurnRequest request, core::TurnEvents
     Turn turn(std::move(request), options, events, services_.loop.clock().steady_now() + options.turn_timeout);
     auto begun = co_await begin(turn);
     Result<std::string> answer = begun ? Result<std::string>() : fail(std::move(begun.error()));
+    const SteadyTime start = services_.loop.clock().steady_now();
     if (begun) answer = co_await run_rounds(turn);
+    turn.metrics.elapsed = std::chrono::duration_cast<Milliseconds>(services_.loop.clock().steady_now() - start);
+    if (answer) events.on_metrics(turn.metrics);
     services_.metrics.tool_calls.add(turn.calls);
     services_.metrics.input_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.input)));
     services_.metrics.output_tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, turn.usage.output)));

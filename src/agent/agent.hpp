@@ -6,7 +6,9 @@
 #include "agent/models.hpp"
 #include "agent/tool_access.hpp"
 #include "agent/tool_offer.hpp"
+#include "agent/tool_output.hpp"
 #include "base/blocking_pool.hpp"
+#include "core/artifact_store.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/pipeline.hpp"
 #include "core/turn.hpp"
@@ -14,6 +16,7 @@
 #include "net/event_loop.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -32,6 +35,8 @@ public:
         BlockingPool& store_pool;                ///< the one that stores what is said: what was posted before is read
         core::ToolIndex& index;
         BlockingPool& pool;                      ///< for searching the index
+        core::ArtifactStore* artifacts = nullptr;        ///< null: pictures that tools upload are not shown to models
+        BlockingPool* artifact_pool = nullptr;           ///< with `artifacts`
         AgentMetrics& metrics;
     };
     /// There is at least one model.
@@ -49,6 +54,12 @@ private:
     Task<std::string> find_tools(Turn& turn, std::string_view args);
     void take_requests(Turn& turn, ModelAnswer& answer);
     Task<bool> run_tools(Turn& turn);
+    Task<std::string> ask_person(Turn& turn, const ToolRequest& request);
+    Task<void> load_pictures(Turn& turn);
+    Task<std::optional<ToolPicture>> find_picture(Turn& turn, const core::Outcome& outcome);
+    static void count(Turn& turn, const ModelUsage& usage, Milliseconds generating);
+    bool sees(const AgentOptions& options) const;
+    std::vector<std::size_t> order_of(const Turn& turn) const;
 
     Services services_;
     Models models_;

@@ -22,6 +22,7 @@ struct AgentOptions {
     std::string instructions;                    ///< the system prompt; empty: ours
     std::vector<std::size_t> models{0};          ///< places among the configured ones, in the order in which they are asked
     core::ToolScope tools;                       ///< what it may use of what its principal may call
+    bool may_ask = true;                         ///< ask_user is among them
     std::size_t max_rounds = 25;                 ///< model requests in one turn
     Milliseconds turn_timeout{600'000};
     std::size_t context_tokens = 32'768;         ///< conversation and tools together, estimated; older turns are left out

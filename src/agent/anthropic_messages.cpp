@@ -1,5 +1,6 @@
 #include "agent/anthropic_messages.hpp"
 
+#include "agent/history.hpp"
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 
@@ -142,6 +143,8 @@ private:
         if (!usage) return;
         ModelUsage& counted = builder_.answer.usage;
         if (const auto output = json::get_int64(*usage, "output_tokens")) counted.output = *output;
+        counted.told = true;
+        if (const auto cached = json::get_int64(*usage, "cache_read_input_tokens")) counted.cached = *cached;
         if (const auto input = json::get_int64(*usage, "input_tokens")) {
             counted.input = *input + json::get_int64(*usage, "cache_read_input_tokens").value_or(0) + json::get_int64(*usage, "cache_creation_input_tokens").value_or(0);
         }
@@ -173,16 +176,34 @@ bool may_think(const Conversation& messages, const ModelSettings& settings) {
     return true;
 }
 
-void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names, const std::string* thinker) {
+void write_picture(json::Writer& writer, const Picture& picture) {
+    if (!picture.base64) return;
+    writer.begin_object().key("type").string("image").key("source").begin_object().key("type").string("base64").key("media_type").string_lossy(picture.mime_type);
+    writer.key("data").string(*picture.base64).end_object().end_object();
+}
+
+void write_blocks(json::Writer& writer, const Message& message, const ToolNames& names, const std::string* thinker, bool sees) {
     if (message.speaker == Speaker::kTool) {
         writer.begin_object().key("type").string("tool_result").key("tool_use_id").string(fit_for_models(message.request_id));
-        if (!message.text.empty()) writer.key("content").string_lossy(message.text);
+        if (sees && has_shown(message)) {
+            writer.key("content").begin_array();
+            if (says_something(message.text)) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
+            for (const Picture& picture : message.pictures) write_picture(writer, picture);
+            writer.end_array();
+        } else if (!message.text.empty()) {
+            writer.key("content").string_lossy(message.text);
+        }
         if (message.text.starts_with("Error: ")) writer.key("is_error").boolean(true);
         writer.end_object();
         return;
     }
     if (thinker != nullptr && !message.reasoning.text.empty() && message.reasoning.model == *thinker) writer.raw(message.reasoning.text);
-    if (says_something(message.text)) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
+    if (sees) {
+        for (const Picture& picture : message.pictures) write_picture(writer, picture);
+    }
+    const std::string blind = sees ? std::string() : with_blind_note(message);
+    const std::string& text = blind.empty() ? message.text : blind;
+    if (says_something(text)) writer.begin_object().key("type").string("text").key("text").string_lossy(text).end_object();
     for (const ToolRequest& request : message.requests) {
         writer.begin_object().key("type").string("tool_use").key("id").string(fit_for_models(request.id)).key("name").string(names.to_model(request.tool));
         writer.key("input").raw(request.args.empty() ? "{}" : std::string_view(request.args)).end_object();
@@ -208,13 +229,13 @@ void AnthropicMessages::write(std::string& out, const ModelRequest& request, con
     writer.key("messages").begin_array();
     std::string_view open;  // the role of the message that is being written
     for (const Message& message : request.messages) {
-        if (!says_something(message.text) && message.requests.empty() && message.speaker != Speaker::kTool) continue;
+        if (!says_something(message.text) && message.requests.empty() && message.speaker != Speaker::kTool && !has_shown(message)) continue;
         if (role_of(message) != open) {
             if (!open.empty()) writer.end_array().end_object();
             open = role_of(message);
             writer.begin_object().key("role").string(open).key("content").begin_array();
         }
-        write_blocks(writer, message, names, thinks ? &settings.model : nullptr);
+        write_blocks(writer, message, names, thinks ? &settings.model : nullptr, settings.sees);
     }
     if (!open.empty()) writer.end_array().end_object();
     writer.end_array();

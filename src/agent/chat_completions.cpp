@@ -1,5 +1,6 @@
 #include "agent/chat_completions.hpp"
 
+#include "agent/history.hpp"
 #include "json/parser.hpp"
 #include "json/writer.hpp"
 
@@ -29,7 +30,9 @@ public:
             return fail(refusal(status >= 400 && status < 600 ? static_cast<int>(status) : 200, refusal_text(data)));
         }
         if (const auto usage = json::get(event, "usage"); usage && usage->is_object()) {
-            builder_.answer.usage = {.input = json::get_int64(*usage, "prompt_tokens").value_or(0), .output = json::get_int64(*usage, "completion_tokens").value_or(0)};
+            const auto details = json::get(*usage, "prompt_tokens_details");
+            builder_.answer.usage = {.input = json::get_int64(*usage, "prompt_tokens").value_or(0), .output = json::get_int64(*usage, "completion_tokens").value_or(0),
+                                     .cached = details ? json::get_int64(*details, "cached_tokens").value_or(0) : 0, .told = true};
         }
         const auto choices = json::get_array(event, "choices");
         if (!choices) return {};
@@ -124,18 +127,51 @@ net::OwnedHeaders ChatCompletions::headers(const Secret<std::string>& key) const
     return headers;
 }
 
+namespace {
+
+void write_picture(json::Writer& writer, const Picture& picture) {
+    if (!picture.base64) return;
+    writer.begin_object().key("type").string("image_url").key("image_url").begin_object();
+    writer.key("url").string_lossy(fmt::format("data:{};base64,{}", picture.mime_type, *picture.base64)).end_object().end_object();
+}
+
+void write_tool_pictures(json::Writer& writer, std::vector<const Picture*>& pictures) {
+    if (pictures.empty()) return;
+    writer.begin_object().key("role").string("user").key("content").begin_array();
+    writer.begin_object().key("type").string("text").key("text").string("[the pictures that the tools gave]").end_object();
+    for (const Picture* picture : pictures) write_picture(writer, *picture);
+    writer.end_array().end_object();
+    pictures.clear();
+}
+
+}  // namespace
+
 void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, const ModelSettings* settings) {
     json::Writer writer(out);
     writer.begin_array();
     if (!system.empty()) writer.begin_object().key("role").string("system").key("content").string_lossy(system).end_object();
+    const bool sees = settings != nullptr && settings->sees;
+    std::vector<const Picture*> of_tools;   // a tool's message holds text alone: its pictures follow the batch
     for (const Message& message : messages) {
+        if (message.speaker != Speaker::kTool) write_tool_pictures(writer, of_tools);
         writer.begin_object();
         switch (message.speaker) {
             case Speaker::kUser: writer.key("role").string("user"); break;
             case Speaker::kAssistant: writer.key("role").string("assistant"); break;
             case Speaker::kTool: writer.key("role").string("tool").key("tool_call_id").string_lossy(message.request_id); break;
         }
-        writer.key("content").string_lossy(message.text);
+        if (sees && message.speaker == Speaker::kUser && has_shown(message)) {
+            writer.key("content").begin_array();
+            if (!message.text.empty()) writer.begin_object().key("type").string("text").key("text").string_lossy(message.text).end_object();
+            for (const Picture& picture : message.pictures) write_picture(writer, picture);
+            writer.end_array();
+        } else {
+            const std::string blind = sees ? std::string() : with_blind_note(message);
+            writer.key("content").string_lossy(blind.empty() ? message.text : blind);
+        }
+        for (const Picture& picture : message.pictures) {
+            if (sees && message.speaker == Speaker::kTool && picture.base64) of_tools.push_back(&picture);
+        }
         const bool own = settings != nullptr && message.reasoning.model == settings->model;
         if (own && settings->return_reasoning && !message.reasoning.text.empty()) writer.key("reasoning_content").string_lossy(message.reasoning.text);
         if (!message.requests.empty()) {
@@ -150,6 +186,7 @@ void append_chat_messages(std::string& out, std::string_view system, const Conve
         }
         writer.end_object();
     }
+    write_tool_pictures(writer, of_tools);
     writer.end_array();
 }
 

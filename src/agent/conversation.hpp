@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct Reasoning {
     std::string text;    ///< its API's own form: JSON or plain; empty: nothing
 };
 
+/// A picture in a conversation.
+struct Picture {
+    std::string id{};          ///< of one that a person sent; empty: a tool gave it
+    std::string mime_type{};
+    std::shared_ptr<const std::string> base64{};   ///< null: not shown to the model
+};
+
 enum class Speaker : std::uint8_t { kUser, kAssistant, kTool };
 
 /// One contribution to a conversation, in no vendor's form.
@@ -30,6 +38,7 @@ struct Message {
     std::string request_id{};             ///< of a tool: which request this answers
     std::string tool{};                   ///< of a tool: its name
     Reasoning reasoning{};                ///< of the assistant, in the running turn
+    std::vector<Picture> pictures{};      ///< of the user, or of a tool's result in the running turn
 };
 
 /// Every request of an assistant is answered by exactly one tool message before anybody else speaks.

@@ -11,6 +11,7 @@ namespace crab::agent {
 namespace {
 
 constexpr std::size_t kPerMessage = 4;   ///< tokens for what surrounds a text
+constexpr std::size_t kPerPicture = 1'600;   ///< tokens of a picture, about
 constexpr std::string_view kNeverEnded = "Error: OUTCOME_UNKNOWN: the gateway stopped before this call's end was recorded";
 
 /// Answers what is still open, so that somebody else may speak.
@@ -32,6 +33,27 @@ std::vector<ToolRequest> read_requests(json::Parser& parser, const std::string& 
                             .args = args && args->is_object() ? json::to_text(*args) : "{}"});
     }
     return requests;
+}
+
+/// What a message brought beside its text: pictures by their ids, and of files what their owner's device has read, as a part of the text.
+void read_attachments(json::Parser& parser, const std::string& extra, Message& message) {
+    const auto root = parser.parse(extra);
+    if (!root) return;
+    if (const auto pictures = json::get_array(root->element(), "attachments")) {
+        for (const json::Element item : *pictures) {
+            message.pictures.push_back({.id = std::string(json::get_string(item, "id").value_or("")), .mime_type = std::string(json::get_string(item, "mime_type").value_or(""))});
+        }
+    }
+    const auto files = json::get_array(root->element(), "files");
+    if (!files) return;
+    for (const json::Element file : *files) {
+        const auto text = [&](std::string_view member) { return json::get_string(file, member).value_or(""); };
+        const auto excerpt = json::get(file, "excerpt");
+        const std::int64_t next = excerpt ? json::get_int64(*excerpt, "next").value_or(0) : 0, total = json::get_int64(file, "total").value_or(0);
+        message.text += fmt::format("{}[file {}, {}, attachment_id {}: {}s 0 to {} of {} follow{}]\n{}\n[end of the file's excerpt]", message.text.empty() ? "" : "\n\n", text("name"), text("mime_type"), text("id"),
+                                    text("unit"), next, total, next < total ? "; attachment_read gives more while the phone is connected" : "",
+                                    excerpt ? json::get_string(*excerpt, "content").value_or("") : "");
+    }
 }
 
 }  // namespace
@@ -70,16 +92,27 @@ Conversation to_conversation(std::span<const core::ChatMessage> stored) {
             const Speaker speaker = message.role == "user" ? Speaker::kUser : Speaker::kAssistant;
             conversation.push_back({.speaker = speaker, .text = message.content, .requests = {}, .request_id = {}, .tool = {}});
             if (speaker == Speaker::kAssistant && !message.extra.empty()) conversation.back().requests = open = read_requests(parser, message.extra);
+            if (speaker == Speaker::kUser && !message.extra.empty()) read_attachments(parser, message.extra, conversation.back());
         }
     }
     close_requests(conversation, open);
     return conversation;
 }
 
+bool has_shown(const Message& message) {
+    return std::ranges::any_of(message.pictures, [](const Picture& picture) { return picture.base64 != nullptr; });
+}
+
+std::string with_blind_note(const Message& message) {
+    if (!has_shown(message)) return {};
+    return fmt::format("{}{}[{} here that this model cannot see]", message.text, message.text.empty() ? "" : "\n", message.pictures.size() == 1 ? "there is a picture" : "there are pictures");
+}
+
 std::size_t estimated_tokens(const Message& message) {
     std::size_t bytes = message.text.size() + message.reasoning.text.size();
     for (const ToolRequest& request : message.requests) bytes += request.tool.size() + request.args.size() + request.extra.size();
-    return kPerMessage + estimated_tokens(bytes);
+    const std::size_t shown = static_cast<std::size_t>(std::ranges::count_if(message.pictures, [](const Picture& picture) { return picture.base64 != nullptr; }));
+    return kPerMessage + estimated_tokens(bytes) + shown * kPerPicture;
 }
 
 std::size_t estimated_tokens(const Conversation& conversation) {

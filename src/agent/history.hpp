@@ -17,6 +17,11 @@ std::string result_extra(const ToolRequest& request);
 /// says so, and a result without its request is dropped.
 Conversation to_conversation(std::span<const core::ChatMessage> stored);
 
+/// Whether any picture of the message can be shown.
+bool has_shown(const Message& message);
+/// The text of a message with pictures for a model that sees none: it reads that there are some. Empty for a message without.
+std::string with_blind_note(const Message& message);
+
 /// About how many tokens a text is: a quarter of its bytes.
 inline constexpr std::size_t kBytesPerToken = 4;
 constexpr std::size_t estimated_tokens(std::size_t bytes) { return (bytes + kBytesPerToken - 1) / kBytesPerToken; }

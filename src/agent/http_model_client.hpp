@@ -34,6 +34,7 @@ public:
 
     std::string_view provider() const override { return model_->provider; }
     std::string_view model() const override { return model_->settings.model; }
+    bool sees() const override { return model_->settings.sees; }
     Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) override;
 
 private:

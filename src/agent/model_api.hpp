@@ -40,6 +40,7 @@ struct ModelSettings {
     std::int64_t max_output_tokens = 0;   ///< 0: the vendor's own limit, or 8192 where it has to be said
     bool reasons_within_limit = false;    ///< that limit counts reasoning as well, and is asked for under the name for that (OpenAI's own servers)
     std::int64_t thinking_tokens = 0;     ///< for thinking, where it has to be asked for; 0: none
+    bool sees = false;                    ///< it is shown pictures
     bool return_reasoning = false;        ///< it wants to read again what it thought in this turn
 };
 

@@ -308,6 +308,35 @@ TEST(Readers, TakeThinkAtTheBeginningOfATextAsReasoningWhereverItIsCut) {
     }
 }
 
+/// A question with a picture, and a tool that gave one.
+Conversation seen() {
+    const auto bytes = std::make_shared<const std::string>("aGk=");
+    Conversation messages = talk();
+    messages[0].pictures = {{.id = "att_1", .mime_type = "image/png", .base64 = bytes}};
+    messages[2].text = "[a picture]";
+    messages[2].pictures = {{.mime_type = "image/jpeg", .base64 = bytes}};
+    return messages;
+}
+
+TEST(ChatCompletions, ShowPicturesToModelsThatSeeAndTellOthersOfThem) {
+    const Value body = written_by(ChatCompletions(), seen(), {.model = "m", .sees = true});
+    EXPECT_EQ(*body.resolve("/messages/0/content"), Value::parse(R"([{"type":"text","text":"how warm?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}])").value());
+    EXPECT_EQ(*body.resolve("/messages/2/role"), Value("tool"));
+    EXPECT_EQ(*body.resolve("/messages/3/role"), Value("user"));
+    EXPECT_EQ(*body.resolve("/messages/3/content/1/image_url/url"), Value("data:image/jpeg;base64,aGk="));
+    EXPECT_EQ(*body.resolve("/messages/4/content"), Value("again"));
+    const Value blind = written_by(ChatCompletions(), seen(), {.model = "m"});
+    EXPECT_EQ(*blind.resolve("/messages/0/content"), Value("how warm?\n[there is a picture here that this model cannot see]"));
+}
+
+TEST(AnthropicMessages, ShowPicturesToModelsThatSee) {
+    const Value body = written_by(AnthropicMessages(), seen(), {.model = "m", .sees = true});
+    const Value png = Value::parse(R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}})").value();
+    EXPECT_EQ(*body.resolve("/messages/0/content/0"), png);
+    EXPECT_EQ(*body.resolve("/messages/2/content/0/content/1/source/media_type"), Value("image/jpeg"));
+    EXPECT_NE(written_by(AnthropicMessages(), seen(), {.model = "m"}).dump().find("cannot see"), std::string::npos);
+}
+
 TEST(ChatCompletions, ReadAnAnswerThatComesWhole) {
     Heard heard;
     const auto reader = ChatCompletions().reader(heard);

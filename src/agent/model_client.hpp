@@ -34,6 +34,8 @@ struct ModelRequest {
 struct ModelUsage {
     std::int64_t input = 0;
     std::int64_t output = 0;
+    std::int64_t cached = 0;                ///< of `input`, read from a cache
+    bool told = false;                      ///< the vendor said anything of it
 };
 
 /// What a model said.
@@ -61,6 +63,8 @@ public:
     /// Names for people.
     virtual std::string_view provider() const = 0;
     virtual std::string_view model() const = 0;
+    /// Whether it is shown the pictures of a conversation; else it reads that there are some.
+    virtual bool sees() const { return false; }
     /// Asks and streams; the answer is there when the last piece was heard. Repeats by itself what may help, but nothing once a
     /// piece has been heard. Errors: kUnauthenticated (credentials refused), kUnavailable (unreachable, overloaded, broken off),
     /// kTimeout, kCancelled, kOversize (the answer has no end), kInternal (the request was refused, or the answer is none).

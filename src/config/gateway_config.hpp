@@ -320,6 +320,7 @@ struct ModelOptions {
     std::filesystem::path ca;              ///< PEM of the authorities for https; empty: the system's
     std::size_t max_output_tokens = 0;     ///< 0: the vendor's limit
     std::size_t thinking_tokens = 0;       ///< anthropic: for thinking; 0: none
+    bool vision = false;                   ///< it sees pictures
     bool return_reasoning = false;         ///< openai: its reasoning goes back to it within a turn
     std::size_t max_retries = 3;
     std::chrono::seconds silence{120};     ///< without a byte of an answer

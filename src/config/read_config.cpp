@@ -214,7 +214,7 @@ void read_hook(const Members& hook, HookRule& out) {
 
 void read_model(const Members& model, ModelOptions& out) {
     model("model", out.model)("name", out.name)("api", out.api)("url", out.url)("provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
-    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)("thinking_tokens", out.thinking_tokens)("return_reasoning", out.return_reasoning);
+    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)("thinking_tokens", out.thinking_tokens)("return_reasoning", out.return_reasoning)("vision", out.vision);
     model("max_retries", out.max_retries)("silence_s", out.silence);
 }
 

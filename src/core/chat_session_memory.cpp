@@ -87,6 +87,27 @@ Result<void> ChatSessionMemory::keep_draft(const NewChatSession& wanted, const C
     return {};
 }
 
+Result<void> ChatSessionMemory::keep_picture(const NewChatSession& wanted, const Picture& picture, std::string_view bytes, SystemTime) {
+    const std::scoped_lock lock(mutex_);
+    auto opened = open_locked(wanted);
+    if (!opened) return fail(std::move(opened.error()));
+    if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    std::vector<StoredPicture>& pictures = entries_.find(wanted.id)->second.pictures;
+    if (pictures.size() >= kMostSessionPictures) return fail(ErrorCode::kRateLimited, "this chat session has as many pictures as it may have");
+    pictures.push_back({.picture = picture, .bytes = std::string(bytes)});
+    return {};
+}
+
+Result<std::optional<StoredPicture>> ChatSessionMemory::find_picture(const ChatSessionId& id, std::string_view picture) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return std::nullopt;
+    for (const StoredPicture& each : found->second.pictures) {
+        if (each.picture.id == picture) return each;
+    }
+    return std::nullopt;
+}
+
 Result<std::vector<ChatMessage>> ChatSessionMemory::messages(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);

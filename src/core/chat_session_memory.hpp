@@ -21,6 +21,8 @@ public:
     Result<bool> remove(const ChatSessionId& id) override;
     Result<void> append(const NewChatSession& session, const ChatMessage& message) override;
     Result<void> keep_draft(const NewChatSession& session, const ChatDraft& draft) override;
+    Result<void> keep_picture(const NewChatSession& session, const Picture& picture, std::string_view bytes, SystemTime now) override;
+    Result<std::optional<StoredPicture>> find_picture(const ChatSessionId& id, std::string_view picture) override;
     Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) override;
     Result<std::vector<ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) override;
     Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) override;
@@ -39,6 +41,7 @@ private:
         ChatSession session;
         std::vector<ChatMessage> messages;
         std::optional<ChatDraft> draft{};
+        std::vector<StoredPicture> pictures{};
         void count() { session.message_count = static_cast<std::uint64_t>(std::ranges::count_if(messages, [](const ChatMessage& each) { return is_shown(each.role, each.content); })); }
     };
     Result<OpenedChatSession> open_locked(const NewChatSession& wanted);

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "base/result.hpp"
+#include "core/picture.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -36,6 +37,13 @@ struct ChatMessage {
 
 /// Whether people are shown a message: an assistant that only called tools said nothing, and a tool may give nothing.
 constexpr bool is_shown(std::string_view role, std::string_view content) { return !content.empty() || role == "user"; }
+
+struct StoredPicture {
+    Picture picture;
+    std::string bytes;
+};
+inline constexpr std::size_t kMostSessionPictures = 128;
+inline constexpr std::uint64_t kMostOwnerPictureBytes = std::uint64_t{256} << 20;
 
 /// What an assistant has said so far in a turn that runs.
 struct ChatDraft {
@@ -101,6 +109,11 @@ public:
     /// Keeps what is being said, in place of the draft before; no message, until close_unanswered() finds that nothing followed. The assistant's
     /// next message, and what removes messages, ends it. Errors: those of append().
     virtual Result<void> keep_draft(const NewChatSession& session, const ChatDraft& draft) = 0;
+    /// Keeps a picture of the session, which is made if it has to be; it goes with the session, or after a day if no message names it. Errors:
+    /// those of append(); kRateLimited when the session has kMostSessionPictures, or its owner kMostOwnerPictureBytes.
+    virtual Result<void> keep_picture(const NewChatSession& session, const Picture& picture, std::string_view bytes, SystemTime now) = 0;
+    /// A picture of this session; nothing for any other.
+    virtual Result<std::optional<StoredPicture>> find_picture(const ChatSessionId& id, std::string_view picture) = 0;
     /// All messages, oldest first; none for an unknown session.
     virtual Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) = 0;
     /// The newest whole turns (a question and what follows it) that have at most `most_bytes` together, oldest first; the last one in any

@@ -355,7 +355,7 @@ class LargeCatalogTest(AgentCase):
         helper.serve({"greenhouse_climate": lambda _: "24 degrees"})
         self.first.script(Answer(calls=[call("find_tools", query="how warm are the tomatoes", limit=2)]), Answer(calls=[call("greenhouse_climate")]), Answer("24 degrees."))
         self.assertEqual(self.ask(self.open(token), "How warm are the tomatoes?")["full_response"], "24 degrees.")
-        self.assertEqual(set(self.first.offered(0)), {"list_devices", "find_tools"})
+        self.assertEqual(set(self.first.offered(0)), {"list_devices", "find_tools", "ask_user"})
         self.assertIn("greenhouse_climate", self.first.offered(1))
         found = json.loads(self.first.requests[1].body["messages"][-1]["content"])
         self.assertEqual(found["found"][0]["name"], "greenhouse_climate")

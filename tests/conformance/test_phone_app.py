@@ -72,15 +72,13 @@ class ChatsTest(PhoneCase):
         phone.send("regenerate")
         self.assertEqual(self.answer_of(self.turn(phone, None)), "Again.")
 
-    def test_fields_of_newer_apps_do_no_harm(self) -> None:
+    def test_what_newer_apps_send_unasked_is_refused_and_never_dropped(self) -> None:
         phone = self.phone()
-        self.model.script(Answer("Seen."))
-        phone.send("message", content="look", attachments=[{"type": "image", "id": "a1"}], files=[{"id": "f1", "name": "a.txt", "excerpt": {"content": "x"}}])
-        self.assertEqual(self.answer_of(self.turn(phone, None)), "Seen.")
+        for fields, code in (({"attachments": [{"type": "image", "id": "a1"}]}, "INVALID_IMAGE_MESSAGE"), ({"files": [{"id": "f1", "name": "a.txt", "excerpt": {"content": "x"}}]}, "INVALID_FILE_MESSAGE")):
+            phone.send("message", content="look", **fields)
+            self.assertEqual(phone.expect("error")["code"], code)
         phone.send("ask_user_response", request_id="r", turn_id="t", tool_call_id="c", status="answered", answer="yes")
-        while (frame := phone.receive())["type"] == "title_updated":
-            pass
-        self.assertEqual((frame["type"], frame["code"]), ("error", "UNKNOWN_MESSAGE_TYPE"))
+        self.assertEqual(phone.expect("ask_user_ack")["status"], "not_pending")
         self.assert_alive(phone)
 
     def test_a_gateway_that_stops_lets_the_app_come_back_to_its_chat(self) -> None:

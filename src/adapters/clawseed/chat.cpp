@@ -5,7 +5,9 @@
 #include "adapters/clawseed/wire.hpp"
 #include "base/waiter.hpp"
 #include "core/approval.hpp"
+#include "core/asked_question.hpp"
 #include "core/draft_keeper.hpp"
+#include "json/parser.hpp"
 
 #include <algorithm>
 #include <ranges>
@@ -64,7 +66,7 @@ struct Chat::Waiting final : TimerNode {
 };
 
 /// The running turn: turns events into frames, and remembers what a connection that returns has missed.
-class Chat::Turn final : public core::TurnEvents, public core::Approver, private TimerNode {
+class Chat::Turn final : public core::TurnEvents, public core::Approver, public core::Asker, private TimerNode {
 public:
     Turn(Chat& chat, ChatQuestion asked) : question(std::move(asked)), target(question.asker), returned(chat.loop_.timers()), chat_(chat) {}
 
@@ -84,8 +86,18 @@ public:
         write([&](std::string& out) { write_tool_call(out, id, name, args); });
     }
     void on_tool_result(std::string_view id, std::string_view name, std::string_view output) override {
-        write([&](std::string& out) { write_tool_result(out, id, name, output); });
+        const bool shown = presentation_of_ == id;
+        write([&](std::string& out) { write_tool_result(out, id, name, output, shown ? std::string_view(presentation_) : std::string_view()); });
+        presentation_of_.clear();
     }
+    void on_presentation(std::string_view id, std::string_view presentation) override {
+        presentation_of_ = id;
+        presentation_ = presentation;
+    }
+    void on_pictures_left_out(std::span<const std::string> ids) override {
+        write([&](std::string& out) { write_image_context(out, ids); });
+    }
+    void on_metrics(const core::TurnMetrics& told) override { metrics = told; }
     void on_message(std::string_view role, std::string_view content, std::string_view extra) override {
         if (role == "assistant") {
             stored_text_ = full_response.size();
@@ -94,9 +106,9 @@ public:
         chat_.store({.role = std::string(role), .content = std::string(content), .created_at = {}, .extra = std::string(extra), .turn = story.turn_id});
     }
     /// What was asked, or what was said since the last of on_message(); the latter with the turn's outcome.
-    void store(std::string role, std::string content, std::string_view outcome = {}) {
+    void store(std::string role, std::string content, std::string_view outcome = {}, std::string extra = {}) {
         if (role == "assistant") draft_.on_message();
-        chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = {}, .turn = story.turn_id, .outcome = std::string(outcome)});
+        chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = std::move(extra), .turn = story.turn_id, .outcome = std::string(outcome)});
     }
     /// The text that no stored message of this turn has yet.
     std::string unstored_text() const { return full_response.substr(stored_text_); }
@@ -121,9 +133,34 @@ public:
         if (can_be_asked()) {
             for (const auto& open : asked_) write([&](std::string& out) { write_approval_request(out, open); });
         }
+        if (wanted_) tell_question();
         returned.wake();
     }
     void on_expired() override { chat_.tasks_.cancel(); }
+
+    // Asker: the person in this chat.
+    Task<std::string> ask(core::AskedQuestion asked, Deadline deadline) override {
+        wanted_ = Wanted{.request_id = std::string(chat_.loop_.ids().uuid_v7().view()), .question = std::move(asked)};
+        tell_question();
+        WaitEnd end = WaitEnd::kWoken;
+        while (wanted_->outcome.empty() && end == WaitEnd::kWoken) end = co_await answered_.wait(deadline);
+        std::string outcome = std::move(wanted_->outcome);
+        wanted_.reset();
+        if (!outcome.empty()) co_return outcome;
+        co_return end == WaitEnd::kCancelled ? R"({"status":"cancelled"})" : R"({"status":"expired"})";
+    }
+    /// How a response was taken, and why not.
+    std::pair<std::string_view, std::string> respond(const QuestionResponse& response) {
+        if (!wanted_ || !wanted_->outcome.empty() || wanted_->request_id != response.request_id) return {"not_pending", {}};
+        if (response.turn_id != story.turn_id || response.tool_call_id != wanted_->question.tool_call_id) return {"rejected", "turn_id or tool_call_id is not that of the question"};
+        json::Parser parser;
+        const auto root = parser.parse(response.frame);
+        auto outcome = root ? core::read_response(wanted_->question, root->element()) : fail(ErrorCode::kInvalidArgs, "the response is not JSON");
+        if (!outcome) return {"rejected", outcome.error().message};
+        wanted_->outcome = std::move(*outcome);
+        answered_.wake();
+        return {"accepted", {}};
+    }
 
     // Approver: the person in this chat.
     bool can_be_asked() const override { return target && target->takes_approvals(); }
@@ -143,8 +180,17 @@ public:
     std::string full_response;
     core::TurnStory story;
     bool aborted = false, called_tools = false;
+    std::optional<core::TurnMetrics> metrics;
 
 private:
+    struct Wanted {
+        std::string request_id;
+        core::AskedQuestion question;
+        std::string outcome{};   ///< what the model reads; empty: none yet
+    };
+    void tell_question() {
+        write([&](std::string& out) { write_ask_user_request(out, {.request_id = wanted_->request_id, .session_id = chat_.id(), .turn_id = story.turn_id}, wanted_->question); });
+    }
     std::optional<core::DraftKeeper::Draft> draft() const {
         if (chat_.forgotten_ || unstored_text().empty()) return std::nullopt;
         return core::DraftKeeper::Draft{.session = chat_.stored_form(), .said = {.turn = story.turn_id, .content = unstored_text(), .created_at = chat_.loop_.clock().system_now()}};
@@ -154,6 +200,9 @@ private:
     std::size_t stored_text_ = 0;   ///< of full_response
     core::DraftKeeper draft_{{.timers = chat_.loop_.timers(), .clock = chat_.loop_.clock(), .store_pool = chat_.hub_.services().store_pool, .chats = chat_.hub_.services().chats}, [this] { return draft(); }};
     bool debug_sent_ = false;
+    std::string presentation_of_, presentation_;   ///< of the result that is told next
+    std::optional<Wanted> wanted_;                 ///< what the agent asks
+    Waiter answered_{chat_.loop_.timers()};
     std::vector<core::ApprovalQuestion> asked_;   ///< open, for a connection that returns
 };
 
@@ -304,11 +353,49 @@ void Chat::end_turn(Turn& turn, Result<std::string>& answer, bool cancelled) {
         if (turn.full_response.empty()) turn.full_response = *answer;
         turn.store("assistant", turn.unstored_text(), "answer");
         turn.write([&](std::string& out) { write_plain(out, "chunk_reset"); });
-        turn.write([&](std::string& out) { write_done(out, turn.full_response); });
+        turn.write([&](std::string& out) { write_done(out, turn.full_response, turn.metrics ? &*turn.metrics : nullptr); });
     } else {
         if (!said.empty()) close(kBrokeOff);
         turn.write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
     }
+}
+
+/// Stores the question, or finds the one that is to be answered again; why there is none to answer, if so.
+Task<std::optional<Chat::Refused>> Chat::take_question(Turn& turn, core::TurnRequest& request) {
+    if (request.regenerate) {
+        auto reopen = [&store = hub_.services().chats, session_id = ChatSessionId(id())] { return store.reopen(session_id); };
+        auto last = co_await hub_.services().store_pool.run(std::move(reopen));
+        if (!last || !*last) co_return Refused{.code = "NO_USER_MESSAGE", .message = "there is no user message to answer again; send a message first"};
+        request.content = std::move((*last)->content);
+        const std::scoped_lock lock(mutex_);
+        session_.message_count = (*last)->message_count;
+        co_return std::nullopt;
+    }
+    if (!turn.question.pictures.empty() || !turn.question.files.empty()) {
+        if (auto refused = co_await find_pictures(turn, request.extra)) co_return refused;
+    }
+    turn.store("user", request.content, {}, request.extra);
+    co_return std::nullopt;
+}
+
+/// Makes what belongs to a message with pictures or files; nothing of it is left out in silence.
+Task<std::optional<Chat::Refused>> Chat::find_pictures(Turn& turn, std::string& extra) {
+    const std::vector<std::string>& wanted = turn.question.pictures;
+    if (!wanted.empty() && !runner_.agent_of(session().persona).sees_pictures) {
+        co_return Refused{.code = "IMAGE_MODEL_UNSUPPORTED", .message = "the model of this chat sees no pictures; send the message without them, or configure a model with vision: true"};
+    }
+    extra = R"({"attachments":[)";
+    for (const std::string& picture : wanted) {
+        auto find = [&store = hub_.services().chats, session_id = ChatSessionId(id()), picture] { return store.find_picture(session_id, picture); };
+        const auto found = co_await hub_.services().store_pool.run(std::move(find));
+        if (!found || !*found) co_return Refused{.code = "INVALID_IMAGE_MESSAGE", .message = "a picture is not there (any more), or belongs to another chat session; upload it again"};
+        if (extra.back() != '[') extra += ',';
+        core::append_picture(extra, (*found)->picture);
+    }
+    extra += ']';
+    if (!turn.question.files.empty()) extra += R"(,"files":)" + turn.question.files;
+    extra += '}';
+    co_return std::nullopt;
 }
 
 Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
@@ -318,23 +405,12 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     core::TurnRequest request{.principal = principal_, .session_id = id(), .turn_id = turn->story.turn_id, .persona = session().persona, .content = turn->question.content,
                               .regenerate = turn->question.regenerate, .debug = turn->question.debug,
                               .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection(), .approver = turn.get()};
-    bool nothing_to_regenerate = false;
-    if (request.regenerate) {
-        auto reopen = [&store = hub_.services().chats, session_id = ChatSessionId(id())] { return store.reopen(session_id); };
-        auto last = co_await hub_.services().store_pool.run(std::move(reopen));
-        nothing_to_regenerate = !last || !*last;
-        if (!nothing_to_regenerate) {
-            request.content = std::move((*last)->content);
-            const std::scoped_lock lock(mutex_);
-            session_.message_count = (*last)->message_count;
-        }
-    } else {
-        turn->store("user", request.content);
-    }
+    if (turn->question.asker->takes_questions()) request.asker = turn.get();
+    const std::optional<Refused> refused = co_await take_question(*turn, request);
     bool cancelled = false;
-    Result<std::string> answer = fail(ErrorCode::kInvalidArgs, "there is no user message to answer again");
-    if (nothing_to_regenerate) {
-        turn->write([&](std::string& out) { write_error(out, "NO_USER_MESSAGE", "there is no user message to answer again; send a message first"); });
+    Result<std::string> answer = fail(ErrorCode::kInvalidArgs, refused ? refused->message : std::string());
+    if (refused) {
+        turn->write([&](std::string& out) { write_error(out, refused->code, refused->message); });
     } else {
         const core::TurnAgent agent = runner_.agent_of(request.persona);
         begin_turn(*turn, agent);
@@ -361,7 +437,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         running_info_.reset();
     }
     // While others wait the chat is not at rest, and must not be settled.
-    const bool failed = !answer && !nothing_to_regenerate && !cancelled;
+    const bool failed = !answer && !refused && !cancelled;
     if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
     if (turn->question.on_end) turn->question.on_end(answer, turn->called_tools);
     current_ = nullptr;
@@ -372,7 +448,7 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
         self->hub_.settle_chat(self);
     });
     (void)co_await hub_.services().store_pool.run([] { return true; });
-    if (hub_.services().turn_log && !nothing_to_regenerate) hub_.services().turn_log->ended(turn->story, end);
+    if (hub_.services().turn_log && !refused) hub_.services().turn_log->ended(turn->story, end);
     seat.release();
     hub_.settle_chat(self);
 }
@@ -385,6 +461,13 @@ void Chat::abort(std::function<void(bool)> acknowledge, ConnectionId from) {
         if (!running) return;
         current_->aborted = true;
         tasks_.cancel();
+    });
+}
+
+void Chat::respond(QuestionResponse response, std::function<void(std::string_view, std::string_view)> tell) {
+    on_loop([this, given = std::move(response), reply = std::move(tell)] {
+        const auto [status, error] = current_ ? current_->respond(given) : std::pair<std::string_view, std::string>("not_pending", {});
+        reply(status, error);
     });
 }
 

@@ -30,11 +30,15 @@ public:
     virtual ConnectionId connection() const = 0;
     /// Whether whoever is there may decide about calls, and wants to be asked.
     virtual bool takes_approvals() const { return false; }
+    /// Whether whoever is there can answer what an agent asks in the middle of a turn.
+    virtual bool takes_questions() const { return false; }
 };
 
 struct ChatQuestion {
     std::shared_ptr<FrameTarget> asker;
     std::string content;
+    std::vector<std::string> pictures{};   ///< ids of this session's
+    std::string files{};                   ///< a JSON array, checked; empty: none
     bool regenerate = false;
     bool debug = false;
     std::string prefer_source;
@@ -84,6 +88,12 @@ public:
     /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before the turn ends. Not, when the turn is
     /// that of the connection `from`: it reads `aborted`, and people would be told twice.
     void abort(std::function<void(bool aborted)> acknowledge, ConnectionId from = {});
+    /// A response to a question of the running turn; `tell(status, error)` is called on this chat's loop with how it was taken.
+    struct QuestionResponse {
+        std::string request_id, turn_id, tool_call_id;
+        std::string frame;   ///< JSON, with `status` and `answer`
+    };
+    void respond(QuestionResponse response, std::function<void(std::string_view status, std::string_view error)> tell);
     /// Takes back what `asker` asked: its turn is aborted, or never runs. For askers that are no connection.
     void withdraw(const std::shared_ptr<FrameTarget>& asker);
     /// A connection of this chat session: it gets the frames of a running turn whose own link broke.
@@ -114,6 +124,12 @@ private:
     bool find_asker(Turn& turn);
     void start_next();
     Task<void> run_turn(std::shared_ptr<Turn> turn);
+    struct Refused {
+        std::string_view code;
+        std::string message;
+    };
+    Task<std::optional<Refused>> take_question(Turn& turn, core::TurnRequest& request);
+    Task<std::optional<Refused>> find_pictures(Turn& turn, std::string& extra);
     void refuse(const ChatQuestion& question, std::string_view code, std::string_view message);
     void give_title(Turn& turn);
     void store(core::ChatMessage message);

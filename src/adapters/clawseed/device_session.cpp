@@ -47,9 +47,10 @@ void DeviceSession::on_open(net::WebSocketSession& socket) {
     host_->start(*this);
     hub_.add(shared_from_this(), {.connection = connection_, .slug = principal_->device, .display_name = {}, .principal = principal_->id,
                                   .credential_id = principal_->credential_id, .chat_session = opened_.id.text(), .tools = 0, .since = loop_.clock().system_now()});
+    const core::TurnAgent agent = hub_.agent_of(loop_, opened_.persona);
     write([&](std::string& out) {
         write_session_start(out, {.session_id = opened_.id.text(), .resumed = resumed_, .message_count = opened_.message_count,
-                                  .name = opened_.name, .persona = opened_.persona});
+                                  .name = opened_.name, .persona = opened_.persona, .pictures = agent.sees_pictures, .files = agent.reads_files, .asks = agent.asks});
     });
     chat_->join(shared_from_this());
     if (expires_at_) {
@@ -134,7 +135,7 @@ void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
 
 /// Whether a frame need not wait for the list of tools before it: replies, and what is about calls that run.
 bool DeviceSession::is_urgent(std::string_view text) {
-    constexpr std::array<std::string_view, 6> kUrgent{"tool_result", "tool_error", "tool_call_accepted", "tool_call_progress", "presence", "approval_decision"};
+    constexpr std::array<std::string_view, 7> kUrgent{"tool_result", "tool_error", "tool_call_accepted", "tool_call_progress", "presence", "approval_decision", "ask_user_response"};
     const auto root = parser_.parse(text);
     if (!root) return find_unreadable_reply(text).has_value();
     const std::string_view type = json::get_string(root->element(), "type").value_or("");
@@ -185,8 +186,9 @@ void DeviceSession::handle(std::string_view text, bool first) {
     if (*type == "tool_error") return on_reply(*root, true);
     if (*type == "connect") return on_connect(frame, first);
     if (*type == "register_tools") return on_register(text);
-    if (*type == "message") return on_question(frame, false);
-    if (*type == "regenerate") return on_question(frame, true);
+    if (*type == "message") return on_question(*root, false);
+    if (*type == "regenerate") return on_question(*root, true);
+    if (*type == "ask_user_response") return on_response(frame, text);
     if (*type == "abort") return on_abort();
     if (*type == "approval_decision") return on_approval_decision(frame);
     if (*type == "get_registered_tools") return on_get_registered();
@@ -221,6 +223,7 @@ void DeviceSession::on_connect(Element frame, bool first) {
     }
     const auto instance = json::get_string(frame, "instance").value_or("");
     const bool extended = !extensions_.empty();
+    takes_questions_ = !extended || extensions_.has(Extension::kAskUser);
     write([&](std::string& out) { write_connected(out, extended ? &terms : nullptr); });
     if (extensions_.has(Extension::kResume) && !instance.empty() && instance.size() <= kMaxInstance && principal_->may(core::Role::kDevice)) {
         host_->resume(std::string(instance));
@@ -440,16 +443,34 @@ void DeviceSession::refuse_reply(std::string_view id) {
                                                                    "upload it; the call may have taken effect", options_->max_message_bytes)));
 }
 
-void DeviceSession::on_question(Element frame, bool regenerate) {
+void DeviceSession::on_question(const json::Root& root, bool regenerate) {
     if (!require(core::Role::kCaller, "chat")) return;
+    const Element frame = root.element();
     ChatQuestion question{.asker = shared_from_this(), .content = {}, .regenerate = regenerate, .debug = json::get_bool(frame, "debug").value_or(false),
                           .prefer_source = slug_};
     if (!regenerate) {
+        auto attached = parse_attachments(root);
+        if (!attached) return error(attached.error().code, attached.error().message);
         const auto content = json::get_string(frame, "content");
-        if (!content || content->empty()) return error("EMPTY_CONTENT", "a message needs a string `content` that is not empty");
-        question.content = *content;
+        if (attached->empty() && (!content || content->empty())) return error("EMPTY_CONTENT", "a message needs a string `content` that is not empty");
+        question.content = content.value_or("");
+        question.pictures = std::move(attached->pictures);
+        question.files = std::move(attached->files);
     }
     chat_->ask(std::move(question));
+}
+
+/// Answers what the agent asked in this chat; its connections are its owner's alone.
+void DeviceSession::on_response(Element frame, std::string_view text) {
+    if (!require(core::Role::kCaller, "answer questions")) return;
+    const auto member = [&](std::string_view name) { return std::string(json::get_string(frame, name).value_or("").substr(0, kMaxReplyId)); };
+    Chat::QuestionResponse response{.request_id = member("request_id"), .turn_id = member("turn_id"), .tool_call_id = member("tool_call_id"), .frame = std::string(text)};
+    auto tell = [self = shared_from_this(), id = response.request_id](std::string_view status, std::string_view why) {
+        std::string ack;
+        write_ask_user_ack(ack, id, status, why);
+        self->send_frame(std::move(ack));
+    };
+    chat_->respond(std::move(response), std::move(tell));
 }
 
 /// Decides about a call of this chat, of which the person in it was asked.

@@ -36,6 +36,7 @@ public:
     void send_frame(std::string frame) override;
     ConnectionId connection() const override { return connection_; }
     bool takes_approvals() const override { return takes_approvals_.load(); }
+    bool takes_questions() const override { return takes_questions_.load(); }
     void close_from_anywhere(std::uint16_t code, std::string reason);
     /// Registers what was held back under these names; from any loop.
     void release_tools(std::vector<std::string> names);
@@ -62,7 +63,8 @@ private:
     void on_presence(Element frame);
     void on_reply(const json::Root& root, bool is_error);
     void refuse_reply(std::string_view id);
-    void on_question(Element frame, bool regenerate);
+    void on_question(const json::Root& root, bool regenerate);
+    void on_response(Element frame, std::string_view text);
     void on_abort();
     void on_approval_decision(Element frame);
     bool may_approve() const { return principal_->roles.has(core::Role::kOperator) || options_->owners_approve; }
@@ -111,6 +113,7 @@ private:
     };
     std::unique_ptr<Excess> excess_;
     std::atomic<bool> takes_approvals_{false};
+    std::atomic<bool> takes_questions_{true};   ///< the original app lists nothing; others say so
     bool seen_text_ = false;
 };
 

@@ -63,6 +63,9 @@ public:
     /// Whether that is an upload, whose body serve() takes piece by piece.
     bool is_upload(const net::HttpRequest& request) const;
     net::RequestBodyLimits upload_limits() const;
+    /// Whether serve() takes the body piece by piece, once it knows who sends it: uploads of results, and of pictures for chats.
+    bool takes_pieces(const net::HttpRequest& request) const { return is_upload(request) || is_picture_upload(request); }
+    net::RequestBodyLimits piece_limits(const net::HttpRequest& request) const;
     /// Takes an upload of a device whose identity is proven.
     Task<void> upload(net::HttpExchange& exchange, core::PrincipalRef principal);
 
@@ -82,6 +85,9 @@ private:
     void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
     void status(net::HttpExchange& exchange);
     Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest);
+    bool is_picture_upload(const net::HttpRequest& request) const;
+    Task<void> upload_picture(net::HttpExchange& exchange, core::NewChatSession session);
+    Task<void> send_picture(net::HttpExchange& exchange, std::string id, std::string picture);
     Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, bool running_only);
     struct WebhookQuestion;
     struct WebhookEnd;

@@ -134,6 +134,9 @@ public:
     /// Cancels all turns and calls `done`, on any loop, when the last has ended.
     void stop_chats(const std::function<void()>& done);
 
+    /// The agent of chats of this persona, as the runner of that loop knows it; on the loop.
+    core::TurnAgent agent_of(net::EventLoop& loop, std::string_view persona) const { return runner_of(loop)->agent_of(persona); }
+
     /// The replies among which a request of that id waits, of any chat session of `principal`; null when nobody waits for it.
     std::shared_ptr<PendingReplies> find_request(const core::Principal& principal, std::string_view request_id) const;
 

@@ -58,6 +58,15 @@ void respond_unknown_session(net::HttpExchange& exchange) {
     exchange.respond_error(404, "NOT_FOUND", "no such chat session of yours");
 }
 
+/// What a message brought beside its text, as it is stored.
+void append_attachments(json::Writer& writer, json::Parser& parser, const std::string& extra) {
+    const auto root = parser.parse(extra);
+    if (!root) return;
+    for (const std::string_view member : {"attachments", "files"}) {
+        if (const auto list = json::get(root->element(), member); list && list->is_array()) writer.key(member).raw(json::to_text(*list));
+    }
+}
+
 /// The target of a webhook's turn: nobody reads its frames.
 class NoTarget final : public FrameTarget {
 public:
@@ -230,6 +239,9 @@ void Front::status(net::HttpExchange& exchange) {
     writer.begin_object().key("provider").string(agent.provider).key("model").string(agent.model).key("temperature").number(0.0);
     writer.key("uptime_seconds").integer(uptime).key("gateway_port").unsigned_integer(services_.facts.port).key("paired").boolean(true);
     writer.key("memory").begin_object().key("backend").string("none").key("count").integer(0).end_object();
+    writer.key("image_attachments").begin_object().key("supported").boolean(agent.sees_pictures).key("max_images_per_message").unsigned_integer(core::kMostPictures);
+    writer.key("max_image_bytes").unsigned_integer(core::kMostPictureBytes).key("max_dimension").unsigned_integer(core::kMostPictureSide).end_object();
+    writer.key("file_attachments_supported").boolean(agent.reads_files).key("ask_user_supported").boolean(agent.asks).key("background_jobs_supported").boolean(false);
     writer.key("channels").begin_object().end_object().key("health").begin_object().key("status").string("ok").end_object().end_object();
     exchange.finish_response();
 }
@@ -264,13 +276,16 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
     const std::size_t slash = rest.find('/');
     const std::string id = net::percent_decode(rest.substr(0, slash)).value_or("");
     const std::string action(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
-    constexpr std::array<std::string_view, 4> kActions{"", "messages", "state", "abort"};
-    if (!core::is_chat_session_id(id) || std::ranges::find(kActions, action) == kActions.end()) {
+    constexpr std::array<std::string_view, 5> kActions{"", "messages", "state", "abort", "attachments"};
+    constexpr std::string_view kPicture = "attachments/";
+    const bool picture = action.starts_with(kPicture) && core::is_picture_id(std::string_view(action).substr(kPicture.size()));
+    if (!core::is_chat_session_id(id) || (!picture && std::ranges::find(kActions, action) == kActions.end())) {
         exchange.respond_error(404, "NOT_FOUND", "no such path");
         co_return;
     }
-    const std::string_view allowed = action.empty() ? "PUT, DELETE" : action == "abort" ? "POST" : "GET, HEAD";
-    const bool fits = action.empty() ? method == "PUT" || method == "DELETE" : method == (action == "abort" ? "POST" : "GET");
+    const bool posts = action == "abort" || action == "attachments";
+    const std::string_view allowed = action.empty() ? "PUT, DELETE" : posts ? "POST" : "GET, HEAD";
+    const bool fits = action.empty() ? method == "PUT" || method == "DELETE" : method == (posts ? "POST" : "GET");
     if (!fits) {
         exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", allowed), {{"Allow", allowed}});
         co_return;
@@ -307,6 +322,11 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         respond_unknown_session(exchange);
         co_return;
     }
+    if (action == "attachments") {
+        const core::ChatSession of = chat ? chat->session() : **stored;
+        co_return co_await upload_picture(exchange, {.id = of.id, .owner = of.owner, .name = of.name, .persona = of.persona, .created_at = of.created_at});
+    }
+    if (picture) co_return co_await send_picture(exchange, id, action.substr(kPicture.size()));
     if (action == "messages") {
         auto read = [&store, session_id = ChatSessionId(id)] { return store.messages(session_id); };
         const auto messages = co_await pool.run(std::move(read));
@@ -319,7 +339,9 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         writer.begin_object().key("session_id").string(id).key("messages").begin_array();
         for (const auto& message : *messages) {
             if (!core::is_shown(message.role, message.content)) continue;
-            writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content).end_object();
+            writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content);
+            if (message.role == "user" && !message.extra.empty()) append_attachments(writer, parser_, message.extra);
+            writer.end_object();
         }
         writer.end_array().key("session_persistence").boolean(true).end_object();
         exchange.finish_response();

@@ -1,8 +1,13 @@
 #include "adapters/clawseed/wire.hpp"
 
+#include "core/picture.hpp"
+#include "json/unicode.hpp"
 #include "json/writer.hpp"
 
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 namespace crab::clawseed {
 namespace {
@@ -12,7 +17,7 @@ using json::Writer;
 
 constexpr std::array kExtensions{Extension::kReplace, Extension::kUnregister, Extension::kRejected, Extension::kDeadline,
                                  Extension::kCaller,  Extension::kCancel,     Extension::kAccepted, Extension::kProgress,
-                                 Extension::kApprovals, Extension::kArtifacts, Extension::kResume, Extension::kPresence};
+                                 Extension::kApprovals, Extension::kArtifacts, Extension::kResume, Extension::kPresence, Extension::kAskUser};
 
 struct ClaimableCode {
     std::string_view word;
@@ -72,6 +77,7 @@ std::string_view name_of(Extension extension) {
         case Extension::kArtifacts: return "artifacts";
         case Extension::kResume: return "tool_call_resume";
         case Extension::kPresence: return "presence";
+        case Extension::kAskUser: return "ask_user";
     }
     return "";
 }
@@ -96,6 +102,10 @@ void write_session_start(std::string& out, const SessionStart& frame) {
     writer.key("resumed").boolean(frame.resumed).key("message_count").unsigned_integer(frame.message_count);
     if (!frame.name.empty()) writer.key("name").string_lossy(frame.name);
     if (!frame.persona.empty()) writer.key("persona").string_lossy(frame.persona);
+    if (frame.pictures || frame.files || frame.asks) {
+        writer.key("image_attachments_supported").boolean(frame.pictures).key("image_model_support").string(frame.pictures ? "supported" : "unsupported");
+        writer.key("file_attachments_supported").boolean(frame.files).key("ask_user_supported").boolean(frame.asks);
+    }
     writer.end_object();
 }
 
@@ -206,8 +216,40 @@ void write_tool_call(std::string& out, std::string_view id, std::string_view nam
     Writer(out).begin_object().key("type").string("tool_call").key("id").string_lossy(id).key("name").string_lossy(name).key("args").raw(args).end_object();
 }
 
-void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output) {
-    Writer(out).begin_object().key("type").string("tool_result").key("id").string_lossy(id).key("name").string_lossy(name).key("output").string_lossy(output).end_object();
+void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output, std::string_view presentation) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("tool_result").key("id").string_lossy(id).key("name").string_lossy(name).key("output").string_lossy(output);
+    if (!presentation.empty()) writer.key("presentation").raw(presentation);
+    writer.end_object();
+}
+
+void write_image_context(std::string& out, std::span<const std::string> left_out) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("image_context").key("omitted_ids").begin_array();
+    for (const std::string& id : left_out) writer.string_lossy(id);
+    writer.end_array().end_object();
+}
+
+void write_ask_user_request(std::string& out, const QuestionPlace& place, const core::AskedQuestion& question) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("ask_user_request").key("request_id").string(place.request_id).key("session_id").string(place.session_id);
+    writer.key("turn_id").string(place.turn_id).key("tool_call_id").string_lossy(question.tool_call_id).key("kind").string(core::name_of(question.kind));
+    writer.key("question").string_lossy(question.question).key("options").begin_array();
+    for (const auto& option : question.options) {
+        writer.begin_object().key("id").string_lossy(option.id).key("label").string_lossy(option.label);
+        if (!option.description.empty()) writer.key("description").string_lossy(option.description);
+        writer.end_object();
+    }
+    writer.end_array();
+    if (!question.placeholder.empty()) writer.key("placeholder").string_lossy(question.placeholder);
+    writer.end_object();
+}
+
+void write_ask_user_ack(std::string& out, std::string_view request_id, std::string_view status, std::string_view error) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("ask_user_ack").key("request_id").string_lossy(request_id).key("status").string(status);
+    if (!error.empty()) writer.key("error").string_lossy(error);
+    writer.end_object();
 }
 
 void write_approval_request(std::string& out, const core::ApprovalQuestion& question) {
@@ -246,11 +288,23 @@ void write_title_updated(std::string& out, std::string_view title) {
     json::Writer(out).begin_object().key("type").string("title_updated").key("title").string_lossy(title).end_object();
 }
 
-void write_done(std::string& out, std::string_view full_response) {
-    begin(out, "done");
-    out += R"(,"full_response":)";
-    json::append_quoted_lossy(out, full_response);
-    out += '}';
+void write_done(std::string& out, std::string_view full_response, const core::TurnMetrics* metrics) {
+    Writer writer(out);
+    writer.begin_object().key("type").string("done").key("full_response").string_lossy(full_response);
+    if (metrics != nullptr) {
+        writer.key("metrics").begin_object();
+        if (metrics->input_tokens) writer.key("input_tokens").integer(*metrics->input_tokens);
+        if (metrics->output_tokens) writer.key("output_tokens").integer(*metrics->output_tokens);
+        if (metrics->cached_input_tokens) writer.key("cached_input_tokens").integer(*metrics->cached_input_tokens);
+        if (metrics->cached_input_tokens && metrics->input_tokens.value_or(0) > 0) {
+            writer.key("cache_hit_ratio").number(std::clamp(static_cast<double>(*metrics->cached_input_tokens) / static_cast<double>(*metrics->input_tokens), 0.0, 1.0));
+        }
+        if (metrics->output_tokens && metrics->generating.count() > 0) {
+            writer.key("output_tokens_per_second").number(static_cast<double>(*metrics->output_tokens) * 1'000 / static_cast<double>(metrics->generating.count()));
+        }
+        writer.key("elapsed_ms").integer(metrics->elapsed.count()).end_object();
+    }
+    writer.end_object();
 }
 
 void write_plain(std::string& out, std::string_view type) {
@@ -320,13 +374,106 @@ Error error_from_text(std::string_view text) {
     return error;
 }
 
+namespace {
+
+constexpr std::size_t kMostPresentation = 64 * 1024;
+constexpr std::size_t kMostFiles = 4, kMostName = 255, kMostExcerpt = 8'000, kMostExcerpts = 16'000;
+constexpr std::int64_t kMostFileBytes = std::int64_t{20} << 20, kMostFilesBytes = std::int64_t{50} << 20, kMostUnits = 2'000'000, kMostPages = 300;
+
+/// A result with its form for people, if it brings one that is fit: the newest phone app's `{"version","blocks"}`.
+core::Outcome with_presentation(core::Outcome outcome, const json::Root& root) {
+    const auto given = json::get(root.element(), "presentation");
+    if (!outcome || !given || !given->is_object() || !json::get_int64(*given, "version") || !json::get_array(*given, "blocks")) return outcome;
+    std::string text = json::to_text(*given);
+    if (text.size() <= kMostPresentation) outcome->presentation = std::move(text);
+    return outcome;
+}
+
+struct FileForm {
+    std::string_view format, mime_type, unit;
+};
+constexpr std::array kFileForms{FileForm{"md", "text/markdown", "character"}, FileForm{"txt", "text/plain", "character"}, FileForm{"csv", "text/csv", "record"},
+                                FileForm{"pdf", "application/pdf", "page"},
+                                FileForm{"docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "character"}};
+
+bool is_file_id(std::string_view id) {
+    return id.size() == 37 && id.starts_with("file_") && id.substr(5).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+/// What all files of a message come to.
+struct FileSums {
+    std::int64_t bytes = 0;
+    std::size_t characters = 0;
+    std::vector<std::string_view> ids{};
+};
+
+/// Why an element of `files` is refused; nothing when it is fine.
+std::optional<std::string> fault_of_file(Element file, FileSums& sums) {
+    const auto text = [&](std::string_view member) { return json::get_string(file, member).value_or(""); };
+    const std::string_view id = text("id");
+    if (!is_file_id(id) || std::ranges::find(sums.ids, id) != sums.ids.end()) return "id: `file_` and 32 hexadecimal digits, each once";
+    sums.ids.push_back(id);
+    const std::size_t name = json::count_code_points(text("name"));
+    if (name == 0 || name > kMostName) return "name: 1 to 255 characters";
+    const std::int64_t size = json::get_int64(file, "size_bytes").value_or(0);
+    if (size <= 0 || size > kMostFileBytes) return "size_bytes: 1 to 20 MiB";
+    const auto form = std::ranges::find(kFileForms, text("format"), &FileForm::format);
+    if (form == kFileForms.end() || text("mime_type") != form->mime_type || text("unit") != form->unit) return "format: md, txt, csv, pdf or docx, with its mime_type and unit";
+    if (json::get_string(file, "status").value_or("ready") != "ready") return "status: not ready";
+    const std::int64_t total = json::get_int64(file, "total").value_or(0);
+    if (total <= 0 || total > (form->unit == "page" ? kMostPages : kMostUnits)) return "total: out of range";
+    const auto excerpt = json::get(file, "excerpt");
+    if (!excerpt || !excerpt->is_object()) return "excerpt: required";
+    const std::int64_t next = json::get_int64(*excerpt, "next").value_or(-1);
+    const std::string_view content = json::get_string(*excerpt, "content").value_or("");
+    const std::size_t characters = json::count_code_points(content);
+    const bool in_range = json::get_string(*excerpt, "attachment_id") == id && json::get_string(*excerpt, "unit") == form->unit && json::get_int64(*excerpt, "total") == total &&
+                          json::get_int64(*excerpt, "start") == 0 && next >= 0 && next <= total && json::get_bool(*excerpt, "eof") == (next == total);
+    if (!in_range || characters > kMostExcerpt || (next == 0 && characters > 0) || (form->unit == "character" && characters != static_cast<std::size_t>(next))) return "excerpt: its range is not that of its content";
+    sums.bytes += size;
+    sums.characters += characters;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::expected<Attachments, AttachmentFault> parse_attachments(const json::Root& root) {
+    Attachments found;
+    const auto refuse = [](std::string_view code, std::string why) { return std::unexpected(AttachmentFault{.code = code, .message = std::move(why)}); };
+    constexpr std::string_view kBadPicture = "INVALID_IMAGE_MESSAGE", kBadFile = "INVALID_FILE_MESSAGE";
+    if (const auto given = json::get(root.element(), "attachments"); given && !given->is_null()) {
+        json::Array list;
+        if (given->get(list) != simdjson::SUCCESS) return refuse(kBadPicture, "/attachments: a list");
+        for (const Element item : list) {
+            const std::string id(json::get_string(item, "id").value_or(""));
+            if (json::get_string(item, "type") != "image" || !core::is_picture_id(id)) return refuse(kBadPicture, R"(/attachments: elements are {"type":"image","id"} with an id that an upload gave)");
+            if (found.pictures.size() == core::kMostPictures) return refuse(kBadPicture, "/attachments: at most 4 pictures in one message");
+            found.pictures.push_back(id);
+        }
+    }
+    if (const auto given = json::get(root.element(), "files"); given && !given->is_null()) {
+        json::Array list;
+        if (given->get(list) != simdjson::SUCCESS) return refuse(kBadFile, "/files: a list");
+        FileSums sums;
+        std::size_t place = 0;
+        for (const Element item : list) {
+            if (place == kMostFiles) return refuse(kBadFile, "/files: at most 4 files in one message");
+            if (auto fault = fault_of_file(item, sums)) return refuse(kBadFile, "/files/" + std::to_string(place) + "/" + *fault);
+            ++place;
+        }
+        if (sums.bytes > kMostFilesBytes || sums.characters > kMostExcerpts) return refuse(kBadFile, "/files: at most 50 MiB and 16000 characters of excerpts in one message");
+        if (place > 0) found.files = json::to_text(*given);
+    }
+    return found;
+}
+
 core::Outcome parse_tool_result(const json::Root& root) {
     const Element frame = root.element();
     const auto output = json::get(frame, "output");
     if (json::get_bool(frame, "success").value_or(true)) {
-        if (!output || output->is_null()) return text_result({});
+        if (!output || output->is_null()) return with_presentation(text_result({}), root);
         std::string_view text;
-        if (output->get(text) == simdjson::SUCCESS) return text_result(std::string(text));
+        if (output->get(text) == simdjson::SUCCESS) return with_presentation(text_result(std::string(text)), root);
         core::ToolResult result;
         result.kind = core::ContentKind::kJson;
         // The bytes received, less the white space between them.
@@ -335,7 +482,7 @@ core::Outcome parse_tool_result(const json::Root& root) {
         std::size_t size = 0;
         if (simdjson::minify(raw.data(), raw.size(), result.content.data(), size) != simdjson::SUCCESS) return fail(ErrorCode::kInternal, "the device's output could not be read");
         result.content.resize(size);
-        return result;
+        return with_presentation(std::move(result), root);
     }
     if (const auto error = json::get_string(frame, "error")) return fail(error_from_text(*error));
     if (output && !output->is_null()) return fail(error_from_text(output_text(*output)));

@@ -1,13 +1,16 @@
 #pragma once
 
 #include "core/approval.hpp"
+#include "core/asked_question.hpp"
 #include "core/call.hpp"
 #include "core/tool.hpp"
 #include "core/tool_result.hpp"
+#include "core/turn.hpp"
 #include "json/element.hpp"
 #include "json/parser.hpp"
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +23,7 @@ namespace crab::clawseed {
 inline constexpr int kVersion = 1;
 
 /// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
-enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals, kArtifacts, kResume, kPresence };
+enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals, kArtifacts, kResume, kPresence, kAskUser };
 std::string_view name_of(Extension extension);
 
 class Extensions {
@@ -41,6 +44,7 @@ struct SessionStart {
     bool resumed = false;
     std::uint64_t message_count = 0;
     std::string_view name, persona;   ///< empty: left out
+    bool pictures = false, files = false, asks = false;   ///< what the chat's agent takes; all false: nothing is said of it
 };
 void write_session_start(std::string& out, const SessionStart& frame);
 /// How a device uploads large results, for `connected`.
@@ -85,8 +89,16 @@ void write_agent(std::string& out, bool start, std::string_view provider, std::s
 void write_text(std::string& out, std::string_view type, std::string_view content);   ///< `chunk`, `thinking`
 void write_debug_prompt(std::string& out, std::string_view messages, std::int64_t tokens);
 void write_tool_call(std::string& out, std::string_view id, std::string_view name, std::string_view args);
-void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output);
-void write_done(std::string& out, std::string_view full_response);
+/// `presentation` is a JSON object, or empty: left out.
+void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output, std::string_view presentation = {});
+void write_done(std::string& out, std::string_view full_response, const core::TurnMetrics* metrics = nullptr);
+void write_image_context(std::string& out, std::span<const std::string> left_out);
+/// A question of the agent, and how its answer was taken: `accepted`, `not_pending`, or `rejected` with the reason.
+struct QuestionPlace {
+    std::string_view request_id, session_id, turn_id;
+};
+void write_ask_user_request(std::string& out, const QuestionPlace& place, const core::AskedQuestion& question);
+void write_ask_user_ack(std::string& out, std::string_view request_id, std::string_view status, std::string_view error);
 void write_title_updated(std::string& out, std::string_view title);
 void write_plain(std::string& out, std::string_view type);                            ///< `aborted`, `chunk_reset`
 void write_abort_ack(std::string& out, bool aborted);
@@ -102,6 +114,19 @@ struct ApprovalWord {
     core::ApprovalDecision decision;
 };
 Result<ApprovalWord> parse_approval_decision(json::Element frame);
+
+/// What a `message` brings beside its text.
+struct Attachments {
+    std::vector<std::string> pictures{};   ///< ids, as they were uploaded
+    std::string files{};                   ///< a JSON array; empty: none
+    bool empty() const { return pictures.empty() && files.empty(); }
+};
+/// Errors: the code of the frame that refuses it, and why.
+struct AttachmentFault {
+    std::string_view code;
+    std::string message;
+};
+std::expected<Attachments, AttachmentFault> parse_attachments(const json::Root& message);
 
 /// What a `tool_result` or `tool_error` frame says about its call (section 4, items 3 and 4).
 core::Outcome parse_tool_result(const json::Root& frame);

@@ -86,7 +86,7 @@ TEST_F(WireTest, Item60_ConnectedTellsItsLimitsOnlyToClientsThatListCapabilities
     EXPECT_EQ(extended.find("grace_ms")->as_int64(), 15'000);
     EXPECT_EQ(*extended.find("capabilities"),
               parsed(R"(["register_tools.replace","unregister_tools","tools_registered.rejected","tool_call_request.deadline_ms",
-                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress","approvals","artifacts","tool_call_resume","presence"])"));
+                         "tool_call_request.caller","tool_call_cancel","tool_call_accepted","tool_call_progress","approvals","artifacts","tool_call_resume","presence","ask_user"])"));
 }
 
 TEST_F(WireTest, ApprovalsAreAskedForAndEndInFrames) {

@@ -8,7 +8,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSchema{R"(
+constexpr std::array<std::string_view, 4> kSchema{R"(
     CREATE TABLE chat_session (
         id TEXT PRIMARY KEY,
         owner TEXT NOT NULL,
@@ -41,6 +41,19 @@ constexpr std::array<std::string_view, 3> kSchema{R"(
         created_ms INTEGER NOT NULL
     ) STRICT;
     UPDATE chat_session SET message_count = (SELECT count(*) FROM chat_message WHERE session = id AND (content <> '' OR role = 'user'));
+)",
+                                                    R"(
+    CREATE TABLE chat_picture (
+        id TEXT PRIMARY KEY,
+        session TEXT NOT NULL REFERENCES chat_session (id) ON DELETE CASCADE,
+        mime_type TEXT NOT NULL,
+        width INTEGER NOT NULL,
+        height INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        bytes BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX chat_picture_session ON chat_picture (session, created_ms);
 )"};
 
 /// core::is_shown() of a chat_message.
@@ -165,6 +178,51 @@ Result<void> ChatSessionStoreSqlite::keep_draft(const core::NewChatSession& sess
         if ((*known)->owner != session.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
         return database_.run("INSERT OR REPLACE INTO chat_draft (session, turn, content, created_ms) VALUES (?, ?, ?, ?)", session.id.text(), draft.turn, draft.content, draft.created_at);
     });
+}
+
+Result<void> ChatSessionStoreSqlite::expect_room(const core::NewChatSession& session, std::uint64_t bytes) {
+    auto held = database_.query("SELECT (SELECT count(*) FROM chat_picture WHERE session = ?1), (SELECT coalesce(sum(size), 0) FROM chat_picture"
+                                " JOIN chat_session ON chat_session.id = chat_picture.session WHERE owner = ?2)",
+                                session.id.text(), session.owner);
+    if (!held) return fail(std::move(held.error()));
+    if (const auto row = held->step(); !row) return fail(row.error());
+    if (static_cast<std::size_t>(held->integer(0)) >= core::kMostSessionPictures) return fail(ErrorCode::kRateLimited, "this chat session has as many pictures as it may have");
+    if (static_cast<std::uint64_t>(held->integer(1)) + bytes > core::kMostOwnerPictureBytes) {
+        return fail(ErrorCode::kRateLimited, "there is no room for more of your pictures; delete chat sessions that have some");
+    }
+    return {};
+}
+
+Result<void> ChatSessionStoreSqlite::keep_picture(const core::NewChatSession& session, const core::Picture& picture, std::string_view bytes, SystemTime now) {
+    constexpr std::chrono::hours kUnsent{24};
+    const std::scoped_lock lock(mutex_);
+    return database_.transaction([&]() -> Result<void> {
+        if (const auto made = make(session); !made) return fail(made.error());
+        const auto known = read(session.id);
+        if (!known) return fail(known.error());
+        if ((*known)->owner != session.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+        auto forgotten = database_.run("DELETE FROM chat_picture WHERE session = ? AND created_ms < ? AND NOT EXISTS (SELECT 1 FROM chat_message"
+                                       " WHERE chat_message.session = chat_picture.session AND instr(chat_message.extra, chat_picture.id) > 0)",
+                                       session.id.text(), now - kUnsent);
+        if (!forgotten) return forgotten;
+        if (auto room = expect_room(session, bytes.size()); !room) return room;
+        const std::span<const std::uint8_t> blob(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+        return database_.run("INSERT INTO chat_picture (id, session, mime_type, width, height, created_ms, size, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", picture.id, session.id.text(),
+                             picture.mime_type, std::int64_t{picture.width}, std::int64_t{picture.height}, now, static_cast<std::int64_t>(bytes.size()), blob);
+    });
+}
+
+Result<std::optional<core::StoredPicture>> ChatSessionStoreSqlite::find_picture(const ChatSessionId& id, std::string_view picture) {
+    const std::scoped_lock lock(mutex_);
+    auto rows = database_.query("SELECT mime_type, width, height, bytes FROM chat_picture WHERE id = ? AND session = ?", picture, id.text());
+    if (!rows) return fail(std::move(rows.error()));
+    const auto row = rows->step();
+    if (!row) return fail(row.error());
+    if (!*row) return std::nullopt;
+    const auto blob = rows->bytes(3);
+    return core::StoredPicture{.picture = {.id = std::string(picture), .mime_type = rows->text(0), .bytes = blob.size(), .width = static_cast<std::uint32_t>(rows->integer(1)),
+                                           .height = static_cast<std::uint32_t>(rows->integer(2))},
+                               .bytes = std::string(reinterpret_cast<const char*>(blob.data()), blob.size())};
 }
 
 Result<std::vector<core::ChatMessage>> ChatSessionStoreSqlite::messages(const ChatSessionId& id) {

@@ -23,6 +23,8 @@ public:
     Result<bool> remove(const ChatSessionId& id) override;
     Result<void> append(const core::NewChatSession& session, const core::ChatMessage& message) override;
     Result<void> keep_draft(const core::NewChatSession& session, const core::ChatDraft& draft) override;
+    Result<void> keep_picture(const core::NewChatSession& session, const core::Picture& picture, std::string_view bytes, SystemTime now) override;
+    Result<std::optional<core::StoredPicture>> find_picture(const ChatSessionId& id, std::string_view picture) override;
     Result<std::vector<core::ChatMessage>> messages(const ChatSessionId& id) override;
     Result<std::vector<core::ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) override;
     Result<std::optional<core::StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) override;
@@ -33,6 +35,7 @@ private:
     explicit ChatSessionStoreSqlite(Database database) : database_(std::move(database)) {}
     Result<bool> make(const core::NewChatSession& wanted);
     Result<void> count(const ChatSessionId& id);
+    Result<void> expect_room(const core::NewChatSession& session, std::uint64_t bytes);
     Result<void> drop_draft(const ChatSessionId& id);
     Result<std::uint64_t> close_drafts(std::string_view note);
     Result<std::optional<core::ChatSession>> read(const ChatSessionId& id);

@@ -112,6 +112,31 @@ TEST_P(ChatSessionStoreTest, WhatFollowsEndsADraft) {
     EXPECT_EQ(store->keep_draft({.id = kitchen, .owner = "", .name = {}, .persona = {}, .created_at = now}, {.turn = {}, .content = {}, .created_at = now}).error().code, ErrorCode::kInvalidArgs);
 }
 
+TEST_P(ChatSessionStoreTest, PicturesBelongToTheirSessionAndGoWithIt) {
+    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    const auto picture = [](int n) { return core::Picture{.id = "att_" + std::string(30, 'a') + std::to_string(10 + n % 90), .mime_type = "image/png", .bytes = 3, .width = 2, .height = 1}; };
+    const std::string bytes("a\0b", 3);
+    ASSERT_TRUE(store->keep_picture(session, picture(1), bytes, now));
+    const auto kept = store->find_picture(kitchen, picture(1).id).value();
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->bytes, bytes);
+    EXPECT_EQ(kept->picture.mime_type, "image/png");
+    EXPECT_EQ(kept->picture.width, 2u);
+    EXPECT_FALSE(store->find_picture(ChatSessionId("cellar"), picture(1).id).value()) << "of another session";
+    const core::NewChatSession theirs{.id = kitchen, .owner = "device/other", .name = {}, .persona = {}, .created_at = now};
+    EXPECT_EQ(store->keep_picture(theirs, picture(2), bytes, now).error().code, ErrorCode::kForbidden);
+    EXPECT_TRUE(store->remove(kitchen).value());
+    EXPECT_FALSE(store->find_picture(kitchen, picture(1).id).value());
+}
+
+TEST_P(ChatSessionStoreTest, ASessionHasABoundedNumberOfPictures) {
+    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    for (std::size_t i = 0; i < core::kMostSessionPictures; ++i) {
+        ASSERT_TRUE(store->keep_picture(session, {.id = "p" + std::to_string(i), .mime_type = "image/png", .bytes = 1, .width = 1, .height = 1}, "x", now));
+    }
+    EXPECT_EQ(store->keep_picture(session, {.id = "one more", .mime_type = "image/png"}, "x", now).error().code, ErrorCode::kRateLimited);
+}
+
 TEST_P(ChatSessionStoreTest, MalformedIdsAndOwnerlessSessionsAreRefused) {
     for (const std::string& id : {std::string(), std::string("a b"), std::string("a/b"), std::string("ü"), std::string(129, 'a')}) {
         EXPECT_EQ(store->open({.id = ChatSessionId(id), .owner = "device/phone"}).error().code, ErrorCode::kInvalidArgs) << id;

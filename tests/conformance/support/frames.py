@@ -9,19 +9,24 @@ _STRING, _INT, _BOOL, _OBJECT, _LIST = str, int, bool, dict, list
 
 #: type -> (required fields, optional fields)
 _FRAMES: dict[str, tuple[dict[str, type], dict[str, type]]] = {
-    "session_start": ({"v": _INT, "session_id": _STRING, "resumed": _BOOL, "message_count": _INT}, {"name": _STRING, "persona": _STRING}),
+    "session_start": ({"v": _INT, "session_id": _STRING, "resumed": _BOOL, "message_count": _INT}, {"name": _STRING, "persona": _STRING, "image_attachments_supported": _BOOL, "image_model_support": _STRING,
+                       "file_attachments_supported": _BOOL, "ask_user_supported": _BOOL}),
     "connected": ({"v": _INT, "message": _STRING}, {}),
     "tools_registered": ({"count": _INT, "registered": _INT}, {}),
     "registered_tools": ({"tools": _LIST}, {}),
     "tool_call_request": ({"id": _STRING, "name": _STRING, "args": _OBJECT}, {}),
     "result_acknowledged": ({"id": _STRING}, {}),
     "tool_call": ({"id": _STRING, "name": _STRING, "args": _OBJECT}, {}),
-    "tool_result": ({"id": _STRING, "name": _STRING, "output": _STRING}, {}),
+    "tool_result": ({"id": _STRING, "name": _STRING, "output": _STRING}, {"presentation": _OBJECT}),
     "chunk": ({"content": _STRING}, {}),
     "thinking": ({"content": _STRING}, {}),
     "debug_prompt": ({"messages": _STRING, "estimated_tokens": _INT}, {}),
     "chunk_reset": ({}, {}),
-    "done": ({"full_response": _STRING}, {}),
+    "done": ({"full_response": _STRING}, {"metrics": dict}),
+    "image_context": ({"omitted_ids": _LIST}, {}),
+    "ask_user_request": ({"request_id": _STRING, "session_id": _STRING, "turn_id": _STRING, "tool_call_id": _STRING, "kind": _STRING, "question": _STRING,
+                          "options": _LIST}, {"placeholder": _STRING}),
+    "ask_user_ack": ({"request_id": _STRING, "status": _STRING}, {"error": _STRING}),
     "aborted": ({}, {}),
     "abort_ack": ({"status": _STRING}, {}),
     "title_updated": ({"title": _STRING}, {}),
@@ -45,7 +50,7 @@ _APPROVALS: dict[str, tuple[dict[str, type], dict[str, type]]] = {
     "approval_refused": ({"id": _STRING, "code": _STRING, "message": _STRING}, {}),
 }
 _CODES = {"INVALID_JSON", "UNKNOWN_MESSAGE_TYPE", "EMPTY_CONTENT", "NO_USER_MESSAGE", "SESSION_BUSY", "AUTH_ERROR", "PROVIDER_ERROR",
-          "AGENT_ERROR", "FORBIDDEN", "RATE_LIMITED"}
+          "AGENT_ERROR", "FORBIDDEN", "RATE_LIMITED", "IMAGE_MODEL_UNSUPPORTED", "INVALID_IMAGE_MESSAGE", "INVALID_FILE_MESSAGE"}
 
 
 def _fits(value: Any, kind: type) -> bool:

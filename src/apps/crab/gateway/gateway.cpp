@@ -354,7 +354,8 @@ Result<void> Gateway::Parts::build() {
     if (!turns) return fail(std::move(turns.error()));
     turn_setup = std::make_unique<Published<TurnSetup>>(*turns);
     for (const auto& side : sides) {
-        side->runner = std::make_unique<CurrentRunner>(*turn_setup, CurrentRunner::Services{.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool});
+        side->runner = std::make_unique<CurrentRunner>(*turn_setup, CurrentRunner::Services{.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool,
+                                                                                                       .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()});
     }
     LoopSide& home = *sides.front();
     if (const auto readable = AgentSide::read_agents(config); !readable) return fail(readable.error());

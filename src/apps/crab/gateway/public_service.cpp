@@ -31,7 +31,7 @@ std::string_view PublicService::local_path(std::string_view path) const {
 
 net::RequestBodyLimits PublicService::limits_for(const net::HttpRequest& request) {
     if (rtp::is_tools_path(local_path(request.path()))) return {.max_bytes = max_body_bytes_};
-    if (front_.is_upload(request)) return front_.upload_limits();
+    if (front_.takes_pieces(request)) return front_.piece_limits(request);
     return {.max_bytes = front_.is_open_to_strangers(request.path()) ? std::min(kMostOfStrangers, max_body_bytes_) : max_body_bytes_};
 }
 

@@ -39,7 +39,7 @@ public:
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
-    bool streams_body(const net::HttpRequest& request) override { return front_.is_upload(request); }
+    bool streams_body(const net::HttpRequest& request) override { return front_.takes_pieces(request); }
     /// Of callers that have proven who they are, and the few bytes with which one becomes such a caller.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
@@ -81,10 +81,10 @@ public:
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
     net::BodyAdmission admit_body(const net::HttpRequest& request) override { return {.admitted = knows(*request.connection), .budget = nullptr}; }
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
-        if (chat_.is_upload(request)) return chat_.upload_limits();
+        if (chat_.takes_pieces(request)) return chat_.piece_limits(request);
         return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
     }
-    bool streams_body(const net::HttpRequest& request) override { return chat_.is_upload(request); }
+    bool streams_body(const net::HttpRequest& request) override { return chat_.takes_pieces(request); }
     void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
     void stop() { stopping_ = true; }
 

@@ -4,6 +4,7 @@
 #include "agent/chat_completions.hpp"
 #include "agent/offline.hpp"
 #include "base/file.hpp"
+#include "core/asked_question.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -63,13 +64,19 @@ Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOp
     model->url = std::move(*url);
     model->key = std::move(*key);
     model->settings = {.model = options.model, .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens), .reasons_within_limit = reasons_within_limit,
-                       .thinking_tokens = static_cast<std::int64_t>(options.thinking_tokens), .return_reasoning = options.return_reasoning};
+                       .thinking_tokens = static_cast<std::int64_t>(options.thinking_tokens), .sees = options.vision, .return_reasoning = options.return_reasoning};
     model->retry.most = static_cast<int>(options.max_retries);
     model->silence = std::chrono::duration_cast<Milliseconds>(options.silence);
     return model;
 }
 
 std::vector<Glob> globs_of(const std::vector<std::string>& patterns) { return {patterns.begin(), patterns.end()}; }
+
+/// Whether these lists let an agent ask the person of its chat, which is a tool to it.
+bool may_ask(const std::vector<std::string>& allow, const std::vector<std::string>& deny) {
+    const auto names = [](const std::string& pattern) { return Glob(pattern).matches(core::kAskUser); };
+    return (allow.empty() || std::ranges::any_of(allow, names)) && std::ranges::none_of(deny, names);
+}
 
 /// All models in their order, or those of these names.
 std::vector<std::size_t> places_of(const std::vector<config::ModelOptions>& models, const std::vector<std::string>& names) {
@@ -89,6 +96,7 @@ std::shared_ptr<const agent::AgentBook> make_agents(const config::GatewayConfig&
     standard.instructions = base.instructions;
     standard.models = places_of(config.models, {});
     standard.tools = {globs_of(base.tools_allow), globs_of(base.tools_deny)};
+    standard.may_ask = may_ask(base.tools_allow, base.tools_deny);
     standard.pinned = globs_of(base.tools_pinned);
     standard.max_rounds = base.max_rounds;
     standard.turn_timeout = std::chrono::duration_cast<Milliseconds>(base.turn_timeout);
@@ -104,6 +112,7 @@ std::shared_ptr<const agent::AgentBook> make_agents(const config::GatewayConfig&
         made.models = places_of(config.models, named.models);
         if (named.tools_allow) {  // all three are there, or none
             made.tools = {globs_of(*named.tools_allow), globs_of(*named.tools_deny)};
+            made.may_ask = may_ask(*named.tools_allow, *named.tools_deny);
             made.pinned = globs_of(*named.tools_pinned);
         }
         made.max_rounds = named.max_rounds.value_or(standard.max_rounds);
@@ -141,7 +150,7 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
         std::vector<std::unique_ptr<agent::ModelClient>> clients;
         for (const auto& model : setup->models) clients.push_back(std::make_unique<agent::HttpModelClient>(services_.loop, services_.pool, model));
         const agent::Agent::Services services{.loop = services_.loop, .pipeline = services_.pipeline, .chats = services_.chats, .store_pool = services_.store_pool, .index = services_.index,
-                                              .pool = services_.pool, .metrics = metrics_};
+                                              .pool = services_.pool, .artifacts = services_.artifacts, .artifact_pool = services_.artifact_pool, .metrics = metrics_};
         runner_ = std::make_shared<agent::Agent>(services, std::move(clients), setup->agents);
     }
     return runner_;

@@ -36,6 +36,8 @@ public:
         BlockingPool& store_pool;
         core::ToolIndex& index;
         BlockingPool& pool;
+        core::ArtifactStore* artifacts = nullptr;
+        BlockingPool* artifact_pool = nullptr;
     };
     CurrentRunner(const Published<TurnSetup>& setup, Services services) : setup_(setup), services_(services) {}
 
