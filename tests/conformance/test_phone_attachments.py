@@ -187,7 +187,8 @@ class Seeing:
         phone.send("message", content="go")
         asked = self.wait_for(phone, "ask_user_request")
         phone.drop()
-        again = self.phone(token, session_id=phone.session_id)
+        again = Device(self.gateway, token, session_id=phone.session_id, connect=False)  # it comes before anything is said
+        self.addCleanup(again.drop)
         self.assertEqual(self.wait_for(again, "ask_user_request")["request_id"], asked["request_id"])
         again.send("abort")
         self.assertEqual(self.turn(again, None)[-2]["type"], "aborted")

@@ -82,7 +82,11 @@ public:
         const auto start = (*link)->next();
         if (!start) return fail(ErrorCode::kUnavailable, (*link)->why_gone());
         link_ = std::move(*link);
-        if (options_.once.empty()) ChatApprovals::announce(*link_);  // a script's question is for nobody to answer
+        if (options_.once.empty()) {
+            ChatApprovals::announce(*link_);
+        } else {  // nobody is there to answer questions; whoever lists an extension and not those for questions says so
+            link_->send(R"({"type":"connect","v":1,"device_name":"crab chat","capabilities":["tools_registered.rejected"]})");
+        }
         session_ = text_of(*start, "session_id");
         const std::string name = text_of(*start, "name"), agent = text_of(*start, "persona");
         greeting_ = fmt::format("chat {}{}{} ({} messages)", name.empty() ? "" : name + ", ", session_, agent.empty() ? "" : " with " + agent, number_of(*start, "message_count"));
