@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kCallerRole = "role default: callers and operators may call";
 constexpr std::string_view kNoCallerRole = "role default: only callers and operators may call";
+constexpr std::string_view kOwnTools = "role default: a device may call its own tools";
 constexpr std::string_view kDeviceRole = "role default: devices and tool hosts may register";
 constexpr std::string_view kNoDeviceRole = "role default: only devices and tool hosts may register";
 constexpr std::string_view kNoActionRole = "default deny: neither its role nor a rule allows it";
@@ -192,13 +193,18 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
 }
 
 Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args, std::string_view tenant) const {
+    std::string_view by_role = kCallerRole;
     if (!principal.may(Role::kCaller)) {
         const Peer* const peer = principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
-        if (peer == nullptr || peer->role != Role::kCaller) return {Verdict::kDeny, kNoCallerRole};
+        const bool calls = peer != nullptr && peer->role == Role::kCaller;
+        // What a device offers it could do without us: a phone's chat uses the phone's own tools.
+        const bool own = principal.roles.has(Role::kDevice) && tool.source.kind == SourceKind::kDevice && tool.source.owner == principal.id;
+        if (!calls && !own) return {Verdict::kDeny, kNoCallerRole};
+        if (!calls) by_role = kOwnTools;
     }
-    if (rules_.empty()) return {Verdict::kAllow, kCallerRole};
+    if (rules_.empty()) return {Verdict::kAllow, by_role};
     const std::string& qualified = tool.unique_name;
-    Judgement judgement({Verdict::kAllow, kCallerRole}, Judgement::Rules::kNarrow);
+    Judgement judgement({Verdict::kAllow, by_role}, Judgement::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal, tenant)) continue;
         // An allow list confines its principal even where its sources or arguments do not match.

@@ -40,6 +40,19 @@ TEST(Policy, WithoutRulesTheRolesDecide) {
     EXPECT_EQ(decide({allow({"*"})}, *principal_of("p", {Role::kDevice}), *kCamera), Verdict::kDeny);
 }
 
+TEST(Policy, ADeviceMayCallItsOwnToolsAndNoOthers) {
+    const auto own = tool_of("camera", "phone", ConnectionId{1});
+    own->source.owner = "device/phone";
+    const auto others = tool_of("camera", "tablet", ConnectionId{2});
+    others->source.owner = "device/tablet";
+    const auto phone = principal_of("device/phone", {Role::kDevice});
+    EXPECT_EQ(decide({}, *phone, *own), Verdict::kAllow);
+    EXPECT_EQ(decide({}, *phone, *others), Verdict::kDeny);
+    EXPECT_EQ(decide({}, *phone, *tool_of("list_devices")), Verdict::kDeny) << "a built-in has no owner, and tells of others";
+    EXPECT_EQ(decide({deny({"camera"})}, *phone, *own), Verdict::kDeny) << "rules still narrow";
+    EXPECT_EQ(decide({}, *principal_of("device/phone", {Role::kDevice, Role::kCaller}), *others), Verdict::kAllow);
+}
+
 TEST(Policy, DenyWinsOverAllowInAnyOrder) {
     EXPECT_EQ(decide({allow({"*"}), deny({"camera"})}, *kAnn, *kCamera), Verdict::kDeny);
     EXPECT_EQ(decide({deny({"camera"}), allow({"camera"})}, *kAnn, *kCamera), Verdict::kDeny);

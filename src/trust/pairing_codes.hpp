@@ -18,7 +18,7 @@ namespace crab::trust {
 /// What the device that brings the code will get.
 struct PairingOffer {
     std::string name;                          ///< of the device or caller; empty: `Device`
-    core::Roles roles{core::Role::kDevice, core::Role::kCaller};
+    core::Roles roles{core::Role::kDevice};    ///< no more than a device needs; whoever opens the code widens it
     std::vector<TenantId> tenants{};           ///< as in IssueRequest
     std::optional<Milliseconds> lifetime;      ///< of the token; absent: until revoked
     std::string device;                        ///< a known device that is paired again; empty: a new one

@@ -24,7 +24,7 @@ namespace crab::trust {
 
 struct IssueRequest {
     std::string name;                          ///< 1-128 bytes without control characters; the slug comes from it
-    core::Roles roles{core::Role::kDevice, core::Role::kCaller};
+    core::Roles roles{core::Role::kDevice};
     std::vector<TenantId> tenants{};           ///< that it may act for, the first by default; empty: the default tenant
     std::optional<Milliseconds> lifetime;      ///< absent: until revoked
     std::string device;                        ///< slug of a known device that gets a further token; empty: a new one

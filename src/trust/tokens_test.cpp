@@ -42,7 +42,7 @@ TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
     EXPECT_EQ(principal->device, "kitchen-tablet");
     EXPECT_EQ(principal->tenant, TenantId("home"));
     EXPECT_THAT(principal->more_tenants, ElementsAre(TenantId("garden")));
-    EXPECT_EQ(principal->roles, (Roles{Role::kDevice, Role::kCaller}));
+    EXPECT_EQ(principal->roles, Roles{Role::kDevice}) << "the right to call others' tools is asked for";
     EXPECT_EQ(principal->proof, core::Proof::kBearerToken);
     EXPECT_EQ(principal->credential_id, issued.record.id);
 }

@@ -42,6 +42,25 @@ class CodeTest(PairingCase):
         self.code()  # another one is open, so that a used one is wrong and not unknown
         self.assertEqual(self.redeem(code).status, 403)
 
+    def test_what_is_paired_without_a_role_calls_its_own_tools_and_no_others(self) -> None:
+        token = self.redeem(self.code("--name", self.unique("phone"))).json()["token"]
+        phone, laptop = self.open(token), self.open()
+        own, others = self.unique("photo"), self.unique("files")
+        phone.register(tool(own))
+        laptop.register(tool(others))
+        self.gateway.wait_listed(own, others)
+
+        def call(name: str) -> tuple[int, str]:
+            body = {"version": "v1", "call_id": self.unique("c"), "tool_name": name, "tenant_id": "default", "args": {}, "context": {"agent_id": "a", "session_id": "s"}}
+            answer = self.gateway.fetch("POST", "/v1/tools/call", token, {"Content-Type": "application/json"}, json.dumps(body).encode())
+            return answer.status, answer.body.decode()
+
+        self.assertIn("TOOL_NOT_FOUND", call(others)[1], "what may not be called is not there")
+        listed = [each["name"] for each in self.gateway.fetch("GET", "/v1/tools", token).json()["tools"]]
+        self.assertEqual(listed, [own])
+        wider = self.redeem(self.code("--name", self.unique("phone"), "--role", "device,caller")).json()["token"]
+        self.assertIn(others, [each["name"] for each in self.gateway.fetch("GET", "/v1/tools", wider).json()["tools"]])
+
     def test_a_code_may_come_without_dashes(self) -> None:
         self.assertEqual(self.redeem(self.code().replace("-", "")).status, 200)
 

@@ -58,6 +58,21 @@ class ChatsTest(PhoneCase):
         self.assertLess(kinds.index("result_acknowledged"), kinds.index("tool_result"))
         self.assertEqual(kinds[-3:], ["chunk_reset", "done", "agent_end"])
 
+    def test_paired_as_a_device_it_chats_with_the_tools_that_it_offers(self) -> None:
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": self.unique("phone")}).json()
+        self.assertEqual(code["roles"], ["device"])
+        token = self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code["code"]}, body=b"").json()["token"]
+        name = self.unique("take_photo")
+        self.model.script(Answer(calls=[call(name)]), Answer("A tree."))
+        phone = self.phone(token, tools=[tool(name)], typed=("what do you see?",))
+        while (frame := phone.receive())["type"] != "tool_call_request":
+            pass
+        phone.send("tool_result", id=frame["id"], output="a tree", success=True)
+        self.assertEqual(self.answer_of(self.turn(phone, None)), "A tree.")
+        listed = self.rest("GET", "/api/sessions", token)
+        self.assertEqual(listed.status, 200)
+        self.assertIn(phone.session_id, listed.body.decode())
+
     def test_its_stop_button_aborts_by_frame_and_by_rest_and_the_turn_ends_once(self) -> None:
         token = self.new_token("phone")
         phone = self.phone(token, session_id=self.unique("kitchen"))

@@ -126,6 +126,13 @@ bool DeviceSession::require(core::Role role, std::string_view what) {
     return false;
 }
 
+bool DeviceSession::require_chat() {
+    // A device without the role `caller` chats about what it offers: its turns may call these tools and nothing else.
+    if (principal_->may(core::Role::kCaller) || (principal_->may(core::Role::kDevice) && tools_ > 0)) return true;
+    error("FORBIDDEN", "your token does not let you chat; ask for one with the role caller, or register tools first to chat about them as a device");
+    return false;
+}
+
 void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
     const ScopeExit done([this] { parser_.shrink(); });
     const std::string_view frame(text.data(), text.size());
@@ -444,7 +451,7 @@ void DeviceSession::refuse_reply(std::string_view id) {
 }
 
 void DeviceSession::on_question(const json::Root& root, bool regenerate) {
-    if (!require(core::Role::kCaller, "chat")) return;
+    if (!require_chat()) return;
     const Element frame = root.element();
     ChatQuestion question{.asker = shared_from_this(), .content = {}, .regenerate = regenerate, .debug = json::get_bool(frame, "debug").value_or(false),
                           .prefer_source = slug_};
@@ -500,7 +507,7 @@ void DeviceSession::on_approval_decision(Element frame) {
 }
 
 void DeviceSession::on_abort() {
-    if (!require(core::Role::kCaller, "abort a turn")) return;
+    if (!require_chat()) return;
     auto acknowledge = [self = shared_from_this()](bool aborted) {
         std::string frame;
         write_abort_ack(frame, aborted);

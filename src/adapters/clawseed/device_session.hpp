@@ -69,6 +69,7 @@ private:
     void on_approval_decision(Element frame);
     bool may_approve() const { return principal_->roles.has(core::Role::kOperator) || options_->owners_approve; }
     bool require(core::Role role, std::string_view what);
+    bool require_chat();
     void error(std::string_view code, std::string_view message);
     template <class F>
     void write(F&& frame);

@@ -51,7 +51,7 @@ protected:
         server_.reset();
     }
 
-    std::string token(const std::string& name) { return tokens_->issue({.name = name}).value().token.reveal(); }
+    std::string token(const std::string& name) { return tokens_->issue({.name = name, .roles = {core::Role::kCaller}}).value().token.reveal(); }
     static std::string request(const std::string& token, const std::string& body, std::string_view headers = {}) {
         return fmt::format("POST /webhook HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n{}\r\n{}", token, body.size(), headers, body);
     }

@@ -827,5 +827,12 @@ TEST_F(DeviceTurns, Item36_RolesLimitWhatAConnectionMayDo) {
     EXPECT_THAT(world.runner.requests, IsEmpty());
 }
 
+TEST_F(DeviceTurns, Item36_ADeviceThatOffersToolsChatsAboutThemWithoutTheRoleCaller) {
+    const auto phone = world.connect(World::make_principal("phone", {core::Role::kDevice}), "s2");
+    register_tools(phone, {"take_photo"});
+    world.send(phone, R"({"type":"message","content":"?"})");
+    EXPECT_EQ(world.runner.requests.size(), 1u);
+}
+
 }  // namespace
 }  // namespace crab::clawseed
