@@ -50,7 +50,12 @@ Result<GatewayConfig> load_file(const std::filesystem::path& path, const Environ
 }
 
 Result<GatewayConfig> load_first(const std::filesystem::path& given, const Paths& paths, const Environment& environment) {
-    if (!given.empty()) return load_file(given, environment);
+    if (!given.empty()) {
+        auto loaded = load_file(given, environment);
+        // A file that was named and is not there is a mistake in the command, not something that was looked for.
+        if (!loaded && loaded.error().code == ErrorCode::kNotFound) loaded.error().code = ErrorCode::kInvalidArgs;
+        return loaded;
+    }
     for (const std::filesystem::path& candidate : paths.config_candidates()) {
         std::error_code error;
         if (std::filesystem::exists(candidate, error)) return load_file(candidate, environment);

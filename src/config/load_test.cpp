@@ -282,12 +282,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"policy: [{principal: a, roles: [calle]}]", "policy[0].roles[0]: has to be one of"},
         BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]", "policy[0].where[0]: needs one of"},
         BadCase{"policy: [{principal: a, where: [{pointer: /x, min: 2, max: 1}]}]", "where[0].min: may not be more than max"},
-        BadCase{"peers: [{id: log}]", "peers[0].id: has to match"}, BadCase{"peers: [{role: subscriber}]", "peers[0]: needs the key id"},
+        BadCase{"peers: [{id: log}]", "peers[0].id: has to be a peer such as subscriber/log"}, BadCase{"peers: [{role: subscriber}]", "peers[0]: needs the key id"},
         BadCase{"peers: [{id: subscriber/log, role: subscribe}]", "peers[0].role: has to be one of"},
         BadCase{"peers: [{id: subscriber/log}, {id: subscriber/log}]", "peers[1].id: another entry has this id; say all of a peer in one"},
         BadCase{"events: {calls: some}", "events.calls: has to be one of"}, BadCase{"events: {max_bytes: 1}", "events.max_bytes: has to be"},
         BadCase{"peers: [{id: subscriber/log, role: tool_host}]", "peers[0].role: is only for peers whose id begins with tool_host/"},
-        BadCase{"leases: {ttl: 25h}", "leases.ttl: may not be more than leases.max_ttl"}, BadCase{"leases: {ttl: 1 hour}", "leases.ttl: has to match"},
+        BadCase{"leases: {ttl: 25h}", "leases.ttl: may not be more than leases.max_ttl"}, BadCase{"leases: {ttl: 1 hour}", "leases.ttl: has to be a duration such as 500ms"},
         BadCase{"hooks: [{name: a, type: command}]", "hooks[0]: a command hook needs the key run"},
         BadCase{"hooks: [{name: a, type: command, run: [ask]}]", "hooks[0].run[0]: has to be the absolute path"},
         BadCase{"hooks: [{name: a, type: deny}]", "hooks[0]: a deny hook needs the key reason"},
@@ -295,13 +295,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"hooks: [{name: a, type: deny, reason: r}, {name: a, type: deny, reason: r}]", "hooks[1].name: another hook has this name"},
         BadCase{"hosts: [{name: a}]", "hosts[0]: needs one of the keys unix and peer"},
         BadCase{"hosts: [{name: a, unix: /a, peer: tool_host/a}]", "hosts[0]: needs one of the keys unix and peer"},
-        BadCase{"hosts: [{name: a, peer: subscriber/a}]", "hosts[0].peer: has to match"}, BadCase{"pairing: {ca: /ca.pem}", "pairing: ca, cert and key belong together"},
+        BadCase{"hosts: [{name: a, peer: subscriber/a}]", "hosts[0].peer: has to be a paired tool host such as tool_host/memory"}, BadCase{"pairing: {ca: /ca.pem}", "pairing: ca, cert and key belong together"},
         BadCase{"listen: {peers: '127.0.0.1:99999'}", "listen.peers: has to be host:port"},
         BadCase{"hosts: [{name: a, unix: run/a.sock}]", "hosts[0].unix: has to be the absolute path of a socket"},
         BadCase{"hosts: [{name: a, unix: /a}, {name: a, unix: /b}]", "hosts[1].name: another host has this name"},
         BadCase{"hosts: [{name: a_b/c, unix: /a}]", "hosts[0].name"},
         BadCase{"hosts: [{name: a}]", "hosts[0]"},
-        BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"}, BadCase{"models: [{model: a, url: a}]", "models[0].url: has to match"},
+        BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"}, BadCase{"models: [{model: a, url: a}]", "models[0].url: has to be an address such as https://"},
         BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"}, BadCase{"models: [{model: a}, {model: b, name: a}]", "models[1]: another model has this name"}, BadCase{"models: [{model: a, api: anthropic, thinking_tokens: 5}]", "models[0].thinking_tokens: is for api: anthropic"}, BadCase{"agents: [{name: crab}]", "agents[0].name: is the name of the standard agent"},
         BadCase{"agents: [{name: a}, {name: a}]", "agents[1].name: another agent has this name"}, BadCase{"agents: [{name: 分身}, {name: ' 分身 '}]", "agents[1].name: another agent has this name"},
         BadCase{"agents: [{name: \"a\\nb\"}]", "agents[0].name: a name holds no control characters"}, BadCase{"agents: [{name: 'a*'}]", "agents[0].name: holds none of * ? /"}, BadCase{"agents: [{name: a, models: [x]}]", "agents[0].models[0]: is no name of models"},
@@ -315,11 +315,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"gateway: {threads: 5000}", "gateway.threads: has to be at most 1024"},
         BadCase{"limits: {json_depth: 1}", "limits.json_depth: has to be at least 4"},
         BadCase{"rates: [{per_second: 0}]", "rates[0].per_second: has to be more than 0"},
-        BadCase{"gateway: {name: 'no spaces'}", "gateway.name: has to match ^[A-Za-z0-9]"},
-        BadCase{"gateway: {name: ''}", "gateway.name: "}, BadCase{"listen: {path_prefix: x/}", "listen.path_prefix: has to match"},
-        BadCase{"listen: {public: here}", "listen.public: has to match"},
-        BadCase{"policy: [{principal: '', roles: []}]", "policy[0].principal: is too short: at least 1"},
-        BadCase{"policy: [{principal: a, where: [{pointer: x, min: 1}]}]", "policy[0].where[0].pointer: has to match"},
+        BadCase{"gateway: {name: 'no spaces'}", "gateway.name: has to be a name such as kitchen"},
+        BadCase{"gateway: {name: ''}", "gateway.name: "}, BadCase{"listen: {path_prefix: x/}", "listen.path_prefix: has to be a path such as /crab"},
+        BadCase{"listen: {public: here}", "listen.public: has to be an address with a port such as 127.0.0.1:42617"},
+        BadCase{"policy: [{principal: '', roles: []}]", "policy[0].principal: may not be empty"},
+        BadCase{"policy: [{principal: a, where: [{pointer: x, min: 1}]}]", "policy[0].where[0].pointer: has to be a JSON pointer such as /path"},
         BadCase{"gateway: {name: 'a${'}", "gateway.name: a ${ has no } after it"},
         BadCase{"gateway: {name: '${not a name}'}", "is no reference"},
         BadCase{"gateway: {name: '${file:/nowhere/at/all}'}", "gateway.name: cannot read the file /nowhere/at/all"}));
@@ -411,6 +411,10 @@ TEST_F(LoadFile, TheFirstCandidateThatExistsIsReadAndNoneGivesTheDefaults) {
     paths.user_config = folder_ / "user.yaml";
     paths.system_config = folder_ / "system.yaml";
     EXPECT_EQ(load_first({}, paths).value(), GatewayConfig{});
+    const auto named = load_first(folder_ / "none.yaml", paths);
+    ASSERT_FALSE(named) << "a file that was named has to be there";
+    EXPECT_EQ(named.error().code, ErrorCode::kInvalidArgs);
+    EXPECT_THAT(named.error().message, HasSubstr("none.yaml"));
     write("system.yaml", "gateway: {name: system}");
     EXPECT_EQ(load_first({}, paths)->gateway.name, "system");
     write("user.yaml", "gateway: {name: user}");
@@ -427,6 +431,23 @@ TEST(HostPort, ReadsWhatItWrites) {
     EXPECT_TRUE(HostPort::parse("127.9.9.9:1")->is_loopback());
     EXPECT_TRUE(HostPort::parse("[::1]:1")->is_loopback());
     EXPECT_FALSE(HostPort::parse("0.0.0.0:1")->is_loopback());
+}
+
+/// Every place of the schema that has a pattern.
+void look_for_patterns(const json::Value& node, const std::string& at, std::vector<std::string>& without_words) {
+    if (node.find("pattern") && node.find("pattern")->as_string()) {
+        const json::Value* const form = node.find("x-form");
+        if (!form || !form->as_string() || form->as_string()->find("such as") == std::string::npos) without_words.push_back(at);
+    }
+    if (const auto* members = node.as_object()) {
+        for (const auto& [name, member] : *members) look_for_patterns(member, at + "/" + name, without_words);
+    }
+}
+
+TEST(Load, NoPatternIsEverShownToPeople) {
+    std::vector<std::string> without_words;
+    look_for_patterns(json::Value::parse(schema_text()).value(), "", without_words);
+    EXPECT_THAT(without_words, testing::IsEmpty()) << "x-form says what such a value looks like";
 }
 
 }  // namespace

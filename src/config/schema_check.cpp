@@ -40,12 +40,20 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
 std::string words_for(const json::Value& schema, const json::SchemaViolation& violation) {
     const json::Value* bound = schema.resolve(violation.schema_pointer);
     const std::string limit = !bound ? "" : bound->as_string() ? *bound->as_string() : bound->dump();
-    if (violation.rule == "pattern") return "has to match " + limit;
+    // A pattern is for the validator; people get what it stands for, by an example.
+    if (violation.rule == "pattern") {
+        const json::Value* holder = schema.resolve(violation.schema_pointer.substr(0, violation.schema_pointer.rfind('/')));
+        const json::Value* form = holder ? holder->find("x-form") : nullptr;
+        return "has to be " + (form && form->as_string() ? *form->as_string() : std::string("written another way; see docs/reference/configuration.md"));
+    }
+    if (violation.rule == "minItems") return fmt::format("needs at least {}", limit == "1" ? "one entry" : limit + " entries");
+    if (violation.rule == "maxItems") return fmt::format("may have at most {} entries", limit);
+    if (violation.rule == "minLength" && limit == "1") return "may not be empty";
     if (violation.rule == "minimum") return "has to be at least " + limit;
     if (violation.rule == "exclusiveMinimum") return "has to be more than " + limit;
     if (violation.rule == "maximum") return "has to be at most " + limit;
-    if (violation.rule == "minLength" || violation.rule == "minItems") return fmt::format("is too short: at least {}", limit);
-    if (violation.rule == "maxLength" || violation.rule == "maxItems") return fmt::format("is too long: at most {}", limit);
+    if (violation.rule == "minLength") return fmt::format("is too short: at least {} characters", limit);
+    if (violation.rule == "maxLength") return fmt::format("is too long: at most {} characters", limit);
     return fmt::format("breaks the rule {} {}", violation.rule, limit);
 }
 
