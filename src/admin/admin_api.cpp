@@ -53,6 +53,21 @@ void append_tool(json::Writer& writer, const std::string& name, const core::Tool
     writer.end_object();
 }
 
+/// Roles as words, in the order in which they are explained.
+void append_roles(json::Writer& writer, const core::Roles& roles) {
+    using core::Role;
+    writer.key("roles").begin_array();
+    for (const Role role : {Role::kDevice, Role::kCaller, Role::kOperator, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin, Role::kTrustedDevice}) {
+        if (roles.has(role)) writer.string(core::name_of(role));
+    }
+    writer.end_array();
+}
+
+void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
+    if (!reach.url.empty()) writer.key("gateway").string(reach.url).key("only_here").boolean(reach.only_here);
+    if (!reach.ca_file.empty()) writer.key("ca_file").string_lossy(reach.ca_file);
+}
+
 void respond(net::HttpExchange& exchange, const Error& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
 
 }  // namespace
@@ -192,7 +207,7 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         std::vector<trust::TokenRecord> tokens;
         std::vector<Presence::Refused> refused;
     };
-    std::map<std::string, Row> rows;   // by principal: a caller and a device may have one name
+    std::map<std::string, Row> rows, callers;   // by principal: two may have one name; a token without a device is nobody's device
     for (const auto& record : services_.tokens.devices()) {
         Row& row = rows[fmt::format("device/{}", record.slug)];
         row.device = record.slug;
@@ -200,13 +215,14 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         row.last_seen = record.last_seen_at;
     }
     for (const auto& token : services_.tokens.list()) {
-        Row& row = rows[token.principal_id()];
+        Row& row = token.device.empty() ? callers[token.principal_id()] : rows[token.principal_id()];
         if (row.device.empty()) row.device = token.device.empty() ? token.name : token.device;
         if (row.name.empty()) row.name = token.name;
         row.tokens.push_back(token);
     }
     for (const auto& live : gateway_.presence()) {
-        Row& row = rows[live.principal];
+        const auto caller = live.device.empty() ? callers.find(live.principal) : callers.end();
+        Row& row = caller != callers.end() ? caller->second : rows[live.principal];
         if (row.device.empty()) row.device = live.device.empty() ? live.principal : live.device;
         if (row.name.empty()) row.name = live.name;
         ++row.connections;
@@ -221,9 +237,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
     }
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
-    writer.begin_object().key("devices").begin_array();
-    for (const auto& [principal, row] : rows) {
-        writer.begin_object().key("device").string_lossy(row.device).key("name").string_lossy(row.name).key("principal").string(principal);
+    const auto append = [&](std::string_view key, const std::string& principal, const Row& row) {
+        writer.begin_object().key(key).string_lossy(row.device).key("name").string_lossy(row.name).key("principal").string(principal);
         writer.key("connected").boolean(row.connections > 0).key("connections").unsigned_integer(row.connections).key("tools").unsigned_integer(row.tools);
         if (!row.refused.empty()) {
             writer.key("refused_tools").begin_array();
@@ -244,18 +259,20 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         if (row.foreground) writer.key("foreground").boolean(*row.foreground);
         writer.key("tokens").begin_array();
         for (const auto& token : row.tokens) {
-            writer.begin_object().key("id").string(token.id).key("kind").string(token.public_key.empty() ? "token" : "key").key("roles").begin_array();
-            for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin, core::Role::kTrustedDevice}) {
-                if (token.roles.has(role)) writer.string(core::name_of(role));
-            }
-            writer.end_array().key("tenants").begin_array();
+            writer.begin_object().key("id").string(token.id).key("kind").string(token.public_key.empty() ? "token" : "key");
+            append_roles(writer, token.roles);
+            writer.key("tenants").begin_array();
             for (const TenantId& tenant : token.tenants) writer.string_lossy(tenant.text());
             writer.end_array().key("created_at").string(to_rfc3339(token.created_at));
             if (token.expires_at) writer.key("expires_at").string(to_rfc3339(*token.expires_at));
             writer.key("revoked").boolean(token.revoked_at.has_value()).end_object();
         }
         writer.end_array().end_object();
-    }
+    };
+    writer.begin_object().key("devices").begin_array();
+    for (const auto& [principal, row] : rows) append("device", principal, row);
+    writer.end_array().key("callers").begin_array();
+    for (const auto& [principal, row] : callers) append("caller", principal, row);
     writer.end_array().end_object();
     exchange.finish_response();
 }
@@ -349,10 +366,13 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         json::Writer writer(out);
         writer.begin_object().key("token").string(issued->token.reveal()).key("device").string(issued->slug).key("token_id").string(issued->record.id);
         if (issued->record.expires_at) writer.key("expires_at").string(to_rfc3339(*issued->record.expires_at));
+        append_roles(writer, issued->record.roles);
+        append_reach(writer, gateway_.reach);
         writer.end_object();
         exchange.finish_response();
         co_return;
     }
+    const core::Roles roles = offer.roles;
     const auto code = services_.codes.open(std::move(offer));
     if (!code) {
         respond(exchange, code.error());
@@ -361,6 +381,8 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
     writer.begin_object().key("code").string(code->code.reveal()).key("expires_at").string(to_rfc3339(code->expires_at));
+    append_roles(writer, roles);
+    append_reach(writer, gateway_.reach);
     if (!gateway_.device_page.empty()) writer.key("page").string(fmt::format("{}#pair={}", gateway_.device_page, code->code.reveal()));
     writer.end_object();
     exchange.finish_response();
@@ -392,6 +414,8 @@ void AdminApi::status(net::HttpExchange& exchange) {
     json::Writer writer(out);
     writer.begin_object().key("version").string(gateway_.version).key("pid").integer(::getpid()).key("uptime_seconds").integer(uptime).key("public").string(gateway_.public_endpoint);
     writer.key("admin").string(gateway_.admin_socket).key("state_dir").string(gateway_.state_dir).key("devices").unsigned_integer(presence.size());
+    append_reach(writer, gateway_.reach);
+    if (!gateway_.reach.peers.empty()) writer.key("peers").string(gateway_.reach.peers);
     writer.key("tools").unsigned_integer(tools).key("running_calls").unsigned_integer(gateway_.running().size());
     writer.key("audit").begin_object().key("backlog_bytes").unsigned_integer(services_.audit.backlog_bytes()).key("lost_records").unsigned_integer(services_.audit.lost()).end_object();
     writer.key("storage").string(services_.audit.lost() == 0 && !gateway_.ledger_failing() ? "ok" : "failing").end_object();

@@ -45,6 +45,13 @@ struct Gateway {
     std::function<Result<std::vector<std::string>>(const std::string& device, const std::vector<std::string>& names)> approve_tools;
     std::function<bool()> ledger_failing;   ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
+    /// Where others dial, and what they have to trust for it: lines that are meant to be pasted hold these.
+    struct Reach {
+        std::string url;                    ///< `wss://host:port/prefix`; empty: the public listener is off
+        std::string ca_file;                ///< on this machine; empty: none has to be named
+        bool only_here = false;             ///< a loopback address
+        std::string peers;                  ///< `https://host:port` of the peer listener; empty: off
+    } reach;
     std::string device_page;                ///< the address under which a browser finds the device page; empty: not served
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
     SteadyTime started;

@@ -195,6 +195,9 @@ Result<ClientResponse> BlockingClient::send(const ClientRequest& request, Deadli
     if (!response && response.error().code == ErrorCode::kUnavailable && kept && !answered && safe) {
         response = exchange(request, bytes, deadline, on_body, answered);
     }
+    // Whoever reads the error has several servers: it says which.
+    const std::string at = endpoint_.text();
+    if (!response && response.error().message.find(at) == std::string::npos) response.error().message = fmt::format("{}: {}", at, response.error().message);
     return response;
 }
 

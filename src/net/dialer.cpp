@@ -12,7 +12,10 @@
 #include <cerrno>
 #include <system_error>
 
+#include <fmt/format.h>
+#include <netdb.h>
 #include <sys/random.h>
+#include <sys/un.h>
 
 namespace crab::net {
 namespace {
@@ -57,10 +60,19 @@ public:
     std::string failure;
 };
 
-Error dial_error(CloseReason reason, const std::string& failure) {
+/// `127.0.0.1:42617` or `unix:/path`; whoever reads an error has several servers.
+std::string text_of(const SocketAddress& address) {
+    if (address.family() == AF_UNIX) return fmt::format("unix:{}", reinterpret_cast<const sockaddr_un&>(address.storage).sun_path);
+    char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+    if (::getnameinfo(address.data(), address.size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) return "its address";
+    return address.family() == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+Error dial_error(const SocketAddress& address, CloseReason reason, const std::string& failure) {
+    const std::string at = text_of(address);
     switch (reason) {
-        case CloseReason::kTimeout: return {.code = ErrorCode::kTimeout, .message = "connecting timed out"};
-        case CloseReason::kTlsFailed: return {.code = ErrorCode::kForbidden, .message = "TLS handshake failed: " + failure};
+        case CloseReason::kTimeout: return {.code = ErrorCode::kTimeout, .message = fmt::format("connecting to {} timed out", at)};
+        case CloseReason::kTlsFailed: return {.code = ErrorCode::kForbidden, .message = fmt::format("TLS handshake with {} failed: {}", at, failure)};
         case CloseReason::kPeerClosed:
         case CloseReason::kReset:
         case CloseReason::kLocal:
@@ -68,7 +80,7 @@ Error dial_error(CloseReason reason, const std::string& failure) {
         case CloseReason::kConnectFailed:
         case CloseReason::kShutdown: break;
     }
-    return {.code = ErrorCode::kUnavailable, .message = "cannot connect: " + (failure.empty() ? std::string(name_of(reason)) : failure)};
+    return {.code = ErrorCode::kUnavailable, .message = fmt::format("cannot connect to {}: {}", at, failure.empty() ? std::string(name_of(reason)) : failure)};
 }
 
 /// The client's half of the opening handshake (RFC 6455 section 4.1).
@@ -127,7 +139,7 @@ public:
     }
 
     void on_closed(Connection&, CloseReason) override {
-        if (!error) error = Error{.code = ErrorCode::kUnavailable, .message = "the server closed the connection during the handshake"};
+        if (!error) error = Error{.code = ErrorCode::kUnavailable, .message = target_.host + " closed the connection during the handshake"};
         wakeup.notify();
     }
 
@@ -176,7 +188,7 @@ Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget targe
             });
             const Alarm alarm(loop, deadline, waiter->wakeup);
             co_await waiter->wakeup.wait();
-            if (alarm.rang() && !waiter->opened) co_return fail(ErrorCode::kTimeout, "connecting took too long");
+            if (alarm.rang() && !waiter->opened) co_return fail(ErrorCode::kTimeout, fmt::format("connecting to {} took too long", text_of(address)));
             if (!waiter->opened && !waiter->reason) co_return fail(ErrorCode::kCancelled, "connecting was cancelled");
         }
         if (waiter->opened && !waiter->reason) {
@@ -185,13 +197,14 @@ Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget targe
             handler->on_open(*connection);
             co_return connection;
         }
-        last = dial_error(*waiter->reason, waiter->failure);
+        last = dial_error(address, *waiter->reason, waiter->failure);
     }
     co_return fail(std::move(last));
 }
 
 Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget target, std::shared_ptr<WebSocketHandler> handler,
                                               Deadline deadline) {
+    const std::string at = target.server.addresses.empty() ? target.host : text_of(target.server.addresses.front());
     const auto waiter = std::make_shared<UpgradeWaiter>(target, std::move(handler));
     auto dialled = co_await dial(loop, target.server, waiter, deadline);
     if (!dialled) co_return fail(std::move(dialled.error()));
@@ -203,7 +216,7 @@ Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget t
     co_await waiter->wakeup.wait();
     if (waiter->link.session) co_return waiter->link;  // a copy: `abandoned` looks at it
     if (waiter->error) co_return fail(std::move(*waiter->error));
-    if (alarm.rang()) co_return fail(ErrorCode::kTimeout, "the WebSocket handshake took too long");
+    if (alarm.rang()) co_return fail(ErrorCode::kTimeout, fmt::format("the WebSocket handshake with {} took too long", at));
     co_return fail(ErrorCode::kCancelled, "connecting was cancelled");
 }
 

@@ -124,7 +124,7 @@ CallResult read_call_response(const json::Value& body, std::string_view call_id)
 
 ToolError read_refusal(int status, std::string_view body) {
     const ErrorCode code = code_of_status(status);
-    ToolError error{.code = std::string(token_of(code)), .message = fmt::format("the gateway answered {}: {}", status, next_step(code)),
+    ToolError error{.code = std::string(token_of(code)), .message = fmt::format("the gateway answered with HTTP status {}", status),
                     .retryable = is_retryable(code)};
     if (const auto parsed = json::Value::parse(body)) {
         const std::string said_code = text_of(*parsed, "code");

@@ -2,7 +2,9 @@
 
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/gateway_place.hpp"
+#include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
+#include "base/coded_text.hpp"
 #include "base/cut_text.hpp"
 #include "net/blocking_client.hpp"
 #include "net/codec/sse.hpp"
@@ -21,6 +23,24 @@ namespace {
 constexpr std::size_t kMaxBody = std::size_t{64} << 20;
 constexpr std::size_t kMostWords = 200;
 
+std::string hint_details(std::string_view hint) { return json::Value::object({{"hint", hint}}).dump(); }
+
+/// The place is said once, as the person wrote it.
+std::unexpected<Error> not_reached(const GatewayPlace& place, const Error& error) {
+    std::string_view why = error.message;
+    for (const std::string& said : {fmt::format("cannot connect to {}: ", place.endpoint.text()), fmt::format("{}: ", place.endpoint.text())}) {
+        if (why.starts_with(said)) why.remove_prefix(said.size());
+    }
+    const std::string_view hint = place.is_remote() ? "see that the gateway runs there, and that its listen.public is this address"
+                                                    : "start it with crab gateway run, or name it with --socket PATH, CRAB_SOCKET or --url";
+    return fail(ErrorCode::kUnavailable, fmt::format("cannot reach the gateway at {}: {}", place.text, why), hint_details(hint));
+}
+
+std::unexpected<Error> not_trusted(Error error) {
+    error.details = hint_details("name the authority that vouches for the gateway with --ca-file PATH; crab tls init at the gateway says which");
+    return std::unexpected(std::move(error));
+}
+
 }  // namespace
 
 struct AdminClient::State {
@@ -37,11 +57,13 @@ struct AdminClient::State {
         if (!place.token.reveal().empty()) request.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
         request.headers.insert(request.headers.end(), headers.begin(), headers.end());
         Result<net::ClientResponse> response = http.send(request, deadline, on_body);
-        if (response || response.error().code != ErrorCode::kUnavailable) return response;
+        if (response) return response;
+        if (response.error().code == ErrorCode::kForbidden) return not_trusted(std::move(response.error()));
+        if (response.error().code != ErrorCode::kUnavailable) return response;
         if (!place.is_remote() && ::access(place.endpoint.path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) {
             return fail(ErrorCode::kForbidden, fmt::format("may not open {}; be the user the gateway runs as", place.text));
         }
-        return fail(ErrorCode::kUnavailable, fmt::format("cannot reach the gateway at {}: {}", place.text, response.error().message));
+        return not_reached(place, response.error());
     }
 };
 
@@ -156,13 +178,43 @@ Result<json::Value> accepted(Result<Reply> reply) {
     return fail(code, std::move(text));
 }
 
-int report(const Error& error) {
-    complain(fmt::format("{}: {}", token_of(error.code), error.message));
-    if (error.code == ErrorCode::kUnavailable) {
-        complain("start it with crab gateway run, or name it with --socket PATH, CRAB_SOCKET or --url");
-    } else {
-        complain(next_step(error.code));
+std::string hint_of(const Error& error) {
+    const auto details = json::Value::parse(error.details.empty() ? "{}" : error.details);
+    if (details && !text_of(*details, "hint").empty()) return text_of(*details, "hint");
+    switch (error.code) {
+        // What to do next is the same whatever the cause.
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kRateLimited:
+        case ErrorCode::kOutcomeUnknown: return std::string(next_step(error.code));
+        // Files, flags, rules and devices end with these as well: the message says what it was.
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kForbidden:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kWorktreeNotBound:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kOversize:
+        case ErrorCode::kUnavailable:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: break;
     }
+    return {};
+}
+
+int report(const Error& error) {
+    complain(coded_text(token_of(error.code), error.message));
+    if (const std::string hint = hint_of(error); !hint.empty()) complain(hint);
     return exit_code_of(error.code);
 }
 

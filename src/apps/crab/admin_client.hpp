@@ -67,6 +67,8 @@ private:
 /// A 2xx reply as it is; any other as the error its body tells (`{"error","code"}`, or an RTP response's `error`).
 Result<json::Value> accepted(Result<Reply> reply);
 
+/// What to do about it, where the error itself or its code says that for every cause; else empty.
+std::string hint_of(const Error& error);
 /// Says on standard error what failed and what to do next; returns the exit code.
 int report(const Error& error);
 

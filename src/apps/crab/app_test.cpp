@@ -47,6 +47,30 @@ TEST(CommandLine, AnEmptyOneIsAUsageError) {
     const auto result = parse_command_line({});
     ASSERT_TRUE(std::holds_alternative<Printed>(result));
     EXPECT_EQ(std::get<Printed>(result).exit_code, kExitUsage);
+    EXPECT_NE(std::get<Printed>(result).text.find("Call and chat:"), std::string::npos) << "and shows the commands under what they are for";
+    EXPECT_TRUE(std::get<Printed>(result).is_help);
+}
+
+TEST(CommandLine, OptionsThatMostCommandsTakeStandAnywhere) {
+    for (const std::vector<const char*>& words : {std::vector<const char*>{"--socket", "/s", "-o", "json", "devices", "pair", "--name", "x"},
+                                                  {"--socket=/s", "devices", "-ojson", "pair", "--name", "x"},
+                                                  {"devices", "--socket", "/s", "--output=json", "pair", "--name", "x"},
+                                                  {"devices", "pair", "--name", "x", "--socket", "/s", "-o", "json"}}) {
+        const auto pair = parsed<DevicesPair>(words);
+        EXPECT_EQ(pair.target.socket, "/s");
+        EXPECT_EQ(pair.output, Output::kJson);
+        EXPECT_EQ(pair.name, "x");
+    }
+    EXPECT_EQ(parsed<CallTool>({"--url", "http://h", "--token", "t", "--ca-file", "/c", "call", "x", "--arg", "a=--url"}).target.url, "http://h");
+    EXPECT_EQ(parsed<CallTool>({"call", "x", "--arg", "--socket"}).arg, std::vector<std::string>{"--socket"}) << "a value stays a value";
+    EXPECT_EQ(parsed<PairRemote>({"--socket", "/s", "pair", "-replace", "tool", "ws://a", "memory"}).target.socket, "/s");
+    EXPECT_EQ(parsed<GatewayRun>({"--config", "/g.yaml", "gateway", "run"}).config, "/g.yaml");
+}
+
+TEST(CommandLine, AnOptionInFrontDoesNotHideTheWordThatIsWrong) {
+    const auto result = parse_command_line(std::vector<const char*>{"--socket", "/s", "gatway"});
+    ASSERT_TRUE(std::holds_alternative<Printed>(result));
+    EXPECT_NE(std::get<Printed>(result).text.find("unknown command gatway; did you mean gateway?"), std::string::npos) << std::get<Printed>(result).text;
 }
 
 TEST(Durations, HaveUnitsAndSecondsWithoutOne) {

@@ -3,6 +3,7 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
+#include "base/coded_text.hpp"
 #include "base/encoding.hpp"
 
 #include <fmt/format.h>
@@ -33,20 +34,57 @@ void show_result(const json::Value& result) {
     }
 }
 
-void show_error(const json::Value& error) {
-    complain(fmt::format("{}: {}", text_of(error, "code"), text_of(error, "message")));
-    const json::Value* details = error.find("details");
-    if (details) {
-        for (const json::Value& violation : items_of(*details, "errors")) {
-            const std::string pointer = text_of(violation, "pointer");
-            complain(fmt::format("  {}  {}  {}", pointer.empty() ? "(arguments)" : pointer, text_of(violation, "rule"), text_of(violation, "message")));
-        }
-        if (details->find("retry_after_ms")) complain(fmt::format("  try again after {} ms", number_of(*details, "retry_after_ms")));
+void show_error(const json::Value& error, const std::string& call_id) {
+    const std::string message = text_of(error, "message");
+    complain(coded_text(text_of(error, "code"), message));
+    const json::Value none = json::Value::object();
+    const json::Value* const given = error.find("details");
+    const json::Value& details = given ? *given : none;
+    for (const json::Value& violation : items_of(details, "errors")) {
+        const std::string pointer = text_of(violation, "pointer"), what = text_of(violation, "message");
+        if (fmt::format("; {}; ", message).find(fmt::format("; {}; ", what)) != std::string::npos) continue;  // said already
+        complain(fmt::format("  {}  {}  {}", pointer.empty() ? "(arguments)" : pointer, text_of(violation, "rule"), what));
     }
-    if (const auto code = find_error_code(text_of(error, "code"))) complain(next_step(*code));
+    if (details.find("retry_after_ms")) complain(fmt::format("  try again after {} ms", number_of(details, "retry_after_ms")));
+    if (const auto code = find_error_code(text_of(error, "code"))) {
+        if (const std::string_view next = advice_of(*code, details); !next.empty()) complain(next);
+    }
+    if (!call_id.empty()) complain(fmt::format("call {0}; crab explain {0} tells more", call_id));
 }
 
 }  // namespace
+
+std::string_view advice_of(ErrorCode code, const json::Value& details) {
+    switch (code) {
+        case ErrorCode::kInvalidArgs: return items_of(details, "errors").empty() ? std::string_view() : next_step(code);
+        case ErrorCode::kRateLimited: return details.find("retry_after_ms") ? std::string_view() : std::string_view("Wait a little and call again.");
+        // What the code is for is all there is to know.
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kPolicyUnenforceable:
+        case ErrorCode::kWorktreeNotBound:
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kOversize:
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kOutcomeUnknown: return next_step(code);
+        // A rule, a hook, a person, a device, the tool: the message says who and what.
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound:
+        case ErrorCode::kForbidden:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kAmbiguousTool:
+        case ErrorCode::kUnavailable:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: break;
+    }
+    return {};
+}
 
 int exit_code_of_outcome(const json::Value& response) {
     if (text_of(response, "status") == "ok") return kExitOk;
@@ -65,7 +103,7 @@ int show_outcome(const json::Value& response) {
         const json::Value* result = response.find("result");
         show_result(result ? *result : json::Value::object());
     } else if (const json::Value* error = response.find("error")) {
-        show_error(*error);
+        show_error(*error, text_of(response, "call_id"));
     } else {
         complain("the call ended with status " + text_of(response, "status"));
     }

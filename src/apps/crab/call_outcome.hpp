@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/error_code.hpp"
 #include "json/value.hpp"
 
 #include <string_view>
@@ -13,5 +14,8 @@ int show_outcome(const json::Value& response);
 
 /// The exit code that show_outcome() returns, without output.
 int exit_code_of_outcome(const json::Value& response);
+
+/// What to do after a call that failed so, where the code and its details say it whatever the cause; else empty.
+std::string_view advice_of(ErrorCode code, const json::Value& details);
 
 }  // namespace crab::app

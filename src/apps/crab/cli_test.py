@@ -96,6 +96,20 @@ class Help(CliTest):
                      "peers renew", "peers revoke", "peers enable", "peers disable", "peers identity", "leases list", "leases revoke", "artifacts list", "artifacts get", "artifacts delete", "approvals list", "approvals show", "approvals allow", "approvals deny", "approvals watch", "approvals remembered", "approvals forget", "policy test", "tls init", "worktree bind", "worktree unbind", "worktree status", "agents list", "agents turns", "agents show", "tools cost", "device", "bridge run", "bridge list", "bridge status", "bridge enable", "bridge disable", "bridge call", "doctor", "completion", "schema check", "schema suite", "help"):
             self.assertIn(name, seen)
 
+    def test_alone_it_prints_its_commands_under_what_they_are_for(self):
+        done = self.crab()
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        self.assertEqual(done.stdout, self.crab("--help").stdout)
+        self.assertLess(done.stdout.index("Call and chat:"), done.stdout.index("  call "))
+
+    def test_common_options_stand_anywhere(self):
+        self.gateway.answer("GET", "/v1/admin/devices", {"devices": []})
+        environment = {"CRAB_SOCKET": "/nonexistent"}
+        for words in (("--socket", self.gateway.socket, "devices", "list"), ("devices", f"--socket={self.gateway.socket}", "list"), ("devices", "list", "--socket", self.gateway.socket),
+                      ("-o", "json", "--socket", self.gateway.socket, "devices", "list")):
+            done = self.crab(*words, environment=environment)
+            self.assertEqual(done.returncode, 0, (words, done.stderr))
+
     def test_version_and_exit_codes_are_printed(self):
         self.assertRegex(self.crab("--version").stdout, r"^crab \d+\.\d+\.\d+\n$")
         codes = self.crab("help", "exit-codes").stdout
@@ -233,6 +247,36 @@ class Call(CliTest):
         self.assertIn("/limit  maximum  at most 100", done.stderr)
         self.assertIn("(arguments)  required  needs to", done.stderr)
 
+    def test_no_sentence_is_said_twice_and_a_refusal_names_its_call(self):
+        wrong = "/path: must be a string, not the number 7"
+        self.answer(failure("INVALID_ARGS", wrong, details={"errors": [{"pointer": "/path", "rule": "type", "message": wrong}]}))
+        done = self.crab("call", "t")
+        self.assertEqual(done.stderr.count(wrong), 1, done.stderr)
+        self.assertIn("crab: call c; crab explain c tells more", done.stderr)
+        self.answer(failure("INVALID_ARGS", "INVALID_ARGS: no such room"))
+        done = self.crab("call", "t").stderr
+        self.assertIn("crab: INVALID_ARGS: no such room\n", done)
+        self.assertEqual(done.count("INVALID_ARGS"), 1)
+        self.assertNotIn("JSON pointer", done)  # it named none
+        self.answer(failure("FORBIDDEN", ""))
+        self.assertIn("crab: FORBIDDEN\n", self.crab("call", "t").stderr)
+
+    def test_hints_follow_the_cause_not_the_code(self):
+        done = self.crab("call", "t", "@/nowhere").stderr
+        self.assertIn("/nowhere", done)
+        self.assertNotIn("others answer", done)
+        self.assertNotIn("JSON pointer", self.crab("call", "t", "[1]").stderr)
+        self.answer(failure("UNAVAILABLE", "device/phone is away"))
+        self.assertNotIn("crab gateway run", self.crab("call", "t").stderr)
+
+    def test_every_connection_error_names_the_address(self):
+        for url in ("http://127.0.0.1:1", "https://127.0.0.1:1"):
+            self.assertIn("127.0.0.1:1", self.crab("tools", "list", "--url", url).stderr)
+        done = self.crab("device", "--gateway", "ws://127.0.0.1:1", "--token", "t", "--once")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("127.0.0.1:1", done.stderr)
+        self.assertIn("127.0.0.1:1", self.crab("call", "t", "--url", "grpc://127.0.0.1:1").stderr)
+
     def test_an_unknown_tool_comes_with_the_name_that_was_meant(self):
         self.gateway.answer("GET", "/v1/admin/tools", TOOLS)
         self.answer(failure("TOOL_NOT_FOUND"))
@@ -335,10 +379,39 @@ class Calls(CliTest):
 
 class Devices(CliTest):
     def test_pair_prints_the_code_and_how_to_use_it(self):
-        self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "482913", "expires_at": "2026-11-21T10:00:00Z"})
-        text = self.crab("devices", "pair", "--name", "phone").stdout
-        self.assertIn("crab device --pair 482913", text)
-        self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"), {"name": "phone"})
+        self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "482913", "expires_at": "2026-11-21T10:00:00Z", "roles": ["device"],
+                                                               "gateway": "wss://crab.local:8443/home", "only_here": False, "ca_file": "/var/lib/my crab/ca.pem"})
+        text = self.crab("devices", "pair", "--name", "Ann's phone").stdout
+        self.assertIn("  crab device --pair 482913 --gateway wss://crab.local:8443/home --ca-file '/var/lib/my crab/ca.pem' --name 'Ann'\\''s phone'\n", text)
+        self.assertIn("--role device,caller", text)  # what the role gives is said where it is given
+        self.assertEqual(self.gateway.wait_for("/v1/admin/devices/pair"), {"name": "Ann's phone"})
+
+    def test_a_token_goes_into_a_new_file_of_ones_own(self):
+        self.gateway.answer("POST", "/v1/admin/devices/pair", {"token": "ab" * 32, "device": "ci", "token_id": "t1", "roles": ["caller"],
+                                                               "gateway": "wss://crab.local:8443", "only_here": False, "ca_file": "/ca.pem"})
+        done = self.crab("devices", "pair", "--out", "ci.token", "--name", "ci", "--role", "caller")
+        path = Path(self.folder) / "ci.token"
+        self.assertEqual((done.returncode, path.read_text(), path.stat().st_mode & 0o777), (0, "ab" * 32 + "\n", 0o600), done.stderr)
+        self.assertNotIn("ab" * 32, done.stdout + done.stderr)
+        self.assertIn('curl --cacert /ca.pem -H "Authorization: Bearer $(cat ci.token)" https://crab.local:8443/v1/tools', done.stdout)
+        self.assertTrue(self.gateway.wait_for("/v1/admin/devices/pair")["token"])
+        for name in ("ci.token", "link"):  # neither what is there nor what a link points to is written
+            if name == "link":
+                os.symlink(os.path.join(self.folder, "elsewhere"), os.path.join(self.folder, name))
+            again = self.crab("devices", "pair", "--out", name, "--name", "ci")
+            self.assertNotEqual(again.returncode, 0)
+            self.assertIn("is there already", again.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "elsewhere")))
+        self.gateway.answer("POST", "/v1/admin/devices/pair", {"error": "no", "code": "INVALID_ARGS"}, 400)
+        self.assertEqual(self.crab("devices", "pair", "--out", "other", "--name", "ci").returncode, 2)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "other")))
+
+    def test_callers_are_listed_as_tokens_not_as_devices(self):
+        token = {"id": "t7", "roles": ["caller"], "created_at": "2026-01-01T00:00:00Z", "revoked": False}
+        self.gateway.answer("GET", "/v1/admin/devices", {"devices": [], "callers": [{"caller": "ci", "name": "ci", "principal": "caller/ci", "tokens": [token]}]})
+        text = self.crab("devices", "list").stdout
+        self.assertRegex(text, r"(?m)^CALLER +PRINCIPAL +TOKENS\nci +caller/ci +t7 \(caller\)$")
+        self.assertIn("No devices yet", text)
 
     def test_pair_shows_the_page_as_a_qr_code(self):
         self.gateway.answer("POST", "/v1/admin/devices/pair", {"code": "1234-5678-9012", "expires_at": "2026-11-21T10:00:00Z",
@@ -468,6 +541,20 @@ class Checks(CliTest):
         good = self.write("good.yaml", "gateway: {name: x}\n")
         self.assertEqual(self.crab("gateway", "check", "--config", good).stdout, f"{good}: valid\n")
         self.assertEqual(json.loads(self.crab("gateway", "check", "--schema").stdout)["title"], "crab gateway configuration")
+
+    def test_a_missing_configuration_file_is_a_usage_error_that_names_it(self):
+        for command in (("gateway", "run"), ("gateway", "check"), ("gateway", "check", "-o", "json"), ("doctor",), ("devices", "list"), ("audit", "verify"),
+                        ("policy", "test", "--as", "caller/ci", "call", "x")):
+            done = self.crab(*command, "--config", "/nonexistent/gateway.yaml")
+            self.assertEqual(done.returncode, 2, (command, done.stderr))
+            self.assertEqual((done.stdout + done.stderr).count("/nonexistent/gateway.yaml"), 1, (command, done.stdout, done.stderr))
+
+    def test_configuration_errors_speak_in_examples(self):
+        path = self.write("gateway.yaml", "leases: {ttl: soon}\nlisten: {public: here}\nagents: [{name: a, models: []}]\n")
+        errors = self.crab("gateway", "check", "--config", path).stderr
+        self.assertIn("leases.ttl: has to be a duration such as 500ms", errors)
+        self.assertIn("listen.public: has to be an address with a port such as 127.0.0.1:42617", errors)
+        self.assertNotIn("^", errors)
 
     def test_gateway_check_compiles_what_the_rules_hold(self):
         bad = self.write("bad.yaml", 'policy:\n  - principal: "*"\n    call: {allow: ["*"]}\n    where: [{pointer: /room, matches: "(unclosed"}]\n')

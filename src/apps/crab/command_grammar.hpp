@@ -106,6 +106,9 @@ private:
         command->add_option(name, out, description)->type_name(value)->allow_extra_args(false);
     }
 
+    static constexpr std::string_view kUngrouped = "Subcommands";   ///< CLI11's word
+    void in_group(const std::string& name);
+
     // command_line_gateway.cpp
     void gateway();
     void host();

@@ -5,46 +5,81 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/pair_flags.hpp"
 
+#include <array>
+#include <iterator>
+
 #ifndef CRAB_VERSION
 #define CRAB_VERSION "unknown"
 #endif
 
 namespace crab::app {
+namespace {
+
+/// The program's own help: its commands under what they are for.
+class GroupedHelp final : public CLI::Formatter {
+public:
+    std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
+        if (app->get_parent() != nullptr) return CLI::Formatter::make_subcommands(app, mode);
+        std::string text = "Subcommands:\n", group;
+        for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+            if (command->get_group().empty()) continue;
+            if (command->get_group() != group) text += fmt::format(" {}:\n", group = command->get_group());
+            text += make_subcommand(command);
+        }
+        return text + "\n";
+    }
+};
+
+}  // namespace
+
+/// The commands that came since the last group.
+void CommandLine::in_group(const std::string& name) {
+    for (CLI::App* command : app_.get_subcommands([](CLI::App*) { return true; })) {
+        if (command->get_group() == kUngrouped) command->group(name);
+    }
+}
 
 CommandLine::CommandLine() {
     app_.name("crab");
     app_.set_version_flag("--version", "crab " CRAB_VERSION);
     app_.require_subcommand(1);
+    app_.formatter(std::make_shared<GroupedHelp>());
     app_.footer(
-        "Examples:\n  crab gateway run\n  crab devices pair --name phone\n  crab tools list\n"
+        "Options that most commands take may stand anywhere: --socket, --config, --url, --token, --ca-file, -o.\n\nExamples:\n  crab gateway run\n  crab devices pair --name phone\n  crab tools list\n"
         "  crab call clipboard.read\n\ncrab help exit-codes lists the exit codes.");
     gateway();
     host();
+    device();
+    bridge();
+    in_group("Run");
     tools();
     call();
-    agents();
-    chat();
     calls();
-    events();
     explain();
+    chat();
+    agents();
+    events();
+    artifacts();
+    in_group("Call and chat");
     devices();
     pair();
     peers();
-    approvals();
     leases();
-    artifacts();
-    worktree();
+    approvals();
     policy();
-    device();
-    bridge();
+    worktree();
     tls();
+    in_group("Say who may come in, and what they may do");
     doctor();
     audit();
     backup();
+    in_group("Look after it");
     completion();
     schema();
     help();
+    in_group("Other");
 }
+
 
 namespace {
 
@@ -102,7 +137,7 @@ Printed usage_error(CommandLine& line, const CLI::ParseError& error, const std::
     } else {
         text = fmt::format("crab: {}", error.what());
     }
-    return {fmt::format("{}\nTry: {} --help\n", text, full_name(app)), kExitUsage};
+    return {.text = fmt::format("{}\nTry: {} --help\n", text, full_name(app)), .exit_code = kExitUsage};
 }
 
 ValueKind kind_of(const CLI::Option& option) {
@@ -141,16 +176,61 @@ CommandNode node_of(CLI::App& app) {
 
 }  // namespace
 
+namespace {
+
+/// Options that mean the same wherever they are taken, each with a value.
+constexpr std::array<std::string_view, 7> kEverywhere{"--socket", "--config", "--url", "--token", "--ca-file", "--output", "-o"};
+
+bool is_everywhere(std::string_view word) {
+    if (std::ranges::find(kEverywhere, word.substr(0, word.find('='))) != kEverywhere.end()) return true;
+    return word.size() > 2 && word.starts_with("-o") && word[2] != '-';  // -ojson
+}
+
+/// Such options may stand before the command or within its name: they are moved behind the name, where the command takes them.
+std::vector<std::string> with_common_options_behind(CLI::App& app, std::span<const char* const> arguments) {
+    std::vector<std::string> words;
+    std::vector<std::string> options;
+    CLI::App* command = &app;
+    std::size_t i = 0;
+    for (; i < arguments.size() && !visible_commands(*command).empty(); ++i) {
+        const std::string word = arguments[i];
+        if (is_everywhere(word)) {
+            options.push_back(word);
+            const bool alone = word == "-o" || word.find('=') == std::string::npos;
+            if (alone && (word.starts_with("--") || word == "-o") && i + 1 < arguments.size()) options.emplace_back(arguments[++i]);
+            continue;
+        }
+        const std::vector<CLI::App*> next = command->get_subcommands([&](CLI::App* each) { return each->check_name(word); });
+        if (next.empty()) break;
+        words.push_back(word);
+        command = next[0];
+    }
+    const std::vector<std::string> rest(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+    const bool is_command = visible_commands(*command).empty();
+    // A word that is no command is what has to be told, not the option before it.
+    const std::vector<std::string>& first = is_command ? options : rest;
+    const std::vector<std::string>& last = is_command ? rest : options;
+    words.insert(words.end(), first.begin(), first.end());
+    words.insert(words.end(), last.begin(), last.end());
+    return words;
+}
+
+}  // namespace
+
 std::variant<Command, Printed> parse_command_line(std::span<const char* const> arguments) {
     CommandLine line;
-    const std::vector<std::string> words = pair_flags_last(arguments);
+    if (arguments.empty()) return Printed{.text = help_text(line.app()), .exit_code = kExitUsage, .is_help = true};
+    const std::vector<std::string> arranged = with_common_options_behind(line.app(), arguments);
+    std::vector<const char*> pointers;
+    for (const std::string& word : arranged) pointers.push_back(word.c_str());
+    const std::vector<std::string> words = pair_flags_last(pointers);
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     try {
         line.app().parse(reversed);
     } catch (const CLI::CallForHelp&) {
-        return Printed{help_text(deepest(line.app())), kExitOk};
+        return Printed{.text = help_text(deepest(line.app())), .exit_code = kExitOk, .is_help = true};
     } catch (const CLI::CallForVersion& version) {
-        return Printed{std::string(version.what()) + "\n", kExitOk};
+        return Printed{.text = std::string(version.what()) + "\n", .exit_code = kExitOk};
     } catch (const CLI::ParseError& error) {
         return usage_error(line, error, words);
     }
@@ -164,11 +244,11 @@ Printed help_of(const std::vector<std::string>& path) {
         const std::vector<CLI::App*> next = app->get_subcommands([&](CLI::App* command) { return command->get_name() == name; });
         if (next.empty()) {
             const std::string near = meant(*app, name);
-            return {fmt::format("crab: no help for {}{}\n", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)), kExitUsage};
+            return {.text = fmt::format("crab: no help for {}{}\n", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)), .exit_code = kExitUsage};
         }
         app = next[0];
     }
-    return {help_text(*app), kExitOk};
+    return {.text = help_text(*app), .exit_code = kExitOk, .is_help = true};
 }
 
 CommandNode command_tree() {

@@ -11,7 +11,8 @@ namespace crab::app {
 /// There is nothing to run: what to print and how to end.
 struct Printed {
     std::string text;
-    int exit_code = 0;  ///< 0: to standard output (help, version), else to standard error
+    int exit_code = 0;
+    bool is_help = false;  ///< what was asked for, or what somebody who asks for nothing needs: to standard output whatever the code
 };
 
 /// Reads the arguments (without the program's name). Unknown commands and options come with the name that was meant.

@@ -7,14 +7,15 @@ void CommandLine::devices() {
     auto [list, list_options] = leaf<DevicesList>(parent, "list", "List the devices and their tokens", "  crab devices list");
     asks(list, *list_options);
     auto [pair, pair_options] = leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
-                                                  "  crab devices pair --name phone --qr\n  crab devices pair --token --name ci --role caller --expires 30d > token");
+                                                  "  crab devices pair --name phone --qr\n  crab devices pair --out ci.token --name ci --role caller --expires 30d");
     pair->add_option("--name", pair_options->name, "Name of the device")->type_name("NAME");
-    pair->add_option("--role", pair_options->roles, "Roles, separated by commas: device, caller, operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
+    pair->add_option("--role", pair_options->roles, "Roles, separated by commas (default: device, which offers tools and chats); caller calls every tool that policy allows; operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
     repeated(pair, "--tenant", pair_options->tenants, "NAME", "A tenant that it may act for beside `default`, repeatable");
     pair->add_flag("--no-default-tenant", pair_options->no_default_tenant, "Only for the tenants of --tenant, not for `default`");
     duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
     pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
     pair->add_flag("--trust-annotations", pair_options->trust_annotations, "Believe what the device says of its tools, such as that they only read");
+    pair->add_option("--out", pair_options->out, "Write a token into this new file, which only you may read (mode 0600), in place of a code")->type_name("FILE");
     pair->add_flag("--qr", pair_options->qr, "Show a QR code that opens the device page with the code, for the camera of a phone");
     pair->add_option("--page", pair_options->page, "Address of the device page in that QR code, when the gateway does not know its own, such as https://home.example/device/")
         ->type_name("URL");
@@ -61,7 +62,7 @@ void CommandLine::device() {
     auto [command, options] = leaf<Device>(app_, "device", "Serve commands of this machine as tools of a gateway",
                                            "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --token-file token --exec 'disk.free=df -h'");
     DeviceOptions& device = options->options;
-    command->add_option("--gateway", device.gateway, "Address of the gateway")->type_name("URL")->capture_default_str();
+    command->add_option("--gateway", device.gateway, std::string("Address of the gateway (default: that of the last pairing, else ") + DeviceOptions::kUsualGateway + ")")->type_name("URL");
     secret(command, "--token", device.token, "Bearer token (better: --token-file or CRAB_TOKEN)");
     command->add_option("--token-file", options->token_file, "File that holds the token")->type_name("PATH");
     authorities(command, device.ca_file);

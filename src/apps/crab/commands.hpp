@@ -143,6 +143,7 @@ struct DevicesPair {
     std::optional<std::chrono::seconds> expires;
     bool token = false;
     bool trust_annotations = false;   ///< believe what the device says of its tools
+    std::filesystem::path out;   ///< a new file for the token, mode 0600; empty: standard output
     bool qr = false;    ///< the address of the device page, code included, as a QR code
     std::string page;   ///< that address, when the gateway is known by another one; empty: as the gateway says
     Output output = Output::kText;

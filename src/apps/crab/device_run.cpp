@@ -18,10 +18,11 @@
 namespace crab::app {
 namespace {
 
-/// What `crab device` keeps between runs: `{"gateway","token","key_file","session_id"}`. A token is only ever shown to the gateway that gave
+/// What `crab device` keeps between runs: `{"gateway","ca_file","token","key_file","session_id"}`. A token is only ever shown to the gateway that gave
 /// it; `key_file` has what a pairing gave, since pairings give keys.
 struct DeviceState {
     std::string gateway;
+    std::string ca_file;
     std::string token;
     std::string key_file;
     std::string session_id;
@@ -33,15 +34,19 @@ std::string text_of(const json::Value& object, std::string_view name) {
     return text != nullptr ? *text : std::string();
 }
 
-/// An empty state for `gateway` when the file is missing or belongs to another one.
+/// What is kept for `gateway`, or when it is empty for the gateway that was kept; an empty state for one when the file is missing or
+/// belongs to another.
 Result<DeviceState> load_state(const std::filesystem::path& file, const std::string& gateway) {
-    DeviceState state{.gateway = gateway};
+    DeviceState state{.gateway = gateway.empty() ? DeviceOptions::kUsualGateway : gateway, .ca_file = {}, .token = {}, .key_file = {}, .session_id = {}};
     const auto content = sdk::read_private_file(file);
     if (!content && content.error().code == ErrorCode::kNotFound) return state;
     if (!content) return fail(content.error());
     const auto kept = json::Value::parse(*content);
     if (!kept) return fail(ErrorCode::kInvalidArgs, fmt::format("{} is no state of a device; remove it and pair again", file.string()));
-    if (text_of(*kept, "gateway") != gateway) return state;
+    const std::string of = text_of(*kept, "gateway");
+    if (of.empty() || (!gateway.empty() && of != gateway)) return state;
+    state.gateway = of;
+    state.ca_file = text_of(*kept, "ca_file");
     state.token = text_of(*kept, "token");
     state.key_file = text_of(*kept, "key_file");
     state.session_id = text_of(*kept, "session_id");
@@ -49,7 +54,7 @@ Result<DeviceState> load_state(const std::filesystem::path& file, const std::str
 }
 
 void save_state(const std::filesystem::path& file, const DeviceState& state) {
-    const auto value = json::Value::object({{"gateway", state.gateway}, {"token", state.token}, {"key_file", state.key_file}, {"session_id", state.session_id}});
+    const auto value = json::Value::object({{"gateway", state.gateway}, {"ca_file", state.ca_file}, {"token", state.token}, {"key_file", state.key_file}, {"session_id", state.session_id}});
     if (const auto saved = sdk::write_private_file(file, value.dump() + "\n"); !saved) complain(saved.error().message);
 }
 
@@ -80,7 +85,7 @@ public:
                 break;
             case DeviceEvent::Kind::kRejected: say("not registered: " + event.message); break;
             case DeviceEvent::Kind::kLost:
-                say(fmt::format("device {} is not connected: {}; next try in {:.1f} s", name_, event.message,
+                say(fmt::format("device {} is not connected to {}: {}; next try in {:.1f} s", name_, state_.gateway, event.message,
                                 std::chrono::duration<double>(event.retry_in).count()));
                 break;
             case DeviceEvent::Kind::kNotice: say(event.message); break;
@@ -123,6 +128,8 @@ int run_device(const DeviceOptions& options) {
     const std::filesystem::path file = state_file_of(options);
     auto state = load_state(file, options.gateway);
     if (!state) return refuse(state.error());
+    if (!options.ca_file.empty()) state->ca_file = std::filesystem::absolute(options.ca_file).string();
+    if (options.gateway.empty() && state->gateway != DeviceOptions::kUsualGateway) fmt::print(stderr, "using {}, from {}\n", printable(state->gateway), printable(file.string()));
     if (!options.pair_code.empty()) {
         state->token.clear();
         state->key_file = file.string() + ".key";
@@ -133,11 +140,11 @@ int run_device(const DeviceOptions& options) {
     const std::string name = name_of(options);
     Narrator narrator(name, file, *state);
 
-    crab::Device device({.gateway = options.gateway,
+    crab::Device device({.gateway = state->gateway,
                          .token = given ? options.token.reveal() : state->token,
                          .name = name,
                          .session_id = state->session_id,
-                         .ca_file = options.ca_file,
+                         .ca_file = state->ca_file,
                          .pair_code = options.pair_code,
                          .token_file = state->key_file,
                          .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
@@ -149,7 +156,7 @@ int run_device(const DeviceOptions& options) {
     const Interrupt interrupt([&device] { device.stop(); });
     const sdk::PresenceWatch presence(device);
     const DeviceEnd end = device.run();
-    if (!end.good()) complain(end.message);
+    if (!end.good()) complain(fmt::format("{}: {}", state->gateway, end.message));
     return exit_code_for(end.reason);
 }
 

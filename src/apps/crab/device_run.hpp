@@ -18,9 +18,10 @@ struct ExecTool {
 
 /// What `crab device` was asked to do.
 struct DeviceOptions {
-    std::string gateway = "ws://127.0.0.1:42617";  ///< ws:// or wss://, with the path prefix if the gateway has one
+    static constexpr const char* kUsualGateway = "ws://127.0.0.1:42617";
+    std::string gateway;                           ///< ws:// or wss://, with its path prefix; empty: the one in `state_file`, else the usual
     Secret<std::string> token;                     ///< --token, --token-file or CRAB_TOKEN; empty: none
-    std::string ca_file;                           ///< PEM, for wss://; empty: the system's authorities
+    std::string ca_file;                           ///< PEM, for wss://; empty: what `state_file` has for that gateway, else the system's authorities
     std::string pair_code;                         ///< --pair; empty: none
     std::string name;                              ///< for people; empty: the host's name
     std::string session_id;                        ///< empty: kept in `state_file`, or made anew

@@ -1,9 +1,13 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/files.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/qr_code.hpp"
 #include "apps/crab/table.hpp"
 #include "apps/crab/terminal.hpp"
+
+#include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -76,21 +80,20 @@ int run(const DevicesList& options) {
             print_line(printable(fmt::format("{}: tool {} is refused: {}: {}", text_of(device, "device"), text_of(refused, "tool"), text_of(refused, "code"), text_of(refused, "reason"))));
         }
     }
+    Table callers({"CALLER", "PRINCIPAL", "TOKENS"});
+    for (const json::Value& caller : items_of(*reply, "callers")) callers.add({text_of(caller, "name"), text_of(caller, "principal"), tokens_of(caller)});
+    if (!callers.empty()) print("\n" + callers.to_text(Terminal::out()));
     return kExitOk;
 }
 
-int run(const DevicesPair& options) {
-    Result<AdminClient> client = AdminClient::make(options.target);
-    if (!client) return report(client.error());
+namespace {
+
+json::Value pairing_request(const DevicesPair& options) {
     json::Value request = json::Value::object();
     if (!options.name.empty()) request.set("name", options.name);
     for (const std::string& role : options.roles) {
         if (!request.find("roles")) request.set("roles", json::Value::array());
         request.find("roles")->push_back(role);
-    }
-    if (options.no_default_tenant && options.tenants.empty()) {
-        complain("--no-default-tenant needs a --tenant: every token belongs to one");
-        return kExitUsage;
     }
     if (!options.tenants.empty()) {
         request.set("tenants", json::Value::array());
@@ -98,14 +101,54 @@ int run(const DevicesPair& options) {
         for (const std::string& tenant : options.tenants) request.find("tenants")->push_back(tenant);
     }
     if (options.expires) request.set("expires_in_s", std::int64_t{options.expires->count()});
-    if (options.token) request.set("token", true);
+    if (options.token || !options.out.empty()) request.set("token", true);
     if (options.trust_annotations) request.set("trust_annotations", true);
-    const auto reply = accepted(client->post("/v1/admin/devices/pair", request));
-    if (!reply) return report(reply.error());
-    if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    if (options.token) return print_line(printable(text_of(*reply, "token"))), kExitOk;
-    const std::string code = printable(text_of(*reply, "code"));
-    std::string page = printable(text_of(*reply, "page"));
+    return request;
+}
+
+/// The flags with which `crab device` finds this gateway, as it is configured.
+std::string gateway_flags(const json::Value& reply) {
+    const std::string gateway = text_of(reply, "gateway"), ca_file = text_of(reply, "ca_file");
+    return (gateway.empty() ? "" : " --gateway " + shell_word(gateway)) + (ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file));
+}
+
+/// What else has to be known to use such a line.
+void print_notes(const json::Value& reply) {
+    const std::string ca_file = text_of(reply, "ca_file");
+    if (text_of(reply, "gateway").empty()) print_line("The public listener is off (listen.public): nothing can connect.");
+    else if (flag_of(reply, "only_here")) print_line("Only this machine reaches that address; for others see docs/how_to/connect_a_device.md.");
+    if (!ca_file.empty()) print_line(fmt::format("On another machine: bring {} there first, and name it where it lies.", printable(ca_file)));
+}
+
+/// What the role `device` means, said where it is given.
+void print_rights(const json::Value& reply) {
+    if (roles_of(reply) != "device") return;
+    print_line("It may offer tools, answer their calls, and chat with a model that uses them. To let it call the tools of others: --role device,caller");
+}
+
+int show_token(const DevicesPair& options, const json::Value& reply, const Descriptor& file) {
+    if (options.out.empty()) return print_line(printable(text_of(reply, "token"))), kExitOk;
+    if (!file.write_and_sync(text_of(reply, "token") + "\n")) {
+        complain(fmt::format("cannot write {}: {}; revoke the token with crab devices revoke --token-id {}", options.out.string(), std::strerror(errno), text_of(reply, "token_id")));
+        return kExitFailed;
+    }
+    const std::string roles = roles_of(reply), until = text_of(reply, "expires_at"), path = shell_word(options.out.string());
+    print_line(printable(fmt::format("{} holds a token for {}{}{}.", options.out.string(), text_of(reply, "device"), roles.empty() ? "" : ", role " + roles, until.empty() ? "" : ", until " + until)));
+    const bool is_device = roles.find("device") != std::string::npos;
+    if (is_device) print_line(printable(fmt::format("  crab device --token-file {}{}", path, gateway_flags(reply))));
+    if (std::string url = text_of(reply, "gateway"); !is_device && url.starts_with("ws")) {
+        const std::string ca_file = text_of(reply, "ca_file");
+        url.replace(0, 2, "http");
+        print_line(printable(fmt::format("  curl{} -H \"Authorization: Bearer $(cat {})\" {}/v1/tools", ca_file.empty() ? "" : " --cacert " + shell_word(ca_file), path, url)));
+    }
+    print_notes(reply);
+    print_rights(reply);
+    return kExitOk;
+}
+
+int show_code(const DevicesPair& options, const json::Value& reply) {
+    const std::string code = printable(text_of(reply, "code"));
+    std::string page = printable(text_of(reply, "page"));
     if (!options.page.empty()) page = fmt::format("{}#pair={}", options.page, code);
     if (options.qr) {
         const auto picture = page.empty() ? std::nullopt : QrCode::encode(page);
@@ -117,11 +160,38 @@ int run(const DevicesPair& options) {
     }
     print_line(Terminal::out().paint(Colour::kBold, code));
     print_line("");
-    print_line(fmt::format("Valid once, until {}. On the device:", printable(text_of(*reply, "expires_at"))));
-    print_line(fmt::format("  crab device --pair {} --gateway ws://HOST:42617", code));
+    print_line(fmt::format("Valid once, until {}. On the device:", printable(text_of(reply, "expires_at"))));
+    print_line(printable(fmt::format("  crab device --pair {}{}{}", code, gateway_flags(reply), options.name.empty() ? "" : " --name " + shell_word(options.name))));
     if (!page.empty()) print_line(fmt::format("or open {} in its browser,", page));
     print_line("or type the code into the app's pairing screen.");
+    print_notes(reply);
+    print_rights(reply);
     return kExitOk;
+}
+
+}  // namespace
+
+int run(const DevicesPair& options) {
+    if (options.no_default_tenant && options.tenants.empty()) {
+        complain("--no-default-tenant needs a --tenant: every token belongs to one");
+        return kExitUsage;
+    }
+    Result<AdminClient> client = AdminClient::make(options.target);
+    if (!client) return report(client.error());
+    Descriptor file;  // made first: a token that cannot be kept is not asked for
+    if (!options.out.empty()) {
+        auto made = create_private_file(options.out);
+        if (!made) return report(made.error());
+        file = std::move(*made);
+    }
+    auto reply = accepted(client->post("/v1/admin/devices/pair", pairing_request(options)));
+    if (!reply) {
+        std::error_code ignored;
+        if (file.is_open()) std::filesystem::remove(options.out, ignored);
+        return report(reply.error());
+    }
+    if (options.output == Output::kJson && options.out.empty()) return print_json(*reply), kExitOk;
+    return options.token || !options.out.empty() ? show_token(options, *reply, file) : show_code(options, *reply);
 }
 
 int run(const DevicesRevoke& options) {

@@ -185,6 +185,8 @@ private:
 }  // namespace
 
 int run(const Doctor& options) {
+    std::error_code ignored;
+    if (!options.target.config.empty() && !fs::exists(options.target.config, ignored)) return report(config::load_first(options.target.config, config::Paths::find(options.system, ::getuid())).error());
     Examination examination(options);
     examination.look();
     return examination.show();

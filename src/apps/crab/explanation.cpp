@@ -1,7 +1,9 @@
 #include "apps/crab/explanation.hpp"
 
+#include "apps/crab/call_outcome.hpp"
 #include "apps/crab/durations.hpp"
 #include "apps/crab/pretty_json.hpp"
+#include "base/coded_text.hpp"
 #include "base/error_code.hpp"
 
 #include <algorithm>
@@ -53,9 +55,13 @@ void tell_outcome(const json::Value& record, Story& story) {
     const bool ok = text_of(record, "status") == "ok";
     story.out() += story.terminal().paint(Colour::kDim, fmt::format("{:<12}", "outcome"));
     story.out() += story.terminal().paint(ok ? Colour::kGreen : Colour::kRed, printable(text_of(record, "status")));
-    story.out() += printable((code.empty() ? "" : " " + code) + (message.empty() ? "" : ": " + message)) + "\n";
+    const std::string why = coded_text(code, message);
+    story.out() += printable(why.empty() ? "" : " " + why) + "\n";
     if (flag_of(record, "replayed")) story.line("", "replayed: the stored outcome of an earlier call with the same key; the tool did not run again");
-    if (const auto known = find_error_code(code)) story.line("next", std::string(next_step(*known)));
+    const json::Value none = json::Value::object(), *const details = record.find("details");
+    if (const auto known = find_error_code(code)) {
+        if (const std::string_view next = advice_of(*known, details ? *details : none); !next.empty()) story.line("next", std::string(next));
+    }
 }
 
 void tell_timeline(const json::Value& record, Story& story) {

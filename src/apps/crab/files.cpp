@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include <fcntl.h>
+
 #include <fmt/format.h>
 
 namespace crab::app {
@@ -26,6 +28,21 @@ Result<std::string> read_input(std::string_view path) {
     }
     if (std::ferror(file)) return fail(ErrorCode::kForbidden, fmt::format("cannot read {}: {}", name, std::strerror(errno)));
     return content;
+}
+
+Result<Descriptor> create_private_file(const std::filesystem::path& path) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.is_open()) return file;
+    if (errno == EEXIST) return fail(ErrorCode::kConflict, fmt::format("{} is there already; remove it, or name another file", path.string()));
+    return fail(ErrorCode::kForbidden, fmt::format("cannot create {}: {}", path.string(), std::strerror(errno)));
+}
+
+std::string shell_word(std::string_view word) {
+    constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
+    std::string out = "'";
+    for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
+    return out + "'";
 }
 
 }  // namespace crab::app

@@ -61,8 +61,9 @@ int run(const GatewayCheck& options) {
         if (!config) answer.set("errors", details->find("errors") ? *details->find("errors") : json::Value::array());
         if (!config && config.error().details.empty()) answer.find("errors")->push_back(json::Value::object({{"message", config.error().message}}));
         print_json(answer);
-        return config ? kExitOk : kExitFailed;
+        return config ? kExitOk : config.error().details.empty() ? exit_code_of(config.error().code) : kExitFailed;
     }
+    if (!config && config.error().details.empty()) return report(config.error());  // not the file's content: the file itself
     if (!config) return report_problems(config.error()), kExitFailed;
     for (const std::string& warning : warnings) complain("warning: " + warning);
     print_line(config->source.empty() ? "no configuration file: the defaults count, and they are valid" : config->source.string() + ": valid");

@@ -12,8 +12,10 @@ namespace {
 /// The socket of a service that root started, when root's own has nobody behind it.
 constexpr const char* kServiceSocket = "/run/crab/admin.sock";
 
-std::filesystem::path find_socket(const Target& target) {
+Result<std::filesystem::path> find_socket(const Target& target) {
     const config::Paths paths = config::Paths::find(false, ::getuid());
+    std::error_code ignored;
+    if (!target.config.empty() && !std::filesystem::exists(target.config, ignored)) return fail(config::load_first(target.config, paths).error());
     // A configuration that does not load (its secrets may be the service's) still leaves the default socket.
     const config::GatewayConfig config = config::load_first(target.config, paths).value_or(config::GatewayConfig{});
     const std::filesystem::path socket = config::client_socket(target.socket, config, paths);
@@ -27,7 +29,9 @@ std::filesystem::path find_socket(const Target& target) {
 Result<GatewayPlace> find_gateway(const Target& target) {
     GatewayPlace place;
     if (target.url.empty()) {
-        place.text = find_socket(target).string();
+        const auto socket = find_socket(target);
+        if (!socket) return fail(socket.error());
+        place.text = socket->string();
         place.endpoint = net::Endpoint::unix_socket(place.text);
         return place;
     }

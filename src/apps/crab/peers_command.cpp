@@ -43,6 +43,15 @@ std::expected<json::Value, int> ask(const Target& target, Method method, const s
     return std::unexpected(kExitFailed);
 }
 
+/// For people: the line that starts a host for this gateway, with where the host finds it.
+void tell_hosts_line(const Target& target, const std::string& key) {
+    Result<AdminClient> client = AdminClient::make(target);
+    const auto status = client ? accepted(client->get("/v1/admin/status")) : fail(client.error());
+    const std::string peers = status ? text_of(*status, "peers") : std::string();
+    fmt::print(stderr, "on the remote: crab host {} --listen 0.0.0.0:7443 --gateway-key {}{}\n", peers.empty() ? "memory" : "cron", printable(key),
+               peers.empty() ? "" : " --events-to " + printable(peers));
+}
+
 std::string name_of(const json::Value& peer) { return text_of(peer, "component_type") + "/" + text_of(peer, "component_id"); }
 
 }  // namespace
@@ -108,6 +117,7 @@ int run(const PeersIdentity& options) {
     for (const std::string_view member : {"gateway_id", "public_key_ed25519", "ca_fingerprint"}) {
         print_line(fmt::format("{}={}", member, printable(text_of(*identity, member))));
     }
+    tell_hosts_line(options.target, text_of(*identity, "public_key_ed25519"));
     return kExitOk;
 }
 

@@ -1,6 +1,8 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/commands.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/files.hpp"
+#include "apps/crab/gateway/public_place.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
 #include "apps/crab/tls_certificates.hpp"
@@ -59,11 +61,27 @@ std::string host_names_of(std::vector<std::string> names) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// The listener as it will be with this certificate: the port and prefix that the configuration has, on every address of the machine.
+config::ListenOptions listener_with(const TlsInit& options, const Made& made) {
+    const config::Paths paths = config::Paths::find(options.system, ::getuid());
+    config::ListenOptions listen = config::load_first(options.config, paths).value_or(config::GatewayConfig{}).listen;
+    const bool elsewhere = listen.public_address && listen.public_address->port != 0 && !listen.public_address->is_loopback();
+    const std::uint16_t port = listen.public_address && listen.public_address->port != 0 ? listen.public_address->port : config::ListenOptions().public_address->port;
+    if (!elsewhere) listen.public_address = config::HostPort{"0.0.0.0", port};
+    listen.tls = config::TlsOptions{.cert = made.certificate, .key = made.key};
+    listen.host_names.clear();  // those of the certificate, as the lines say
+    return listen;
+}
+
 std::string day_of(std::chrono::sys_seconds when) { return to_rfc3339(when).substr(0, 10); }
 
 }  // namespace
 
 int run(const TlsInit& options) {
+    std::error_code ignored;
+    if (!options.config.empty() && !std::filesystem::exists(options.config, ignored)) {
+        return report(config::load_first(options.config, config::Paths::find(options.system, ::getuid())).error());
+    }
     if (options.cert.empty() != options.key.empty()) {
         complain("--cert and --key belong together");
         return kExitUsage;
@@ -71,9 +89,12 @@ int run(const TlsInit& options) {
     const auto made = options.cert.empty() ? make_files(options) : use_files(options);
     if (!made) return report(made.error());
     const std::vector<std::string> names = names_of(made->leaf);
+    const config::ListenOptions listen = listener_with(options, *made);
+    const auto place = public_place(listen, listen.public_address->port);
+    const std::string gateway = place->url("ws", "wss"), ca_file = place->ca_file;
     if (options.output == Output::kJson) {
         json::Value answer = json::Value::object({{"cert", made->certificate.string()}, {"key", made->key.string()}, {"names", json::Value::array()},
-                                                  {"not_after", to_rfc3339(made->leaf.not_after())}});
+                                                  {"not_after", to_rfc3339(made->leaf.not_after())}, {"gateway", gateway}});
         for (const std::string& name : names) answer.find("names")->push_back(name);
         if (!made->authority.empty()) {
             answer.set("ca", made->authority.string());
@@ -93,7 +114,7 @@ int run(const TlsInit& options) {
     print_line("In the gateway's configuration, so that other machines reach it:");
     print_line("");
     print_line("listen:");
-    print_line("  public: \"0.0.0.0:42617\"");
+    print_line(fmt::format("  public: \"{}\"", printable(listen.public_address->to_text())));
     print_line(fmt::format("  host_names: [{}]", printable(host_names_of(names))));
     print_line("  tls:");
     print_line(fmt::format("    cert: \"{}\"", printable(made->certificate.string())));
@@ -103,6 +124,13 @@ int run(const TlsInit& options) {
         print_line(made->authority_is_new ? "Phones and browsers trust it after you have installed the authority there: docs/how_to/trust_the_gateway.md."
                                           : "Whoever trusts the authority already need not do anything. A running gateway takes the new certificate on SIGHUP.");
     }
+    const std::string trust = ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file);
+    std::string https = gateway;
+    https.replace(0, 3, "https");
+    print_line("");
+    print_line(ca_file.empty() ? "Then devices and callers dial:" : "Then devices and callers dial, on other machines with the authority's file where you have brought it:");
+    print_line(printable(fmt::format("  crab device --pair CODE --gateway {}{}", gateway, trust)));
+    print_line(printable(fmt::format("  crab tools list --url {}{}", https, trust)));
     return kExitOk;
 }
 

@@ -6,8 +6,20 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace crab::sdk {
+namespace {
+
+/// `host:port`, with the path if it is not the usual one; this machine's name where every address is listened on.
+std::string dialled_by_others(net::Endpoint endpoint, const std::string& pair_path) {
+    char name[256] = {};
+    const bool any = endpoint.host == "0.0.0.0" || endpoint.host == "::";
+    if (any && ::gethostname(name, sizeof name - 1) == 0) endpoint.host = name;
+    return endpoint.text() + (pair_path == "/v1/pair" ? "" : pair_path);
+}
+
+}  // namespace
 
 int serve_until_signal(const HostEngine::Options& options) {
     // Signals are taken here; every thread inherits the mask.
@@ -25,6 +37,7 @@ int serve_until_signal(const HostEngine::Options& options) {
         return 1;
     }
     if (options.paired) {
+        fmt::print(stderr, "at the gateway: crab pair tool wss://{} {} --remote-key {}\n", dialled_by_others((*host)->endpoint(), options.paired->pair_path), options.paired->component_id, (*host)->remote_key());
         fmt::print("remote_key={}\ncrab host ready name={} listen={}\n", (*host)->remote_key(), options.service, (*host)->endpoint().text());
     } else {
         fmt::print("crab host ready name={} unix={}\n", options.service, options.socket.string());

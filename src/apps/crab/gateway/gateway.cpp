@@ -16,6 +16,7 @@
 #include "apps/crab/gateway/grpc_side.hpp"
 #include "apps/crab/gateway/hooks.hpp"
 #include "apps/crab/gateway/peer_side.hpp"
+#include "apps/crab/gateway/public_place.hpp"
 #include "apps/crab/gateway/public_service.hpp"
 #include "apps/crab/gateway/service_options.hpp"
 #include "apps/crab/gateway/tool_hosts.hpp"
@@ -450,6 +451,10 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.ledger_failing = [this] { return journal->failing(); };
     view.version = CRAB_VERSION;
     view.public_endpoint = public_listener ? public_listener->endpoint().text() : std::string();
+    if (const auto place = public_place(config.listen, facts.port); place && public_listener) {
+        view.reach = {.url = place->url("ws", "wss"), .ca_file = place->ca_file, .only_here = place->loopback, .peers = {}};
+    }
+    view.reach.peers = peer_url(config.listen);
     view.device_page = public_listener ? device_page_address(config.listen, facts.port) : std::string();
     view.admin_socket = places.admin_socket;
     view.state_dir = places.state_dir;
