@@ -19,14 +19,15 @@ public:
     void allow(std::string_view rule) { keep(allowed_, rule); }
     void ask_for_approval(std::string_view rule) { keep(approval_, rule); }
     /// An allow list speaks of this principal: what none allows is refused.
-    void confine() { confined_ = true; }
+    /// `rule` says which list, and lives as long as the decision.
+    void confine(std::string_view rule) { keep(confined_, rule); }
     bool is_denied() const { return !denied_.empty(); }
 
     Decision decision() const {
         const bool widened = rules_ == Rules::kWiden && !allowed_.empty();
         if (!denied_.empty()) return {Verdict::kDeny, denied_};
         if (role_.verdict == Verdict::kDeny && !widened) return role_;
-        if (confined_ && allowed_.empty()) return {Verdict::kDeny, "an allow list speaks of this principal and does not list the name"};
+        if (!confined_.empty() && allowed_.empty()) return {Verdict::kDeny, confined_};
         if (!approval_.empty()) return {Verdict::kNeedsApproval, approval_};
         return {Verdict::kAllow, allowed_.empty() ? role_.rule : allowed_};
     }
@@ -38,8 +39,7 @@ private:
 
     Decision role_;
     Rules rules_;
-    std::string_view denied_, allowed_, approval_;
-    bool confined_ = false;
+    std::string_view denied_, allowed_, approval_, confined_;
 };
 
 }  // namespace crab::core

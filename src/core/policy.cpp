@@ -28,12 +28,14 @@ struct NameList {
     std::vector<Glob> globs;
     std::vector<std::string> rules;
     std::vector<std::string> unseen_rules;   ///< the same where nobody can see whether the conditions hold
+    std::string whole;                       ///< names the list to whom it does not list
 
     NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index, std::string_view key) : globs(std::move(patterns)) {
         for (const Glob& glob : globs) {
             rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
             unseen_rules.push_back(fmt::format("{}, whose conditions cannot be checked: the arguments are no JSON", rules.back()));
         }
+        whole = fmt::format("{}[{}].{}: an allow list speaks of this principal and does not list the name", list, index, key);
     }
     /// The first rule of a pattern for which `fits(pattern)`.
     const std::string* find_if(auto fits, bool unseen = false) const {
@@ -208,7 +210,7 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal, tenant)) continue;
         // An allow list confines its principal even where its sources or arguments do not match.
-        if (!rule->call_allow.globs.empty()) judgement.confine();
+        if (!rule->call_allow.globs.empty()) judgement.confine(rule->call_allow.whole);
         if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
         // What is not seen may be what the rule is about: then it refuses and asks, and gives nothing. A listing shows what some call may do.
         const bool unseen = args.are_unseen() && !rule->where.empty();
@@ -226,7 +228,7 @@ Decision Policy::decide_registration(const Principal& principal, std::string_vie
     Judgement judgement(may ? Decision{Verdict::kAllow, kDeviceRole} : Decision{Verdict::kDeny, kNoDeviceRole}, Judgement::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal)) continue;
-        if (!rule->register_allow.globs.empty()) judgement.confine();
+        if (!rule->register_allow.globs.empty()) judgement.confine(rule->register_allow.whole);
         if (const std::string* denied = rule->register_deny.find(name, {})) judgement.deny(*denied);
         if (const std::string* allowed = rule->register_allow.find(name, {})) judgement.allow(*allowed);
     }

@@ -69,6 +69,14 @@ TEST(Policy, AnAllowListConfinesWhomItSpeaksOfAndNobodyElse) {
     EXPECT_EQ(decide({only_sms, allow({"camera"})}, *kAnn, *kCamera), Verdict::kAllow);
 }
 
+TEST(Policy, ADenialByAnAllowListNamesTheList) {
+    PolicyRule only_sms = allow({"sms.*"});
+    only_sms.register_allow = globs({"sms.*"});
+    const auto policy = policy_of({deny({"other"}), only_sms});
+    EXPECT_EQ(policy->decide_call(*kAnn, *kCamera, std::nullopt).rule, "policy[1].call.allow: an allow list speaks of this principal and does not list the name");
+    EXPECT_TRUE(policy->decide_registration(*principal_of("device/phone", {Role::kDevice}), "camera").rule.starts_with("policy[1].register.allow: "));
+}
+
 TEST(Policy, AnAllowListOfOneSourceConfinesEverywhere) {
     PolicyRule rule = allow({"*"});
     rule.sources = globs({"device/tablet"});

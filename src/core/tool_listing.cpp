@@ -1,6 +1,7 @@
 #include "core/tool_listing.hpp"
 
 #include "base/log.hpp"
+#include "core/ambiguous_names.hpp"
 
 #include <chrono>
 #include <utility>
@@ -79,6 +80,7 @@ void ToolListing::offer(const ToolList& list, const std::shared_ptr<ToolHost>& h
     }
     home_.registry.replace(owner_, tools);
     home_.registry.settle(source_);
+    log_ambiguous_names(*home_.registry.snapshot(), tools, name(), told_ambiguous_);
     set_status(true, tools.size(), {});
     log::info(fmt::format("tools of a {}", kind_), {{"name", name()}, {"tools", tools.size()}});
 }

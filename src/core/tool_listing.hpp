@@ -81,6 +81,7 @@ private:
     const ToolSource source_;
     const ConnectionId owner_;
     bool gone_ = false;
+    std::vector<std::string> told_ambiguous_;   ///< plain names, each logged once
     mutable std::mutex mutex_;   // guards status_
     Status status_;
 };

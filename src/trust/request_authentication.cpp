@@ -1,5 +1,7 @@
 #include "trust/request_authentication.hpp"
 
+#include "trust/refused_credentials.hpp"
+
 #include <fmt/format.h>
 
 namespace crab::trust {
@@ -24,7 +26,11 @@ std::string_view bearer_of(std::string_view authorization) {
 }
 
 Result<Proven> RequestAuthentication::authenticate(std::string_view token, const RequestPeer& peer) const {
-    if (!token.empty()) return credentials_.find(token);
+    if (!token.empty()) {
+        auto proven = credentials_.find(token);
+        if (!proven) log_refused_credential("bearer token", peer.text, proven.error().message);
+        return proven;
+    }
     if (!is_open_for(peer)) {
         return fail(ErrorCode::kUnauthenticated, "no bearer token; pair the device or make a token with `crab devices pair`");
     }

@@ -236,6 +236,11 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     const std::unique_lock lock(index_mutex_);
     if (new_device) devices_.emplace(new_device->slug, *new_device);
     if (auto added = add(record); !added) return fail(std::move(added.error()));
+    std::string roles;
+    for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin}) {
+        if (record.roles.has(role)) roles += fmt::format("{}{}", roles.empty() ? "" : ",", core::name_of(role));
+    }
+    log::info("token issued", {{"token_id", record.id}, {"kind", record.public_key.empty() ? "token" : "key"}, {"principal", by_id_.at(record.id)->principal->id}, {"roles", roles}});
     return issued;
 }
 
@@ -313,6 +318,7 @@ Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& mean
     }
     epoch_.fetch_add(1, std::memory_order_acq_rel);
     for (const std::string& id : ended) {
+        log::info("token revoked", {{"token_id", id}, {"name", name}});
         for (const auto& callback : callbacks) callback(id);
     }
     if (auto stored = store_.revoke(ids, now); !stored) {

@@ -1,7 +1,9 @@
 #include "adapters/clawseed/device_session.hpp"
 
 #include "base/log.hpp"
+#include "base/log_budget.hpp"
 #include "base/scope_exit.hpp"
+#include "core/ambiguous_names.hpp"
 #include "core/approvals.hpp"
 #include "json/writer.hpp"
 #include "trust/device_tools.hpp"
@@ -41,6 +43,13 @@ void DeviceSession::write(F&& frame) {
     socket_->end_text();
 }
 
+/// A line when a device, or who chats without being one, comes and goes; few, however often somebody redials.
+void DeviceSession::tell_link(std::string_view what, std::initializer_list<log::Field> fields) const {
+    static log::Budget budget(240);
+    const bool is_device = !principal_->device.empty();
+    if (budget.take(std::chrono::steady_clock::now())) log::write(log::Level::kInfo, fmt::format("{} {}", is_device ? "device" : "client", what), fields);
+}
+
 void DeviceSession::on_open(net::WebSocketSession& socket) {
     socket_ = &socket;
     host_ = std::make_shared<DeviceHost>(loop_, connection_, replies_, DeviceHost::Options{.max_calls = options_->calls_per_connection, .grace = options_->grace});
@@ -57,7 +66,7 @@ void DeviceSession::on_open(net::WebSocketSession& socket) {
         const auto left = *expires_at_ - loop_.clock().system_now();
         loop_.timers().arm(*this, loop_.clock().steady_now() + std::chrono::ceil<Milliseconds>(left));
     }
-    log::debug("device connected", {{"principal", principal_->id}, {"session_id", opened_.id}, {"peer", socket.peer().text()}});
+    tell_link("connected", {{"principal", principal_->id}, {"session_id", opened_.id}, {"peer", socket.peer().text()}});
 }
 
 void DeviceSession::on_expired() {
@@ -78,7 +87,7 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
     if (!slug_.empty()) hub_.release_slug(slug_);
     seat_.release();
     hub_.settle_chat(chat_);
-    log::debug("device gone", {{"principal", principal_->id}, {"session_id", opened_.id}, {"code", info.code}, {"reason", info.reason}});
+    tell_link("gone", {{"principal", principal_->id}, {"session_id", opened_.id}, {"code", info.code}, {"reason", info.reason}});
 }
 
 void DeviceSession::send_frame(std::string frame) {
@@ -338,6 +347,7 @@ void DeviceSession::register_tools(Registration& registration) {
         registry.change(connection_, tools, {});
     }
     tools_changed(slug);
+    core::log_ambiguous_names(*registry.snapshot(), tools, principal_->id, told_ambiguous_);
     if (hub_.services().away != nullptr) hub_.services().away->came(tools);
 }
 

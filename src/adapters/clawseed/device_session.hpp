@@ -70,6 +70,7 @@ private:
     bool may_approve() const { return principal_->roles.has(core::Role::kOperator) || options_->owners_approve; }
     bool require(core::Role role, std::string_view what);
     bool require_chat();
+    void tell_link(std::string_view what, std::initializer_list<log::Field> fields) const;
     void error(std::string_view code, std::string_view message);
     template <class F>
     void write(F&& frame);
@@ -98,6 +99,7 @@ private:
     std::string device_name_;
     std::string slug_;
     std::size_t tools_ = 0;
+    std::vector<std::string> told_ambiguous_;          ///< plain names, each logged once
     std::vector<std::shared_ptr<core::Tool>> held_;   ///< new tools of a known device, until an operator approves them
     std::map<std::string, Rejected> refused_;         ///< what it offers and was not taken, by name
     Extensions extensions_;

@@ -9,6 +9,7 @@
 #include "json/display_name.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
+#include "trust/refused_credentials.hpp"
 
 #include <algorithm>
 #include <array>
@@ -156,6 +157,7 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
         co_return;
     }
     const Error& error = issued.error();
+    trust::log_refused_credential("pairing code", address, error.message);
     switch (error.code) {
         case ErrorCode::kRateLimited: {
             const auto seconds = std::chrono::ceil<std::chrono::seconds>(error.retry_after.value_or(Milliseconds(60'000))).count();
@@ -210,6 +212,7 @@ void Front::key_token(net::HttpExchange& exchange) {
     }
     const auto session = services_.keys.exchange(key_id, nonce, *signature, exchange.request().peer.ip());
     if (!session) {
+        trust::log_refused_credential("device key", exchange.request().peer.ip(), session.error().message);
         const bool limited = session.error().code == ErrorCode::kRateLimited;
         return exchange.respond_error(limited ? 429 : 401, token_of(session.error().code), session.error().message);
     }

@@ -556,6 +556,45 @@ class Checks(CliTest):
         self.assertIn("listen.public: has to be an address with a port such as 127.0.0.1:42617", errors)
         self.assertNotIn("^", errors)
 
+    def test_gateway_check_opens_what_the_gateway_opens(self):
+        plain = self.write("no-socket", "")
+        key = self.write("key.pem", "")
+        for text, said in (("listen: {tls: {cert: /nonexistent/cert.pem, key: /nonexistent/key.pem}}", ["listen.tls", "/nonexistent/cert.pem"]),
+                           (f"listen: {{tls: {{cert: {key}, key: {key}}}}}", ["listen.tls", key]),
+                           ("grpc: {listen: '127.0.0.1:0', tls: {cert: /nonexistent/c, key: /nonexistent/k}}", ["grpc.tls", "/nonexistent/c"]),
+                           ("hooks: [{name: night, type: command, run: [/nonexistent/hook]}]", ["hooks: night: /nonexistent/hook is no program"]),
+                           ("hooks: [{name: night, type: command, run: [no-such-program-here]}]", ["no-such-program-here is no program"]),
+                           (f"hosts: [{{name: dice, unix: {plain}}}]", [f"hosts: dice: {plain} is no socket"]),
+                           ("worktrees: [{id: a/b, path: /nonexistent/tree}]", ["a/b", "/nonexistent/tree"]),
+                           (f"gateway: {{state_dir: {plain}}}", [f"the state directory {plain} is no directory"]),
+                           ("policy: [{principal: 'caler/*', call: {deny: ['*']}}]", ["policy[0].principal", "did you mean caller/*?"]),
+                           ("policy: [{principal: ci, call: {deny: ['*']}}]", ["no principal is called ci; write caller/ci"]),
+                           ("rates: [{principal: 'devise/*', per_second: 1}]", ["rates[0].principal", "did you mean device/*?"])):
+            path = self.write("around.yaml", text + "\n")
+            done = self.crab("gateway", "check", "--config", path)
+            self.assertEqual(done.returncode, 1, (text, done.stderr))
+            for word in said:
+                self.assertIn(word, done.stderr, text)
+            self.assertFalse(json.loads(self.crab("gateway", "check", "--config", path, "-o", "json").stdout)["valid"])
+        several = self.write("several.yaml", "policy: [{principal: 'caler/*'}]\nhooks: [{name: night, type: command, run: [/nonexistent/hook]}]\n")
+        self.assertEqual(len(self.crab("gateway", "check", "--config", several).stderr.splitlines()), 2, "all at once")
+        good = self.write("good.yaml", "policy: [{principal: '*'}, {principal: 'c*'}, {principal: 'agent/butler'}, {principal: 'tool_*/x'}, {principal: 'local/1000'}]\n"
+                                       f"hosts: [{{name: dice, unix: {self.folder}/not-yet.sock}}]\n")
+        done = self.crab("gateway", "check", "--config", good)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{good}: valid\n"), done.stderr)
+        self.assertIn("warning: hosts: dice: nothing is at", done.stderr)
+
+    def test_gateway_check_says_when_a_helper_is_missing(self):
+        alone = os.path.join(self.folder, "bin/crab")
+        os.mkdir(os.path.dirname(alone))
+        shutil.copy(CRAB, alone)  # without crab-sandbox-init beside it
+        path = self.write("commands.yaml", "providers: [{id: shell, kind: command, tools: [{name: date, argv: [/bin/date]}]}]\n")
+        if os.path.exists("/usr/libexec/crab/crab-sandbox-init"):
+            self.skipTest("it is installed")
+        done = subprocess.run([alone, "gateway", "check", "--config", path], capture_output=True, text=True, timeout=60, env=self.environment)
+        self.assertIn("crab-sandbox-init was not found beside crab", done.stderr)
+        self.assertIn("MINIMAL", done.stderr)
+
     def test_gateway_check_compiles_what_the_rules_hold(self):
         bad = self.write("bad.yaml", 'policy:\n  - principal: "*"\n    call: {allow: ["*"]}\n    where: [{pointer: /room, matches: "(unclosed"}]\n')
         done = self.crab("gateway", "check", "--config", bad)

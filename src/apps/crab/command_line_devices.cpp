@@ -60,7 +60,7 @@ void CommandLine::worktree() {
 
 void CommandLine::device() {
     auto [command, options] = leaf<Device>(app_, "device", "Serve commands of this machine as tools of a gateway",
-                                           "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --token-file token --exec 'disk.free=df -h'");
+                                           "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --exec 'play=play-file' --schema play=@play.json --describe 'play=Plays a file from the music folder'\n  crab device --token-file token --exec 'disk.free=df -h'");
     DeviceOptions& device = options->options;
     command->add_option("--gateway", device.gateway, std::string("Address of the gateway (default: that of the last pairing, else ") + DeviceOptions::kUsualGateway + ")")->type_name("URL");
     secret(command, "--token", device.token, "Bearer token (better: --token-file or CRAB_TOKEN)");
@@ -69,6 +69,8 @@ void CommandLine::device() {
     command->add_option("--pair", device.pair_code, "Pair with this code first")->type_name("CODE");
     command->add_option("--name", device.name, "Name for people (default: the host's name)")->type_name("NAME");
     repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a command (split as a shell would, without expansion), repeatable; arguments come as JSON on its standard input");
+    repeated(command, "--schema", options->schemas, "NAME=JSON", "JSON Schema of the arguments of that --exec, or NAME=@FILE, repeatable; the gateway checks calls against it");
+    repeated(command, "--describe", options->descriptions, "NAME=TEXT", "What that --exec does, for models and people, repeatable");
     command->add_option("--state", device.state_file, "File that keeps the token after pairing")->type_name("PATH");
     command->add_option("--session-id", device.session_id, "Session to resume")->type_name("ID");
     command->add_flag("--once", device.once, "End with the first connection instead of reconnecting");

@@ -328,7 +328,9 @@ struct Help {
 struct Device {
     DeviceOptions options;
     std::filesystem::path token_file;
-    std::vector<std::string> exec;   ///< --exec, each `NAME=COMMAND`
+    std::vector<std::string> exec;       ///< --exec, each `NAME=COMMAND`
+    std::vector<std::string> schemas;    ///< --schema, each `NAME=JSON` or `NAME=@FILE`
+    std::vector<std::string> descriptions;   ///< --describe, each `NAME=TEXT`
 };
 
 struct BridgeRun {

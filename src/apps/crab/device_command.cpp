@@ -3,10 +3,32 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/files.hpp"
 #include "apps/crab/terminal.hpp"
+#include "json/schema.hpp"
+#include "json/value.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
 namespace crab::app {
+namespace {
+
+Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, std::string_view value, const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == text.npos || equals + 1 == text.size()) return fail(ErrorCode::kInvalidArgs, fmt::format("{} {}: write NAME={}", flag, text, value));
+    return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+sdk::CommandTool* find_tool(DeviceOptions& device, const std::string& name) {
+    const auto found = std::ranges::find(device.exec_tools, name, &sdk::CommandTool::name);
+    return found == device.exec_tools.end() ? nullptr : &*found;
+}
+
+Error no_such_exec(std::string_view flag, const std::string& name) {
+    return {.code = ErrorCode::kInvalidArgs, .message = fmt::format("{} {}: no --exec has that name", flag, name)};
+}
+
+}  // namespace
 
 int run(const Device& options) {
     DeviceOptions device = options.options;
@@ -17,12 +39,31 @@ int run(const Device& options) {
         device.token = Secret<std::string>(std::move(*token));
     }
     for (const std::string& exec : options.exec) {
-        const std::size_t equals = exec.find('=');
-        if (equals == 0 || equals == exec.npos || equals + 1 == exec.size()) {
-            complain(fmt::format("--exec {}: write NAME=COMMAND", exec));
-            return kExitUsage;
+        auto pair = pair_of("--exec", "COMMAND", exec);
+        if (!pair) return report(pair.error());
+        device.exec_tools.push_back({.name = std::move(pair->first), .command = std::move(pair->second)});
+    }
+    for (const std::string& schema : options.schemas) {
+        auto pair = pair_of("--schema", "JSON or NAME=@FILE", schema);
+        if (!pair) return report(pair.error());
+        sdk::CommandTool* const tool = find_tool(device, pair->first);
+        if (tool == nullptr) return report(no_such_exec("--schema", pair->first));
+        if (pair->second.starts_with('@')) {
+            auto file = read_input(pair->second.substr(1));
+            if (!file) return report(file.error());
+            pair->second = std::move(*file);
         }
-        device.exec_tools.push_back({exec.substr(0, equals), exec.substr(equals + 1)});
+        const auto parsed = json::Value::parse(pair->second);
+        if (!parsed || !parsed->is_object()) return report(fail(ErrorCode::kInvalidArgs, fmt::format("--schema {}: not a JSON object, such as {{\"type\":\"object\",\"required\":[\"path\"]}}", pair->first)).error());
+        if (const auto compiled = json::Schema::compile(pair->second); !compiled) return report(fail(ErrorCode::kInvalidArgs, fmt::format("--schema {}: {}", pair->first, compiled.error().message)).error());
+        tool->schema = std::move(pair->second);
+    }
+    for (const std::string& description : options.descriptions) {
+        auto pair = pair_of("--describe", "TEXT", description);
+        if (!pair) return report(pair.error());
+        sdk::CommandTool* const tool = find_tool(device, pair->first);
+        if (tool == nullptr) return report(no_such_exec("--describe", pair->first));
+        tool->description = std::move(pair->second);
     }
     return run_device(device);
 }

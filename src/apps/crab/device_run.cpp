@@ -150,8 +150,8 @@ int run_device(const DeviceOptions& options) {
                          .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
                          .reconnect = !options.once});
     sdk::add_machine_tools(device);
-    for (const ExecTool& exec : options.exec_tools) {
-        if (const auto added = sdk::add_command_tool(device, exec.name, exec.command); !added) return refuse(added.error());
+    for (const sdk::CommandTool& exec : options.exec_tools) {
+        if (const auto added = sdk::add_command_tool(device, exec); !added) return refuse(added.error());
     }
     const Interrupt interrupt([&device] { device.stop(); });
     const sdk::PresenceWatch presence(device);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/secret.hpp"
+#include "sdk/machine/command_tool.hpp"
 
 #include "crab/device.hpp"
 
@@ -9,12 +10,6 @@
 #include <vector>
 
 namespace crab::app {
-
-/// One tool of `crab device`: the arguments go to the command as JSON on standard input, what it prints is the result.
-struct ExecTool {
-    std::string name;
-    std::string command;  ///< split into words as a shell quotes them; nothing is expanded
-};
 
 /// What `crab device` was asked to do.
 struct DeviceOptions {
@@ -25,7 +20,7 @@ struct DeviceOptions {
     std::string pair_code;                         ///< --pair; empty: none
     std::string name;                              ///< for people; empty: the host's name
     std::string session_id;                        ///< empty: kept in `state_file`, or made anew
-    std::vector<ExecTool> exec_tools;
+    std::vector<sdk::CommandTool> exec_tools;
     std::filesystem::path state_file;              ///< keeps the token that pairing gave; mode 0600
     bool once = false;                             ///< end with the first connection instead of reconnecting
 };

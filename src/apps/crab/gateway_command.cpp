@@ -1,6 +1,7 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/commands.hpp"
 #include "apps/crab/exit_codes.hpp"
+#include "apps/crab/gateway/config_findings.hpp"
 #include "apps/crab/gateway_run.hpp"
 #include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/pretty_json.hpp"
@@ -20,6 +21,18 @@ int report_problems(const Error& error) {
     if (error.details.empty()) return report(error);
     std::fputs((printable(error.message, Lines::kKeep) + "\n").c_str(), stderr);
     return kExitUsage;
+}
+
+/// As the errors of the file's own content are told.
+std::unexpected<Error> invalid(const std::filesystem::path& source, const std::vector<std::string>& problems) {
+    const std::string file = source.empty() ? "configuration" : source.string();
+    json::Value entries = json::Value::array();
+    std::string text;
+    for (const std::string& problem : problems) {
+        entries.push_back(json::Value::object({{"file", file}, {"message", problem}}));
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", file, problem);
+    }
+    return fail(ErrorCode::kInvalidArgs, std::move(text), json::Value::object({{"errors", std::move(entries)}}).dump());
 }
 
 /// What a gateway with this configuration would not do here although it starts.
@@ -43,15 +56,15 @@ int run(const GatewayCheck& options) {
     if (options.schema) return print(config::schema_text()), kExitOk;
     const config::Paths paths = config::Paths::find(false, ::getuid());
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
+    std::vector<std::string> warnings;
     if (config) {
-        if (auto usable = check_rules(*config, paths); !usable) {
-            const std::string problem = usable.error().message;
-            const json::Value entry = json::Value::object({{"file", config->source.string()}, {"message", problem}});
-            config = fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", config->source.string(), problem),
-                          json::Value::object({{"errors", json::Value::array({entry})}}).dump());
-        }
+        // All that is wrong at once: with what it says by itself, and with what it names.
+        ConfigFindings findings = look_around(*config, paths, ::getuid());
+        if (auto usable = check_rules(*config, paths); !usable) findings.problems.push_back(usable.error().message);
+        warnings = warnings_of(*config);
+        warnings.insert(warnings.end(), findings.warnings.begin(), findings.warnings.end());
+        if (!findings.problems.empty()) config = invalid(config->source, findings.problems);
     }
-    const std::vector<std::string> warnings = config ? warnings_of(*config) : std::vector<std::string>();
     if (options.output == Output::kJson) {
         json::Value answer = json::Value::object({{"valid", config.has_value()}});
         if (config) answer.set("file", config->source.string());
@@ -64,8 +77,8 @@ int run(const GatewayCheck& options) {
         return config ? kExitOk : config.error().details.empty() ? exit_code_of(config.error().code) : kExitFailed;
     }
     if (!config && config.error().details.empty()) return report(config.error());  // not the file's content: the file itself
-    if (!config) return report_problems(config.error()), kExitFailed;
     for (const std::string& warning : warnings) complain("warning: " + warning);
+    if (!config) return report_problems(config.error()), kExitFailed;
     print_line(config->source.empty() ? "no configuration file: the defaults count, and they are valid" : config->source.string() + ": valid");
     return kExitOk;
 }

@@ -204,10 +204,18 @@ private:
         drain(child.output, [&](std::string_view part) {
             if (end_.output.size() <= run_.max_output_bytes) end_.output += part;
         });
+        tell_lines();
         drain(child.errors, [&](std::string_view part) {
             end_.last_errors += part;
             if (end_.last_errors.size() > 2 * kErrorTail) end_.last_errors.erase(0, end_.last_errors.size() - kErrorTail);
         });
+    }
+    void tell_lines() {
+        if (!run_.on_line) return;
+        for (std::size_t end; (end = end_.output.find('\n', told_)) != std::string::npos; told_ = end + 1) {
+            const std::string_view line = std::string_view(end_.output).substr(told_, end - told_);
+            if (!line.empty()) run_.on_line(line);
+        }
     }
     void write_to(Child& child) {
         const ssize_t n = ::write(child.input.get(), to_write_.data(), to_write_.size());
@@ -230,6 +238,7 @@ private:
     const CommandRun& run_;
     std::string_view to_write_;
     CommandEnd end_;
+    std::size_t told_ = 0;   ///< of the output, in whole lines
     std::optional<Error> giving_up_;
     Deadline mercy_ends_ = kNoDeadline;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct CommandRun {
     Deadline deadline = kNoDeadline;
     /// Registers what to call when the run is cancelled; may call it at once. Empty: it cannot be.
     std::function<void(std::function<void()>)> on_cancel;
+    /// Told each line of standard output as it comes, without its end. Empty: nobody listens. Called by run_command()'s thread.
+    std::function<void(std::string_view line)> on_line{};
     std::size_t max_output_bytes = 1024 * 1024;
 };
 

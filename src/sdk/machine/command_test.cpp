@@ -72,6 +72,16 @@ TEST(CommandProcess, IsKilledEvenIfItIgnoresTheFirstSignal) {
     EXPECT_EQ(end.get().error().code, ErrorCode::kCancelled);
 }
 
+TEST(CommandProcess, TellsEachLineAsItIsPrinted) {
+    std::vector<std::string> lines;
+    CommandRun run{.words = {"/bin/sh", "-c", "echo one; printf 'tw'; printf 'o\\n\\nthree'"}, .input = {}, .environment = {}, .on_cancel = {}};
+    run.on_line = [&](std::string_view line) { lines.emplace_back(line); };
+    const auto end = run_command(run);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(lines, (std::vector<std::string>{"one", "two"})) << "what has no end is in the result alone";
+    EXPECT_EQ(end->output, "one\ntwo\n\nthree");
+}
+
 TEST(CommandProcess, MayNotPrintWithoutEnd) {
     CommandRun run{.words = {"yes"}};
     EXPECT_EQ(run_command(run).error().code, ErrorCode::kOversize);

@@ -1,5 +1,6 @@
 #include "sdk/machine/command_tool.hpp"
 
+#include "base/cut_text.hpp"
 #include "json/value.hpp"
 #include "sdk/machine/command_process.hpp"
 #include "sdk/machine/split_command.hpp"
@@ -10,6 +11,8 @@
 
 namespace crab::sdk {
 namespace {
+
+constexpr std::size_t kMostOfALine = 1024;
 
 std::string without_line_end(std::string text) {
     if (text.ends_with('\n')) text.pop_back();
@@ -31,7 +34,8 @@ ToolAnswer answer_of(CommandEnd end) {
 
 ToolAnswer serve(const std::vector<std::string>& words, const ToolRequest& request) {
     CommandRun run{.words = words, .input = request.args(), .environment = {{"CRAB_ARGS", request.args()}, {"CRAB_TOOL", request.tool()}, {"CRAB_CALL_ID", request.call_id()}},
-                   .deadline = request.deadline(), .on_cancel = [&request](std::function<void()> callback) { request.on_cancel(std::move(callback)); }};
+                   .deadline = request.deadline(), .on_cancel = [&request](std::function<void()> callback) { request.on_cancel(std::move(callback)); },
+                   .on_line = [&request](std::string_view line) { request.progress({.message = std::string(cut_text(line, kMostOfALine))}); }};
     auto end = run_command(run);
     if (!end) return ToolAnswer::error(end.error().code == ErrorCode::kOversize ? "TOOL_FAILED" : token_of(end.error().code), end.error().message);
     return answer_of(*std::move(end));
@@ -39,12 +43,13 @@ ToolAnswer serve(const std::vector<std::string>& words, const ToolRequest& reque
 
 }  // namespace
 
-Result<void> add_command_tool(Device& device, const std::string& name, const std::string& command) {
-    auto words = split_command(command);
-    if (!words) return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", name, words.error().message));
+Result<void> add_command_tool(Device& device, const CommandTool& tool) {
+    auto words = split_command(tool.command);
+    if (!words) return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", tool.name, words.error().message));
+    const std::string description =
+        tool.description.empty() ? fmt::format("Runs `{}` on this device; the arguments go to it as JSON on standard input", tool.command) : tool.description;
     try {
-        device.tool(name, fmt::format("Runs `{}` on this device; the arguments go to it as JSON on standard input", command), R"({"type":"object"})",
-                    [words = *std::move(words)](const ToolRequest& request) { return serve(words, request); });
+        device.tool(tool.name, description, tool.schema, [words = *std::move(words)](const ToolRequest& request) { return serve(words, request); });
     } catch (const std::invalid_argument& refused) {
         return fail(ErrorCode::kInvalidArgs, refused.what());
     }

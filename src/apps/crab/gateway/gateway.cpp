@@ -10,6 +10,7 @@
 #include "apps/crab/gateway/artifact_side.hpp"
 #include "apps/crab/gateway/built_in_tools.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/config_changes.hpp"
 #include "apps/crab/gateway/device_page.hpp"
 #include "apps/crab/gateway/event_side.hpp"
 #include "apps/crab/gateway/grpc_providers.hpp"
@@ -49,8 +50,10 @@
 #include <thread>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace crab::app {
 namespace {
@@ -108,6 +111,7 @@ struct Gateway::Parts {
     };
 
     config::GatewayConfig config;
+    config::GatewayConfig last_read;   ///< by the latest reload
     Places places;
     std::function<Result<config::GatewayConfig>()> read_config;
     RealClock clock;
@@ -544,14 +548,11 @@ Result<void> Gateway::Parts::reload() {
     if (public_tls) {
         if (const auto fresh = public_tls->reload(); !fresh) log::error("the old certificate stays", {{"reason", fresh.error().message}});
     }
-    const bool fixed = read->listen == config.listen && read->grpc == config.grpc && read->gateway.threads == config.gateway.threads &&
-                       read->gateway.state_dir == config.gateway.state_dir && read->hosts == config.hosts && read->pairing == config.pairing &&
-                       read->built_in_hosts == config.built_in_hosts && read->events == config.events && read->worktrees == config.worktrees &&
-                       read->providers == config.providers && read->worktree_service == config.worktree_service && read->hitl == config.hitl && read->secrets == config.secrets;
-    if (!fixed)
-        log::warn("some changes of the configuration take effect with the next start",
-                  {{"keys", "listen, grpc, hosts, pairing, built_in_hosts, events, worktrees, worktree_service, hitl, providers, secrets, gateway.threads, gateway.state_dir"}});
-    log::info("configuration reloaded", {{"file", read->source.string()}});
+    // Against what was read last: a change is told once, one that waits for a start until it is taken back.
+    const ConfigChanges changes = config_changes(last_read, *read), waiting = config_changes(config, *read);
+    if (!waiting.at_next_start.empty()) log::warn("some changes of the configuration take effect with the next start", {{"keys", fmt::format("{}", fmt::join(waiting.at_next_start, ", "))}});
+    log::info("configuration reloaded", {{"file", read->source.string()}, {"changed", changes.now.empty() ? "nothing that counts at once" : fmt::format("{}", fmt::join(changes.now, ", "))}});
+    last_read = std::move(*read);
     return {};
 }
 
@@ -630,6 +631,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     raise_descriptor_limit();
     log::configure(config.gateway.log.level, config.gateway.log.format);
     auto parts = std::make_unique<Parts>();
+    parts->last_read = config;
     parts->config = std::move(config);
     parts->places = std::move(places);
     parts->read_config = std::move(read_config);
@@ -672,6 +674,8 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->hosts->start();
     parts->providers->start();
     parts->started = true;
+    log::info("started", {{"version", CRAB_VERSION}, {"config", parts->config.source.empty() ? "none, the defaults count" : parts->config.source.string()},
+                          {"state_dir", parts->places.state_dir.string()}, {"admin", parts->places.admin_socket.string()}, {"pid", ::getpid()}});
     return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 

@@ -3,6 +3,7 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/gateway/agent_side.hpp"
 #include "apps/crab/gateway/call_rules.hpp"
+#include "apps/crab/gateway/config_findings.hpp"
 #include "apps/crab/gateway/gateway.hpp"
 #include "apps/crab/gateway/service_manager.hpp"
 #include "apps/crab/gateway/turn_runners.hpp"
@@ -49,6 +50,10 @@ int run_gateway(const GatewayRunOptions& options) {
         fmt::print(stderr, "crab gateway: {}\n", gateway.error().message);
         return 1;
     }
+    // What does not keep it from running, but is not as somebody meant it.
+    ConfigFindings findings = look_around(options.config, options.paths, ::getuid());
+    findings.warnings.insert(findings.warnings.end(), findings.problems.begin(), findings.problems.end());
+    for (const std::string& warning : findings.warnings) log::warn("something of the configuration does not work here", {{"what", warning}});
     fmt::print("crab gateway ready public={} admin={}", (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(), (*gateway)->admin_socket());
     fmt::print("{}{}", (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
     fmt::print("{}{}\n", (*gateway)->peer_endpoint().empty() ? "" : " peers=", (*gateway)->peer_endpoint());

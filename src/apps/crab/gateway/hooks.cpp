@@ -1,6 +1,8 @@
 #include "apps/crab/gateway/hooks.hpp"
 
 #include "base/glob.hpp"
+#include "base/log.hpp"
+#include "base/log_budget.hpp"
 #include "base/subprocess.hpp"
 #include "core/tool_gate.hpp"
 #include "json/value.hpp"
@@ -82,6 +84,7 @@ public:
         : ConfiguredHook(rule), run_(rule.run), timeout_(rule.timeout), pool_(pool), gate_(std::make_shared<core::ToolGate>(kHookAtOnce)) {}
 
     Task<core::HookAnswer> before(core::HookView view) override {
+        const std::string call_id(view.call.id);
         std::string input;
         json::Writer writer(input);
         writer.begin_object().key("hook").string(name()).key("call_id").string(view.call.id).key("principal").string(view.principal.id);
@@ -102,10 +105,11 @@ public:
         if (!run) co_return core::Deny{fmt::format("the hook {} was not asked before the call's deadline", name()), ErrorCode::kTimeout};
         const Result<SubprocessEnd>& ended = *run;
         if (!ended) {
-            const bool late = std::chrono::steady_clock::now() >= view.deadline;
-            co_return core::Deny{fmt::format("the hook {} could not be run: {}", name(), ended.error().message), late ? ErrorCode::kTimeout : ErrorCode::kForbidden};
+            core::Deny deny = broke(call_id, fmt::format("could not be run: {}", ended.error().message));
+            if (std::chrono::steady_clock::now() >= view.deadline) deny.code = ErrorCode::kTimeout;
+            co_return deny;
         }
-        if (ended->exit_status != 0) co_return core::Deny{fmt::format("the hook {} failed with exit status {}", name(), ended->exit_status)};
+        if (ended->exit_status != 0) co_return broke(call_id, fmt::format("failed with exit status {}", ended->exit_status));
         const auto answer = json::Value::parse(ended->output);
         const json::Value* decision = answer ? answer->find("decision") : nullptr;
         const std::string* word = decision != nullptr ? decision->as_string() : nullptr;
@@ -116,10 +120,19 @@ public:
             const std::string* text = reason != nullptr ? reason->as_string() : nullptr;
             co_return core::Deny{text != nullptr ? *text : std::string()};
         }
-        co_return core::Deny{fmt::format("the hook {} gave no decision", name())};
+        co_return broke(call_id, "gave no decision");
     }
 
 private:
+    /// A hook that does not decide denies; the operator hears of it, for the caller can do nothing about it.
+    core::Deny broke(const std::string& call_id, const std::string& what) {
+        if (const auto left_out = complaints_.take(std::chrono::steady_clock::now())) {
+            log::error("a hook does not work, and so calls are denied", {{"hook", name()}, {"call_id", call_id}, {"reason", what}, {"left_out", *left_out}});
+        }
+        return {fmt::format("the hook {} {}", name(), what)};
+    }
+
+    log::Budget complaints_{30};
     std::vector<std::string> run_;
     Milliseconds timeout_;
     BlockingPool& pool_;
