@@ -122,7 +122,7 @@ void print_notes(const json::Value& reply) {
 
 /// What the role `device` means, said where it is given.
 void print_rights(const json::Value& reply) {
-    if (roles_of(reply) != "device") return;
+    if (const std::string roles = roles_of(reply); roles != "device" && roles != "device,trusted_device") return;
     print_line("It may offer tools, answer their calls, and chat with a model that uses them. To let it call the tools of others: --role device,caller");
 }
 
