@@ -13,7 +13,7 @@ FrameScan scanned(std::string_view frame, std::size_t piece = 1) {
 
 TEST(FrameScanTest, TypeAndIdAreFoundWhereverTheyStand) {
     const std::string large(100'000, 'x');
-    for (const std::string& frame : {R"({"type":"tool_result","id":"a-1","output":")" + large + R"("})", R"({ "output" : {"id":"no","type":"no","x":[{"id":"no"}]} , "id" : "a-1",)"
+    for (const std::string& frame : std::initializer_list<std::string>{R"({"type":"tool_result","id":"a-1","output":")" + large + R"("})", R"({ "output" : {"id":"no","type":"no","x":[{"id":"no"}]} , "id" : "a-1",)"
                                      R"("more":"\"id\":\"no\"","type":"tool_result"})", R"({"output":"\\","id":"a-1","type":"tool_result","id":"second"})"}) {
         for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, frame.size()}) {
             const FrameScan scan = scanned(frame, piece);

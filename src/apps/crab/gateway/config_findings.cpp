@@ -83,7 +83,7 @@ private:
             struct stat status{};
             if (::lstat(path.c_str(), &status) != 0) continue;  // it will be made
             if (!S_ISDIR(status.st_mode)) problem(fmt::format("{} {} is no directory", what, path.string()));
-            else if (status.st_uid != uid_) problem(fmt::format("{} {} belongs to another user", what, path.string()));
+            else if (status.st_uid != uid_) warning(fmt::format("{} {} belongs to another user; the gateway has to run as that one", what, path.string()));
             else if ((status.st_mode & 077) != 0) problem(fmt::format("others may enter {} {}; run chmod 700 on it", what, path.string()));
         }
     }
