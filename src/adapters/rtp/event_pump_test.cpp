@@ -126,7 +126,9 @@ TEST_F(EventPumpTest, AStreamWhoseLeaseHasEndedIsClosedAndSaysSo) {
     EventRequest request;
     request.lease = "l1";
     Running& stream = start(request);
-    Running& other = start();
+    request.lease.clear();
+    request.subscription = "other";
+    Running& other = start(request);
     publish("1");
     access.lease_ended = true;
     EXPECT_FALSE(stream.task->ended());
