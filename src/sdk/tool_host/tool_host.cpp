@@ -32,7 +32,7 @@ core::ToolSpec spec_of(HostTool&& tool) {
     spec.idempotent = tool.idempotent;
     spec.side_effects = tool.side_effects;
     spec.effects_known = true;
-    spec.accepts_idempotency_key = true;
+    // Not `accepts_idempotency_key`: the host keeps the keys, a handler knows none and must not run again under one.
     if (tool.max_concurrency != 0) spec.max_concurrency = static_cast<std::uint32_t>(std::min<std::size_t>(tool.max_concurrency, UINT32_MAX));
     return spec;
 }
