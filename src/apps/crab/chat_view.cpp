@@ -53,6 +53,7 @@ void ChatView::show_result(const json::Value& frame) {
 
 bool ChatView::show(const json::Value& frame) {
     const std::string type = text_of(frame, "type");
+    if (type == "connected") return true;  // answers this program's own connect and tells nothing of the turn
     if (options_.output == Output::kJson) print_line(frame.dump());
     if (type == "agent_end") return false;
     if (type == "agent_start") begun_ = true;
