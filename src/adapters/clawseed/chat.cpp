@@ -158,9 +158,10 @@ public:
         auto outcome = root ? core::read_response(wanted_->question, root->element()) : fail(ErrorCode::kInvalidArgs, "the response is not JSON");
         if (!outcome) return {"rejected", outcome.error().message};
         wanted_->outcome = std::move(*outcome);
-        answered_.wake();
         return {"accepted", {}};
     }
+    /// The turn goes on with the response that was accepted; it may have ended when this returns.
+    void go_on_after_response() { answered_.wake(); }
 
     // Approver: the person in this chat.
     bool can_be_asked() const override { return target && target->takes_approvals(); }
@@ -467,7 +468,8 @@ void Chat::abort(std::function<void(bool)> acknowledge, ConnectionId from) {
 void Chat::respond(QuestionResponse response, std::function<void(std::string_view, std::string_view)> tell) {
     on_loop([this, given = std::move(response), reply = std::move(tell)] {
         const auto [status, error] = current_ ? current_->respond(given) : std::pair<std::string_view, std::string>("not_pending", {});
-        reply(status, error);
+        reply(status, error);  // before the turn goes on: what the answer led to comes after its acknowledgement
+        if (status == "accepted" && current_) current_->go_on_after_response();
     });
 }
 
