@@ -1,7 +1,5 @@
 #include "trust/request_authentication.hpp"
 
-#include "trust/refused_credentials.hpp"
-
 #include <fmt/format.h>
 
 namespace crab::trust {
@@ -25,12 +23,7 @@ std::string_view bearer_of(std::string_view authorization) {
     return token;
 }
 
-Result<Proven> RequestAuthentication::authenticate(std::string_view token, const RequestPeer& peer) const {
-    if (!token.empty()) {
-        auto proven = credentials_.find(token);
-        if (!proven) log_refused_credential("bearer token", peer.text, proven.error().message);
-        return proven;
-    }
+Result<Proven> RequestAuthentication::without_token(const RequestPeer& peer) const {
     if (!is_open_for(peer)) {
         return fail(ErrorCode::kUnauthenticated, "no bearer token; pair the device or make a token with `crab devices pair`");
     }

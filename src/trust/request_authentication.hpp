@@ -2,7 +2,9 @@
 
 #include "core/principal.hpp"
 #include "trust/credential_cache.hpp"
+#include "trust/refused_credentials.hpp"
 
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -22,11 +24,24 @@ struct RequestPeer {
 class RequestAuthentication {
 public:
     RequestAuthentication(CredentialCache& credentials, bool open_loopback) : credentials_(credentials), open_loopback_(open_loopback) {}
-    /// `token` empty: none came. Errors: kUnauthenticated.
-    Result<Proven> authenticate(std::string_view token, const RequestPeer& peer) const;
+    /// `token` empty: none came. `peer()` is asked only where it matters: its text is not made for each good token. A bad token
+    /// is logged with where it came from. Errors: kUnauthenticated.
+    template <std::invocable Peer>
+    Result<Proven> authenticate(std::string_view token, const Peer& peer) const {
+        auto proven = prove(token, peer);
+        if (!proven && !token.empty()) log_refused_credential("bearer token", peer().text, proven.error().message);
+        return proven;
+    }
+    /// The same for a question that comes before the request is answered, which logs it then: nothing is logged here.
+    template <std::invocable Peer>
+    Result<Proven> prove(std::string_view token, const Peer& peer) const {
+        return token.empty() ? without_token(peer()) : credentials_.find(token);
+    }
     bool is_open_for(const RequestPeer& peer) const { return open_loopback_ && peer.loopback; }
 
 private:
+    Result<Proven> without_token(const RequestPeer& peer) const;
+
     CredentialCache& credentials_;
     const bool open_loopback_;
 };

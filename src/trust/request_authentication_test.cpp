@@ -23,14 +23,14 @@ protected:
     std::unique_ptr<Tokens> tokens = std::move(Tokens::load(store, clock).value());
     const std::string token = tokens->issue({.name = "phone"}).value().token.reveal();
     CredentialCache credentials{*tokens, clock};
-    const RequestPeer near{.loopback = true, .text = "127.0.0.1"};
-    const RequestPeer far{.loopback = false, .text = "192.0.2.7"};
+    static RequestPeer near() { return {.loopback = true, .text = "127.0.0.1"}; }
+    static RequestPeer far() { return {.loopback = false, .text = "192.0.2.7"}; }
 };
 
 TEST_F(RequestAuthenticationTest, AGoodTokenGivesItsPrincipalFromAnywhere) {
     for (const bool open : {false, true}) {
         RequestAuthentication authentication(credentials, open);
-        for (const RequestPeer& peer : {near, far}) EXPECT_EQ(authentication.authenticate(token, peer).value().principal->id, "device/phone");
+        for (const auto peer : {near, far}) EXPECT_EQ(authentication.authenticate(token, peer).value().principal->id, "device/phone");
     }
 }
 

@@ -41,6 +41,10 @@ class LogTest(LogCase):
         self.assertEqual(self.lines(answer["token"]), [])
 
     def test_refused_credentials_are_told_with_a_bound(self) -> None:
+        told = len(self.lines("credential refused"))
+        self.assertEqual(self.gateway.fetch("POST", "/v1/tools/call", "ab" * 32, body=b'{"tool":"x"}').status, 401)
+        self.wait_line("credential refused", "127.0.0.1")
+        self.assertEqual(len(self.lines("credential refused")) - told, 1, "once for a request, whether it has a body or not")
         for _ in range(100):
             self.assertEqual(self.gateway.fetch("GET", "/v1/tools", "ab" * 32).status, 401)
         self.wait_line("credential refused", "127.0.0.1")

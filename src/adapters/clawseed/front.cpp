@@ -82,7 +82,7 @@ std::optional<std::string> Front::refused_source(const net::HttpRequest& request
 
 Result<trust::Proven> Front::authenticate(const net::HttpRequest& request, std::string_view token) const {
     const trust::RequestAuthentication authentication(services_.credentials, services_.hub.options()->open_loopback);
-    return authentication.authenticate(token, peer_of(request));
+    return authentication.authenticate(token, [&] { return peer_of(request); });
 }
 
 std::optional<net::Upgrade> Front::refused_handshake(const net::HttpRequest& request, const net::WebSocketOffer& offer) const {

@@ -40,7 +40,7 @@ struct GrpcSide::Side {
 
     Result<core::PrincipalRef> bearer(std::string_view authorization, const net::GrpcCall& call) {
         const std::string_view token = trust::bearer_of(authorization);
-        auto proven = token.empty() ? authentication.authenticate({}, {.loopback = call.peer().is_loopback(), .text = call.peer().ip()}) : authentication.authenticate(token, {});
+        auto proven = authentication.authenticate(token, [&] { return trust::RequestPeer{.loopback = call.peer().is_loopback(), .text = call.peer().ip()}; });
         if (!proven) return fail(std::move(proven.error()));
         return std::move(proven->principal);
     }

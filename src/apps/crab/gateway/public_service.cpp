@@ -16,9 +16,10 @@ Error stopping_error() {
 
 }  // namespace
 
-Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request) {
+Result<core::PrincipalRef> PublicService::authenticate(const net::HttpRequest& request, bool told) {
     const std::string_view token = trust::bearer_of(request.find("authorization").value_or(""));
-    auto proven = token.empty() ? authentication_.authenticate({}, {.loopback = request.peer.is_loopback(), .text = request.peer.ip()}) : authentication_.authenticate(token, {});
+    const auto peer = [&] { return trust::RequestPeer{.loopback = request.peer.is_loopback(), .text = request.peer.ip()}; };
+    auto proven = told ? authentication_.authenticate(token, peer) : authentication_.prove(token, peer);
     if (!proven) return fail(std::move(proven.error()));
     return std::move(proven->principal);
 }
@@ -39,7 +40,7 @@ net::BodyAdmission PublicService::admit_body(const net::HttpRequest& request) {
     const std::string_view path = request.path(), local = local_path(path);
     if (front_.is_open_to_strangers(path)) return {.admitted = true, .budget = budgets_.of(request.peer.ip())};
     if (!rtp::is_tools_path(local) && !rtp::ArtifactsApi::owns(local) && !front_.owns(path)) return {.admitted = false, .budget = nullptr};
-    const auto principal = authenticate(request);
+    const auto principal = authenticate(request, false);  // the answer tells it
     return {.admitted = principal.has_value(), .budget = principal ? budgets_.of((*principal)->id) : nullptr};
 }
 

@@ -49,7 +49,7 @@ public:
 private:
     static constexpr std::size_t kMostOfStrangers = 4096;   ///< bytes of a body from whoever has no credential yet
 
-    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request);
+    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);   ///< `told`: a bad token is logged
     bool is_operator(const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange);
     std::string_view local_path(std::string_view path) const;
