@@ -63,15 +63,15 @@ def main(crab: str, thermometer: str, caller: str, weather: str) -> int:
 
 
 def devices(crab: str, thermometer: str, caller: str, public: str, admin: str, folder: Path, processes: list) -> None:
-    def token(name: str) -> str:
-        paired = run([crab, "devices", "pair", "--token", "--name", name, "--socket", admin])
+    def token(name: str, role: str = "device") -> str:
+        paired = run([crab, "devices", "pair", "--token", "--name", name, "--role", role, "--socket", admin])
         assert paired.returncode == 0, paired.stderr
         return paired.stdout.strip()
 
     # The thermometer, called from C++.
     kitchen = start([thermometer, f"ws://{public}"], token("kitchen"))
     processes.append(kitchen)
-    mine = token("caller")
+    mine = token("job", "caller")
     call = [caller, f"http://{public}"]
     until(lambda: "read_thermometer" in run(call, mine).stdout, "the thermometer is listed")
     good = run([*call, "read_thermometer", '{"room":"kitchen"}'], mine)
