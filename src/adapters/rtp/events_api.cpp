@@ -206,7 +206,8 @@ Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef pri
     SseReceiver receiver(exchange);
     receiver.keep_alive();  // the head leaves at once, so that the subscriber knows that it listens
     co_await pump.run(receiver);
-    if (!exchange.caller_gone() && (co_await this_chain()).cancelled()) receiver.close(1001, "the gateway is stopping");
+    // A server that stops takes the caller for gone, who still listens; one that is really gone hears nothing.
+    if (stopping_ && (co_await this_chain()).cancelled()) receiver.close(1001, "the gateway is stopping");
     exchange.end_stream();
 }
 
