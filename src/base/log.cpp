@@ -14,14 +14,15 @@ namespace {
 std::atomic<Level> threshold{Level::kInfo};
 std::atomic<Format> form{Format::kText};
 
+/// Never destroyed: what ends after main() still has something to say.
 spdlog::logger& logger() {
-    static const std::shared_ptr<spdlog::logger> instance = [] {
-        auto made = std::make_shared<spdlog::logger>("crab", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    static spdlog::logger& instance = *[] {
+        auto* const made = new spdlog::logger("crab", std::make_shared<spdlog::sinks::stderr_sink_mt>());
         made->set_level(spdlog::level::trace);
         made->set_pattern("%v");
         return made;
     }();
-    return *instance;
+    return instance;
 }
 
 std::string_view word(Level level) {
