@@ -124,8 +124,22 @@ WebSocketEvent decode_compressed(std::string_view compressed, std::size_t max_by
     return decoder.next(in);
 }
 
-TEST(WebSocketDeflate, TheDecoderClosesOnBombsBrokenStreamsAndInflatedNonsense) {
-    EXPECT_EQ(decode_compressed(deflated(std::string(100'000, 'a')), 99'999).code, 1009);
+TEST(WebSocketDeflate, OfABombTheDecoderShowsTheBeginningAndNoMore) {
+    MessageInflater inflater;
+    WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient, .max_message_bytes = 999, .inflater = &inflater});
+    std::string bytes;
+    append_frame(bytes, Opcode::kText, deflated(std::string(100'000, 'a')), {}, Compressed::kYes);
+    append_frame(bytes, Opcode::kText, deflated("fine"), {}, Compressed::kYes);
+    std::span<char> in(bytes);
+    const WebSocketEvent bomb = decoder.next(in);
+    EXPECT_EQ(bomb.kind, WebSocketEvent::Kind::kExcess);
+    EXPECT_TRUE(bomb.last);
+    EXPECT_EQ(bomb.payload, std::string(1000, 'a'));
+    EXPECT_EQ(decoder.next(in).payload, "fine");
+}
+
+TEST(WebSocketDeflate, TheDecoderClosesOnMessagesTooLargeEvenPackedOnBrokenStreamsAndInflatedNonsense) {
+    EXPECT_EQ(decode_compressed(std::string(1001, 'a'), 1000).code, 1009);
     EXPECT_EQ(decode_compressed("\xff\xff", 1000).code, 1007);
     EXPECT_EQ(decode_compressed(deflated("\xff\xfe"), 1000).code, 1007);
     EXPECT_EQ(decode_compressed(deflated("fine"), 1000).kind, WebSocketEvent::Kind::kText);
