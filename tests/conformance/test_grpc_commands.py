@@ -34,7 +34,8 @@ class UnseenArgumentsTest(CommandCase):
     CONFIG = {**GrpcCase.CONFIG, "policy": [{"principal": "*", "call": {"deny": ["digest"]}, "where": [{"pointer": "/path", "glob": "/etc/*"}]},
                                             {"principal": "*", "call": {"needs_approval": ["ask"]}, "where": [{"pointer": "/path", "glob": "/etc/*"}]}],
               "providers": [{"id": "workshop", "kind": "command", "tools": [
-                  {"name": name, "argv": ["cat"], "stdin": "args", "accepts": ["text/csv"], "side_effects": [], "idempotent": True} for name in ("digest", "ask", "free")]}]}
+                  {"name": name, "argv": ["cat"], "stdin": "args", "accepts": ["text/csv"], "side_effects": [], "idempotent": True,
+                   "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}} for name in ("digest", "ask", "free")]}]}
 
     def test_a_content_type_is_no_way_round_a_rule_on_arguments(self) -> None:
         client = self.client()
