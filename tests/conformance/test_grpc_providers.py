@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -220,12 +221,13 @@ class StreamingOutTest(ProviderCase):
 
     def test_a_reader_that_does_not_read_holds_the_provider_back(self) -> None:
         written, ended = [0], threading.Event()
+        noise = os.urandom(262_144)  # packed, a window would hold many frames of one letter
 
         def much(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
             context.add_callback(ended.set)
             while context.is_active() and written[0] < 400:
                 written[0] += 1
-                yield frame(request, b"x" * 262_144, written[0], written[0] == 400, "text/plain")
+                yield frame(request, noise, written[0], written[0] == 400, "application/octet-stream")
 
         self.provider.call_stream = much
         patient = tool_pb().ExecutionPolicy()
