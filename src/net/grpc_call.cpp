@@ -2,6 +2,7 @@
 
 #include "net/codec/grpc_message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -77,10 +78,35 @@ std::string& GrpcCall::begin_message() {
 
 void GrpcCall::end_message() {
     end_grpc_frame(stream_->out(), begun_);
-    send_head(stream_->out().size() - begun_);
+    const std::size_t size = stream_->out().size() - begun_;
+    send_head(size);
     if (packs_) packs_ = pack_grpc_frame(stream_->out(), begun_);  // what does not pay once will not pay later
+    const std::size_t left = stream_->out().size() - begun_;
+    written_ += kGrpcPrefix + left;
+    if (packs_) {
+        packed_.push_back({.end = written_, .saved = size - left});
+        saved_ += size - left;
+    }
     stream_->flush();
 }
+
+// How many bytes may be queued, packed as they are, so that unpacked they would be less than `most`.
+std::size_t GrpcCall::queued_for(std::size_t most) {
+    const std::size_t queued = stream_->queued_bytes();
+    const auto waits = std::ranges::find_if(packed_, [sent = written_ - queued](const Packed& message) { return message.end > sent; });
+    for (const Packed& message : std::ranges::subrange(packed_.begin(), waits)) saved_ -= message.saved;
+    packed_.erase(packed_.begin(), waits);
+    if (queued + saved_ < most) return most;
+    std::size_t saved = saved_;
+    for (const Packed& message : packed_) {
+        saved -= message.saved;
+        const std::size_t behind = written_ - message.end;
+        if (behind + saved < most) return behind + 1;  // once it has left
+    }
+    return most;
+}
+
+Task<WaitEnd> GrpcCall::drained(std::size_t most, Deadline deadline) { return stream_->drained(queued_for(most), deadline); }
 
 void GrpcCall::finish(GrpcStatus status, std::string_view message, std::span<const HttpHeader> trailers) {
     const std::string text = grpc_message_text(message);

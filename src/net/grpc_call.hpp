@@ -4,12 +4,14 @@
 #include "net/grpc_reader.hpp"
 #include "net/http2_stream.hpp"
 
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace crab::net {
 
@@ -51,8 +53,8 @@ public:
     /// Appends a message to what this returns, then end_message(); nothing may be awaited in between.
     std::string& begin_message();
     void end_message();
-    /// Waits until less than `most` bytes wait for the caller to take them.
-    Task<WaitEnd> drained(std::size_t most, Deadline deadline) { return stream_->drained(most, deadline); }
+    /// Waits until less than `most` bytes wait for the caller to take them, where a packed message counts as what it unpacks to.
+    Task<WaitEnd> drained(std::size_t most, Deadline deadline);
     std::size_t queued_bytes() const { return stream_->queued_bytes(); }
 
     /// Ends the call, once; `trailers` beside status and message, names in lower case.
@@ -60,7 +62,13 @@ public:
     void finish(const GrpcFailure& failure) { finish(failure.status, failure.message); }
 
 private:
+    /// A packed message that may wait.
+    struct Packed {
+        std::uint64_t end;  // where it ends in all that was written
+        std::size_t saved;
+    };
     void send_head(std::size_t first_message);
+    std::size_t queued_for(std::size_t most);
 
     std::shared_ptr<Http2Stream> stream_;
     std::string request_;  // what read_only() keeps
@@ -69,6 +77,9 @@ private:
     bool broken_timeout_ = false;
     bool packs_ = false;     // the answer's head names gzip
     std::size_t begun_ = 0;  // where the message that is being written began
+    std::uint64_t written_ = 0;
+    std::vector<Packed> packed_;
+    std::size_t saved_ = 0;  // by all of them
 };
 
 }  // namespace crab::net
