@@ -139,7 +139,7 @@ class TenantTest(WhoCase):
         narrow = self.token("narrow", "--tenant", "inn", "--no-default-tenant")
         self.assertEqual(self.gateway.call("memory.query", {"query": "the"}, token=narrow).code, "FORBIDDEN")
         self.assertEqual(self.gateway.call("cron.list", {}, token=narrow, tenant_id="inn").result["jobs"], [])
-        tenants = {device["device"]: device["tokens"][0]["tenants"] for device in json.loads(self.gateway.crab("devices", "list", "-o", "json"))["devices"]}
+        tenants = {caller["name"]: caller["tokens"][0]["tenants"] for caller in json.loads(self.gateway.crab("devices", "list", "-o", "json"))["callers"]}
         self.assertEqual((tenants["wide"], tenants["narrow"]), (["default", "harbour", "inn"], ["inn"]))
 
     def test_tenants_of_a_token_survive_a_restart(self) -> None:

@@ -116,7 +116,7 @@ class SchemaFaults(GatewayCase):
         call = self.gateway.start_call(name)
         device.answer(device.next_call(name), {"y": 1})
         reply = call.result(20)
-        self.assertEqual(reply.code, "INTERNAL_ERROR")
+        self.assertEqual(reply.code, "INTERNAL")
         self.assertIn("too many steps", reply.error["message"])
 
     def test_a_flood_of_refused_lists_leaves_few_records_and_refuses_nobody_else(self) -> None:
