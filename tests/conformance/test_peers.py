@@ -322,12 +322,13 @@ class CommandLine(PeersCase):
             done = subprocess.run([program(), *words], capture_output=True, text=True, timeout=40, env={"PATH": os.environ["PATH"]})
             self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_refusals_and_failures_are_one_line_and_exit_1(self):
+    def test_refusals_and_failures_are_one_line_and_the_step_that_helps_and_exit_1(self):
         other_key = "A" * 43 + "="
         for words, line in ((["pair", "tool", "ws://192.0.2.1/", "far"],
                              "crab pair failed: gateway pairing failed: MTLS_REQUIRED: plain ws:// goes to this machine only; use wss://\n"),
                             (["pair", "test", "--gateway-public-key", other_key],
-                             "crab pair failed: gateway pairing failed: GATEWAY_KEY_MISMATCH: the remote says: this remote is configured for another gateway's key\n")):
+                             "crab pair failed: gateway pairing failed: GATEWAY_KEY_MISMATCH: the remote says: this remote is configured for another gateway's key\n"
+                             "crab: the remote trusts another gateway: start it with the key that `crab peers identity` prints here\n")):
             done = self.crab(*words)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", line))
         nobody = self.crab("pair", "test", "--admin-socket", str(self.gateway.folder / "none.sock"))

@@ -36,7 +36,6 @@ std::string_view step_after(std::string_view why) {
         Step{"STALE_INIT", "set the clocks of both machines, then pair again"},
         Step{"BUSY", "another pairing runs; pair again in a few seconds"},
         Step{"IDENTITY_MISMATCH", "compare the name and --remote-key with what the remote prints; if it has new keys on purpose, add --replace"},
-        Step{"MTLS_REQUIRED", "use wss://; ws:// is for this machine's own addresses"},
         Step{"PERSIST_FAILED", "see that both sides can write their state folders, then pair again"},
     };
     for (const Step& step : kSteps) {
