@@ -434,14 +434,15 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
 }
 
 /// A result that is too large costs its own call, not the link and the other calls on it: the call is told as soon as the frame says
-/// which it is, and the rest of the frame passes unkept. Any other frame of that size ends the link.
+/// which it is, and the rest of the frame passes unkept. Any other frame of that size ends the link, and so does what is none.
 bool DeviceSession::on_excess(net::WebSocketSession&, std::string_view piece, bool last) {
     if (!excess_) excess_ = std::make_unique<Excess>();
     excess_->scan.feed(piece);
     excess_->bytes += piece.size();
     const std::string& type = excess_->scan.type();
     const bool is_reply = type.empty() || type == "tool_result" || type == "tool_error";
-    if (!is_reply || excess_->bytes / kMostExcess > options_->max_message_bytes) return false;
+    const bool no_frame = type.empty() && excess_->bytes > options_->max_message_bytes && !excess_->scan.in_object();
+    if (!is_reply || no_frame || excess_->bytes / kMostExcess > options_->max_message_bytes) return false;
     if (!excess_->told && !type.empty() && !excess_->scan.id().empty()) {
         excess_->told = true;
         refuse_reply(excess_->scan.id());

@@ -14,6 +14,8 @@ public:
     /// Empty until they have come.
     const std::string& type() const { return type_; }
     const std::string& id() const { return id_; }
+    /// Whether an object or array has begun and not ended.
+    bool in_object() const { return depth_ > 0; }
 
 private:
     void end_string();

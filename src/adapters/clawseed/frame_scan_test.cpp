@@ -28,6 +28,8 @@ TEST(FrameScanTest, WhatIsNoSuchMemberIsNotFound) {
         const FrameScan scan = scanned(frame);
         EXPECT_EQ(scan.type() + scan.id(), "") << frame;
     }
+    EXPECT_TRUE(scanned(R"( {"output":")" + std::string(200, 'x')).in_object());
+    for (const std::string_view none : {"", "   ", "xxx", "\"{", "{} "}) EXPECT_FALSE(scanned(none).in_object()) << none;
     EXPECT_EQ(scanned(R"({"id":")" + std::string(200, 'x') + R"("})").id(), "");
 }
 

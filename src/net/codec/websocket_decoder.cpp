@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint8_t kFin = 0x80, kRsv1 = 0x40, kRsv23 = 0x30, kOpcodeBits = 0x0f, kMasked = 0x80, kLengthBits = 0x7f;
 constexpr std::size_t kMaxControl = 125;
+constexpr std::size_t kMostExcess = 16;  // times the limit: a frame that is larger is refused by its length alone
 
 std::size_t header_bytes(std::uint8_t second) {
     const std::uint8_t length = second & kLengthBits;
@@ -89,7 +90,8 @@ bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
         compressed_ = (first & kRsv1) != 0;
     }
     if (!is_control() && !excess_ && length > options_.max_message_bytes - message_.size()) {
-        if (compressed_) return event = violation(close_code::kTooBig, "the message is larger than the limit"), false;
+        const bool endless = length / kMostExcess > options_.max_message_bytes;
+        if (compressed_ || endless) return event = violation(close_code::kTooBig, "the message is larger than the limit"), false;
         excess_ = true;
     }
     if ((second & kMasked) != 0) std::memcpy(&mask_, at + 2 + length_bytes, sizeof mask_);

@@ -180,6 +180,16 @@ TEST(WebSocketDecoder, TheMessageLimitHoldsOnBothSidesAndBeforeThePayload) {
     EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x00, "bc").substr(0, 6)), (std::vector<Seen>{{Kind::kExcess, 0, std::string(999, 'a')}}));
 }
 
+TEST(WebSocketDecoder, AFrameFarBeyondTheLimitIsRefusedByItsLengthAlone) {
+    const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
+    const auto head = [](std::uint16_t length) { return frame(0x81, std::string(length, 'a')).substr(0, 8); };
+    EXPECT_EQ(decode(head(16'015), limited).at(0).kind, Kind::kExcess);
+    const std::vector<Seen> seen = decode(head(16'016), limited);
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_EQ(seen[0].kind, Kind::kViolation);
+    EXPECT_EQ(seen[0].code, close_code::kTooBig);
+}
+
 TEST(WebSocketDecoder, BehindAMessageThatIsTooLargeTheNextOnesCome) {
     const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
     const std::string large = frame(0x01, std::string(600, 'a')) + frame(0x89, "ping") + frame(0x00, std::string(600, 'b')) + frame(0x80, std::string(5, 'c'));
