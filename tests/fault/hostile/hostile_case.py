@@ -1,0 +1,146 @@
+"""The base of the hostile-peer tests: an attack for a while, a bystander that must not notice, memory that must come back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from support.case import GatewayCase
+from support.gateway import Gateway
+from support.stream import EndOfStream, Stream
+from support.wait import eventually
+from support.websocket import Closed, Refused
+
+SECONDS = float(os.environ.get("HOSTILE_SECONDS", "1.5"))  #: how long each attack lasts
+MORE_SECONDS = 0.050  #: how much later than on a quiet gateway a bystander may have its answer, at the 99th percentile
+MORE_BYTES = 64 << 20  #: how much more memory the gateway may hold afterwards
+MOST_BYTES = 768 << 20  #: and at the height of an attack
+BACK_SECONDS = 20.0
+PACE = 0.004  #: between two steps of a worker: what is tried is what an attack costs the gateway, not who gets the cores of this machine
+#: How a gateway shuts the door; none of this is a failure of the test.
+SHUT = (OSError, EndOfStream, TimeoutError, Closed, Refused)
+
+Step = Callable[[], Any]
+
+
+class Probe:
+    """The bystander (probe.py). A context manager."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        words = [*gateway.public, gateway.pair("bystander-device", ("device",)), gateway.pair("bystander", ("caller",))]
+        folder = Path(__file__).resolve().parent
+        self._process = subprocess.Popen([sys.executable, str(folder / "probe.py"), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout and self._process.stdout.readline() == "ready\n", "the bystander did not start"
+
+    def __enter__(self) -> Probe:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(5)
+        self._process.stdout.close()
+
+    def take(self) -> tuple[list[float], list[str]]:
+        """Seconds of each call since the last time, sorted, and what failed."""
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        taken = json.loads(self._process.stdout.readline())
+        return sorted(taken["seconds"]), taken["failures"]
+
+
+def p99(seconds: list[float]) -> float:
+    return seconds[min(len(seconds) - 1, int(len(seconds) * 0.99))] if seconds else float("inf")
+
+
+class HostileCase(GatewayCase):
+    """`hold()` keeps what an attack opens until its end; `attack()` runs it and looks at the bystander and at the memory."""
+
+    probe: ClassVar[Probe]
+    quiet: ClassVar[float]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.probe = cls.enterClassContext(Probe(cls.gateway))
+        time.sleep(0.5)
+        cls.probe.take()
+        time.sleep(1.5)  # what is measured is how it is while nothing else happens
+        cls.quiet = p99(cls.probe.take()[0])
+        cls.resting = cls.gateway.resident_bytes()
+
+    def setUp(self) -> None:
+        self._held: list[Any] = []
+        self._lock = threading.Lock()
+        self.addCleanup(self.let_go)
+
+    def hold(self, thing: Any, most: int = 256) -> Any:
+        """Keeps a stream, connection or device open until the attack ends, or until `most` others have come after it."""
+        with self._lock:
+            self._held.append(thing)
+            old = self._held.pop(0) if len(self._held) > most else None
+        if old is not None:
+            self._close(old)
+        return thing
+
+    def let_go(self) -> None:
+        with self._lock:
+            held, self._held = self._held, []
+        for thing in held:
+            self._close(thing)
+
+    @staticmethod
+    def _close(thing: Any) -> None:
+        with contextlib.suppress(*SHUT):
+            (getattr(thing, "drop", None) or getattr(thing, "close", None) or thing.stream.close)()
+
+    def connect(self, address: Any = None) -> Stream:
+        """A connection that is held."""
+        return self.hold(Stream(address or self.gateway.public, 5.0))
+
+    def attack(self, *steps: Step, workers: int = 2) -> None:
+        """Repeats each step on `workers` threads for SECONDS; then all of it ends."""
+        end = time.monotonic() + SECONDS
+        broken: list[BaseException] = []
+
+        def work(step: Step) -> None:
+            while time.monotonic() < end and not broken:
+                try:
+                    step()
+                except SHUT:
+                    pass  # refused; the next try is another
+                except BaseException as error:  # noqa: BLE001: a mistake of the test
+                    broken.append(error)
+                time.sleep(PACE)
+
+        self.gateway.forget_peak()
+        self.probe.take()
+        threads = [threading.Thread(target=work, args=(step,), daemon=True) for step in steps for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS + 30)
+        seconds, failures = self.probe.take()
+        if broken:
+            raise broken[0]
+        self.check(seconds, failures)
+
+    def check(self, seconds: list[float], failures: list[str]) -> None:
+        peak = self.gateway.growth_since(self.resting)
+        self.let_go()
+        self.assertEqual(failures, [], "calls of a bystander failed")
+        self.assertLessEqual(peak, MOST_BYTES, "memory at its highest")
+        if self.gateway.resident_bytes() == 0:  # under a sanitizer neither time nor memory says anything
+            return
+        self.assertGreater(len(seconds), 10, "the bystander hardly got a turn")
+        self.assertLessEqual(p99(seconds), self.quiet + MORE_SECONDS, f"the bystander waited: {[round(s, 3) for s in seconds[-10:]]}")
+        eventually(lambda: self.gateway.resident_bytes() - self.resting <= MORE_BYTES, "the memory is given back", BACK_SECONDS)
