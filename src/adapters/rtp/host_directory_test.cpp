@@ -81,8 +81,8 @@ protected:
             }
             home.advance(clock, step);
             passed += step;
-            // What the step has begun, another thread has a part in.
-            for (int i = 0; i < 200 && !done(); ++i) std::this_thread::yield();
+            // What the step has begun, other threads have a part in: the server's, and the one that reads the list.
+            for (int i = 0; i < 20 && !done(); ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
         return passed;
     }
