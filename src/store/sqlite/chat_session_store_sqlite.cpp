@@ -169,13 +169,18 @@ Result<void> ChatSessionStoreSqlite::append(const core::NewChatSession& session,
 
 Result<void> ChatSessionStoreSqlite::drop_draft(const ChatSessionId& id) { return database_.run("DELETE FROM chat_draft WHERE session = ?", id.text()); }
 
+Result<void> ChatSessionStoreSqlite::make_own(const core::NewChatSession& wanted) {
+    if (const auto made = make(wanted); !made) return fail(made.error());
+    const auto known = read(wanted.id);
+    if (!known) return fail(known.error());
+    if ((*known)->owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    return {};
+}
+
 Result<void> ChatSessionStoreSqlite::keep_draft(const core::NewChatSession& session, const core::ChatDraft& draft) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
-        if (const auto made = make(session); !made) return fail(made.error());
-        const auto known = read(session.id);
-        if (!known) return fail(known.error());
-        if ((*known)->owner != session.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+        if (auto own = make_own(session); !own) return own;
         return database_.run("INSERT OR REPLACE INTO chat_draft (session, turn, content, created_ms) VALUES (?, ?, ?, ?)", session.id.text(), draft.turn, draft.content, draft.created_at);
     });
 }
@@ -197,10 +202,7 @@ Result<void> ChatSessionStoreSqlite::keep_picture(const core::NewChatSession& se
     constexpr std::chrono::hours kUnsent{24};
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
-        if (const auto made = make(session); !made) return fail(made.error());
-        const auto known = read(session.id);
-        if (!known) return fail(known.error());
-        if ((*known)->owner != session.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+        if (auto own = make_own(session); !own) return own;
         auto forgotten = database_.run("DELETE FROM chat_picture WHERE session = ? AND created_ms < ? AND NOT EXISTS (SELECT 1 FROM chat_message"
                                        " WHERE chat_message.session = chat_picture.session AND instr(chat_message.extra, chat_picture.id) > 0)",
                                        session.id.text(), now - kUnsent);

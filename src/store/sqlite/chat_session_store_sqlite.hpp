@@ -34,6 +34,8 @@ public:
 private:
     explicit ChatSessionStoreSqlite(Database database) : database_(std::move(database)) {}
     Result<bool> make(const core::NewChatSession& wanted);
+    /// make(), where it may be there already. Errors: also kForbidden when it is another's.
+    Result<void> make_own(const core::NewChatSession& wanted);
     Result<void> count(const ChatSessionId& id);
     Result<void> expect_room(const core::NewChatSession& session, std::uint64_t bytes);
     Result<void> drop_draft(const ChatSessionId& id);
