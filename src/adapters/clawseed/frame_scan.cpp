@@ -1,5 +1,7 @@
 #include "adapters/clawseed/frame_scan.hpp"
 
+#include <utility>
+
 namespace crab::clawseed {
 
 void FrameScan::feed(std::string_view piece) {
@@ -26,7 +28,9 @@ void FrameScan::feed(std::string_view piece) {
                 text_.clear();
                 break;
             case '{':
-            case '[': ++depth_; break;
+            case '[':
+                if (depth_++ == 0 && c == '[') array_ = true;
+                break;
             case '}':
             case ']':
                 if (depth_ > 0) --depth_;
@@ -48,11 +52,15 @@ void FrameScan::end_string() {
     if (!kept_) text_.clear();
     if (!is_value_) {
         key_ = text_;
-    } else if (key_ == "type" && type_.empty()) {
-        type_ = text_;
-    } else if (key_ == "id" && id_.empty()) {
-        id_ = text_;
+    } else if (key_ == "type") {
+        decide(type_, text_);
+    } else if (key_ == "id") {
+        decide(id_, text_);
     }
+}
+
+void FrameScan::decide(Member& member, std::string_view text) {
+    if (!std::exchange(member.decided, true)) member.text = text;
 }
 
 }  // namespace crab::clawseed

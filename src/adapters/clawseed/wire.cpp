@@ -1,5 +1,6 @@
 #include "adapters/clawseed/wire.hpp"
 
+#include "adapters/clawseed/frame_scan.hpp"
 #include "core/picture.hpp"
 #include "json/unicode.hpp"
 #include "json/writer.hpp"
@@ -319,44 +320,11 @@ void write_abort_ack(std::string& out, bool aborted) {
 }
 
 std::optional<UnreadableReply> find_unreadable_reply(std::string_view frame) {
-    constexpr std::size_t kMaxId = 128;
-    std::string_view key, id, type, text;
-    std::size_t depth = 0;
-    bool is_value = false;  // what comes next belongs to `key`
-    for (std::size_t at = 0; at < frame.size(); ++at) {
-        switch (frame[at]) {
-            case '{':
-            case '[':
-                if (++depth == 1 && frame[at] == '[') return std::nullopt;
-                break;
-            case '}':
-            case ']':
-                if (depth > 0) --depth;
-                break;
-            case ',':
-                if (depth == 1) is_value = false;
-                break;
-            case ':':
-                if (depth == 1) {
-                    key = text;
-                    is_value = true;
-                }
-                break;
-            case '"': {
-                const std::size_t begin = ++at;
-                while (at < frame.size() && frame[at] != '"') at += frame[at] == '\\' ? 2 : 1;
-                if (at >= frame.size()) return std::nullopt;
-                text = frame.substr(begin, at - begin);
-                if (depth == 1 && is_value && key == "id" && id.empty()) id = text;
-                if (depth == 1 && is_value && key == "type" && type.empty()) type = text;
-                break;
-            }
-            default: break;
-        }
-    }
-    const bool is_reply = type == "tool_result" || type == "tool_error";
-    if (depth != 0 || !is_reply || id.empty() || id.size() > kMaxId || id.find('\\') != std::string_view::npos) return std::nullopt;
-    return UnreadableReply{.id = std::string(id), .is_error = type == "tool_error"};
+    FrameScan scan;
+    scan.feed(frame);
+    const bool is_error = scan.type() == "tool_error";
+    if (!scan.is_complete() || scan.id().empty() || (!is_error && scan.type() != "tool_result")) return std::nullopt;
+    return UnreadableReply{.id = scan.id(), .is_error = is_error};
 }
 
 Error error_from_text(std::string_view text) {
