@@ -85,6 +85,8 @@ struct DeviceOptions {
     std::string session_id{};  ///< chat session to use; empty: the gateway makes one, kept over reconnects
     std::string ca_file{};     ///< PEM, for wss://; empty: the system's
     std::string pair_code{};   ///< exchanged for a token at the start (`POST /pair`); goes before `token`
+    /// Told the key (DER) that `pair_code` is about to be exchanged for, on the device's own thread; may block.
+    std::function<void(const std::string& public_key)> before_pairing{};
     std::string token_file{};  ///< read when there is neither token nor code; what pairing gives is written to it, mode 0600
     std::function<std::optional<std::string>()> new_token{};  ///< asked when the token is refused; nothing or the old one: end
     std::function<void(const DeviceEvent&)> on_event{};       ///< on the device's thread; must not block

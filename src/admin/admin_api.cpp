@@ -1,5 +1,6 @@
 #include "admin/admin_api.hpp"
 
+#include "base/encoding.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
 
@@ -124,6 +125,8 @@ Task<bool> AdminApi::serve(net::HttpExchange& exchange, core::PrincipalRef princ
         if (allows("GET")) devices(exchange);
     } else if (path == "/v1/admin/devices/pair") {
         if (allows("POST")) co_await pair(exchange);
+    } else if (path == "/v1/admin/devices/vouch") {
+        if (allows("POST")) vouch(exchange);
     } else if (path == "/v1/admin/devices/revoke") {
         if (allows("POST")) co_await revoke(exchange);
     } else if (path == "/v1/admin/devices/approve") {
@@ -386,6 +389,17 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     if (!gateway_.device_page.empty()) writer.key("page").string(fmt::format("{}#pair={}", gateway_.device_page, code->code.reveal()));
     writer.end_object();
     exchange.finish_response();
+}
+
+/// `{"code","public_key"}`, base64 of DER as in `POST /pair`: whoever may ask here says that this device is theirs.
+void AdminApi::vouch(net::HttpExchange& exchange) {
+    const auto root = parser_.parse(exchange.request().body);
+    const auto code = root ? json::get_string(root->element(), "code") : std::nullopt;
+    const auto text = root ? json::get_string(root->element(), "public_key") : std::nullopt;
+    auto key = text ? from_base64(*text) : std::nullopt;
+    if (!code || !key || key->empty()) return exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object with `code` and `public_key`, in base64");
+    if (const auto vouched = services_.codes.vouch(*code, std::move(*key)); !vouched) return respond(exchange, vouched.error());
+    exchange.respond(200, kJson, R"({"vouched":true})");
 }
 
 Task<void> AdminApi::revoke(net::HttpExchange& exchange) {

@@ -80,6 +80,7 @@ private:
     void cancel(net::HttpExchange& exchange, const core::Principal& principal, std::string id);
     void devices(net::HttpExchange& exchange);
     Task<void> pair(net::HttpExchange& exchange);
+    void vouch(net::HttpExchange& exchange);
     Task<void> revoke(net::HttpExchange& exchange);
     Task<void> approve_tools(net::HttpExchange& exchange);
     void status(net::HttpExchange& exchange);

@@ -221,7 +221,9 @@ std::expected<std::string, DeviceEnd> DeviceDriver::prove_identity() {
 }
 
 std::expected<std::string, DeviceEnd> DeviceDriver::pair() {
-    auto paired = pair_with_code({.address = address_, .tls = tls_}, options_.pair_code, crypto::PrivateKey::generate_ed25519());
+    const crypto::PrivateKey key = crypto::PrivateKey::generate_ed25519();
+    if (options_.before_pairing) options_.before_pairing(key.public_key().der);
+    auto paired = pair_with_code({.address = address_, .tls = tls_}, options_.pair_code, key);
     if (!paired) return std::unexpected(DeviceEnd{DeviceEnd::Reason::kRefused, paired.error().message});
     if (!paired->identity) {
         keep(paired->token);

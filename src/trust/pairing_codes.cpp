@@ -46,6 +46,15 @@ Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
                        .expires_at = clock_.system_now() + options_.lifetime};
 }
 
+Result<void> PairingCodes::vouch(std::string_view code, std::string public_key) {
+    const std::scoped_lock lock(mutex_);
+    drop_dead_codes(clock_.steady_now());
+    const auto match = find(code);
+    if (match == open_.end() || !match->offer.roles.has(core::Role::kDevice)) return fail(ErrorCode::kNotFound, "no device's pairing code is open that is this one");
+    match->vouched_key = std::move(public_key);
+    return {};
+}
+
 std::size_t PairingCodes::close_all() {
     const std::scoped_lock lock(mutex_);
     drop_dead_codes(clock_.steady_now());
@@ -66,6 +75,7 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
     const PairingOffer& offer = taken->offer;
     IssueRequest request = request_for(offer);
     if (offer.roles.has(core::Role::kDevice)) request.public_key = std::move(public_key);
+    if (!request.public_key.empty() && request.public_key == taken->vouched_key) request.roles.add(core::Role::kTrustedDevice);
     auto issued = tokens_.issue(request);
     if (!issued) {
         const std::scoped_lock lock(mutex_);
@@ -77,15 +87,11 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
 /// Removes the code that matches, so that nobody else can redeem it meanwhile.
 Result<PairingCodes::Open> PairingCodes::take(std::string_view code, std::string_view remote_address) {
     const SteadyTime now = clock_.steady_now();
-    const std::string digits = digits_of(code);
     const std::scoped_lock lock(mutex_);
     if (auto counted = count_try(remote_address, now); !counted) return fail(std::move(counted.error()));
     drop_dead_codes(now);
     if (open_.empty()) return fail(ErrorCode::kNotFound, "no pairing code is open: ask the operator for one (`crab devices pair`)");
-    auto match = open_.end();
-    for (auto it = open_.begin(); it != open_.end(); ++it) {  // all of them, so that the time tells nothing
-        if (crypto::constant_time_equal(it->digits, digits)) match = it;
-    }
+    const auto match = find(code);
     if (match == open_.end()) {
         for (Open& open : open_) ++open.wrong_tries;
         return fail(ErrorCode::kForbidden, "the pairing code is wrong: compare it, or ask the operator for a new one");
@@ -93,6 +99,15 @@ Result<PairingCodes::Open> PairingCodes::take(std::string_view code, std::string
     Open taken = std::move(*match);
     open_.erase(match);
     return taken;
+}
+
+std::vector<PairingCodes::Open>::iterator PairingCodes::find(std::string_view code) {
+    const std::string digits = digits_of(code);
+    auto match = open_.end();
+    for (auto it = open_.begin(); it != open_.end(); ++it) {  // all of them, so that the time tells nothing
+        if (crypto::constant_time_equal(it->digits, digits)) match = it;
+    }
+    return match;
 }
 
 Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime now) {

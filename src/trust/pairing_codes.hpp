@@ -46,6 +46,9 @@ public:
 
     /// Opens a code. For the admin socket only. Errors: those of Tokens::check(); kRateLimited when too many are open.
     Result<DeviceCode> open(PairingOffer offer);
+    /// The operator's own process says that the device with `public_key` (DER), which is about to bring `code`, is one of theirs: if that key redeems it,
+    /// the device gets the role `trusted_device` too. For the admin socket only. Errors: kNotFound for a code of no device, or that is not open.
+    Result<void> vouch(std::string_view code, std::string public_key);
     /// Closes all codes and returns how many were open.
     std::size_t close_all();
     std::size_t open_count();
@@ -61,10 +64,12 @@ private:
         PairingOffer offer;
         SteadyTime expires_at;
         int wrong_tries = 0;
+        std::string vouched_key;                             ///< of the device that vouch() spoke of; the last one
     };
 
     Result<void> count_try(std::string_view remote_address, SteadyTime now);
     void drop_dead_codes(SteadyTime now);
+    std::vector<Open>::iterator find(std::string_view code);
     Result<Open> take(std::string_view code, std::string_view remote_address);
 
     Tokens& tokens_;

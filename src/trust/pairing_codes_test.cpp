@@ -42,6 +42,26 @@ TEST_F(PairingCodesTest, ACodeIsThreeGroupsOfDigitsAndGivesAWorkingTokenOnce) {
     EXPECT_EQ(refusal(code), ErrorCode::kNotFound);
 }
 
+TEST_F(PairingCodesTest, TheKeyThatTheOperatorVouchedForIsBelievedAndNoOther) {
+    const auto roles_of = [&](const std::string& code, const std::string& key) { return codes.redeem(code, "192.0.2.200", key).value().record.roles; };
+    for (const auto& [brought, believed] : {std::pair{"its key", true}, {"another key", false}, {"", false}}) {
+        const auto code = open();
+        ASSERT_TRUE(codes.vouch(code, "its key"));
+        const core::Roles roles = roles_of(code, brought);
+        EXPECT_TRUE(roles.has(core::Role::kDevice));
+        EXPECT_EQ(roles.has(core::Role::kTrustedDevice), believed) << brought;
+    }
+    EXPECT_FALSE(roles_of(open(), "a further key").has(core::Role::kTrustedDevice)) << "nobody vouched";
+}
+
+TEST_F(PairingCodesTest, OnlyAnOpenCodeOfADeviceCanBeVouchedFor) {
+    const auto code = open();
+    EXPECT_EQ(codes.vouch(another_than(code), "key").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(codes.vouch(open({.name = "ci", .roles = core::Roles{core::Role::kCaller}}), "key").error().code, ErrorCode::kNotFound);
+    clock.advance(5min);
+    EXPECT_EQ(codes.vouch(code, "key").error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(PairingCodesTest, AUsedCodeIsWrongWhileAnotherIsOpen) {
     const auto used = open();
     const auto other = open();

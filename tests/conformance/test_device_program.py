@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import tempfile
 from pathlib import Path
 
 from support.case import GatewayCase
-from support.gateway import program
+from support.gateway import Gateway, program
 from support.wait import eventually
 
 
@@ -45,6 +46,53 @@ class DeviceProgramTest(GatewayCase):
         self.device("--name", name, "--exec", f"{tool}=echo hello")  # no address: the one it keeps
         self.gateway.wait_listed(tool)
         self.assertIn(f"using ws://127.0.0.1:{self.gateway.public[1]}", self.log())
+
+    def paired_here(self, *words: str) -> tuple[list[str], dict]:
+        """Pairs a device with those further words and returns its roles and its own tool `device_info`, as both are listed."""
+        name = self.unique("machine")
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()["code"]
+        self.device("--pair", code, "--gateway", f"ws://127.0.0.1:{self.gateway.public[1]}", *words)
+        def own() -> dict | None:
+            listed = self.gateway.admin_request("GET", "/v1/admin/tools").json()["tools"]
+            return next((each for each in listed if each["qualified_name"] == f"{name}__device_info"), None)
+
+        eventually(own, "its own tools are listed")
+        return self.roles_of(name), own()
+
+    def roles_of(self, device: str) -> list[str]:
+        """Those of the one token that it has."""
+        devices = json.loads(self.gateway.crab("devices", "list", "-o", "json"))["devices"]
+        (token,) = next(row["tokens"] for row in devices if row["device"] == device)
+        return token["roles"]
+
+    def test_the_machines_own_tools_read_where_the_gateway_is_the_same_users(self) -> None:
+        roles, tool = self.paired_here("--socket", str(self.gateway.admin))
+        self.assertIn("trusted_device", roles)
+        self.assertFalse(tool["side_effects"])
+        self.assertIn("this gateway is yours", self.log())
+
+    def test_who_cannot_open_the_admin_socket_is_not_believed(self) -> None:
+        roles, tool = self.paired_here("--socket", f"{self.home.name}/no.sock")
+        self.assertNotIn("trusted_device", roles)
+        self.assertTrue(tool["side_effects"])
+        self.assertNotIn("yours", self.log())
+
+    def test_the_admin_socket_of_another_gateway_vouches_for_nobody(self) -> None:
+        with Gateway() as other:
+            roles, tool = self.paired_here("--socket", str(other.admin))
+        self.assertNotIn("trusted_device", roles)
+        self.assertTrue(tool["side_effects"])
+
+    def test_a_code_that_was_vouched_for_gives_another_key_no_more(self) -> None:
+        name = self.unique("machine")
+        code = self.gateway.admin_request("POST", "/v1/admin/devices/pair", {"name": name}).json()["code"]
+        vouched = self.gateway.admin_request("POST", "/v1/admin/devices/vouch", {"code": code, "public_key": base64.b64encode(b"a key").decode()})
+        self.assertEqual(vouched.status, 200)
+        self.assertEqual(self.gateway.fetch("POST", "/pair", headers={"X-Pairing-Code": code}).status, 200)
+        self.assertEqual(self.roles_of(name), ["device"])
+        for body in ({}, {"code": code}, {"code": code, "public_key": "%"}, {"code": code, "public_key": ""}):
+            self.assertEqual(self.gateway.admin_request("POST", "/v1/admin/devices/vouch", body).status, 400, body)
+        self.assertEqual(self.gateway.fetch("POST", "/v1/admin/devices/vouch", self.gateway.caller_token(), body={"code": code}).status, 404)
 
     def test_a_commands_schema_is_checked_and_its_lines_come_as_they_are_printed(self) -> None:
         tool = self.unique("count")

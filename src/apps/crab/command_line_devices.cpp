@@ -66,7 +66,8 @@ void CommandLine::device() {
     secret(command, "--token", device.token, "Bearer token (better: --token-file or CRAB_TOKEN)");
     command->add_option("--token-file", options->token_file, "File that holds the token")->type_name("PATH");
     authorities(command, device.ca_file);
-    command->add_option("--pair", device.pair_code, "Pair with this code first")->type_name("CODE");
+    command->add_option("--pair", device.pair_code, "Pair with this code first; on a gateway of your own, whose admin socket opens to you, its tools are believed as with crab devices pair --trust-annotations")->type_name("CODE");
+    local(command, options->target);
     command->add_option("--name", device.name, "Name for people (default: the host's name)")->type_name("NAME");
     repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a command (split as a shell would, without expansion), repeatable; arguments come as JSON on its standard input");
     repeated(command, "--schema", options->schemas, "NAME=JSON", "JSON Schema of the arguments of that --exec, or NAME=@FILE, repeatable; the gateway checks calls against it");

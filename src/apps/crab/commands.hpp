@@ -327,6 +327,7 @@ struct Help {
 };
 struct Device {
     DeviceOptions options;
+    Target target;                       ///< the admin socket that is told whose device this is
     std::filesystem::path token_file;
     std::vector<std::string> exec;       ///< --exec, each `NAME=COMMAND`
     std::vector<std::string> schemas;    ///< --schema, each `NAME=JSON` or `NAME=@FILE`

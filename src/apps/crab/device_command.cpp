@@ -3,6 +3,8 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/files.hpp"
 #include "apps/crab/terminal.hpp"
+#include "base/encoding.hpp"
+#include "crypto/digest.hpp"
 #include "json/schema.hpp"
 #include "json/value.hpp"
 
@@ -28,10 +30,23 @@ Error no_such_exec(std::string_view flag, const std::string& name) {
     return {.code = ErrorCode::kInvalidArgs, .message = fmt::format("{} {}: no --exec has that name", flag, name)};
 }
 
+constexpr Milliseconds kVouchTimeout{2'000};
+
+/// Says on this machine's admin socket, if it opens to this user, that the device with this key is theirs: its own tools are believed when they say
+/// that they only read. What the code is exchanged for may be another gateway's, so where nobody knows the code nothing is said.
+void vouch(const Target& target, const std::string& code, const std::string& public_key) {
+    Result<AdminClient> client = AdminClient::make(target);
+    if (!client) return;
+    const auto request = json::Value::object({{"code", code}, {"public_key", to_base64(crypto::bytes_of(public_key))}});
+    if (!accepted(client->post("/v1/admin/devices/vouch", request, RealClock().steady_now() + kVouchTimeout))) return;
+    complain("this gateway is yours: what the tools of this device say of themselves is believed");
+}
+
 }  // namespace
 
 int run(const Device& options) {
     DeviceOptions device = options.options;
+    device.before_pairing = [&options](const std::string& public_key) { vouch(options.target, options.options.pair_code, public_key); };
     if (!options.token_file.empty()) {
         Result<std::string> token = read_input(options.token_file.string());
         if (!token) return report(token.error());

@@ -146,6 +146,7 @@ int run_device(const DeviceOptions& options) {
                          .session_id = state->session_id,
                          .ca_file = state->ca_file,
                          .pair_code = options.pair_code,
+                         .before_pairing = options.before_pairing,
                          .token_file = state->key_file,
                          .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
                          .reconnect = !options.once});

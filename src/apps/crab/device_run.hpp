@@ -6,6 +6,7 @@
 #include "crab/device.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct DeviceOptions {
     Secret<std::string> token;                     ///< --token, --token-file or CRAB_TOKEN; empty: none
     std::string ca_file;                           ///< PEM, for wss://; empty: what `state_file` has for that gateway, else the system's authorities
     std::string pair_code;                         ///< --pair; empty: none
+    std::function<void(const std::string& public_key)> before_pairing;   ///< with the key that the code is exchanged for; may block
     std::string name;                              ///< for people; empty: the host's name
     std::string session_id;                        ///< empty: kept in `state_file`, or made anew
     std::vector<sdk::CommandTool> exec_tools;
