@@ -8,6 +8,7 @@
 #include "core/tool_result.hpp"
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ class CancelSignal;
 namespace crab::core {
 
 class Approver;
+class FirstCaller;
 class ToolScope;
 
 /// Whom and what a call belongs to, as its caller says. Empty where unsaid.
@@ -57,6 +59,9 @@ struct Call {
     std::string_view traceparent;
     std::optional<Milliseconds> timeout;   ///< the caller's wish, capped by the tool's maximum
     Deadline caller_deadline = kNoDeadline;
+    /// Called when `caller_deadline` has passed and the call goes on for others who have joined it: the caller is answered with
+    /// kTimeout now, and what the pipeline returns in the end is not for it. Empty: the deadline is one of the call.
+    std::function<void()> on_overtime;
     ExecutionPolicy policy;
     bool wants_stream = false;
     std::string_view prefer_source;        ///< of several tools with the plain name, that of this source
@@ -74,6 +79,9 @@ struct Call {
 
     /// `args` parsed already by the front, which found no name twice in them; holds until the pipeline's first suspension only.
     std::optional<simdjson::dom::element> parsed_args;
+
+    /// Set by the pipeline while the call is out to its host and repeats may join it.
+    FirstCaller* first = nullptr;
 
     Timeline timeline;                     ///< filled by the pipeline
     Milliseconds cpu_spent{0};             ///< by attempts that have ended, as far as hosts say

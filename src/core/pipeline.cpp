@@ -133,7 +133,8 @@ bool is_left(const Outcome& outcome, const Call& call, const RunningCalls::Entry
     if (outcome) return false;
     const ErrorCode code = outcome.error().code;
     const bool gone = chain.cancelled() && !entry.cancelled_by_id();
-    return (code == ErrorCode::kCancelled && gone) || (code == ErrorCode::kTimeout && deadline == call.caller_deadline);
+    if (code == ErrorCode::kTimeout) return gone || deadline == call.caller_deadline;
+    return code == ErrorCode::kCancelled && gone;
 }
 
 /// Whether a repeat under the same key may run again although this call ended so.
@@ -202,6 +203,7 @@ struct Pipeline::Working {
     std::int64_t journal_number = 0;          ///< of the durable entry; 0: there is none
     std::optional<std::string> place;         ///< where an approval lets the call run
     std::shared_ptr<LateCall> late;           ///< the host answered and its tool goes on
+    std::optional<FirstCaller> first;         ///< while the call is out to its host and can be repeated
     std::shared_ptr<const EffectivePolicy> policy;            ///< of tools with limits
     UuidText request_id;                                      ///< of the event that tells of the dispatch
     std::unique_ptr<NewEvent> request;                        ///< that event, until it is told; null: nobody wants it
@@ -237,11 +239,6 @@ Result<ToolRef> Pipeline::resolve(const Principal& principal, std::string_view t
     return registry_.get()->resolve(view_of(principal, tenant), name);
 }
 
-bool Pipeline::goes_on_for_others(const Call& call, const Principal& principal, std::function<void()> deserted) {
-    // A call that was not sent is no loss: whoever waits for it begins anew.
-    return call.timeline.offset_ns(Stage::kDispatched) >= 0 && services_.ledger.goes_on_for_others(ledger_key(call, principal), std::move(deserted));
-}
-
 Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, WhileRunning repeats) {
     Call& call = authenticated.call();
     const PrincipalRef principal = authenticated.principal();
@@ -251,7 +248,7 @@ Task<CallEnd> Pipeline::run(AuthenticatedCall authenticated, FrameSink& sink, Wh
     }
     call.timeline.start(services_.clock.steady_now(), services_.clock.system_now());
     Working working{.rules = rules_.get(), .newer = {}, .facts = {}, .entry = nullptr, .args = std::exchange(call.parsed_args, std::nullopt), .hooked = false,
-                    .counted = false, .permit = {}, .journal_number = 0, .place = {}, .late = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
+                    .counted = false, .permit = {}, .journal_number = 0, .place = {}, .late = {}, .first = {}, .policy = {}, .request_id = {}, .request = {}, .first_duration = {}};
     if (call.tenant.empty()) call.tenant = working.rules->policy->home_tenant(*principal);
     RunningCalls::Entry entry(running_, call, *principal);
     working.entry = &entry;
@@ -312,7 +309,8 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         working.policy = std::make_shared<const EffectivePolicy>(std::move(*effective));
     }
     const Milliseconds allowed = working.policy ? working.policy->timeout : std::min(call.timeout.value_or(tool->spec.default_timeout), tool->spec.max_timeout);
-    Deadline deadline = std::min(call.caller_deadline, call.timeline.started() + allowed);
+    Deadline limit = call.timeline.started() + allowed;
+    Deadline deadline = std::min(call.caller_deadline, limit);
 
     Ledger::Ticket ticket;
     const bool repeatable = can_be_repeated(call);
@@ -347,7 +345,8 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         now = services_.clock.steady_now();
         reach(Stage::kApproved, now);
         const auto waited = call.approval_stops_clock ? working.facts.approval->waited : std::chrono::nanoseconds(0);
-        deadline = std::min(call.caller_deadline, call.timeline.started() + allowed + waited);
+        limit = call.timeline.started() + allowed + waited;
+        deadline = std::min(call.caller_deadline, limit);
     }
     AdmittedCall admitted(*approved, deadline, working.place);
     admitted.late_ = &working.late;
@@ -383,8 +382,14 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
         forget();
         co_return ended(too_late());
     }
+    if (repeatable) working.first.emplace(services_.ledger, key, call, co_await this_chain());
+    if (repeatable && call.on_overtime) {  // others may join, and have more time than the caller
+        admitted.deadline_ = limit;
+        working.first->has_its_own_deadline(timers_);
+    }
     Task<OutcomeRef> sending = working.request ? tell_of_dispatch(admitted, sink, working) : dispatch(admitted, sink, working);
     OutcomeRef outcome = co_await std::move(sending);
+    working.first.reset();
     if (working.late) {
         leave(*working.late, working, std::move(ticket), call.timeline.started());
         co_return outcome;
@@ -398,7 +403,7 @@ Task<Pipeline::OutcomeRef> Pipeline::process(AuthenticatedCall authenticated, Fr
     // A replay tells the same duration as the first answer did.
     working.first_duration = services_.clock.steady_now() - call.timeline.started();
     // Nobody asked for the end of a call whose caller left: a repeat has to hear that it may have run.
-    const bool left = is_left(*outcome, call, *working.entry, deadline, co_await this_chain());
+    const bool left = is_left(*outcome, call, *working.entry, admitted.deadline_, co_await this_chain());
     const OutcomeRef kept = left ? ended(ErrorCode::kOutcomeUnknown, "the caller left while this call ran; it may or may not have taken effect") : outcome;
     // An end that cannot be stored leaves the entry open: in a later life the outcome is unknown, and in this one memory knows it.
     if (working.journal_number != 0) (void)co_await services_.journal->end(working.journal_number, kept, *working.first_duration);
@@ -766,6 +771,14 @@ bool Pipeline::may_repeat(const Tool& tool, const Call& call, const Error& error
     return error.may_retry();
 }
 
+/// Whether the call was cancelled because its caller's own deadline passed.
+bool Pipeline::out_of_time(const Working& working) { return working.first && working.first->out_of_time(); }
+
+/// Why a call ends that was cancelled.
+Error Pipeline::given_up(const Working& working) {
+    return out_of_time(working) ? fail(ErrorCode::kTimeout, "the deadline passed while the call ran").error() : cancelled();
+}
+
 /// dispatch() between its two events, if anybody wants those.
 Task<Pipeline::OutcomeRef> Pipeline::tell_of_dispatch(AdmittedCall admitted, FrameSink& sink, Working& working) {
     const UuidText request_id = working.request_id;
@@ -797,6 +810,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
             log_thrown("a tool's host failed", tool->unique_name, call);
             outcome = fail(ErrorCode::kInternal, "the tool's host failed unexpectedly");
         }
+        if (!outcome && outcome.error().code == ErrorCode::kCancelled && out_of_time(working)) outcome = fail(given_up(working));
         const SteadyTime answered = services_.clock.steady_now();
         facts.last = {.took = answered - sent, .status = status_of(outcome), .code = outcome ? ErrorCode::kInternal : outcome.error().code};
         reach(Stage::kAnswered, answered);
@@ -807,7 +821,7 @@ Task<Pipeline::OutcomeRef> Pipeline::dispatch(AdmittedCall admitted, FrameSink& 
             const SteadyTime at = services_.clock.steady_now() + std::max(jitter, outcome.error().retry_after.value_or(Milliseconds(0)));
             if (at < admitted.deadline_) {
                 Waiter pause(timers_);
-                if (co_await pause.wait(at) == WaitEnd::kCancelled) co_return ended(cancelled());
+                if (co_await pause.wait(at) == WaitEnd::kCancelled) co_return ended(given_up(working));
                 // The device may have come back with a new registration meanwhile.
                 const View view{.principal = admitted.principal().get(), .policy = working.rules->policy.get(), .tenant = call.tenant,
                                 .prefer_source = call.prefer_source, .prefer = call.prefer_connection, .scope = call.scope};

@@ -12,6 +12,7 @@
 #include "core/call_events.hpp"
 #include "core/call_record.hpp"
 #include "core/early_cancels.hpp"
+#include "core/first_caller.hpp"
 #include "core/frame_sink.hpp"
 #include "core/hook.hpp"
 #include "core/ledger.hpp"
@@ -23,7 +24,6 @@
 #include "core/running_calls.hpp"
 #include "json/parser.hpp"
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -80,8 +80,8 @@ public:
     Task<CallEnd> run(AuthenticatedCall call, FrameSink& sink, WhileRunning repeats = WhileRunning::kJoin);
 
     /// The caller of `call`, which run() works on here, has left. Whether the call goes on all the same, because repeats wait for what
-    /// it has begun; `deserted` is called when the last of them has left too, on any thread.
-    bool goes_on_for_others(const Call& call, const Principal& principal, std::function<void()> deserted);
+    /// it has begun; it is cancelled when the last of them has left too. A call that was not sent is no loss: they begin it anew.
+    static bool goes_on_for_others(const Call& call) { return call.first != nullptr && call.first->leave(); }
 
     /// The tools that `principal` may call, as it would name them.
     std::vector<RegistrySnapshot::Listed> list(const Principal& principal, std::string_view tenant = {}, std::string_view after = {},
@@ -129,6 +129,8 @@ private:
     Task<void> finish_late(LateCall& late, Outcome outcome);
     Outcome check_result(const Tool& tool, Outcome outcome, const CallRules& rules);
     void add_operation_id(const Tool& tool, ToolResult& result);
+    static bool out_of_time(const Working& working);
+    static Error given_up(const Working& working);
     bool may_repeat(const Tool& tool, const Call& call, const Error& error) const;
     void finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome);
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -32,6 +33,9 @@ public:
     /// From here on serve() goes on when the caller leaves; its answer then leads nowhere, or to one that has ended only its
     /// half of the stream. A server that stops cancels it all the same.
     void keep_running_when_caller_leaves() { keeps_running_ = true; }
+    /// The same for one that goes on for others: `question` is asked when the caller leaves. While it says true, serve() is not
+    /// cancelled, and whoever said so sees to that later. Empty: no.
+    void goes_on_when_caller_leaves(std::function<bool()> question) { goes_on_ = std::move(question); }
 
     /// The caller has proven who it is: its connection does not have to make way for others when there are too many.
     void prove_caller() {
@@ -109,6 +113,8 @@ private:
         incoming_.received += piece.size();
     }
     Deadline body_due() const;
+    /// The caller has left: whether serve() goes on.
+    bool goes_on() const { return keeps_running_ || (goes_on_ && goes_on_()); }
     void wake_reader();
 
     EventLoop& loop_;
@@ -120,6 +126,7 @@ private:
     std::string nowhere_;
     Wakeup drained_;
     Incoming incoming_;
+    std::function<bool()> goes_on_;
     std::optional<std::uint64_t> stream_left_;  // of a sized stream
     std::size_t start_at_ = 0;   // in the outgoing queue
     std::size_t length_at_ = 0;  // where the length goes

@@ -228,6 +228,7 @@ void HttpSession::begin_serving() {
     exchange_.request_.body = std::string_view(exchange_.buffer_).substr(head_bytes_);
     exchange_.state_ = HttpExchange::State::kOpen;
     exchange_.keeps_running_ = false;
+    exchange_.goes_on_ = nullptr;
     set_deadline(kNoDeadline);
     phase_ = Phase::kServing;
 }
@@ -423,6 +424,7 @@ void HttpSession::stop() {
 // The session lives on in its coroutine, and has no connection any more by which the server would find it.
 void HttpSession::leave_exchange_alone() {
     exchange_.caller_gone_ = true;
+    exchange_.keeps_running_ = true;
     server_.remember_callerless(*this);
     exchange_.drained_.notify();
 }
@@ -430,7 +432,7 @@ void HttpSession::leave_exchange_alone() {
 // A caller that has ended its half is taken for gone: nothing else tells of one that died. One whose request runs on all the
 // same gets its answer, in case it listens.
 void HttpSession::on_end_of_stream(Connection& connection) {
-    if (phase_ == Phase::kServing && exchange_.keeps_running_) {
+    if (phase_ == Phase::kServing && exchange_.goes_on()) {
         exchange_.keep_alive_ = false;
         return;
     }
@@ -450,7 +452,7 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     exchange_.request_.connection = nullptr;
     exchange_.place_ = nullptr;
     const auto place = std::exchange(place_, nullptr);
-    if (phase_ == Phase::kServing && exchange_.keeps_running_ && !server_.stopping_) {
+    if (phase_ == Phase::kServing && !server_.stopping_ && exchange_.goes_on()) {
         leave_exchange_alone();
     } else if (phase_ == Phase::kServing) {
         cancel_exchange();

@@ -228,13 +228,13 @@ class RepeatTest(GrpcCase):
         device.expect("tool_call_cancel")
         self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: client.call(request))
 
-    def joined(self) -> tuple[Any, Any, list[Any], Any]:
-        """A call that two RPCs wait for: device, what it was asked, the RPCs, and the request."""
+    def joined(self, first_timeout: float = 20) -> tuple[Any, Any, list[Any], Any]:
+        """A call that two RPCs wait for: device, what it was asked, the RPCs, and the request. The first has `first_timeout`."""
         client, name = self.client(), self.unique("tool")
         device = self.open(capabilities=("tool_call_cancel",))
         device.register(tool(name))
         request = tool_call(name, call_id=self.unique("id"))
-        first = client.start(request)
+        first = client.start(request, timeout=first_timeout)
         asked = device.next_call(name)
         calls = [first, client.start(request)]
         eventually(lambda: [call["call_id"] for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]].count(request.call_id) == 2, "both wait")
@@ -255,6 +255,25 @@ class RepeatTest(GrpcCase):
             calls[order[1]].cancel()
             device.expect("tool_call_cancel")
             self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda request=request: self.client().call(request))
+
+    def test_sw4rm_49_each_rpc_has_its_own_deadline(self) -> None:
+        device, asked, calls, request = self.joined(first_timeout=2)
+        self.assertEqual(calls[0].exception(10).code(), Status.DEADLINE_EXCEEDED)
+        self.assert_alive(device)  # it was told nothing
+        device.answer(asked, "for the other")
+        self.assertEqual(calls[1].result(10).data, b"for the other")
+        self.assertTrue(summary_of(self.client().call(request))["replayed"])
+
+    def test_sw4rm_49_a_call_ends_at_its_rpcs_deadline_if_nobody_else_waits(self) -> None:
+        client, name = self.client(), self.unique("tool")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        request = tool_call(name, call_id=self.unique("id"))
+        call = client.start(request, timeout=1)
+        device.next_call(name)
+        device.expect("tool_call_cancel")
+        self.assertEqual(call.exception(10).code(), Status.DEADLINE_EXCEEDED)
+        self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: client.call(request))
 
     def test_sw4rm_46_other_content_under_an_id_is_a_duplicate_other_order_is_a_repeat(self) -> None:
         client, name = self.client(), self.echo()

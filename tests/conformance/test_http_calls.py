@@ -9,6 +9,7 @@ from support.case import GatewayCase
 from support.device import Device, tool
 from support.http import HttpConnection, read_head
 from support.rtp import call_request, check_response
+from support.wait import eventually
 
 
 class HttpCallCase(GatewayCase):
@@ -239,3 +240,54 @@ class StreamTest(HttpCallCase):
         response = self.gateway.fetch("POST", "/v1/tools/call", headers=self.bearer(Accept="text/event-stream"), body=b"{")
         self.assertEqual(response.status, 400)
         check_response(response.json())
+
+
+class JoinedStreamTest(HttpCallCase):
+    def stream(self, request: dict[str, Any]) -> HttpConnection:
+        """A call whose caller wants events, begun."""
+        connection = HttpConnection(self.gateway.public)
+        connection.send("POST", "/v1/tools/call", self.bearer(Accept="text/event-stream"), request)
+        self.addCleanup(connection.stream.close)
+        return connection
+
+    def both_wait(self, call_id: str) -> None:
+        def waiting() -> bool:
+            running = self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
+            return [call["call_id"] for call in running].count(call_id) == 2
+
+        eventually(waiting, "both wait")
+
+    def begun(self) -> tuple[Device, dict[str, Any], dict[str, Any], HttpConnection]:
+        """A device that has been asked, the call, what the device saw of it, and the stream of its caller."""
+        name = self.unique("tool")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        request = call_request(name, call_id=self.unique("id"))
+        first = self.stream(request)
+        return device, request, device.next_call(name), first
+
+    def test_a_stream_that_others_have_joined_outlives_the_caller_who_began_it(self) -> None:
+        device, request, asked, first = self.begun()
+        joined = self.gateway.start_call(request["tool_name"], call_id=request["call_id"])
+        self.both_wait(request["call_id"])
+        first.stream.close()
+        self.assert_alive(device)  # it was told nothing
+        device.answer(asked, "for the other")
+        self.assertEqual(joined.result(10).result, {"text": "for the other"})
+
+    def test_a_stream_ends_with_the_last_caller_who_waits_for_it(self) -> None:
+        for order in ((0, 1), (1, 0)):
+            device, request, _, first = self.begun()
+            streams = (first, self.stream(request))
+            self.both_wait(request["call_id"])
+            streams[order[0]].stream.close()
+            self.assert_alive(device)
+            streams[order[1]].stream.close()
+            device.expect("tool_call_cancel")
+            self.assertEqual(self.gateway.call(request["tool_name"], call_id=request["call_id"]).code, "OUTCOME_UNKNOWN")
+
+    def test_a_stream_nobody_has_joined_ends_with_its_caller(self) -> None:
+        device, request, _, first = self.begun()
+        first.stream.close()
+        device.expect("tool_call_cancel")
+        self.assertEqual(self.gateway.call(request["tool_name"], call_id=request["call_id"]).code, "OUTCOME_UNKNOWN")

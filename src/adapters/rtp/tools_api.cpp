@@ -168,6 +168,8 @@ Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange, const core::Pri
     call.wants_stream = true;
     exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
     EventSink sink(exchange);
+    exchange.goes_on_when_caller_leaves([&call] { return core::Pipeline::goes_on_for_others(call); });
+    const ScopeExit answered([&] { exchange.goes_on_when_caller_leaves({}); });
     const core::AuthenticatedCall authenticated(call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
     std::string body;

@@ -144,17 +144,16 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(request.call, principal);
     net::Http2Stream& stream = rpc.grpc().stream();
-    // While other RPCs wait for the call that this one began, its own end cancels nothing; the last of them to leave does.
-    stream.goes_on_when_gone([this, &request, &principal, &stream] {
-        auto deserted = [weak = stream.weak_from_this(), home = stream.loop().executor()] {
-            asio::post(home, [weak] {
-                if (const auto left = weak.lock()) left->canceller().emit();
-            });
-        };
-        return pipeline_.goes_on_for_others(request.call, *principal, std::move(deserted));
-    });
+    // While others wait for the call that this RPC began, neither its end nor its deadline ends the call.
+    stream.goes_on_when_gone([&request] { return core::Pipeline::goes_on_for_others(request.call); });
     const ScopeExit answered([&] { stream.goes_on_when_gone({}); });
+    bool late = false;
+    request.call.on_overtime = [&] {
+        late = true;
+        rpc.fail(form_of(ErrorCode::kTimeout), "the deadline passed; the call goes on for others who wait for it", {.type = "call", .id = request.call.id});
+    };
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    if (late) co_return;
     if (!*end.outcome || !is_whole(end)) {
         fail(rpc, request, end);
         co_return;
