@@ -124,7 +124,9 @@ Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& 
         if (whole > 0 && bytes > most_bytes) break;
         if (message.role == "user") whole = taken;
     }
-    return std::vector<ChatMessage>(all.end() - static_cast<std::ptrdiff_t>(whole), all.end());
+    std::vector<ChatMessage> newest(all.end() - static_cast<std::ptrdiff_t>(whole), all.end());
+    for (ChatMessage& message : newest) message.display.clear();
+    return newest;
 }
 
 Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSessionId& id, std::string_view turn) {

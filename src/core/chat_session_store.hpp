@@ -33,6 +33,7 @@ struct ChatMessage {
     std::string extra;       ///< a JSON object as text with what else belongs to it (tool calls, …), or empty
     std::string turn{};      ///< id of the turn in which it was said; empty: none
     std::string outcome{};   ///< of a turn's last words: `answer`, or the token of the error that ended it
+    std::string display{};   ///< a JSON object as text with what people are shown beside it and no model reads, or empty
 };
 
 /// Whether people are shown a message: an assistant that only called tools said nothing, and a tool may give nothing.
@@ -117,7 +118,7 @@ public:
     /// All messages, oldest first; none for an unknown session.
     virtual Result<std::vector<ChatMessage>> messages(const ChatSessionId& id) = 0;
     /// The newest whole turns (a question and what follows it) that have at most `most_bytes` together, oldest first; the last one in any
-    /// case. No older ones are read.
+    /// case. No older ones are read, and of none the `display`.
     virtual Result<std::vector<ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) = 0;
     /// How a turn ended; nothing while its last words are not stored.
     virtual Result<std::optional<StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) = 0;

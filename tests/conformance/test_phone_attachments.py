@@ -155,6 +155,11 @@ class Seeing:
         metrics = next(frame for frame in frames if frame["type"] == "done")["metrics"]
         self.assertEqual((metrics["input_tokens"], metrics["output_tokens"]), (11, 14), "input of the last request, output of both")
         self.assertGreaterEqual(metrics["elapsed_ms"], 0)
+        self.gateway.stop()
+        self.gateway.start()
+        messages = self.gateway.fetch("GET", f"/api/sessions/{phone.session_id}/messages", token).json()["messages"]
+        self.assertEqual(messages[-1], {"role": "assistant", "content": "Found it.", "presentation": shown, "metrics": metrics})
+        self.assertFalse(any("metrics" in each or "presentation" in each for each in messages[:-1]))
 
     def test_the_agent_asks_and_reads_the_answer(self) -> None:
         phone = self.phone(self.new_token("phone"))

@@ -93,6 +93,9 @@ public:
     void on_presentation(std::string_view id, std::string_view presentation) override {
         presentation_of_ = id;
         presentation_ = presentation;
+        if (kept_bytes_ + presentation.size() > kMostPresentation) return;  // it is shown, and not kept
+        kept_bytes_ += presentation.size();
+        presentations_.emplace_back(presentation);
     }
     void on_pictures_left_out(std::span<const std::string> ids) override {
         write([&](std::string& out) { write_image_context(out, ids); });
@@ -108,7 +111,8 @@ public:
     /// What was asked, or what was said since the last of on_message(); the latter with the turn's outcome.
     void store(std::string role, std::string content, std::string_view outcome = {}, std::string extra = {}) {
         if (role == "assistant") draft_.on_message();
-        chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = std::move(extra), .turn = story.turn_id, .outcome = std::string(outcome)});
+        chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = std::move(extra), .turn = story.turn_id, .outcome = std::string(outcome),
+                     .display = outcome == "answer" ? answer_display(presentations_, metrics ? &*metrics : nullptr) : std::string()});
     }
     /// The text that no stored message of this turn has yet.
     std::string unstored_text() const { return full_response.substr(stored_text_); }
@@ -202,6 +206,8 @@ private:
     core::DraftKeeper draft_{{.timers = chat_.loop_.timers(), .clock = chat_.loop_.clock(), .store_pool = chat_.hub_.services().store_pool, .chats = chat_.hub_.services().chats}, [this] { return draft(); }};
     bool debug_sent_ = false;
     std::string presentation_of_, presentation_;   ///< of the result that is told next
+    std::vector<std::string> presentations_;       ///< that are kept with the answer
+    std::size_t kept_bytes_ = 0;                   ///< of them
     std::optional<Wanted> wanted_;                 ///< what the agent asks
     Waiter answered_{chat_.loop_.timers()};
     std::vector<core::ApprovalQuestion> asked_;   ///< open, for a connection that returns

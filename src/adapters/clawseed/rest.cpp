@@ -59,12 +59,13 @@ void respond_unknown_session(net::HttpExchange& exchange) {
     exchange.respond_error(404, "NOT_FOUND", "no such chat session of yours");
 }
 
-/// What a message brought beside its text, as it is stored.
-void append_attachments(json::Writer& writer, json::Parser& parser, const std::string& extra) {
-    const auto root = parser.parse(extra);
+/// Those members of a stored object that it has; an empty text has none.
+void append_members(json::Writer& writer, json::Parser& parser, const std::string& object, std::initializer_list<std::string_view> members) {
+    if (object.empty()) return;
+    const auto root = parser.parse(object);
     if (!root) return;
-    for (const std::string_view member : {"attachments", "files"}) {
-        if (const auto list = json::get(root->element(), member); list && list->is_array()) writer.key(member).raw(json::to_text(*list));
+    for (const std::string_view member : members) {
+        if (const auto value = json::get(root->element(), member)) writer.key(member).raw(json::to_text(*value));
     }
 }
 
@@ -343,7 +344,8 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         for (const auto& message : *messages) {
             if (!core::is_shown(message.role, message.content)) continue;
             writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content);
-            if (message.role == "user" && !message.extra.empty()) append_attachments(writer, parser_, message.extra);
+            if (message.role == "user") append_members(writer, parser_, message.extra, {"attachments", "files"});
+            append_members(writer, parser_, message.display, {"presentation", "metrics"});
             writer.end_object();
         }
         writer.end_array().key("session_persistence").boolean(true).end_object();

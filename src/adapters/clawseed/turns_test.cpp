@@ -163,6 +163,23 @@ TEST_F(Turns, Item38_AnAnswerThatWasNotStreamedIsInDone) {
     EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: whole"));
 }
 
+TEST_F(Turns, WhatIsShownBesideAnAnswerIsKeptWithItUpToABound) {
+    const std::string large = R"({"version":1,"blocks":[")" + std::string(40'000, 'x') + "\"]}";
+    world.runner.scripts.push_back([&](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
+        for (int n = 0; n < 2; ++n) events.on_presentation("call_1", large);
+        events.on_metrics({.elapsed = Milliseconds(7)});
+        co_return "warm";
+    });
+    world.ask(chat, phone, "?");
+    const auto kept = world.chats.messages(ChatSessionId(std::string(chat->id()))).value();
+    ASSERT_EQ(kept.size(), 2u);
+    EXPECT_EQ(kept[0].display, "");
+    EXPECT_EQ(kept[1].display, R"({"presentation":)" + large + R"(,"metrics":{"elapsed_ms":7}})");
+    will_fail(ErrorCode::kInternal);
+    world.ask(chat, phone, "and?");
+    EXPECT_EQ(world.chats.messages(ChatSessionId(std::string(chat->id()))).value().back().display, "");
+}
+
 TEST_F(Turns, Item39_ArgsAreAnObjectAndOutputsStrings) {
     world.runner.scripts.push_back([](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
         events.on_thinking("hm");

@@ -289,22 +289,57 @@ void write_title_updated(std::string& out, std::string_view title) {
     json::Writer(out).begin_object().key("type").string("title_updated").key("title").string_lossy(title).end_object();
 }
 
+namespace {
+
+/// The member `metrics` of `done` and of a stored answer.
+void append_metrics(Writer& writer, const core::TurnMetrics& metrics) {
+    writer.key("metrics").begin_object();
+    if (metrics.input_tokens) writer.key("input_tokens").integer(*metrics.input_tokens);
+    if (metrics.output_tokens) writer.key("output_tokens").integer(*metrics.output_tokens);
+    if (metrics.cached_input_tokens) writer.key("cached_input_tokens").integer(*metrics.cached_input_tokens);
+    if (metrics.cached_input_tokens && metrics.input_tokens.value_or(0) > 0) {
+        writer.key("cache_hit_ratio").number(std::clamp(static_cast<double>(*metrics.cached_input_tokens) / static_cast<double>(*metrics.input_tokens), 0.0, 1.0));
+    }
+    if (metrics.output_tokens && metrics.generating.count() > 0) {
+        writer.key("output_tokens_per_second").number(static_cast<double>(*metrics.output_tokens) * 1'000 / static_cast<double>(metrics.generating.count()));
+    }
+    writer.key("elapsed_ms").integer(metrics.elapsed.count()).end_object();
+}
+
+/// One presentation as it is; of several the blocks in their order, of those that have the version of the first.
+std::string joined(std::span<const std::string> presentations) {
+    if (presentations.size() == 1) return presentations.front();
+    json::Parser parser;
+    std::optional<std::int64_t> version;
+    std::string blocks;
+    for (const std::string& presentation : presentations) {
+        const auto root = parser.parse(presentation);
+        const auto list = root ? json::get_array(root->element(), "blocks") : std::nullopt;
+        const auto its = root ? json::get_int64(root->element(), "version") : std::nullopt;
+        if (!list || !its || version.value_or(*its) != *its) continue;
+        version = its;
+        for (const Element block : *list) blocks += (blocks.empty() ? "" : ",") + json::to_text(block);
+    }
+    return fmt::format(R"({{"version":{},"blocks":[{}]}})", version.value_or(1), blocks);
+}
+
+}  // namespace
+
+std::string answer_display(std::span<const std::string> presentations, const core::TurnMetrics* metrics) {
+    if (presentations.empty() && metrics == nullptr) return {};
+    std::string out;
+    Writer writer(out);
+    writer.begin_object();
+    if (!presentations.empty()) writer.key("presentation").raw(joined(presentations));
+    if (metrics != nullptr) append_metrics(writer, *metrics);
+    writer.end_object();
+    return out;
+}
+
 void write_done(std::string& out, std::string_view full_response, const core::TurnMetrics* metrics) {
     Writer writer(out);
     writer.begin_object().key("type").string("done").key("full_response").string_lossy(full_response);
-    if (metrics != nullptr) {
-        writer.key("metrics").begin_object();
-        if (metrics->input_tokens) writer.key("input_tokens").integer(*metrics->input_tokens);
-        if (metrics->output_tokens) writer.key("output_tokens").integer(*metrics->output_tokens);
-        if (metrics->cached_input_tokens) writer.key("cached_input_tokens").integer(*metrics->cached_input_tokens);
-        if (metrics->cached_input_tokens && metrics->input_tokens.value_or(0) > 0) {
-            writer.key("cache_hit_ratio").number(std::clamp(static_cast<double>(*metrics->cached_input_tokens) / static_cast<double>(*metrics->input_tokens), 0.0, 1.0));
-        }
-        if (metrics->output_tokens && metrics->generating.count() > 0) {
-            writer.key("output_tokens_per_second").number(static_cast<double>(*metrics->output_tokens) * 1'000 / static_cast<double>(metrics->generating.count()));
-        }
-        writer.key("elapsed_ms").integer(metrics->elapsed.count()).end_object();
-    }
+    if (metrics != nullptr) append_metrics(writer, *metrics);
     writer.end_object();
 }
 
@@ -344,7 +379,6 @@ Error error_from_text(std::string_view text) {
 
 namespace {
 
-constexpr std::size_t kMostPresentation = 64 * 1024;
 constexpr std::size_t kMostFiles = 4, kMostName = 255, kMostExcerpt = 8'000, kMostExcerpts = 16'000;
 constexpr std::int64_t kMostFileBytes = std::int64_t{20} << 20, kMostFilesBytes = std::int64_t{50} << 20, kMostUnits = 2'000'000, kMostPages = 300;
 

@@ -92,6 +92,9 @@ void write_tool_call(std::string& out, std::string_view id, std::string_view nam
 /// `presentation` is a JSON object, or empty: left out.
 void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output, std::string_view presentation = {});
 void write_done(std::string& out, std::string_view full_response, const core::TurnMetrics* metrics = nullptr);
+inline constexpr std::size_t kMostPresentation = 64 * 1024;
+/// What is kept for people with the answer of a turn (core::ChatMessage::display): `presentation`, of all that its tools brought, and `metrics`.
+std::string answer_display(std::span<const std::string> presentations, const core::TurnMetrics* metrics);
 void write_image_context(std::string& out, std::span<const std::string> left_out);
 /// A question of the agent, and how its answer was taken: `accepted`, `not_pending`, or `rejected` with the reason.
 struct QuestionPlace {

@@ -227,6 +227,16 @@ TEST_F(WireTest, ACodeInFrontOfTheTextIsTakenIfAToolMayClaimIt) {
     }
 }
 
+TEST_F(WireTest, AnAnswerIsKeptWithTheBlocksOfAllItsPresentationsAndItsMetrics) {
+    const core::TurnMetrics metrics{.input_tokens = 5, .elapsed = Milliseconds(20)};
+    EXPECT_EQ(answer_display({}, nullptr), "");
+    EXPECT_EQ(answer_display({}, &metrics), R"({"metrics":{"input_tokens":5,"elapsed_ms":20}})");
+    const std::vector<std::string> one{R"({"version":1,"blocks":[{"type":"a"}],"more":true})"};
+    EXPECT_EQ(answer_display(one, nullptr), R"({"presentation":{"version":1,"blocks":[{"type":"a"}],"more":true}})") << "one alone is as it came";
+    const std::vector<std::string> several{R"({"version":2,"blocks":[1,"2"]})", R"({"version":3,"blocks":["another language"]})", R"({"version":2,"blocks":[]})", R"({"version":2,"blocks":[{}]})"};
+    EXPECT_EQ(answer_display(several, nullptr), R"({"presentation":{"version":2,"blocks":[1,"2",{}]}})");
+}
+
 TEST_F(WireTest, ADeviceThatSaysUnavailableHasSeenTheCallSoItIsNotRepeated) {
     EXPECT_FALSE(error_from_text("UNAVAILABLE: the sensor is asleep").may_retry());
     EXPECT_TRUE(error_from_text("RATE_LIMITED: busy").may_retry());

@@ -8,7 +8,7 @@
 namespace crab::store::sqlite {
 namespace {
 
-constexpr std::array<std::string_view, 4> kSchema{R"(
+constexpr std::array<std::string_view, 5> kSchema{R"(
     CREATE TABLE chat_session (
         id TEXT PRIMARY KEY,
         owner TEXT NOT NULL,
@@ -54,7 +54,8 @@ constexpr std::array<std::string_view, 4> kSchema{R"(
         bytes BLOB NOT NULL
     ) STRICT;
     CREATE INDEX chat_picture_session ON chat_picture (session, created_ms);
-)"};
+)",
+                                                    "ALTER TABLE chat_message ADD COLUMN display TEXT NOT NULL DEFAULT ''"};
 
 /// core::is_shown() of a chat_message.
 constexpr std::string_view kIsShown = "(content <> '' OR role = 'user')";
@@ -66,8 +67,10 @@ core::ChatSession session_of(const Statement& row) {
 
 constexpr std::string_view kMessageColumns = "role, content, created_ms, extra, turn, outcome";
 
-core::ChatMessage message_of(const Statement& row) {
-    return {.role = row.text(0), .content = row.text(1), .created_at = row.time(2), .extra = row.text(3), .turn = row.text(4), .outcome = row.text(5)};
+/// Of the columns above, and perhaps `display`.
+core::ChatMessage message_of(const Statement& row, std::string display = {}) {
+    return {.role = row.text(0), .content = row.text(1), .created_at = row.time(2), .extra = row.text(3), .turn = row.text(4), .outcome = row.text(5),
+            .display = std::move(display)};
 }
 
 }  // namespace
@@ -161,8 +164,8 @@ Result<void> ChatSessionStoreSqlite::append(const core::NewChatSession& session,
         auto counted = database_.run("UPDATE chat_session SET active_ms = ?, message_count = message_count + ? WHERE id = ? AND owner = ?", message.created_at, shown, session.id.text(), session.owner);
         if (!counted) return counted;
         if (database_.changes() == 0) return fail(ErrorCode::kForbidden, "the chat session is another's");
-        auto added = database_.run("INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)", session.id.text(), message.role,
-                                   message.content, message.created_at, message.extra, message.turn, message.outcome);
+        auto added = database_.run("INSERT INTO chat_message (session, role, content, created_ms, extra, turn, outcome, display) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                                   session.id.text(), message.role, message.content, message.created_at, message.extra, message.turn, message.outcome, message.display);
         return added && message.role == "assistant" ? drop_draft(session.id) : added;
     });
 }
@@ -229,14 +232,14 @@ Result<std::optional<core::StoredPicture>> ChatSessionStoreSqlite::find_picture(
 
 Result<std::vector<core::ChatMessage>> ChatSessionStoreSqlite::messages(const ChatSessionId& id) {
     const std::scoped_lock lock(mutex_);
-    auto rows = database_.query(fmt::format("SELECT {} FROM chat_message WHERE session = ? ORDER BY number", kMessageColumns), id.text());
+    auto rows = database_.query(fmt::format("SELECT {}, display FROM chat_message WHERE session = ? ORDER BY number", kMessageColumns), id.text());
     if (!rows) return fail(std::move(rows.error()));
     std::vector<core::ChatMessage> messages;
     for (;;) {
         const auto row = rows->step();
         if (!row) return fail(row.error());
         if (!*row) return messages;
-        messages.push_back(message_of(*rows));
+        messages.push_back(message_of(*rows, rows->text(6)));
     }
 }
 

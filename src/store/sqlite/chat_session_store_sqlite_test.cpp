@@ -210,6 +210,18 @@ TEST_P(ChatSessionStoreTest, TheLatestMessagesAreWholeTurnsThatFit) {
     EXPECT_EQ(contents(1'000).size(), 6u);
 }
 
+TEST_P(ChatSessionStoreTest, WhatPeopleAreShownBesideAnAnswerTakesNoRoomFromModels) {
+    say(kitchen, "question 1");
+    add(kitchen, {.role = "assistant", .content = "answer", .outcome = "answer", .display = R"({"metrics":{}})"});
+    say(kitchen, "question 2");
+    add(kitchen, {.role = "assistant", .content = "answer", .outcome = "answer"});
+    EXPECT_EQ(store->messages(kitchen).value().at(1).display, R"({"metrics":{}})");
+    const auto latest = store->latest(kitchen, 32).value();
+    ASSERT_EQ(latest.size(), 4u);
+    EXPECT_EQ(latest[1].display, "");
+    EXPECT_EQ(store->close_unanswered("never answered", now).value(), 0u);
+}
+
 TEST_P(ChatSessionStoreTest, ATurnIsFoundOnceItsLastWordsAreStored) {
     const auto part = [&](std::string role, std::string content, std::string outcome = {}) {
         add(kitchen, {.role = std::move(role), .content = std::move(content), .created_at = now, .extra = {}, .turn = "t1", .outcome = std::move(outcome)});
