@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -117,6 +119,54 @@ class TerminalTest(ChatCase):
         terminal.wait_for("→ list_devices on built_in {}")
         terminal.wait_for("← list_devices after ")
         terminal.wait_for("Nobody.")
+
+    def test_what_an_agent_asks_is_answered_here(self) -> None:
+        rooms = [{"id": "k", "label": "Kitchen"}, {"id": "c", "label": "Cellar", "description": "cold"}]
+        self.model.script(Answer(calls=[call("ask_user", type="single_select", question="Which room?", options=rooms)]),
+                          Answer(calls=[call("ask_user", type="text", question="Why?", placeholder="a reason")]),
+                          Answer(calls=[call("ask_user", type="confirm", question="Sure?")]), Answer("Done."))
+        terminal = self.chat()
+        terminal.type("light on\n")
+        terminal.wait_for("? the agent asks: Which room?")
+        terminal.wait_for("2  Cellar: cold")
+        terminal.wait_for("its number")
+        terminal.type("attic\n")
+        terminal.wait_for("its number")
+        terminal.type("2\n")
+        terminal.wait_for("? the agent asks: Why? (a reason)")
+        self.assertEqual(self.told(), {"status": "accepted", "answer": "c"})
+        terminal.type("\n")
+        terminal.wait_for("[y]es or [n]o?")
+        self.assertEqual(self.told(), {"status": "declined"})
+        terminal.type("y\n")
+        terminal.wait_for("Done.")
+        self.assertEqual(self.told(), {"status": "accepted", "answer": True})
+        self.at_prompt(terminal)
+
+    def told(self) -> dict:
+        """The outcome of the last question, as the model reads it."""
+        return json.loads(self.model.last_messages()[-1]["content"])
+
+    def test_a_question_ends_with_ctrl_c_or_the_input(self) -> None:
+        ask = Answer(calls=[call("ask_user", type="confirm", question="Sure?")])
+        self.model.script(ask, ask, Answer("Never mind."))
+        terminal = self.chat()
+        terminal.type("go\n")
+        terminal.wait_for("[y]es or [n]o?")
+        terminal.type("\x03")
+        terminal.wait_for("cancelled")
+        self.at_prompt(terminal)
+        terminal.type("go on\n")
+        terminal.wait_for("[y]es or [n]o?")
+        terminal.type("\x04")
+        terminal.wait_for("Never mind.")
+        self.assertEqual(self.told(), {"status": "cancelled"})
+
+    def test_a_script_is_asked_nothing(self) -> None:
+        self.model.script(Answer("fine"))
+        done = subprocess.run([program(), "chat", "--socket", str(self.gateway.admin), "--once", "go"], capture_output=True, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stdout), (0, "fine\n"), done.stderr)
+        self.assertNotIn("ask_user", self.model.offered())
 
     def test_a_gateway_that_was_restarted_is_found_again(self) -> None:
         self.model.script(Answer("before"), Answer("after"))

@@ -5,6 +5,7 @@
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/policy_fields.hpp"
 #include "apps/crab/pretty_json.hpp"
+#include "apps/crab/question_text.hpp"
 #include "apps/crab/table.hpp"
 
 #include <gtest/gtest.h>
@@ -135,6 +136,44 @@ TEST(Printable, ShowsControlCharactersInsteadOfSendingThem) {
     EXPECT_EQ(printable("a\x1b[31mb\x7f\r\nc\td"), "a\\x1b[31mb\\x7f  c d");
     EXPECT_EQ(printable("a\r\nb\tc", Lines::kKeep), "a\nb\tc");
     EXPECT_EQ(printable("\xc2\x9b" "31m \xc3\xa9"), "\\x9b31m \xc3\xa9") << "C1 controls are controls too, letters are not";
+}
+
+json::Value asked(std::string_view kind) {
+    const std::string options = kind.ends_with("select") ? R"([{"id":"k","label":"Kitchen"},{"id":"c","label":"Cellar","description":"cold"}])" : "[]";
+    return json::Value::parse(fmt::format(R"({{"type":"ask_user_request","request_id":"r","turn_id":"t","tool_call_id":"c1","kind":"{}","question":"Which?\u001b[2J","options":{}}})", kind, options)).value();
+}
+/// What a line answers, as JSON; `-` for one that is no answer, else the status when there is no answer in it.
+std::string answered(std::string_view kind, std::string_view line) {
+    const auto response = parse_question_answer(asked(kind), line);
+    if (!response) return "-";
+    const json::Value* const answer = response->find("answer");
+    return answer != nullptr ? answer->dump() : text_of(*response, "status");
+}
+
+TEST(QuestionText, IsShownWithNumberedOptionsAndWithoutControlCharacters) {
+    const auto lines = question_lines(asked("single_select"));
+    ASSERT_EQ(lines.size(), 3u);
+    EXPECT_EQ(lines[0].find('\x1b'), std::string::npos);
+    EXPECT_TRUE(lines[0].starts_with("? the agent asks: Which?")) << lines[0];
+    EXPECT_EQ(lines[1], "  1  Kitchen");
+    EXPECT_EQ(lines[2], "  2  Cellar: cold");
+}
+
+TEST(QuestionText, ALineIsAnAnswerOfTheQuestionsKindAndAnEmptyOneDeclines) {
+    for (const char* kind : {"confirm", "single_select", "multi_select", "text"}) EXPECT_EQ(answered(kind, " \t"), "declined") << kind;
+    EXPECT_EQ(answered("confirm", "y"), "true");
+    EXPECT_EQ(answered("confirm", "yes "), "true");
+    EXPECT_EQ(answered("confirm", "no"), "declined");
+    EXPECT_EQ(answered("confirm", "maybe"), "-");
+    EXPECT_EQ(answered("single_select", "2"), R"("c")");
+    EXPECT_EQ(answered("single_select", "Kitchen"), R"("k")");
+    for (const char* line : {"0", "3", "-1", "1 2", "attic", "99999999999999999999999"}) EXPECT_EQ(answered("single_select", line), "-") << line;
+    EXPECT_EQ(answered("multi_select", "2, 1 2"), R"(["c","k"])");
+    EXPECT_EQ(answered("multi_select", "0"), "[]");
+    EXPECT_EQ(answered("multi_select", "1 3"), "-");
+    EXPECT_EQ(answered("text", " in the cellar "), R"("in the cellar")");
+    EXPECT_EQ(answered("text", std::string(1'001, 'x')), "-");
+    EXPECT_EQ(parse_question_answer(asked("confirm"), "y")->dump(), R"({"type":"ask_user_response","request_id":"r","turn_id":"t","tool_call_id":"c1","status":"accepted","answer":true})");
 }
 
 TEST(Table, AlignsByCharactersNotBytes) {

@@ -1,5 +1,5 @@
 #include "apps/crab/admin_client.hpp"
-#include "apps/crab/chat_approvals.hpp"
+#include "apps/crab/chat_prompts.hpp"
 #include "apps/crab/chat_link.hpp"
 #include "apps/crab/chat_view.hpp"
 #include "apps/crab/commands.hpp"
@@ -83,7 +83,7 @@ public:
         if (!start) return fail(ErrorCode::kUnavailable, (*link)->why_gone());
         link_ = std::move(*link);
         if (options_.once.empty()) {
-            ChatApprovals::announce(*link_);
+            ChatPrompts::announce(*link_);
         } else {  // nobody is there to answer questions; whoever lists an extension and not those for questions says so
             link_->send(R"({"type":"connect","v":1,"device_name":"crab chat","capabilities":["tools_registered.rejected"]})");
         }
@@ -101,13 +101,13 @@ public:
         const Interrupt interrupt([this] { link_->send(R"({"type":"abort"})"); });
         link_->send(frame);
         ChatView view(options_, places_);
-        ChatApprovals approvals(*link_);
+        ChatPrompts prompts(*link_);
         for (;;) {
             const auto told = link_->next();
             if (!told) return std::nullopt;
-            const auto taken = approvals.take(*told, [&](const json::Value& other) { return view.show(other); });
-            if (taken == ChatApprovals::Taken::kYes) continue;
-            if (taken == ChatApprovals::Taken::kTurnOver || !view.show(*told)) return view.finish();
+            const auto taken = prompts.take(*told, [&](const json::Value& other) { return view.show(other); });
+            if (taken == ChatPrompts::Taken::kYes) continue;
+            if (taken == ChatPrompts::Taken::kTurnOver || !view.show(*told)) return view.finish();
         }
     }
 
