@@ -167,9 +167,11 @@ void Connection::become_open() {
 }
 
 void Connection::resume_reading() {
-    if (!std::exchange(paused_, false) || state_ != State::kOpen) return;
-    offer_wanted_ = true;
-    loop_.call_again(shared_from_this(), EPOLLIN);
+    if (std::exchange(paused_, false) && state_ == State::kOpen) offer_later();
+}
+
+void Connection::offer_later() {
+    if (!std::exchange(offer_wanted_, true)) loop_.call_again(shared_from_this(), EPOLLIN);
 }
 
 void Connection::offer_again() {
@@ -196,7 +198,7 @@ Transfer Connection::read_into(std::span<char> space) {
 void Connection::read_some() {
     if (std::exchange(offer_wanted_, false)) offer_again();
     std::size_t read = 0;
-    while (state_ == State::kOpen && !paused_ && !backed_up_ && !ended_) {
+    while (state_ == State::kOpen && !paused_ && !backed_up_ && !ended_ && !offer_wanted_) {
         if (read >= limits_.read_per_turn) return loop_.call_again(shared_from_this(), EPOLLIN);
         const std::span<char> space = loop_.scratch();
         const Transfer transfer = read_into(space);
@@ -270,8 +272,7 @@ void Connection::on_turn_end() {
     if (overflowed_ && !slow_) return slow_reader();
     if (backed_up_ && queued_bytes() <= limits_.low_water()) {
         backed_up_ = false;
-        offer_wanted_ = true;
-        loop_.call_again(shared_from_this(), EPOLLIN);  // in a later turn, so that others are served in between
+        offer_later();
     }
     if (queued_bytes() == 0 && closing_) begin_linger();
 }

@@ -111,6 +111,8 @@ public:
     bool paused() const { return paused_; }
     /// Offers the kept bytes again; does nothing when called from on_bytes().
     void offer_again();
+    /// Offers the kept bytes again in a later turn, so that others are served in between; reads nothing until then.
+    void offer_later();
     std::size_t kept_bytes() const { return kept_.size(); }
 
     /// Writes what is queued, ends our half of the stream, waits a little for the other half and closes.

@@ -96,6 +96,9 @@ public:
             };
             exchange.respond(200, "text/plain", fmt::format("{} {} {} {}", option(IPPROTO_TCP, TCP_NODELAY), option(SOL_SOCKET, SO_KEEPALIVE),
                                                             option(IPPROTO_TCP, TCP_KEEPIDLE), option(IPPROTO_TCP, TCP_KEEPCNT)));
+        } else if (request.path() == "/in_a_row") {
+            if (in_a_row++ == 0) exchange.loop().post([this] { most_in_a_row = std::max(most_in_a_row, std::exchange(in_a_row, 0)); });
+            exchange.respond(200, "text/plain", "served");
         } else if (request.path() == "/fields") {
             exchange.respond(204, {}, {}, {{"X-Good", "yes"}, {"X-Bad", "a\r\nInjected: 1"}});
         } else {
@@ -119,6 +122,7 @@ public:
     }
 
     std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(300'000);
+    int in_a_row = 0, most_in_a_row = 0;  // requests between which the loop did nothing else; the loop's
     std::atomic<int> waiting = 0;
     std::atomic<int> cancelled = 0;
     std::function<void()> finish;       // on the loop
@@ -165,6 +169,19 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
         if (i % 3 != 0) EXPECT_TRUE(answer.ends_with(fmt::format("/{}", i))) << answer;
     }
     for (int i = 0; i < 200; ++i) EXPECT_TRUE(client.read_response().ends_with(fmt::format("{:03}", i)));
+}
+
+TEST_F(HttpServerTest, OthersAreServedWhileOneConnectionSendsManyRequestsAtOnce) {
+    RawClient client(server->endpoint());
+    std::string burst;
+    for (int i = 0; i < 1000; ++i) burst += "GET /in_a_row HTTP/1.1\r\nHost: h\r\n\r\n";
+    client.send(burst);
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(client.read_response().ends_with("served"));
+    RawClient other(server->endpoint());  // its answer comes after everything that was posted
+    other.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    other.read_response();
+    EXPECT_GT(service.most_in_a_row, 0);
+    EXPECT_LE(service.most_in_a_row, 16);
 }
 
 TEST_F(HttpServerTest, TakesARequestByteByByte) {

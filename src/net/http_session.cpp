@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough for most bodies
+constexpr int kRequestsInARow = 8;  // of one connection's pipeline, before others have their turn
 
 }  // namespace
 
@@ -41,7 +42,13 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
         std::size_t taken = 0;
         switch (phase_) {
             case Phase::kHead:
-                if (!connection.backed_up()) taken = take_head(rest);
+                if (connection.backed_up()) break;
+                if (in_a_row_ >= kRequestsInARow) {
+                    in_a_row_ = 0;
+                    connection.offer_later();
+                } else {
+                    taken = take_head(rest);
+                }
                 break;
             case Phase::kBody: taken = take_body(rest); break;
             case Phase::kServing:
@@ -87,6 +94,7 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         refuse(Head::kUnknown, refused ? outcome.status : 400, refused ? outcome.reason : "the request head is malformed");
         return bytes.size();
     }
+    in_a_row_ += 1;
     head_begun_ = false;
     request.body = {};
     exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;

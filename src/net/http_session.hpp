@@ -67,6 +67,7 @@ private:
     CancelSignal cancel_;
     Deadline deadline_ = kNoDeadline;
     Deadline armed_at_ = kNoDeadline;
+    int in_a_row_ = 0;  // requests taken since others had their turn
     Phase phase_ = Phase::kHead;
     Admission admission_;
     bool head_begun_ = false;
