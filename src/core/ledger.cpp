@@ -75,8 +75,12 @@ public:
             erase(key);
             return joiners;
         }
-        const std::uint64_t where = ring_.add(key.high, key.low, {outcome, duration}, until);  // may drop others and so move this place
-        find(key)->where = where;
+        const auto where = ring_.add(key.high, key.low, {outcome, duration}, until);  // may drop others and so move this place
+        if (where) {
+            find(key)->where = *where;
+        } else {
+            erase(key);
+        }
         return joiners;
     }
 

@@ -23,11 +23,11 @@ enum class Admission : std::uint8_t { kNew, kJoin, kReplay, kConflict, kBusy, kC
 enum class WhileRunning : std::uint8_t { kJoin, kBusy };
 
 /// Remembers calls so that a repeat joins or replays the first instead of running twice: in memory, 10 minutes, at most
-/// 64 MiB. Calls with side effects or a key are in the LedgerJournal as well. Thread-safe; each lock is held inside one function.
+/// 48 MiB; an outcome above 6 MiB is not kept. Calls with side effects or a key are in the LedgerJournal as well. Thread-safe; each lock is held inside one function.
 class Ledger {
 public:
     struct Options {
-        std::size_t max_bytes = std::size_t{64} << 20;
+        std::size_t max_bytes = std::size_t{48} << 20;   ///< a quarter of it, by key, keeps outcomes up to an eighth
         std::chrono::minutes keep{10};
         std::size_t max_joins = 64;                  ///< repeats that wait for one call
         std::size_t max_joins_per_principal = 256;   ///< and for all calls of one principal together

@@ -38,7 +38,7 @@ struct OutcomeRing::Header {
 };
 
 OutcomeRing::OutcomeRing(std::size_t capacity_bytes, Dropped dropped)
-    : capacity_(aligned(std::max(capacity_bytes, 4 * kLargest))), dropped_(std::move(dropped)) {}
+    : capacity_(aligned(std::max(capacity_bytes / 2, 4 * kLargest))), dropped_(std::move(dropped)) {}
 
 OutcomeRing::Header OutcomeRing::header_at(std::uint64_t place) const {
     Header header;
@@ -91,8 +91,9 @@ void OutcomeRing::expire(SteadyTime now) {
     }
 }
 
-std::uint64_t OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until) {
+std::optional<std::uint64_t> OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until) {
     const std::shared_ptr<const Outcome>& outcome = ended.outcome;
+    if (bytes_of(*outcome) > capacity_) return std::nullopt;
     if (!bytes_) bytes_.reset(new char[capacity_]);  // left untouched, so that memory is used only as it fills
     Header header{.high = high, .low = low, .until = until, .duration = ended.duration, .size = 0, .first = 0, .second = 0, .ok = outcome->has_value()};
     const std::string* texts[2];

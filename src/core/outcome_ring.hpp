@@ -12,11 +12,13 @@
 namespace crab::core {
 
 /// Outcomes in the order in which they came, in one piece of memory that is written round and round: keeping one more costs a
-/// copy, no allocation, and drops the oldest. Outcomes too large for that are held on the heap. Not thread-safe.
+/// copy, no allocation, and drops the oldest. Outcomes too large for that are held on the heap, which counts as well.
+/// Not thread-safe.
 class OutcomeRing {
 public:
     /// Called with the two halves of a dropped outcome's key.
     using Dropped = std::function<void(std::uint64_t high, std::uint64_t low)>;
+    /// `capacity_bytes`: of all that is kept, half of it in one piece, half of it for large outcomes.
     OutcomeRing(std::size_t capacity_bytes, Dropped dropped);
 
     /// An outcome and how long its call took.
@@ -24,8 +26,9 @@ public:
         std::shared_ptr<const Outcome> outcome;
         std::chrono::nanoseconds duration{0};
     };
-    /// Keeps `ended` until `until` at most; returns its place. Older ones are dropped to make room.
-    std::uint64_t add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until);
+    /// Keeps `ended` until `until` at most; returns its place. Older ones are dropped to make room. Nothing: it is larger than
+    /// all that may be kept.
+    std::optional<std::uint64_t> add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until);
     /// What was kept at a place that add() returned and that was not dropped.
     Kept get(std::uint64_t place) const;
     /// Drops what was to be kept until `now` at most.

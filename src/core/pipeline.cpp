@@ -910,6 +910,8 @@ Task<void> Pipeline::tell_hooks(const Call& call, const Principal& principal, Wo
 }
 
 void Pipeline::finish(Call& call, const Principal& principal, Working& working, const Outcome& outcome) {
+    parser_.shrink();   // no element is used across suspensions
+    result_parser_.shrink();
     Timeline& timeline = call.timeline;
     timeline.reach(Stage::kFinished, services_.clock.steady_now());
     CallFacts& facts = working.facts;

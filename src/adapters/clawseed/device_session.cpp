@@ -169,6 +169,7 @@ void DeviceSession::wait_in_line(std::string_view text) {
 }
 
 void DeviceSession::go_on() {
+    const ScopeExit done([this] { parser_.shrink(); });
     while (!reading_ && socket_ != nullptr && !waiting_.empty()) {
         const std::string next = std::move(waiting_.front());
         waiting_.pop_front();

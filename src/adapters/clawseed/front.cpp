@@ -1,5 +1,6 @@
 #include "adapters/clawseed/front.hpp"
 
+#include "base/scope_exit.hpp"
 #include "json/display_name.hpp"
 #include "json/writer.hpp"
 #include "net/codec/url.hpp"
@@ -139,6 +140,7 @@ net::Upgrade Front::upgrade_as(const net::HttpRequest& request, const net::WebSo
 }
 
 Task<void> Front::serve(net::HttpExchange& exchange) {
+    const ScopeExit done([this] { parser_.shrink(); });
     const net::HttpRequest& request = exchange.request();
     const std::string_view path = local_path(request.path());
     const std::string_view method = request.method_or_get_for_head();

@@ -101,7 +101,9 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     core::Call call;
     call.front = front;
     call.canceller = &exchange.canceller();
-    if (const auto parsed = parse_call_request(exchange.request().body, parser_, texts, call); !parsed) {
+    const auto parsed = parse_call_request(exchange.request().body, parser_, texts, call);
+    parser_.shrink();
+    if (!parsed) {
         const core::Outcome outcome = fail(ErrorCode::kInvalidArgs, parsed.error().message);
         append_call_response(exchange.begin_response(parsed.error().http_status, kJson), call.id, call.tool, 0, outcome);
         exchange.finish_response();

@@ -1,5 +1,6 @@
 #include "adapters/sw4rm/provider_host.hpp"
 
+#include "base/scope_exit.hpp"
 #include "crypto/digest.hpp"
 #include "json/parser.hpp"
 
@@ -28,6 +29,7 @@ std::string id_at_provider(const core::Call& call, const core::Principal& princi
 }
 
 core::ToolResult result_of(ToolServiceClient::Answer answer, json::Parser& parser) {
+    const ScopeExit done([&] { parser.shrink(); });
     core::ToolResult result;
     const std::string_view type = answer.content_type;
     if (type.starts_with(kJson) && parser.parse(answer.data)) {

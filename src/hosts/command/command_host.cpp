@@ -82,6 +82,7 @@ core::ToolResult result_of(CommandEnd end, std::string output, const CommandTool
     core::ToolResult result;
     const bool is_text = tool.content_type.starts_with("text/") || tool.content_type.starts_with("application/json");
     thread_local json::Parser parser;
+    const ScopeExit done([] { parser.shrink(); });
     if (tool.content_type.starts_with("application/json") && parser.parse(output)) {
         result.kind = core::ContentKind::kJson;
     } else if (!is_text || !simdjson::validate_utf8(output.data(), output.size())) {
@@ -256,6 +257,7 @@ Result<void> CommandHost::check() const {
 
 Result<SandboxRequest> CommandHost::request_of(const core::AdmittedCall& call, const CommandTool& tool, const Worktree* worktree) const {
     thread_local json::Parser parser;   // used between two suspensions only
+    const ScopeExit done([] { parser.shrink(); });
     const auto root = parser.parse(call.args());
     if (!root) return fail(root.error());
     SandboxRequest request;

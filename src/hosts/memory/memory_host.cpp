@@ -1,5 +1,6 @@
 #include "hosts/memory/memory_host.hpp"
 
+#include "base/scope_exit.hpp"
 #include "hosts/memory/memory_arguments.hpp"
 #include "hosts/memory/memory_tools.hpp"
 #include "hosts/memory/page_cursor.hpp"
@@ -15,6 +16,7 @@ namespace {
 template <class Read>
 auto read_arguments(const core::AdmittedCall& call, Read read) -> std::invoke_result_t<Read, json::Element> {
     thread_local json::Parser parser;   // used between two suspensions only
+    const ScopeExit done([] { parser.shrink(); });
     const auto root = parser.parse(call.args());
     if (!root) return fail(root.error());
     return read(root->element());
