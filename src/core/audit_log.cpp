@@ -73,9 +73,16 @@ void AuditLog::end_record(std::string_view principal, std::size_t before) {
 
 void AuditLog::hand_over() {  // with mutex_ held
     if (gathered_.count == 0) return;
+    // A batch may be kept for long: a small one leaves its room to the next.
+    std::string room;
+    if (gathered_.records.size() < gathered_.records.capacity() / 2) {
+        room = std::exchange(gathered_.records, std::string(gathered_.records));
+    }
     auto batch = std::make_shared<AuditBatch>(std::move(gathered_));
+    room.clear();
+    room.reserve(options_.batch_bytes + 4096);
     gathered_ = AuditBatch{};
-    gathered_.records.reserve(options_.batch_bytes + 4096);
+    gathered_.records = std::move(room);
     backlog_ += batch->records.size();
     backlog_records_ += batch->count;
     remember(batch);

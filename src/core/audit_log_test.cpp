@@ -51,6 +51,24 @@ TEST_F(AuditLogTest, AFullBufferIsHandedOverWithoutAFlush) {
     for (std::size_t i = 0; i < records.size(); ++i) ASSERT_EQ(records[i], record("c" + std::to_string(i)));
 }
 
+TEST_F(AuditLogTest, ABatchTakesLittleMoreMemoryThanItsRecords) {
+    struct Weigher : AuditStoreMemory {
+        Result<void> append(const AuditBatch& batch) override {
+            heaviest = std::max(heaviest, batch.records.capacity());
+            return AuditStoreMemory::append(batch);
+        }
+        std::size_t heaviest = 0;
+    };
+    const auto weigher = std::make_shared<Weigher>();
+    AuditLog log(weigher, pool, loop.clock);
+    for (int i = 0; i < 20; ++i) {
+        append(log, record("c" + std::to_string(i)));
+        log.flush_and_wait();
+    }
+    EXPECT_EQ(weigher->batches(), 20u);
+    EXPECT_LT(weigher->heaviest, 256u);
+}
+
 TEST_F(AuditLogTest, TheDestructorLosesNothing) {
     {
         AuditLog log(store, pool, loop.clock);

@@ -78,7 +78,7 @@ private:
 };
 
 /// Keeps audit batches in memory; refuses them while `failing`.
-class AuditStoreMemory final : public AuditStore {
+class AuditStoreMemory : public AuditStore {
 public:
     Result<void> append(const AuditBatch& batch) override {
         const std::scoped_lock lock(mutex_);
