@@ -163,10 +163,10 @@ Task<void> Agent::load_pictures(Turn& turn) {
     if (any) turn.events.on_pictures_left_out(left_out);
 }
 
-/// The picture that a tool gave, if the turn's models see.
+/// The picture that a tool gave. A reference to one stays that where no model of the turn sees: it can be passed on.
 Task<std::optional<ToolPicture>> Agent::find_picture(Turn& turn, const core::Outcome& outcome) {
-    if (!outcome || !sees(turn.options)) co_return std::nullopt;
-    const auto artifact = services_.artifacts != nullptr ? picture_artifact(*outcome) : std::nullopt;
+    if (!outcome) co_return std::nullopt;
+    const auto artifact = services_.artifacts != nullptr && sees(turn.options) ? picture_artifact(*outcome) : std::nullopt;
     if (!artifact) co_return inline_picture(*outcome);
     auto read = [&store = *services_.artifacts, id = *artifact]() -> std::optional<ToolPicture> {
         const auto opened = store.open(id);
@@ -297,8 +297,9 @@ Task<bool> Agent::run_tools(Turn& turn) {
         } else if (output.empty()) {
             turn.brake.ended(wanted.request, !outcome->has_value());
             if (auto picture = co_await find_picture(turn, *outcome)) {
-                output = picture_note(picture->picture);
-                pictures.push_back({.mime_type = picture->picture.mime_type, .base64 = std::make_shared<const std::string>(std::move(picture->base64))});
+                const bool shown = sees(turn.options);
+                output = picture_note(picture->picture, shown);
+                if (shown) pictures.push_back({.mime_type = picture->picture.mime_type, .base64 = std::make_shared<const std::string>(std::move(picture->base64))});
             } else {
                 output = shown_to_model(*outcome, turn.options.output_bytes);
             }

@@ -91,8 +91,9 @@ std::optional<std::string> picture_artifact(const core::ToolResult& result) {
     return id ? std::optional<std::string>(*id) : std::nullopt;
 }
 
-std::string picture_note(const core::Picture& picture) {
-    return fmt::format("[a picture, {}, {} x {} pixels, {} bytes; it is shown to you]", picture.mime_type, picture.width, picture.height, picture.bytes);
+std::string picture_note(const core::Picture& picture, bool shown) {
+    return fmt::format("[a picture, {}, {} x {} pixels, {} bytes; {}]", picture.mime_type, picture.width, picture.height, picture.bytes,
+                       shown ? "it is shown to you" : "you cannot see pictures");
 }
 
 }  // namespace crab::agent

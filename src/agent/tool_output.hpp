@@ -22,7 +22,7 @@ struct ToolPicture {
 std::optional<ToolPicture> inline_picture(const core::ToolResult& result);
 /// The id of the artifact that a result is, if that says that it is a picture.
 std::optional<std::string> picture_artifact(const core::ToolResult& result);
-/// What a model that is shown the picture reads in place of its bytes.
-std::string picture_note(const core::Picture& picture);
+/// What a model reads in place of the picture's bytes, whether it is shown the picture or not.
+std::string picture_note(const core::Picture& picture, bool shown);
 
 }  // namespace crab::agent
