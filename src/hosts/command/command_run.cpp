@@ -318,8 +318,9 @@ private:
         if (exited_ || now < next_look_) return;
         next_look_ = now + kLookEvery;
         if (first_ <= 0) return;
-        TreeUsage usage = look_at_tree(first_);
-        if (!abilities_.cgroups.count_memory()) usage.memory_bytes += scratch_bytes();
+        const bool counted = abilities_.cgroups.count_memory();
+        TreeUsage usage = look_at_tree(first_, counted ? WithPipes::kNo : WithPipes::kYes);
+        if (!counted) usage.memory_bytes += scratch_bytes() + usage.pipe_bytes;
         end_.cpu = std::max({end_.cpu, std::chrono::duration_cast<Milliseconds>(usage.cpu), group_.cpu().value_or(Milliseconds(0))});
         end_.peak_memory_bytes = std::max(end_.peak_memory_bytes, usage.memory_bytes);
         const SandboxRequest& limits = request_;

@@ -326,6 +326,15 @@ TEST_F(UncountedTest, MemoryThatBelongsToNoProcessIsNotToBeHad) {
     EXPECT_THAT(output, HasSubstr("no\nno\n"));
 }
 
+TEST_F(UncountedTest, PipesCountWithAllThatTheyCanHold) {
+    // Each of the children has 500 pipes; what is written into them is in no process.
+    const std::string fill = "use Fcntl; for (1 .. 3) { next if fork; for (1 .. 500) { pipe(my $r, my $w) or die; fcntl($w, F_SETFL, O_NONBLOCK); syswrite($w, 'x' x 65536); push @k, $r, $w } sleep 20; exit } sleep 20";
+    EXPECT_EQ(run("perl -e '" + fill + "'").reason, EndReason::kMemory);
+    EXPECT_EQ(run("perl -e 'for (1 .. 200) { pipe(my $r, my $w) or die; push @k, $r, $w } sleep 1'").reason, EndReason::kExited) << "12.5 MiB";
+    run("perl -e 'pipe(my $r, my $w); print fcntl($w, 1031, 1 << 20) ? \"YES\" : \"no\", syscall(157, 4, 0) == -1 ? \"no\" : \"YES\"'");
+    EXPECT_EQ(output, "nono") << "neither made larger nor hidden";
+}
+
 TEST_F(UncountedTest, FilesInMemoryCountAndTheirFolderEnds) {
     EXPECT_NE(run("head -c 80000000 /dev/zero > /tmp/fill 2>/dev/null").status, 0) << "the folder is no larger than the limit";
     for (const char* place : {"/dev/fill", "/dev/shm/../fill", "/run/fill"}) EXPECT_NE(run(fmt::format("head -c 100000 /dev/zero > {}", place)).status, 0) << place;

@@ -12,12 +12,15 @@ namespace crab::command {
 struct TreeUsage {
     std::chrono::microseconds cpu{0};  ///< user and system time
     std::uint64_t memory_bytes = 0;    ///< resident or in swap, shared pages counted once per process
+    std::uint64_t pipe_bytes = 0;      ///< what the pipes that they have open can hold, which is in no process; 0 where nobody asked
     std::uint32_t processes = 0;
 };
 
+enum class WithPipes : std::uint8_t { kNo, kYes };
+
 /// Reads /proc. Processes that come or go meanwhile may be missed; in a PID namespace whose first process is `root`, nobody can
 /// leave the tree.
-TreeUsage look_at_tree(pid_t root);
+TreeUsage look_at_tree(pid_t root, WithPipes with_pipes = WithPipes::kNo);
 
 /// How many tasks, threads counted, run as this user; for RLIMIT_NPROC, which counts them all.
 std::uint32_t tasks_of_this_user();

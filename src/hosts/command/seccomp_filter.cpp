@@ -12,6 +12,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,6 +156,7 @@ void refuse_uncounted_memory(Rules& rules) {
     for (const char* name : {"memfd_create", "memfd_secret", "shmget", "shmat", "msgget", "semget", "mq_open", "io_setup", "vmsplice", "tee", "remap_file_pages"}) rules.refuse(name);
     rules.refuse_if("mmap", {argument(3, SCMP_CMP_MASKED_EQ, MAP_SHARED, MAP_SHARED)});   // MAP_SHARED_VALIDATE has the bit as well
     rules.refuse_if("fcntl", {argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, F_SETPIPE_SZ)});
+    rules.refuse_if("prctl", {argument(0, SCMP_CMP_MASKED_EQ, 0xffffffffU, PR_SET_DUMPABLE)});   // its pipes are counted by its descriptors
     rules.refuse("socket", EAFNOSUPPORT);
     rules.refuse("socketpair", EAFNOSUPPORT);
 }
