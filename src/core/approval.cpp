@@ -36,7 +36,8 @@ std::optional<ApprovalScope> find_approval_scope(std::string_view name) {
 bool RememberedApproval::covers(const ApprovalSubject& asked) const {
     if (!subject.same_matter(asked) || !(allow ? subject.permits(asked) : asked.permits(subject))) return false;
     switch (scope) {
-        case ApprovalScope::kOnce: return subject.content == asked.content && subject.session == asked.session;
+        case ApprovalScope::kOnce:  // exactly that call: tighter labels are another one
+            return subject.content == asked.content && subject.session == asked.session && subject.network == asked.network && subject.privilege == asked.privilege;
         case ApprovalScope::kSession: return subject.session == asked.session;
         case ApprovalScope::kAlways: return true;
     }

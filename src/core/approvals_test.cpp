@@ -172,12 +172,15 @@ TEST_F(ApprovalsTest, WhatNobodyWasThereForCanBeAllowedForOneRepeatWithinTenMinu
     ASSERT_TRUE(decide("q1", true));
     EXPECT_EQ(state_of(question("s1", 2)), ApprovalState::kUnattended) << "other arguments";
     EXPECT_EQ(state_of(question("s2")), ApprovalState::kUnattended) << "another session";
+    ApprovalQuestion tighter = question();
+    tighter.subject.privilege = Privilege::kMinimal;
+    EXPECT_EQ(state_of(tighter), ApprovalState::kUnattended) << "other labels, tighter ones too";
     EXPECT_EQ(state_of(question()), ApprovalState::kAllowed);
     EXPECT_EQ(state_of(question()), ApprovalState::kUnattended) << "once";
-    ASSERT_TRUE(decide("q5", true));
+    ASSERT_TRUE(decide("q6", true));
     loop.advance(10min);
     EXPECT_EQ(state_of(question()), ApprovalState::kUnattended);
-    EXPECT_EQ(decide("q5", true).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(decide("q6", true).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(ApprovalsTest, ThereIsNothingToDenyOnceAfterTheEnd) {

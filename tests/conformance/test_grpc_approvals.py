@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import unittest
+from pathlib import Path
 from typing import Any
 
 from support.approver import Approver
 from support.tool_service import summary_of, tool_call, tool_pb, trailers_of
-from support.wait import eventually
+from support.wait import Stopwatch, eventually
 from test_commands import can_sandbox, limits_memory, shell
 from test_grpc import GrpcCase, Status
+
+
+_LABELS: tuple[dict[str, str], ...] = ({"privilege_level": "ELEVATED"}, {"privilege_level": "PRIVILEGED"}, {"network_policy": "FULL_ACCESS"},
+                                       {"privilege_level": "PRIVILEGED", "network_policy": "FULL_ACCESS"})
 
 
 class ApprovalCase(GrpcCase):
@@ -79,28 +85,79 @@ class LabelTest(ApprovalCase):
 class GrantTest(ApprovalCase):
     """`crab approvals allow --once|--session|--always`, from the first refusal to the run."""
 
-    CONFIG = {**GrpcCase.CONFIG, "providers": [{"id": "workshop", "kind": "command", "tools": [
-        shell("make", defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings={"privilege": "PRIVILEGED", "network": "FULL_ACCESS"})]}]}
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.tree = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="crab-worktree-")))
+        loose = {"privilege": "PRIVILEGED", "network": "FULL_ACCESS"}
+        make, other = (shell(name, defaults={"privilege": "DEFAULT", "timeout": "20s"}, ceilings=loose) for name in ("make", "other"))
+        cls.CONFIG = {**GrpcCase.CONFIG, "worktrees": [{"id": "garden/main", "path": str(cls.tree)}], "providers": [
+            {"id": "workshop", "kind": "command", "worktree": "garden/main", "tools": [make, other, shell("raised", defaults={"privilege": "ELEVATED"}, ceilings=loose)]},
+            {"id": "second", "kind": "command", "worktree": "garden/main", "tools": [make]}]}
+        super().setUpClass()
 
-    def request(self, script: str, **labels: str) -> Any:
-        return tool_call("make", {"script": script}, policy=tool_pb().ExecutionPolicy(**labels))
+    def request(self, script: str, name: str = "workshop__make", **labels: str) -> Any:
+        return tool_call(name, {"script": script}, policy=tool_pb().ExecutionPolicy(**labels))
 
-    def refused_with_id(self, request: Any) -> str:
-        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client().call(request))
+    def refused_with_id(self, request: Any, caller: str = "tester") -> str:
+        error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda: self.client(caller).call(request))
         return trailers_of(error)["resource-id"]
 
-    def test_sw4rm_37_once_lets_that_call_through_and_no_other(self) -> None:
-        for labels in ({"privilege_level": "ELEVATED"}, {"privilege_level": "PRIVILEGED"}, {"network_policy": "FULL_ACCESS"}):
+    def can_be_kept(self, labels: dict[str, str]) -> None:
+        if labels.get("privilege_level") != "ELEVATED" and not limits_memory():
+            self.skipTest("no control group limits memory here")
+
+    def refused_at_once(self, request: Any) -> None:
+        """Over both RPCs, from a caller who would wait for ever; nothing of the call runs."""
+        for send in (lambda client: client.call(request, timeout=None), lambda client: list(client.call_stream(request, timeout=None))):
+            watch = Stopwatch()
+            error = self.refused(Status.PERMISSION_DENIED, "APPROVAL_REQUIRED", lambda send=send: send(self.client()))
+            self.assertLess(watch.seconds, 2)
+            trailers = trailers_of(error)
+            self.assertEqual((trailers["resource-type"], trailers["retry-able"]), ("approval", "false"))
+            self.assertIn(trailers["resource-id"], error.details())
+        self.assertFalse((self.tree / "ran").exists())
+
+    def test_sw4rm_36_each_label_is_refused_at_once_where_nobody_can_be_asked(self) -> None:
+        for labels in _LABELS:
             with self.subTest(**labels):
-                if labels != {"privilege_level": "ELEVATED"} and not limits_memory():
-                    self.skipTest("no control group limits memory here")
+                self.can_be_kept(labels)
+                self.refused_at_once(self.request("echo > ran", **labels))
+        self.refused_at_once(self.request("echo > ran", "raised"))  # its default, with nothing stated
+
+    def test_sw4rm_36_an_operator_who_has_left_is_nobody_to_ask(self) -> None:
+        request = self.request("echo > ran", privilege_level="ELEVATED")
+        with Approver(self.gateway) as approver:
+            waiting = self.client().start(request)
+            approver.decide(approver.question()["id"], "deny")
+            self.refused(Status.PERMISSION_DENIED, "PERMISSION_DENIED", waiting.result)
+        self.refused_at_once(request)
+
+    def test_sw4rm_37_once_lets_that_call_through_and_no_other(self) -> None:
+        for labels in _LABELS:
+            with self.subTest(**labels):
+                self.can_be_kept(labels)
                 request = self.request("echo granted", **labels)
                 self.gateway.crab("approvals", "grant", self.refused_with_id(request), "--once")
                 self.refused_with_id(self.request("echo other", **labels))
+                for name in ("workshop__other", "second__make"):
+                    self.refused_with_id(self.request("echo granted", name, **labels))
+                self.refused_with_id(request, caller="another")
+                for others in _LABELS:
+                    if others != labels and (limits_memory() or others == {"privilege_level": "ELEVATED"}):
+                        self.refused_with_id(self.request("echo granted", **others))
                 frame = self.client().call(request)
                 self.assertEqual(frame.data, b"granted\n")
                 self.assertEqual({name: summary_of(frame)["policy"][name] for name in labels}, labels)
                 self.refused_with_id(request)
+
+    def test_sw4rm_37_one_word_lets_one_of_many_through(self) -> None:
+        request = self.request("echo x >> runs", privilege_level="ELEVATED")
+        self.gateway.crab("approvals", "grant", self.refused_with_id(request), "--once")
+        client = self.client()
+        calls = [client.start(request, timeout=20) for _ in range(16)]
+        codes = sorted(call.exception().details().split(":")[0] if call.exception() else "" for call in calls)
+        self.assertEqual(codes, [""] + ["APPROVAL_REQUIRED"] * 15)
+        self.assertEqual((self.tree / "runs").read_text(), "x\n")
 
     def test_sw4rm_37_always_covers_such_calls_until_it_is_withdrawn(self) -> None:
         given = self.refused_with_id(self.request("echo 1", privilege_level="ELEVATED"))
