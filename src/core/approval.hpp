@@ -38,7 +38,7 @@ struct ApprovalSubject {
 struct ApprovalQuestion {
     std::string id;                      ///< 12 hexadecimal digits
     ApprovalSubject subject;
-    std::string call_id, agent, front, credential;
+    std::string call_id, trace_id, agent, front, credential;
     std::string args;                    ///< the JSON text as whoever decides sees it, its end cut off when long
     std::string description;             ///< of the tool, as its author says
     SystemTime asked_at;

@@ -147,7 +147,7 @@ bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) 
 
 /// Of the exception that is being handled.
 void log_thrown(std::string_view event, std::string_view who, const Call& call) {
-    log::error(event, {{"name", who}, {"call_id", call.id}, {"reason", text_of(std::current_exception())}});
+    log::error(event, {{"name", who}, {"call_id", call.id}, {"trace_id", call.context.trace_id}, {"reason", text_of(std::current_exception())}});
 }
 
 /// What is known of a call that was recorded and whose end was not.
@@ -694,6 +694,7 @@ ApprovalQuestion Pipeline::question_of(const AuthorizedCall& authorized, Working
         question.subject.privilege = working.policy->privilege;
     }
     question.call_id = call.id;
+    question.trace_id = call.context.trace_id;
     question.agent = call.context.agent_id;
     question.front = call.front;
     question.credential = principal.credential_id;

@@ -669,13 +669,18 @@ TEST_F(PipelineTest, WhatHooksAndHostsThrowIsLogged) {
     use_hook();
     ready();
     host->throws = hook->throws_after = true;
+    const auto traced = [this](const char* id) {
+        auto call = front(id);
+        call->call.context.trace_id = "t1";
+        return start(std::move(call))->code();
+    };
     testing::internal::CaptureStderr();
-    EXPECT_EQ(start("c1")->code(), ErrorCode::kInternal);
+    EXPECT_EQ(traced("c1"), ErrorCode::kInternal);
     hook->throws = true;
-    EXPECT_EQ(start("c2")->code(), ErrorCode::kForbidden);
+    EXPECT_EQ(traced("c2"), ErrorCode::kForbidden);
     const std::string log = testing::internal::GetCapturedStderr();
-    for (const char* line : {"a tool's host failed name=phone__echo call_id=c1 reason=inside", "a hook failed after a call name=fake call_id=c1 reason=inside",
-                             "a hook failed before a call, which is denied name=fake call_id=c2 reason=inside"}) {
+    for (const char* line : {"a tool's host failed name=phone__echo call_id=c1 trace_id=t1 reason=inside", "a hook failed after a call name=fake call_id=c1 trace_id=t1 reason=inside",
+                             "a hook failed before a call, which is denied name=fake call_id=c2 trace_id=t1 reason=inside"}) {
         EXPECT_NE(log.find(line), std::string::npos) << line << " in " << log;
     }
 }

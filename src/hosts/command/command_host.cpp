@@ -299,10 +299,9 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
     if (order.filter < 0) return fail(ErrorCode::kPolicyUnenforceable, "no seccomp filter for these labels can be made here; crab doctor shows what can");
     if (worktree != nullptr && order.request.worktree_writable) order.quota = worktree->quota;
     order.own = services_.own;
-    if (order.request.way_out == WayOut::kProxy) {
-        order.egress = options_.egress;
-        order.user = {.call_id = std::string(call.call().id), .principal = call.principal()->id, .provider = options_.id, .tool = tool.spec.name};
-    }
+    if (order.request.way_out == WayOut::kProxy) order.egress = options_.egress;
+    order.user = {.call_id = std::string(call.call().id), .trace_id = std::string(call.call().context.trace_id),
+                  .principal = call.principal()->id, .provider = options_.id, .tool = tool.spec.name};
     if (tool.input == Input::kArguments) order.input = call.call().body_type.empty() ? call.args() : call.call().body;
     if (tool.input == Input::kArgument) {
         const auto arguments = json::Value::parse(call.args());

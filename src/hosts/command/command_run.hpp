@@ -19,7 +19,7 @@ struct CommandOrder {
     SteadyTime wall_deadline = kNoDeadline;
     int filter = -1;                     ///< of make_seccomp_filter(); outlives the run
     std::shared_ptr<Egress> egress;      ///< null: no way out; else `request.proxy` is set
-    EgressUser user;                     ///< with `egress`
+    EgressUser user;                     ///< whose command it is
     std::shared_ptr<DiskQuota> quota;    ///< of a worktree that it may write in; null: none
     std::shared_ptr<const OwnFiles> own; ///< hidden where the whole host is seen; nothing else that is shown may meet them. Null: none
 };

@@ -11,9 +11,9 @@ namespace crab::command {
 /// Where a sandbox finds its proxy, on the loopback of its own network namespace, which nobody else uses.
 constexpr std::uint16_t kProxyPort = 3128;
 
-/// Which command goes out, for log and audit.
+/// Which call a command belongs to, for log and audit.
 struct EgressUser {
-    std::string call_id, principal, provider, tool;
+    std::string call_id, trace_id, principal, provider, tool;
 };
 
 /// The proxy socket of one sandbox. Process 1 inside sends a listening socket of its namespace through `inside`; whoever connects there is

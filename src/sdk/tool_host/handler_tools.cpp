@@ -88,7 +88,10 @@ Task<core::Outcome> HandlerTools::run(core::AdmittedCall call, core::FrameSink&)
     const auto running = std::make_shared<Running>(home_, state_of(call));
     auto job = [this, running, handler = handlers_.at(call.tool().spec.name)] {
         const Handled handled = run_handler(*handler, running->call);
-        if (!handled.complaint.empty()) log::error("a handler failed", {{"call_id", running->call->id()}, {"reason", handled.complaint}});
+        if (!handled.complaint.empty()) {
+            const CallState& call = *running->call;
+            log::error("a handler failed", {{"call_id", call.id()}, {"trace_id", call.origin().context.trace_id}, {"reason", handled.complaint}});
+        }
         running->outcome = outcome_of(handled.answer, running->call->take_logs());
         home_.post([this, running] { on_returned(running); });
     };

@@ -32,10 +32,7 @@ HitlSide::HitlSide(core::Approvals& approvals, net::EventLoop& loop, sw4rm::Serv
     : approvals_(approvals), loop_(loop), client_(loop, std::move(service)), watch_(approvals), tasks_(loop.executor()) {}
 
 void HitlSide::on_question(const core::ApprovalQuestion& question) {
-    const bool escalation = question.subject.rule.empty();  // only the labels ask
-    loop_.post([this, id = question.id, context = context_of(question), escalation]() mutable {
-        tasks_.spawn("asking the hitl service", ask(std::move(id), std::move(context), escalation));
-    });
+    loop_.post([this, question]() mutable { tasks_.spawn("asking the hitl service", ask(std::move(question))); });
 }
 
 void HitlSide::on_end(const core::ApprovalQuestion& question) {
@@ -44,8 +41,11 @@ void HitlSide::on_end(const core::ApprovalQuestion& question) {
     });
 }
 
-Task<void> HitlSide::ask(std::string id, std::string context, bool escalation) {
+Task<void> HitlSide::ask(core::ApprovalQuestion question) {
     using Reason = sw4rm::HitlInvocation::Reason;
+    const std::string& id = question.id;
+    const std::string context = context_of(question);
+    const bool escalation = question.subject.rule.empty();  // only the labels ask
     const sw4rm::HitlInvocation invocation{.reason = escalation ? Reason::kToolPrivilegeEscalation : Reason::kSecurityApproval, .context = context,
                                            .proposed_actions = {"approve", "deny"}};
     const Deadline patience = loop_.clock().steady_now() + kPatience;
@@ -58,7 +58,8 @@ Task<void> HitlSide::ask(std::string id, std::string context, bool escalation) {
         (void)approvals_.answer(id, is_approve(*action), kName);
         co_return;
     }
-    log::warn("the hitl service did not decide", {{"approval", id}, {"reason", action.error().error.message}});
+    log::warn("the hitl service did not decide", {{"approval", id}, {"call_id", question.call_id}, {"trace_id", question.trace_id},
+                                                    {"reason", action.error().error.message}});
     approvals_.pass(id);
 }
 

@@ -26,7 +26,7 @@ public:
     void stop();
 
 private:
-    Task<void> ask(std::string id, std::string context, bool escalation);
+    Task<void> ask(core::ApprovalQuestion question);
 
     core::Approvals& approvals_;
     net::EventLoop& loop_;

@@ -84,7 +84,6 @@ public:
         : ConfiguredHook(rule), run_(rule.run), timeout_(rule.timeout), pool_(pool), gate_(std::make_shared<core::ToolGate>(kHookAtOnce)) {}
 
     Task<core::HookAnswer> before(core::HookView view) override {
-        const std::string call_id(view.call.id);
         std::string input;
         json::Writer writer(input);
         writer.begin_object().key("hook").string(name()).key("call_id").string(view.call.id).key("principal").string(view.principal.id);
@@ -105,11 +104,11 @@ public:
         if (!run) co_return core::Deny{fmt::format("the hook {} was not asked before the call's deadline", name()), ErrorCode::kTimeout};
         const Result<SubprocessEnd>& ended = *run;
         if (!ended) {
-            core::Deny deny = broke(call_id, fmt::format("could not be run: {}", ended.error().message));
+            core::Deny deny = broke(view.call, fmt::format("could not be run: {}", ended.error().message));
             if (std::chrono::steady_clock::now() >= view.deadline) deny.code = ErrorCode::kTimeout;
             co_return deny;
         }
-        if (ended->exit_status != 0) co_return broke(call_id, fmt::format("failed with exit status {}", ended->exit_status));
+        if (ended->exit_status != 0) co_return broke(view.call, fmt::format("failed with exit status {}", ended->exit_status));
         const auto answer = json::Value::parse(ended->output);
         const json::Value* decision = answer ? answer->find("decision") : nullptr;
         const std::string* word = decision != nullptr ? decision->as_string() : nullptr;
@@ -120,14 +119,15 @@ public:
             const std::string* text = reason != nullptr ? reason->as_string() : nullptr;
             co_return core::Deny{text != nullptr ? *text : std::string()};
         }
-        co_return broke(call_id, "gave no decision");
+        co_return broke(view.call, "gave no decision");
     }
 
 private:
     /// A hook that does not decide denies; the operator hears of it, for the caller can do nothing about it.
-    core::Deny broke(const std::string& call_id, const std::string& what) {
+    core::Deny broke(const core::Call& call, const std::string& what) {
         if (const auto left_out = complaints_.take(std::chrono::steady_clock::now())) {
-            log::error("a hook does not work, and so calls are denied", {{"hook", name()}, {"call_id", call_id}, {"reason", what}, {"left_out", *left_out}});
+            log::error("a hook does not work, and so calls are denied",
+                       {{"hook", name()}, {"call_id", call.id}, {"trace_id", call.context.trace_id}, {"reason", what}, {"left_out", *left_out}});
         }
         return {fmt::format("the hook {} {}", name(), what)};
     }
