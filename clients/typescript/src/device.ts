@@ -60,6 +60,7 @@ const longestRetryAfterMs = 3_600_000;
 const sendAgainMs = 5_000; // replies without an acknowledgement, where the gateway resumes calls; then twice that, …
 const sendAgainAtMostMs = 60_000;
 const keepForResumeMs = 600_000; // replies after a break: the gateway may notice it later than this side
+const dialMs = 15_000; // for a token, the connection and, where there is none, the reason
 const tokenExpired = 4401;
 const noPong = 4408;
 
@@ -93,7 +94,7 @@ export class Device {
   private announced = false;
   private lastHeard = 0;
   private probing = false;
-  private cancelRedial: () => void = () => {};
+  private cancelRedial: () => void = () => {}; // and the limit of the attempt under way
   private cancelGather: (() => void) | undefined;
   private cancelLiveness: () => void = () => {};
   private cancelSendAgain: (() => void) | undefined;
@@ -164,6 +165,11 @@ export class Device {
     this.cancelRedial();
     this.state = "dialing";
     ++this.attempts;
+    this.cancelRedial = this.surroundings.after(dialMs, () => {
+      const socket = this.letGo();
+      this.retry("the gateway does not answer");
+      socket?.close();
+    });
     this.tell({ kind: "connecting" });
     if (typeof this.options.token === "string") this.token = this.options.token;
     if (this.token === undefined) void this.fetchToken();
@@ -195,6 +201,7 @@ export class Device {
 
   private onOpen(): void {
     const now = this.surroundings.now();
+    this.cancelRedial();
     this.state = "open";
     this.termsKnown = this.announced = this.tokenIsNew = false;
     this.terms = plainTerms;
@@ -277,6 +284,7 @@ export class Device {
   private retry(why: string, atLeastMs = 0): void {
     const wait = Math.max(this.backoff.next(), atLeastMs);
     this.state = "waiting";
+    this.cancelRedial();
     this.cancelRedial = this.surroundings.after(wait, () => this.dial());
     this.tell({ kind: "lost", why, retryInMs: wait });
   }

@@ -182,6 +182,30 @@ describe("a device", () => {
     expect(world.sockets).toHaveLength(2);
   });
 
+  test("an attempt that leads nowhere is given up after 15 s, and what comes of it later is not heard", async () => {
+    make().start();
+    const first = world.socket; // a gateway that takes the connection and says nothing
+    world.pass(14_999);
+    expect(events.at(-1)).toMatchObject({ kind: "connecting" });
+    world.pass(1);
+    expect(events.at(-1)).toMatchObject({ kind: "lost", why: "the gateway does not answer", retryInMs: 1_000 });
+    expect(first.closed).toBeDefined();
+    world.pass(1_000);
+    let answer: (status: number) => void = () => {};
+    world.respond = () => new Promise<number>((done) => (answer = done)); // nor does it say why it refuses
+    world.socket.end(1006);
+    await settle();
+    world.pass(15_000);
+    expect(events.at(-1)).toMatchObject({ kind: "lost", retryInMs: 2_000 });
+    answer(401);
+    await settle();
+    world.pass(2_000);
+    expect(world.sockets).toHaveLength(3);
+    world.socket.open(offers);
+    world.pass(15_000);
+    expect(events.filter((event) => event.kind === "lost")).toHaveLength(2);
+  });
+
   test("asks why a connection was refused: 401 ends it, silence does not", async () => {
     make().start();
     world.socket.end(1006);

@@ -88,7 +88,8 @@ describe("calls that survive their link", () => {
       world.socket.end(1006);
       await settle();
     }
-    world.pass(30_000);
+    const dialled = world.sockets.length;
+    while (world.sockets.length === dialled) world.pass(1_000);
     world.socket.open(offers);
     expect(results()).toEqual(["c1"]);
   });
