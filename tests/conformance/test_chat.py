@@ -415,8 +415,12 @@ class WebhookRepeatsTest(ChatCase):
         self.go_on.wait(20)
         return "lit"
 
-    def post(self, token: str | None = None) -> Any:
-        return self.gateway.fetch("POST", "/webhook", token or self.token, self.key, {"message": "light the lamp"}, timeout=30)
+    def post(self, token: str | None = None, message: str = "light the lamp") -> Any:
+        return self.gateway.fetch("POST", "/webhook", token or self.token, self.key, {"message": message}, timeout=30)
+
+    def another_body_is_a_conflict(self) -> None:
+        answer = self.post(message="put it out")
+        self.assertEqual((answer.status, answer.json()["code"]), (409, "CONFLICT"))
 
     def leave(self) -> None:
         connection = HttpConnection(self.gateway.public)
@@ -424,28 +428,31 @@ class WebhookRepeatsTest(ChatCase):
         self.assertTrue(self.running.wait(10))
         connection.stream.reset()
 
-    def test_a_caller_that_leaves_and_repeats_gets_the_answer_and_the_effect_is_there_once(self) -> None:
+    def test_clawseed_68_a_caller_that_leaves_and_repeats_gets_the_answer_and_the_effect_is_there_once(self) -> None:
         self.leave()
+        self.another_body_is_a_conflict()
         with ThreadPoolExecutor(2) as pool:
             repeats = [pool.submit(self.post) for _ in range(2)]
             self.go_on.set()
             answers = [repeat.result(30) for repeat in repeats]
         for answer in answers:
             self.assertEqual((answer.status, answer.json()["response"], answer.json()["replayed"]), (200, "The lamp is lit.", True))
+        self.another_body_is_a_conflict()
         self.assertEqual(self.runs, 1)
 
-    def test_after_kill_9_the_answer_is_replayed_to_its_principal_alone(self) -> None:
+    def test_clawseed_68_after_kill_9_the_answer_is_replayed_to_its_principal_alone(self) -> None:
         self.go_on.set()
         first = self.post()
         self.assertEqual(first.status, 200)
         self.gateway.kill()
         self.gateway.start()
         self.assertEqual(self.post().json(), {**first.json(), "replayed": True})
+        self.another_body_is_a_conflict()
         self.model.script(Answer("Which lamp?"))
         self.assertEqual(self.post(self.gateway.caller_token()).json()["response"], "Which lamp?")
         self.assertEqual(self.runs, 1)
 
-    def test_a_turn_that_kill_9_broke_off_is_unknown_and_not_begun_again(self) -> None:
+    def test_clawseed_68_a_turn_that_kill_9_broke_off_is_unknown_and_not_begun_again(self) -> None:
         self.leave()
         self.gateway.kill()
         self.gateway.start()
@@ -453,6 +460,7 @@ class WebhookRepeatsTest(ChatCase):
         for _ in range(2):
             answer = self.post()
             self.assertEqual((answer.status, answer.json()["code"]), (409, "OUTCOME_UNKNOWN"))
+        self.another_body_is_a_conflict()
         self.assertEqual((self.runs, len(self.model.requests)), (1, requests))
 
 

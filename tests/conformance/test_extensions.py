@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from support.case import GatewayCase
 from support.device import ALL_CAPABILITIES, Device, tool
 from support.http import HttpConnection, read_head
 from support.rtp import call_request, check_response
+from support.wait import eventually
 
 
 class ReplaceTest(GatewayCase):
@@ -22,10 +25,42 @@ class ReplaceTest(GatewayCase):
         self.assertNotIn(a, self.gateway.tools())
         self.assertLessEqual({b, c}, self.gateway.tools().keys())
 
-    def test_clawseed_59_replace_with_an_empty_list_drops_all(self) -> None:
+    def test_clawseed_59_nobody_sees_a_list_that_is_half_replaced(self) -> None:
+        a, b, c = (self.unique(name) for name in "abc")
         device = self.open()
-        device.register(tool("a"), tool("b"))
+        device.register(tool(a), tool(b))
+        device.serve({b: lambda _: "there"})
+        over, seen = threading.Event(), []
+
+        def look() -> None:
+            while not over.is_set():
+                seen.append(frozenset({a, b, c} & self.gateway.tools().keys()))
+
+        def call() -> None:
+            while not over.is_set():
+                self.assertEqual(self.gateway.call(b).result, {"text": "there"})
+
+        with ThreadPoolExecutor(2) as pool:
+            looks = [pool.submit(look), pool.submit(call)]
+            for number in range(300):
+                device.send("register_tools", tools=[tool(b), tool(a if number % 2 else c)], replace=True)
+                if number % 30 == 0:
+                    before = len(seen)
+                    eventually(lambda before=before: len(seen) > before or looks[0].done(), "somebody looks meanwhile")
+            over.set()
+            for each in looks:
+                each.result(10)
+        self.assertEqual(set(seen), {frozenset({a, b}), frozenset({b, c})})
+
+    def test_clawseed_59_replace_with_an_empty_list_drops_all(self) -> None:
+        a, b = self.unique("a"), self.unique("b")
+        token = self.new_token()
+        device, other = self.open(token), self.open(token)
+        device.register(tool(a), tool(b))
+        other.register(tool(b))
         self.assertEqual(device.register(replace=True)["registered"], 0)
+        self.assertEqual((device.registered_names(), other.registered_names()), ([], [b]), "another connection keeps its own")
+        self.assertEqual({a, b} & self.gateway.tools().keys(), {b})
 
     def test_clawseed_59_replace_needs_a_list(self) -> None:
         device = self.open()
@@ -42,23 +77,31 @@ class ReplaceTest(GatewayCase):
         self.assertEqual(device.registered_names(), ["a", "b"])
 
     def test_clawseed_59_unregister_removes_known_names_and_counts_what_it_got(self) -> None:
+        a, b = self.unique("a"), self.unique("b")
         device = self.open()
-        device.register(tool("a"), tool("b"))
-        device.send("unregister_tools", names=["a", "unknown", 5])
+        device.register(tool(a), tool(b))
+        device.send("unregister_tools", names=[a, "unknown", 5])
         answer = device.expect("tools_registered")
         self.assertEqual((answer["count"], answer["registered"]), (3, 1))
-        self.assertEqual(device.registered_names(), ["b"])
+        self.assertEqual((device.registered_names(), {a, b} & self.gateway.tools().keys()), ([b], {b}))
+        self.assertEqual(self.gateway.call(a).code, "TOOL_NOT_FOUND")
 
     def test_clawseed_59_calls_that_are_out_finish(self) -> None:
-        name = self.unique("tool")
-        device = self.open()
-        device.register(tool(name))
-        call = self.gateway.start_call(name)
-        request = device.next_call(name)
-        device.register(replace=True)
-        self.gateway.wait_gone(name)
-        device.answer(request, "done all the same")
-        self.assertEqual(call.result(10).result, {"text": "done all the same"})
+        for gone in (lambda device, _: device.register(replace=True), lambda device, _: device.register(tool("other"), replace=True), self.unregister):
+            name = self.unique("tool")
+            device = self.open()
+            device.register(tool(name))
+            call = self.gateway.start_call(name)
+            request = device.next_call(name)
+            gone(device, name)
+            self.gateway.wait_gone(name)
+            device.answer(request, "done all the same")
+            self.assertEqual(call.result(10).result, {"text": "done all the same"})
+
+    @staticmethod
+    def unregister(device: Device, name: str) -> None:
+        device.send("unregister_tools", names=[name])
+        device.expect("tools_registered")
 
 
 class CapabilitiesTest(GatewayCase):

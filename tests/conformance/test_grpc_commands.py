@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 import time
 import unittest
+from pathlib import Path
 from typing import Any
 
 from support.tool_service import summary_of, tool_call, tool_pb, trailers_of
-from support.wait import eventually
+from support.wait import PATIENCE, Stopwatch, eventually
 from test_commands import can_sandbox, processes_of, shell
 from test_grpc import GrpcCase, Status
 
@@ -19,6 +22,7 @@ class CommandCase(GrpcCase):
     CONFIG = {**GrpcCase.CONFIG,
               "providers": [{"id": "workshop", "kind": "command",
                              "tools": [shell("run_shell", defaults={"privilege": "DEFAULT"}, ceilings={"privilege": "DEFAULT", "timeout": "60s"}),
+                                       shell("try_shell", idempotent=True, defaults={"privilege": "DEFAULT"}, ceilings={"privilege": "DEFAULT", "timeout": "60s"}),
                                        shell("stream_shell", ceilings={"privilege": "DEFAULT", "timeout": "600s"}, defaults={"privilege": "DEFAULT", "timeout": "300s"}, **_STREAM)]}]}
 
     def policy(self, seconds: float = 0, **members: Any) -> Any:
@@ -119,17 +123,6 @@ class OutputTest(CommandCase):
         stream.cancel()
         eventually(lambda: not processes_of(marker), "its processes are gone")
 
-    def test_sw4rm_18_a_reader_that_does_not_read_blocks_the_tool(self) -> None:
-        client = self.client(options=(("grpc.http2.lookahead_bytes", 65_536), ("grpc.http2.bdp_probe", 0)))
-        before = self.gateway.forget_peak()
-        stream = client.call_stream(tool_call("stream_shell", {"script": "head -c 100000000 /dev/zero"}))
-        total = len(next(stream).data)
-        self.assertTrue(self.client().call(tool_call("run_shell", {"script": ":"})).final)  # others run meanwhile
-        for frame in stream:
-            total += len(frame.data)
-        self.assertEqual(total, 100_000_000)
-        self.assertLess(self.gateway.growth_since(before), 48 << 20)
-
     def test_sw4rm_51_a_cancelled_command_gives_its_part_and_is_gone(self) -> None:
         client, marker, call_id = self.client(), self.unique("marker"), self.unique("id")
         stream = client.call_stream(tool_call("stream_shell", {"script": f"echo part; : {marker}; sleep 300; :"}, call_id=call_id))
@@ -139,6 +132,15 @@ class OutputTest(CommandCase):
         self.assertTrue(summary_of(final)["partial_result"])
         self.assertFalse(processes_of(marker))
 
+    def test_sw4rm_54_a_second_cancel_while_the_first_is_at_work_does_no_harm(self) -> None:
+        client, marker, call_id = self.client(), self.unique("marker"), self.unique("id")
+        call = client.start(tool_call("run_shell", {"script": f"trap '' TERM; : {marker}; sleep 60; sleep 60; :"}, call_id=call_id), timeout=20)
+        eventually(lambda: len(processes_of(marker)) >= 3, "the command runs")
+        self.assertEqual([client.cancel(call_id).error_code for _ in range(2)], ["CANCELLED", "CANCELLED"], "SIGKILL comes after 2 s")
+        self.refused(Status.CANCELLED, "CANCELLED", lambda: call.result(10))
+        self.assertEqual(processes_of(marker), [])
+        self.assertEqual(client.cancel(call_id).error_code, "ALREADY_COMPLETED")
+
     def test_sw4rm_44_a_repeated_stream_whose_output_was_not_kept_says_so(self) -> None:
         client, call_id = self.client(), self.unique("id")
         call = tool_call("stream_shell", {"script": "head -c 3000000 /dev/zero"}, call_id=call_id)
@@ -147,17 +149,115 @@ class OutputTest(CommandCase):
         self.refused(Status.ALREADY_EXISTS, "DUPLICATE_DETECTED", lambda: client.call(call))
 
 
+class NoiseCase(CommandCase):
+    """`noise` writes more than its readers take."""
+
+    ROUNDS, PART = 300, 65_536  # what the tool would write, and how much of it at a time
+    # It counts in its worktree what it has written: noise, for packed bytes of one letter would all fit into the reader's window.
+    SCRIPT = f"i=0; while [ $i -lt {ROUNDS} ]; do head -c {PART} /dev/urandom; i=$((i+1)); echo $i > new; mv new written; done"
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.tree = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="crab-worktree-")))
+        tools = [shell("noise", needs_worktree=True, defaults={"privilege": "DEFAULT", "timeout": "300s"}, ceilings={"privilege": "DEFAULT", "timeout": "600s"}, **_STREAM)]
+        cls.CONFIG = {**GrpcCase.CONFIG, "worktrees": [{"id": "garden/main", "path": str(cls.tree)}],
+                      "providers": [{"id": "workshop", "kind": "command", "worktree": "garden/main", "tools": tools}]}
+        super().setUpClass()
+
+    def written(self) -> int:
+        """The parts that the tool has got rid of."""
+        file = self.tree / "written"
+        return int(file.read_text()) if file.exists() else 0
+
+    def stream(self, call_id: str = "") -> Any:
+        """One whose frames wait at the gateway: the client takes no more than 64 KiB beyond what is asked of it."""
+        (self.tree / "written").unlink(missing_ok=True)
+        client = self.client(options=(("grpc.http2.lookahead_bytes", 65_536), ("grpc.http2.bdp_probe", 0)))
+        return client.call_stream(tool_call("noise", {"script": self.SCRIPT}, call_id=call_id), timeout=600)
+
+    def blocked(self) -> int:
+        """How far the tool had come when it came no further; fails if it does not stop."""
+        seen: list[int] = []
+
+        def stands() -> bool:
+            seen.append(self.written())
+            return seen[-1] > 0 and len(seen) > 50 and len(set(seen[-50:])) == 1
+
+        eventually(stands, "the tool is held back", limit=2 * PATIENCE)
+        return seen[-1]
+
+
+class SlowReaderTest(NoiseCase):
+    def test_sw4rm_18_a_reader_that_does_not_read_blocks_the_tool_while_memory_stays_bounded(self) -> None:
+        before = self.gateway.forget_peak()
+        stream = self.stream()
+        total = len(next(stream).data)
+        for _ in range(2):  # it goes on when it is read, and stops again
+            held = self.blocked()
+            self.assertLess(held * self.PART - total, 4 << 20, "what it wrote and nobody has read")
+            while total < held * self.PART:
+                total += len(next(stream).data)
+        self.assertTrue(self.client().call(tool_call("list_devices")).final, "others are served meanwhile")
+        self.assertLess(self.gateway.growth_since(before), 16 << 20)
+        total += sum(len(frame.data) for frame in stream)
+        self.assertEqual((total, self.written()), (self.ROUNDS * self.PART, self.ROUNDS))
+        self.assertLess(self.gateway.growth_since(before), 48 << 20)
+
+
 class ClockTest(CommandCase):
-    def test_sw4rm_19_and_20_the_earliest_clock_names_the_code(self) -> None:
-        client = self.client()
-        slow = {"script": "sleep 60"}
-        error = self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(1))))
-        self.assertEqual(trailers_of(error)["configured-timeout-ms"], "1000")
-        self.refused(Status.DEADLINE_EXCEEDED, "WALL_TIMEOUT", lambda: client.call(tool_call("run_shell", slow, policy=self.policy(30, budget_wall_ms=500))))
+    def test_sw4rm_19_no_process_of_a_tool_outlives_its_timeout_by_three_seconds(self) -> None:
+        for nature in ("", 'trap "" TERM; '):  # one that ends when it is asked, one that does not
+            for streams in (False, True):
+                with self.subTest(nature=nature, streams=streams):
+                    client, marker = self.client(), self.unique("sleeper")
+                    asleep = f"{nature}: {marker}; sleep 60; sleep 60; :"
+                    script = f"(setsid sh -c '{asleep}' >/dev/null 2>&1 &) ; sh -c '{asleep}' & {asleep}"
+                    request = tool_call("stream_shell" if streams else "run_shell", {"script": script}, policy=self.policy(1))
+                    watch = Stopwatch()
+                    ending = self.gateway._pool.submit(lambda c=client, r=request, s=streams: list(c.call_stream(r)) if s else c.call(r))  # noqa: SLF001
+                    eventually(lambda m=marker: len(processes_of(m)) >= 5, "bubblewrap, its first process, the command, its child and its daemon run")
+                    error = self.refused(Status.DEADLINE_EXCEEDED, "TOOL_TIMEOUT", lambda e=ending: e.result(20))
+                    self.assertEqual(processes_of(marker), [])
+                    self.assertLess(watch.seconds, 4)
+                    self.assertEqual(trailers_of(error)["configured-timeout-ms"], "1000")
+                    self.assertGreaterEqual(int(trailers_of(error)["elapsed-ms"]), 1000)
+
+    def test_sw4rm_20_the_earliest_clock_names_the_code_and_timeout_comes_first_at_a_tie(self) -> None:
+        client, slow = self.client(), {"script": "sleep 60"}
+        for seconds, wall_ms, code in ((30, 500, "WALL_TIMEOUT"), (0.5, 30_000, "TOOL_TIMEOUT"), (0.5, 500, "TOOL_TIMEOUT")):
+            request = tool_call("run_shell", slow, policy=self.policy(seconds, budget_wall_ms=wall_ms))
+            self.refused(Status.DEADLINE_EXCEEDED, code, lambda r=request: client.call(r))
+
+    def exhausted(self, script: str, tool: str = "run_shell") -> None:
+        """The script has used up 500 ms of CPU time, and not much more, when it is ended."""
+        watch = Stopwatch()
+        request = tool_call(tool, {"script": script}, policy=self.policy(60, budget_cpu_ms=500))
+        error = self.refused(Status.RESOURCE_EXHAUSTED, "CPU_BUDGET_EXCEEDED", lambda: self.client().call(request, timeout=60))
+        self.assertEqual(trailers_of(error)["retry-able"], "false")
+        budget, used = (int(number) for number in re.findall(r"(\d+) ms", error.details()))
+        self.assertEqual(budget, 500)
+        self.assertLessEqual(used, 550)
+        self.assertLess(watch.seconds, 30)
 
     def test_sw4rm_21_a_cpu_budget_ends_what_spins(self) -> None:
-        spin = {"script": "while :; do :; done"}
-        self.refused(Status.RESOURCE_EXHAUSTED, "CPU_BUDGET_EXCEEDED", lambda: self.client().call(tool_call("run_shell", spin, policy=self.policy(30, budget_cpu_ms=500))))
+        self.exhausted("while :; do :; done")
+
+    def test_sw4rm_21_the_time_of_children_counts(self) -> None:
+        spin = "while :; do :; done"
+        brief = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"  # far from the budget each
+        for script in (f"({spin}) & ({spin}) & wait", f"while :; do sh -c '{brief}'; done", f"(setsid sh -c '{spin}' >/dev/null 2>&1 &) ; sleep 60; :"):
+            with self.subTest(script):
+                self.exhausted(script)
+
+    def test_sw4rm_21_attempts_are_added_up(self) -> None:
+        self.exhausted("perl -e 'do { ($u, $s) = times } while $u + $s < 0.3; exit 75'", "try_shell")
+
+    def test_sw4rm_21_what_sleeps_survives_its_budget(self) -> None:
+        frame = self.client().call(tool_call("run_shell", {"script": "sleep 1; echo slept"}, policy=self.policy(30, budget_cpu_ms=500)))
+        summary = summary_of(frame)
+        self.assertEqual((frame.data, summary["policy"]["budget_cpu_ms"]), (b"slept\n", 500))
+        self.assertLess(summary["cpu_ms"], 500)
+        self.assertGreaterEqual(summary["wall_ms"], 1000)
 
     def test_sw4rm_26_what_was_capped_is_listed_and_what_is_lower_holds(self) -> None:
         frame = self.client().call(tool_call("run_shell", {"script": ":"}, policy=self.policy(10_000)))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 from typing import Any
 
 import grpc
+from support.approver import Approver
 from support.device import Device, tool
 from support.gateway import Gateway
+from support.grpc_provider import GrpcProvider, descriptor, refuse
 from support.tool_service import ToolServiceClient, summary_of, tool_call, trailers_of
-from support.wait import eventually
+from support.wait import Stopwatch, eventually
 from test_grpc import GrpcCase, Status
 
 _SERVING, _NOT_SERVING = 1, 2
+_SERVICES = ("", "sw4rm.tool.ToolService", "sw4rm.connector.ConnectorService")
 _QUEUE = 256  # calls that wait for one tool
 
 
@@ -97,6 +101,20 @@ class AuditTest(GrpcCase):
         record = self.record(call_id)
         self.assertEqual((record["frames"], record["stream_bytes"]), (len(frames), 600_000))
 
+    def test_sw4rm_58_so_are_those_of_a_stream_that_is_empty_failed_or_cancelled(self) -> None:
+        client, name = self.client(), self.unique("tool")
+        device = self.device_with(name)
+        # The frame that only says that a call was cancelled does not count.
+        endings = ((1, lambda request, _: device.answer(request, "")), (0, lambda request, _: device.fail(request, "no such note")), (0, lambda _, call_id: client.cancel(call_id)))
+        for frames, end in endings:
+            call_id = self.unique("id")
+            stream = client.call_stream(tool_call(name, call_id=call_id))
+            end(device.next_call(name), call_id)
+            with contextlib.suppress(grpc.RpcError):
+                self.assertEqual([frame.data for frame in stream], [b""])
+            record = self.record(call_id)
+            self.assertEqual((record["frames"], record["stream_bytes"]), (frames, 0))
+
     def test_who_cancelled_a_call_is_in_its_record(self) -> None:
         client, name, call_id = self.client(), self.unique("slow"), self.unique("id")
         device = self.device_with(name)
@@ -152,16 +170,6 @@ class CancelTest(GrpcCase):
         self.assertEqual(client.cancel(tool_call("", {}, call_id="no-such")).error_code, "NOT_FOUND")
         self.refused(Status.INVALID_ARGUMENT, "VALIDATION_ERROR", lambda: client.cancel(""))
 
-    def test_sw4rm_54_a_cancelled_call_ends_with_cancelled(self) -> None:
-        client, name = self.client(), self.unique("slow")
-        device = self.device_with(name)
-        wanted = self.unique("id")
-        call = client.start(tool_call(name, call_id=wanted))
-        device.next_call(name)
-        self.assertEqual(client.cancel(wanted).error_code, "CANCELLED")
-        self.refused(Status.CANCELLED, "CANCELLED", lambda: call.result(10))
-        self.assertIn(client.cancel(wanted).error_code, ("NOT_FOUND", "ALREADY_COMPLETED"))
-
     def test_sw4rm_55_another_principals_cancel_finds_nothing(self) -> None:
         name, call_id = self.unique("slow"), self.unique("id")
         device = self.device_with(name)
@@ -170,6 +178,93 @@ class CancelTest(GrpcCase):
         self.assertEqual(self.client("other").cancel(call_id).error_code, "NOT_FOUND")
         device.answer(request, "done")
         self.assertEqual(call.result(10).data, b"done")
+
+
+class CancelAnywhereTest(GrpcCase):
+    """Wherever a unary call is, a Cancel ends it at once; `narrow*` runs one at a time, `asked*` waits for a person, `lab` fails and is tried again."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.provider = GrpcProvider([descriptor("flaky", idempotent=True)])
+        cls.provider.call = lambda _, context: refuse(context, Status.UNAVAILABLE, "AGENT_UNAVAILABLE: later", retry_able="true", retry_after_ms="8000")
+        cls.addClassCleanup(cls.provider.stop)
+        cls.CONFIG = {**GrpcCase.CONFIG, "tools": [{"match": "narrow*", "max_concurrency": 1}],
+                      "policy": [{"principal": "*", "call": {"needs_approval": ["asked*"]}}],
+                      "providers": [{"id": "lab", "kind": "grpc", "address": cls.provider.address, "ceilings": {"max_retries": 5}}]}
+        super().setUpClass()
+        cls.gateway.wait_listed("flaky")
+
+    def start(self, name: str) -> tuple[Any, str]:
+        call_id = self.unique("id")
+        return self.client().start(tool_call(name, call_id=call_id), timeout=20), call_id
+
+    def cancel(self, call: Any, call_id: str) -> None:
+        """Ends it with CANCELLED, at once; a second Cancel finds nothing to do."""
+        watch = Stopwatch()
+        answer = self.client().cancel(call_id)
+        self.assertEqual((answer.call_id, answer.error_code), (call_id, "CANCELLED"))
+        error = self.refused(Status.CANCELLED, "CANCELLED", lambda: call.result(10))
+        self.assertEqual(trailers_of(error)["resource-id"], call_id)
+        self.assertLess(watch.seconds, 2)
+        self.assertIn(self.client().cancel(call_id).error_code, ("NOT_FOUND", "ALREADY_COMPLETED"))
+
+    def waits(self, call_id: str) -> bool:
+        return any(call["call_id"] == call_id for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"])
+
+    def test_sw4rm_54_a_running_call(self) -> None:
+        name = self.unique("slow")
+        device = self.open(capabilities=("tool_call_cancel",))
+        device.register(tool(name))
+        call, call_id = self.start(name)
+        request = device.next_call(name)
+        self.cancel(call, call_id)
+        self.assertEqual(device.expect("tool_call_cancel")["id"], request["id"])
+        device.answer(request, "too late")
+        self.refused(Status.CANCELLED, "CANCELLED", lambda: self.client().call(tool_call(name, call_id=call_id)))
+        self.assert_alive(device)  # and was not asked again
+
+    def test_sw4rm_54_a_queued_call_never_runs_and_the_others_do(self) -> None:
+        name = self.unique("narrow")
+        device = self.device_with(name)
+        first, _ = self.start(name)
+        request = device.next_call(name)
+        second, second_id = self.start(name)
+        eventually(lambda: self.waits(second_id), "the second waits")
+        third, third_id = self.start(name)
+        eventually(lambda: self.waits(third_id), "the third waits")
+        self.cancel(second, second_id)
+        self.assert_alive(device)
+        device.answer(request, "first")
+        device.answer(device.next_call(name), "third")
+        self.assertEqual((first.result(10).data, third.result(10).data), (b"first", b"third"))
+        self.assert_alive(device)
+
+    def test_sw4rm_54_a_call_that_waits_for_an_approval(self) -> None:
+        name = self.unique("asked")
+        device = self.device_with(name)
+        with Approver(self.gateway) as approver:
+            call, call_id = self.start(name)
+            question = approver.question()
+            self.cancel(call, call_id)
+            self.assertEqual((approver.end()["state"], question["call_id"]), ("cancelled", call_id))
+        self.assert_alive(device)
+
+    def test_sw4rm_54_a_call_that_waits_to_be_tried_again(self) -> None:
+        sent = len(self.provider.calls_of("flaky"))
+        call, call_id = self.start("flaky")
+        eventually(lambda: len(self.provider.calls_of("flaky")) == sent + 1, "it was tried once")
+        self.cancel(call, call_id)
+        self.assertEqual(len(self.provider.calls_of("flaky")), sent + 1)
+
+    def test_sw4rm_54_too_late_it_changes_nothing(self) -> None:
+        name = self.echo()
+        request = tool_call(name, {"n": 1}, call_id=self.unique("id"))
+        client = self.client()
+        first = client.call(request)
+        for _ in range(2):
+            self.assertEqual(client.cancel(request.call_id).error_code, "ALREADY_COMPLETED")
+        again = client.call(request)
+        self.assertEqual((again.data, summary_of(again)["status"], summary_of(again)["replayed"]), (first.data, "ok", True))
 
 
 class RepeatTest(GrpcCase):
@@ -334,8 +429,7 @@ class LifeTest(GrpcCase):
     def test_sw4rm_59_health_is_open_and_knows_both_services(self) -> None:
         client = ToolServiceClient(self.gateway.grpc)
         self.addCleanup(client.close)
-        for service in ("", "sw4rm.tool.ToolService", "sw4rm.connector.ConnectorService"):
-            self.assertEqual(health(client, service), _SERVING)
+        self.assertEqual([health(client, service) for service in _SERVICES], [_SERVING] * 3)
         with self.assertRaises(grpc.RpcError) as caught:
             health(client, "nobody")
         self.assertEqual(caught.exception.code(), Status.NOT_FOUND)
@@ -360,6 +454,7 @@ class LifeTest(GrpcCase):
             request = device.next_call("slow")
             gateway.process.send_signal(signal.SIGTERM)
             eventually(lambda: health(client) == _NOT_SERVING, "health says NOT_SERVING")
+            self.assertEqual([health(client, service) for service in _SERVICES], [_NOT_SERVING] * 3)
             error = self.refused(Status.UNAVAILABLE, "AGENT_SHUTDOWN", lambda: client.call(tool_call("slow")))
             self.assertEqual(trailers_of(error)["retry-able"], "true")
             device.answer(request, "in time")
@@ -367,3 +462,34 @@ class LifeTest(GrpcCase):
             gateway.wait_stopped()
             client.close()
             device.drop()
+
+    def test_sw4rm_59_running_calls_get_thirty_seconds(self) -> None:
+        with Gateway({"grpc": {"listen": "127.0.0.1:0"}, "tools": [{"match": "again", "idempotent": True}]}) as gateway:
+            client = ToolServiceClient(gateway.grpc, gateway.caller_token())
+            self.addCleanup(client.close)
+            device = Device(gateway, gateway.pair("last"))
+            self.addCleanup(device.drop)
+            device.register(tool("again", timeout_ms=60_000, max_timeout_ms=60_000), tool("effect", timeout_ms=60_000, max_timeout_ms=60_000))
+            calls, asked = [], []
+            for name in ("again", "effect", "effect"):
+                calls.append(client.start(tool_call(name), timeout=60))
+                asked.append(device.next_call(name))
+            stream = client.call_stream(tool_call("effect"), timeout=60)
+            device.next_call("effect")
+            gateway.process.send_signal(signal.SIGTERM)
+            watch = Stopwatch()
+            eventually(lambda: health(client) == _NOT_SERVING, "health says NOT_SERVING")
+
+            def nearly_over() -> bool:
+                self.assertEqual([health(client, service) for service in _SERVICES], [_NOT_SERVING] * 3)
+                self.assertEqual([call.done() for call in calls], [False] * 3)
+                return watch.seconds > 27
+
+            eventually(nearly_over, "27 s have passed", limit=30)
+            device.answer(asked[2], "in time")
+            self.assertEqual(calls[2].result(5).data, b"in time")
+            self.refused(Status.UNAVAILABLE, "AGENT_SHUTDOWN", lambda: calls[0].result(10))
+            self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: calls[1].result(10))
+            self.refused(Status.UNKNOWN, "OUTCOME_UNKNOWN", lambda: list(stream))
+            self.assertTrue(29 < watch.seconds < 34, watch.seconds)
+            gateway.wait_stopped()

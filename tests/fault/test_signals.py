@@ -40,6 +40,20 @@ class StopTest(unittest.TestCase):
         self.gateway.wait_stopped()
         self.assertLess(watch.seconds, 5)  # nothing was running
 
+    def test_clawseed_49_after_a_restart_a_device_finds_its_chat_session_again(self) -> None:
+        token = self.gateway.pair("phone")
+        device = Device(self.gateway, token, session_id="kitchen")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            device.register(tool("t"))
+            self.gateway.process.send_signal(number)
+            self.assertIn(device.socket.wait_closed(timeout=15).code, (1001, 1012))  # it goes on with neither 1000 nor silence
+            self.gateway.wait_stopped()
+            self.gateway.start()
+            device = Device(self.gateway, token, session_id="kitchen")
+            self.addCleanup(device.drop)
+        device.register(tool("t"))
+        self.gateway.wait_listed("t")
+
     def test_a_call_that_runs_at_the_stop_may_finish(self) -> None:
         device = self.device("t")
         call = self.gateway.start_call("t", timeout_ms=10_000, timeout=20.0)
