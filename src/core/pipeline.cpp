@@ -150,6 +150,15 @@ void log_thrown(std::string_view event, std::string_view who, const Call& call) 
     log::error(event, {{"name", who}, {"call_id", call.id}, {"trace_id", call.context.trace_id}, {"reason", text_of(std::current_exception())}});
 }
 
+/// An escalation that somebody allowed before; what is decided now is logged by whoever hears the decision.
+void log_remembered(const Call& call, const ApprovalSubject& approved, const ApprovalEnd& end) {
+    const bool privileged = approved.privilege == Privilege::kPrivileged || approved.network == Network::kFullAccess;
+    if (!privileged && approved.privilege != Privilege::kElevated) return;
+    log::write(privileged ? log::Level::kWarn : log::Level::kInfo, "a call runs by an approval given before",
+               {{"approval", end.id}, {"principal", approved.principal}, {"tool", approved.tool}, {"call_id", call.id}, {"trace_id", call.context.trace_id},
+                {"by", end.by}, {"scope", name_of(end.scope)}, {"privilege", name_of(approved.privilege)}, {"network", name_of(approved.network)}});
+}
+
 /// What is known of a call that was recorded and whose end was not.
 Error unknown_since(SystemTime admitted_at) {
     const std::string at = to_rfc3339(admitted_at);
@@ -727,6 +736,7 @@ Task<Result<ApprovedCall>> Pipeline::ask_approval(ValidatedCall validated, Deadl
     }
     working.facts.approval = end;
     if (!end.allowed()) co_return fail(not_approved(end, why));
+    if (end.remembered) log_remembered(call, approved, end);
     if (auto found = co_await find_place(); !found) co_return fail(std::move(found.error()));
     co_return check_again(validated, approved, working);
 }

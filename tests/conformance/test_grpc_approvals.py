@@ -148,7 +148,14 @@ class GrantTest(ApprovalCase):
                 frame = self.client().call(request)
                 self.assertEqual(frame.data, b"granted\n")
                 self.assertEqual({name: summary_of(frame)["policy"][name] for name in labels}, labels)
+                self.assertEqual(self.level_told(frame.call_id), "info" if labels == {"privilege_level": "ELEVATED"} else "warn")
                 self.refused_with_id(request)
+
+    def level_told(self, call_id: str) -> str:
+        """The level at which the log says of this call who had allowed it."""
+        line = next(line for line in self.gateway.log_tail(1 << 20).splitlines() if "a call runs by an approval given before" in line and call_id in line)
+        self.assertIn("by=local/", line)
+        return line.split()[1]
 
     def test_sw4rm_37_one_word_lets_one_of_many_through(self) -> None:
         request = self.request("echo x >> runs", privilege_level="ELEVATED")
