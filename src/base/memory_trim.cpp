@@ -30,11 +30,6 @@ std::size_t idle_bytes() {
 
 }  // namespace
 
-void map_large_blocks() {
-    ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
-}
-
 bool MemoryTrim::run() {
     const std::size_t idle = idle_bytes();
     const bool worth_it = idle > left_ + kWorthIt;

@@ -25,18 +25,5 @@ TEST(MemoryTrimTest, GivesBackWhatABurstHasLeftAndThenLeavesItBe) {
     EXPECT_FALSE(trim.run()) << "nothing is left that is worth it";
 }
 
-TEST(MemoryTrimTest, LargeBlocksGoBackWhenTheyAreFreed) {
-    map_large_blocks();
-    if (::mallinfo2().uordblks == 0) GTEST_SKIP() << "this allocator is another";
-    // Freed once, such a block would otherwise be cut from the heap the next time.
-    for (int i = 0; i < 3; ++i) {
-        const std::size_t before = ::mallinfo2().hblkhd;
-        const std::vector<char> block(std::size_t{8} << 20);
-        const char* volatile used = block.data();  // else the compiler leaves it out
-        (void)used;
-        EXPECT_GE(::mallinfo2().hblkhd, before + (std::size_t{8} << 20));
-    }
-}
-
 }  // namespace
 }  // namespace crab

@@ -175,6 +175,10 @@ void Connection::offer_later() {
 }
 
 void Connection::offer_again() {
+    if (!offering_ && !kept_.empty()) offer_later();
+}
+
+void Connection::offer_kept() {
     if (offering_ || paused_ || backed_up_ || state_ != State::kOpen || kept_.empty()) return;
     offer(kept_, true);
 }
@@ -196,7 +200,7 @@ Transfer Connection::read_into(std::span<char> space) {
 
 // Reads until the socket is empty, the handler wants no more or others have waited long enough.
 void Connection::read_some() {
-    if (std::exchange(offer_wanted_, false)) offer_again();
+    if (std::exchange(offer_wanted_, false)) offer_kept();
     std::size_t read = 0;
     while (state_ == State::kOpen && !paused_ && !backed_up_ && !ended_ && !offer_wanted_) {
         if (read >= limits_.read_per_turn) return loop_.call_again(shared_from_this(), EPOLLIN);

@@ -109,10 +109,10 @@ public:
     /// Takes up reading where it stopped, in a later turn.
     void resume_reading();
     bool paused() const { return paused_; }
-    /// Offers the kept bytes again; does nothing when called from on_bytes().
-    void offer_again();
-    /// Offers the kept bytes again in a later turn, so that others are served in between; reads nothing until then.
+    /// Offers what is kept again in a later turn, so that others are served in between; reads nothing until then.
     void offer_later();
+    /// The same, if anything is kept; does nothing when called from on_bytes().
+    void offer_again();
     std::size_t kept_bytes() const { return kept_.size(); }
 
     /// Writes what is queued, ends our half of the stream, waits a little for the other half and closes.
@@ -146,6 +146,7 @@ private:
     Transfer read_into(std::span<char> space);
     Transfer write_from(std::string_view bytes);
     void offer(std::span<char> bytes, bool kept);
+    void offer_kept();
     Transfer::Outcome push();
     void write_some();
     void wait_for_write();

@@ -139,6 +139,8 @@ TEST_F(EventLoopTest, BytesThatWereNotConsumedAreOfferedAgainWithTheNext) {
     EXPECT_EQ(connection->kept_bytes(), 3u);
     recorder->take = SIZE_MAX;
     connection->offer_again();
+    EXPECT_EQ(recorder->offered.size(), 2u) << "not in this turn";
+    run_until([&] { return recorder->offered.size() > 2; });
     EXPECT_EQ(recorder->offered.back(), "cde");
     EXPECT_EQ(connection->kept_bytes(), 0u);
     connection->close_now(CloseReason::kLocal);

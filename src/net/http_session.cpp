@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough for most bodies
-constexpr int kRequestsInARow = 8;  // of one connection's pipeline, before others have their turn
 
 }  // namespace
 
@@ -38,14 +37,14 @@ void HttpSession::on_open(Connection& connection) {
 
 std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes) {
     std::string_view rest(bytes.data(), bytes.size());
+    head_taken_ = false;
     while (!rest.empty() && connection_ != nullptr) {
         std::size_t taken = 0;
         switch (phase_) {
             case Phase::kHead:
                 if (connection.backed_up()) break;
-                if (in_a_row_ >= kRequestsInARow) {
-                    in_a_row_ = 0;
-                    connection.offer_later();
+                if (head_taken_) {
+                    connection.offer_later();  // one request of a pipeline a turn: others are served in between
                 } else {
                     taken = take_head(rest);
                 }
@@ -94,7 +93,7 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         refuse(Head::kUnknown, refused ? outcome.status : 400, refused ? outcome.reason : "the request head is malformed");
         return bytes.size();
     }
-    in_a_row_ += 1;
+    head_taken_ = true;
     head_begun_ = false;
     request.body = {};
     exchange_.keep_alive_ = request.head.keep_alive && server_.accepting_;

@@ -67,10 +67,10 @@ private:
     CancelSignal cancel_;
     Deadline deadline_ = kNoDeadline;
     Deadline armed_at_ = kNoDeadline;
-    int in_a_row_ = 0;  // requests taken since others had their turn
     Phase phase_ = Phase::kHead;
     Admission admission_;
     bool head_begun_ = false;
+    bool head_taken_ = false;  // in this on_bytes()
     bool running_ = false;  // the coroutine
 };
 

@@ -1,7 +1,6 @@
 #include "apps/crab/command_line.hpp"
 #include "apps/crab/terminal.hpp"
 #include "apps/sandbox_init/sandbox_init.hpp"
-#include "base/memory_trim.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -11,7 +10,6 @@
 int main(int argc, char** argv) {
     using namespace crab::app;
     if (argc > 1 && std::string_view(argv[1]) == "sandbox-init") return crab::sandbox::run_sandbox_init(argc - 2, argv + 2);  // not for people
-    crab::map_large_blocks();
     std::signal(SIGPIPE, SIG_IGN);
     const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
     const std::variant<Command, Printed> parsed = parse_command_line(arguments);
