@@ -62,13 +62,17 @@ SharedSchemas& known_schemas() {
 
 /// What takes too much of the list, though not too much for one schema.
 Error too_much_together(std::size_t left) {
-    return fail(ErrorCode::kOversize, fmt::format("the schemas of all these tools take too much memory together, and {} KiB are left for this one; offer fewer or simpler ones", left >> 10)).error();
+    std::string message = fmt::format("the schemas of all these tools, refused ones included, take too much memory together, "
+                                      "and {} KiB are left for this one; offer fewer or simpler ones", left >> 10);
+    return {.code = ErrorCode::kOversize, .message = std::move(message)};
 }
 
 Result<std::shared_ptr<const json::Schema>> compile(std::string_view text, std::string_view which, SchemaBudget& budget) {
-    const std::size_t most = std::min(SchemaBudget::kOneSchema, budget.left);
-    auto schema = shared_schema(text, most);
-    if (!schema && schema.error().code == ErrorCode::kOversize && most < SchemaBudget::kOneSchema) return fail(too_much_together(budget.left));
+    const std::size_t most = budget.most();
+    std::size_t spent = 0;
+    auto schema = shared_schema(text, most, &spent);
+    if (!schema) budget.for_refused -= std::min(budget.for_refused, spent);
+    if (!schema && schema.error().code == ErrorCode::kOversize && most < SchemaBudget::kOneSchema) return fail(too_much_together(most));
     if (!schema) return fail(schema.error().code, fmt::format("the {} schema does not compile: {}", which, schema.error().message));
     budget.left -= std::min(budget.left, (*schema)->program_bytes());
     return schema;
@@ -76,10 +80,11 @@ Result<std::shared_ptr<const json::Schema>> compile(std::string_view text, std::
 
 }  // namespace
 
-Result<std::shared_ptr<const json::Schema>> shared_schema(std::string_view text, std::size_t max_program_bytes) {
+Result<std::shared_ptr<const json::Schema>> shared_schema(std::string_view text, std::size_t max_program_bytes, std::size_t* spent) {
     if (auto known = known_schemas().find(text); known && known->program_bytes() <= max_program_bytes) return known;
     json::SchemaOptions options;
     options.max_program_bytes = max_program_bytes;
+    options.spent = spent;
     auto compiled = json::Schema::compile(text, options);
     if (!compiled) return fail(std::move(compiled.error()));
     return known_schemas().add(text, std::move(*compiled));

@@ -54,6 +54,18 @@ TEST(ToolSchemas, OneSchemaMayNotTakeEverything) {
     EXPECT_EQ(budget.left, std::size_t{1} << 30);
 }
 
+TEST(ToolSchemas, WhatRefusedSchemasCostIsBoundedAndSimpleOnesStayWelcome) {
+    SchemaBudget budget;
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(make_tool(spec_of(heavy(200, fmt::format("r{}_", i))), budget));
+    EXPECT_EQ(budget.for_refused, 0u);
+    EXPECT_EQ(budget.left, SchemaBudget::kOneList);
+    EXPECT_EQ(budget.most(), SchemaBudget::kSmall);
+    const auto made = make_tool(spec_of(heavy(4, "fair")), budget);
+    ASSERT_FALSE(made) << "it would have fitted before them";
+    EXPECT_THAT(made.error().message, HasSubstr("64 KiB are left"));
+    EXPECT_TRUE(make_tool(spec_of(R"({"type":"object","properties":{"a":{"type":"string"}}})"), budget));
+}
+
 TEST(ToolSchemas, EqualTextsAreOneSchemaAsLongAsSomebodyHoldsIt) {
     const std::size_t before = shared_schemas();
     const std::string text = heavy(2, "shared");

@@ -10,7 +10,9 @@ Schema::Schema(std::unique_ptr<const SchemaProgram> program) : program_(std::mov
 Schema::~Schema() = default;
 
 Result<std::shared_ptr<const Schema>> Schema::compile(std::string_view text, const SchemaOptions& options) {
-    auto program = SchemaCompiler(options).compile(text);
+    SchemaCompiler compiler(options);
+    auto program = compiler.compile(text);
+    if (options.spent != nullptr) *options.spent = compiler.spent();
     if (!program) return fail(std::move(program.error()));
     return std::shared_ptr<const Schema>(new Schema(std::move(*program)));
 }

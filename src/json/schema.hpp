@@ -22,6 +22,7 @@ struct SchemaOptions {
     std::size_t max_bytes = std::size_t{1} << 20;  ///< of the schema and of each remote
     std::size_t max_depth = 128;           ///< of the schema's own nesting
     std::size_t max_program_bytes = std::size_t{64} << 20;  ///< of what it becomes, patterns above all; looked at as it grows
+    std::size_t* spent = nullptr;          ///< gets what compile() used of `max_program_bytes`, also when it fails
     /// Documents that `$ref` may lead to, text by URI without a fragment. Read during compile() only; nothing is ever fetched.
     const std::map<std::string, std::string>* remotes = nullptr;
 };

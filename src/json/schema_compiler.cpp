@@ -18,6 +18,7 @@ std::uint32_t keep(std::vector<T>& list, T&& rules) {
 }
 
 constexpr std::size_t kRulesOfNode = 256;  // bytes; most nodes have one group of rules
+constexpr std::size_t kRefusedPattern = 32 << 10;  // bytes that the time for it is worth: every engine has tried
 
 /// How many values and bytes of text a comparison looks at; 0 for a scalar that is soon compared.
 std::uint64_t weight_of(const Value& value) {
@@ -108,7 +109,11 @@ void SchemaCompiler::spend(std::size_t bytes) {
 std::optional<Pattern> SchemaCompiler::pattern(const Reading& at, std::string_view keyword, std::string_view ecma) {
     if (error_) return std::nullopt;  // so that nothing is compiled beyond what is allowed
     auto compiled = Pattern::compile(ecma);
-    if (!compiled) return refuse(at, keyword, compiled.error().message), std::nullopt;
+    if (!compiled) {
+        (void)resources_.spend(kRefusedPattern);
+        refuse(at, keyword, compiled.error().message);
+        return std::nullopt;
+    }
     spend(compiled->bytes());
     return std::move(*compiled);
 }

@@ -18,6 +18,7 @@ public:
 
     /// Errors as Schema::compile().
     Result<std::unique_ptr<const SchemaProgram>> compile(std::string_view text);
+    std::size_t spent() const { return resources_.spent(); }
 
 private:
     static constexpr std::size_t kMaxNodes = 100'000;

@@ -262,6 +262,23 @@ TEST(SchemaLimits, WhatAProgramTakesIsCountedAsItGrows) {
     EXPECT_LT(Schema::compile(R"({"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]+$"}}})").value()->program_bytes(), 4'096u);
 }
 
+TEST(SchemaLimits, WhatASchemaUsedIsToldAlsoWhenItIsRefused) {
+    const auto spent = [](const std::string& text) {
+        std::size_t bytes = 0;
+        (void)Schema::compile(text, {.max_program_bytes = 1 << 20, .spent = &bytes});
+        return bytes;
+    };
+    const std::string heavy = R"("a":{"pattern":"[\\p{L}]{1,50}"},)";
+    const std::size_t good = spent("{\"properties\":{" + heavy + R"("z":{"type":"string"}}})");
+    EXPECT_EQ(good, Schema::compile("{\"properties\":{" + heavy + R"("z":{"type":"string"}}})").value()->program_bytes());
+    EXPECT_GT(spent("{\"properties\":{" + heavy + R"("z":{"type":7}}})"), good / 2) << "what comes before the mistake";
+    std::string much = R"({"properties":{)";
+    for (int i = 0; i < 60; ++i) much += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,50}}x{}"}},)", i, i);
+    EXPECT_GE(spent(much + R"("z":{}}})"), std::size_t{1} << 20) << "what was too much";
+    EXPECT_GT(spent(R"json({"pattern":"(?<a>x)(?<a>y)"})json"), spent(R"({"minLength":"x"})")) << "a pattern that nobody can compile was tried";
+    EXPECT_EQ(spent("no JSON"), 0u);
+}
+
 TEST(SchemaObjects, ARootThatNoObjectFitsIsKnown) {
     const auto may = [](std::string_view text) { return Schema::compile(text).value()->may_accept_objects(); };
     for (const char* never : {R"({"type":"string"})", R"({"type":["array","null"]})", R"({"const":5})", R"({"enum":[1,"a",[]]})", "false", R"({"not":{}})", R"({"not":{"type":"object"}})",
