@@ -14,7 +14,7 @@ namespace {
 using namespace crab;
 
 void check_tools(std::string_view text) {
-    auto list = cetp::parse_tool_list(text);
+    auto list = cetp::parse_tool_list(std::string(text));
     if (!list) return;
     require(!list->tools.empty() && list->tools.size() <= cetp::kMaxToolsOfProvider);
     cetp::LabelBook labels;

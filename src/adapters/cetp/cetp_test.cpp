@@ -7,12 +7,15 @@
 #include "adapters/cetp/names.hpp"
 #include "adapters/cetp/tool_set.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 namespace crab::cetp {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(CetpEnvelope, DataOfOneMebibyteArrivesAndOneByteMoreIsTooLarge) {
     const std::string most(kMaxData, 'x');
@@ -63,7 +66,48 @@ TEST(CetpToolList, TenThousandToolsGiveTheFirstSixtyFourAndADiagnostic) {
 TEST(CetpToolList, ManyBrokenElementsDoNotMakeManyDiagnostics) {
     std::string text = R"({"tools":[{"name":"good"})";
     for (int i = 0; i < 1000; ++i) text += R"(,{"name":""})";
-    EXPECT_LE(parse_tool_list(text + "]}")->diagnostics.size(), kMaxToolsOfProvider);
+    const auto list = parse_tool_list(text + R"(,{"name":"late"}]})");
+    EXPECT_EQ(list->diagnostics.size(), kMaxDropped + 1);
+    EXPECT_EQ(list->diagnostics.back(), "937 tools behind 64 that are left out are not looked at");
+    EXPECT_EQ(list->tools.size(), 1u);
+}
+
+/// A pattern that is large for any engine; from `repeats` of 200 on too large for a whole list.
+std::string heavy_tool(std::string_view name, int repeats) {
+    std::string text = fmt::format(R"({{"name":"{}","parameters":{{"type":"object","properties":{{)", name);
+    for (int i = 0; i * 200 < repeats; ++i) {
+        if (i > 0) text += ',';
+        text += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,{}}}{}{}"}})", i, std::min(repeats, 200), name, i);
+    }
+    return text + "}}}";
+}
+
+TEST(CetpToolList, ManyStepsReadWhatOneReads) {
+    const std::string text = fmt::format(R"({{"tools":[{},{{"name":"a"}},{},{{"name":""}},{{"name":"b"}}]}})",
+                                         heavy_tool("x", 20), heavy_tool("y", 20));
+    ToolListReader reader(text);
+    int steps = 1;
+    while (reader.step(std::chrono::seconds(0))) ++steps;
+    EXPECT_EQ(steps, 6) << "a turn for each element, and one that finds the end";
+    const auto list = reader.take();
+    const auto whole = parse_tool_list(text);
+    EXPECT_EQ(list->tools, whole->tools);
+    EXPECT_EQ(list->diagnostics, whole->diagnostics);
+    EXPECT_EQ(list->tools.size(), 4u);
+}
+
+TEST(CetpToolList, WhatDroppedSchemasCostIsBoundedAndSimpleOnesStayWelcome) {
+    std::string text = R"({"tools":[)";
+    for (int i = 0; i < 4; ++i) text += heavy_tool(fmt::format("big{}", i), 20'000) + ",";
+    text += heavy_tool("fair", 800);
+    text += R"(,{"name":"small","parameters":{"properties":{"a":{"type":"string"}}}}]})";
+    const auto list = parse_tool_list(text);
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->tools.size(), 1u);
+    EXPECT_EQ(list->tools[0].name, "small");
+    EXPECT_THAT(list->diagnostics.front(), HasSubstr("more than 2048 KiB"));
+    EXPECT_THAT(list->diagnostics.back(), HasSubstr("more than 64 KiB"));
+    EXPECT_TRUE(parse_tool_list(R"({"tools":[)" + heavy_tool("fair", 800) + "]}")) << "alone it fits";
 }
 
 TEST(CetpToolList, InfoIsReadWithWhatItHas) {

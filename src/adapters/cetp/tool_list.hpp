@@ -1,8 +1,12 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "json/element.hpp"
+#include "json/parser.hpp"
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +15,7 @@
 namespace crab::cetp {
 
 constexpr std::size_t kMaxToolsOfProvider = 64;
+constexpr std::size_t kMaxDropped = 64;  ///< elements of one list; behind them none is looked at
 constexpr std::size_t kMaxDescription = std::size_t{8} << 10;  ///< bytes; the rest is cut
 constexpr std::size_t kMaxParameters = std::size_t{64} << 10;  ///< bytes of JSON; beyond: the element is dropped
 
@@ -30,9 +35,42 @@ struct ToolList {
     std::vector<std::string> diagnostics;  ///< what was dropped and why
 };
 
-/// Understands the `data` of `list_tools`. Source: docs/protocols/cetp.md, rules 9 to 13.
-/// Errors: kInvalidArgs when it does not parse, has no `tools`, or no usable one: the provider is then not listed.
-Result<ToolList> parse_tool_list(std::string_view data);
+/// Understands the `data` of `list_tools`, a piece at a time, for schemas may take long to compile; on any thread.
+/// Source: docs/protocols/cetp.md, rules 9 to 13.
+class ToolListReader {
+public:
+    explicit ToolListReader(std::string data) : data_(std::move(data)) {}
+    ToolListReader(const ToolListReader&) = delete;
+    ToolListReader& operator=(const ToolListReader&) = delete;
+
+    /// Goes on for about `slice`; true while there is more to do.
+    bool step(std::chrono::steady_clock::duration slice = std::chrono::milliseconds(5));
+    /// Errors: kInvalidArgs when it does not parse, has no `tools`, or no usable one: the provider is not listed.
+    Result<ToolList> take();
+
+private:
+    static constexpr std::size_t kMaxCompiled = std::size_t{2} << 20;
+    static constexpr std::size_t kSmall = std::size_t{64} << 10;
+
+    void begin();
+    void read(json::Element element);
+    Result<std::string> parameters_of(json::Element element);
+    Result<void> compile(std::string_view schema);
+
+    const std::string data_;
+    json::Parser parser_;
+    std::optional<json::Array> elements_;
+    json::Array::iterator at_;
+    std::size_t index_ = 0;
+    bool begun_ = false;
+    std::size_t left_ = kMaxCompiled;             // bytes that the compiled schemas may still take
+    std::size_t for_dropped_ = 2 * kMaxCompiled;  // and those that are dropped; behind it, kSmall each
+    Error problem_{ErrorCode::kInvalidArgs, "it declares no tools"};
+    ToolList list_;
+};
+
+/// The same at once. Errors: those of ToolListReader::take().
+Result<ToolList> parse_tool_list(std::string data);
 
 /// What a provider says about itself (rule 17); every part may be empty.
 struct ProviderInfo {

@@ -22,7 +22,7 @@ cetp::Envelope broke(const cetp::Route& route, const std::exception_ptr& failure
 Bridge::Bridge(BridgePaths paths, crab::DeviceOptions device)
     : paths_(std::move(paths)), loop_(clock_), transports_(make_transports(loop_, bus_events())), caller_(loop_, std::move(transports_.all)), device_(with_events(std::move(device))),
       tasks_(std::make_unique<TaskGroup>(loop_.executor())), notifications_(loop_, transports_.bus->session(), *tasks_) {
-    const ProviderDirectory::Services services{.loop = loop_, .blocking = blocking_, .caller = caller_, .paths = paths_};
+    const ProviderDirectory::Services services{.loop = loop_, .blocking = blocking_, .lists = lists_, .caller = caller_, .paths = paths_};
     directory_ = std::make_unique<ProviderDirectory>(
         services, [this](const std::shared_ptr<const cetp::ToolSet>& set) { on_set(set); }, [this] { write_status(); },
         [this] { return bus_names(); });

@@ -7,6 +7,7 @@
 #include "apps/crab/bridge/provider_directory.hpp"
 #include "apps/crab/bridge/transports.hpp"
 #include "base/blocking_pool.hpp"
+#include "base/fair_pool.hpp"
 #include "net/event_loop.hpp"
 
 #include "crab/device.hpp"
@@ -62,6 +63,7 @@ private:
     const BridgePaths paths_;
     RealClock clock_;
     BlockingPool blocking_{4};
+    FairPool lists_{1};
     net::EventLoop loop_;
     MachineTransports transports_;
     ProviderCaller caller_;

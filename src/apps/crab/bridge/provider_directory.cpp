@@ -3,6 +3,7 @@
 #include "apps/crab/bridge/built_in/built_in_provider.hpp"
 #include "apps/crab/bridge/record_folders.hpp"
 #include "base/log.hpp"
+#include "base/stop_flag.hpp"
 
 #include <algorithm>
 #include <set>
@@ -52,7 +53,8 @@ void ProviderDirectory::on_provider_change(std::string_view id) {
 void ProviderDirectory::on_not_spoken(std::string_view id, const Envelope& answer) {
     const auto found = providers_.find(id);
     if (found == providers_.end() || found->second.state != KnownProvider::State::kListed) return;
-    take_list(found->second, answer);
+    found->second.broken = answer.not_spoken;
+    take_list(found->second, fail(ErrorCode::kUnavailable, answer.agent_text()));
     publish_soon();
 }
 
@@ -150,33 +152,50 @@ void ProviderDirectory::ask_next() {
 Task<void> ProviderDirectory::list(std::string id) {
     const auto record = providers_.at(id).record;
     const Deadline deadline = services_.loop.clock().steady_now() + kListTimeout;
-    const Envelope answer = co_await services_.caller.call(record, cetp::MethodCall::list_tools(), cetp::Ladder::Purpose::kDiscovery, deadline);
+    Envelope answer = co_await services_.caller.call(record, cetp::MethodCall::list_tools(), cetp::Ladder::Purpose::kDiscovery, deadline);
+    const bool not_spoken = answer.not_spoken;
+    auto tools = co_await read(id, std::move(answer));
+    if ((co_await this_chain()).cancelled()) co_return;
     --asking_;
     if (const auto found = providers_.find(id); found != providers_.end()) {
         found->second.asked = false;
-        if (found->second.record == record && found->second.state != KnownProvider::State::kOff) take_list(found->second, answer);
+        if (found->second.record == record && found->second.state != KnownProvider::State::kOff) {
+            found->second.broken = not_spoken;
+            take_list(found->second, std::move(tools));
+        }
     }
-    if ((co_await this_chain()).cancelled()) co_return;
     ask_next();
     publish_soon();
 }
 
-void ProviderDirectory::take_list(KnownProvider& provider, const Envelope& answer) {
-    provider.broken = answer.not_spoken;
+/// Beside the loop, whose calls of other providers do not wait for it.
+Task<Result<cetp::ToolList>> ProviderDirectory::read(std::string id, Envelope answer) {
+    if (!answer.success) co_return fail(ErrorCode::kUnavailable, answer.agent_text());
+    TaskChain& chain = co_await this_chain();
+    if (chain.cancelled()) co_return fail(ErrorCode::kCancelled, "the bridge ends");
+    const StopFlag stop(chain);
+    const auto reader = std::make_shared<cetp::ToolListReader>(std::move(answer.data));
+    const auto begin = [&](std::coroutine_handle<> asking, TaskChain& home) {
+        services_.lists.post(id, [reader, stopped = stop.flag(), asking, executor = home.executor()] {
+            if (!*stopped && reader->step()) return true;
+            asio::post(executor, [asking] { asking.resume(); });
+            return false;
+        });
+    };
+    co_await suspend(begin);
+    co_return reader->take();
+}
+
+void ProviderDirectory::take_list(KnownProvider& provider, Result<cetp::ToolList> list) {
     provider.problem.clear();
     provider.diagnostics.clear();
-    if (!answer.success) {
-        provider.problem = answer.agent_text();
-    } else if (auto list = cetp::parse_tool_list(answer.data); !list) {
-        provider.problem = list.error().message;
-    } else {
+    if (list) {
         provider.tools = std::move(list->tools);
         provider.diagnostics = std::move(list->diagnostics);
-    }
-    if (provider.problem.empty()) {
         provider.state = KnownProvider::State::kListed;
         log::info("provider listed", {{"provider", provider.record->id}, {"tools", provider.tools.size()}});
     } else {
+        provider.problem = std::move(list.error().message);
         provider.state = KnownProvider::State::kLeftOut;
         provider.tools.clear();
         log::warn("provider left out", {{"provider", provider.record->id}, {"why", provider.problem}});

@@ -7,6 +7,7 @@
 #include "apps/crab/bridge/provider_caller.hpp"
 #include "apps/crab/bridge/user_choices.hpp"
 #include "base/blocking_pool.hpp"
+#include "base/fair_pool.hpp"
 #include "base/task_group.hpp"
 #include "base/waiter.hpp"
 
@@ -53,6 +54,7 @@ public:
     struct Services {
         net::EventLoop& loop;
         BlockingPool& blocking;
+        FairPool& lists;  ///< where lists of tools are read and their schemas compiled, providers in turn
         ProviderCaller& caller;
         const BridgePaths& paths;
     };
@@ -97,7 +99,8 @@ private:
     void ask(std::string_view id);
     void ask_next();
     Task<void> list(std::string id);
-    void take_list(KnownProvider& provider, const cetp::Envelope& answer);
+    Task<Result<cetp::ToolList>> read(std::string id, cetp::Envelope answer);
+    static void take_list(KnownProvider& provider, Result<cetp::ToolList> list);
     void publish_soon();
     Task<void> publish_later();
     void publish();
