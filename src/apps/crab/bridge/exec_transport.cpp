@@ -1,11 +1,10 @@
 #include "apps/crab/bridge/exec_transport.hpp"
 
 #include "base/log.hpp"
+#include "base/stop_flag.hpp"
 #include "base/subprocess.hpp"
-#include "base/task_chain.hpp"
 #include "sdk/machine/split_command.hpp"
 
-#include <atomic>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -28,20 +27,25 @@ std::vector<std::string> sandbox(const std::string& bubblewrap) {
     return words;
 }
 
-/// Cancels the command while the coroutine that waits for it is cancelled.
-class StopsCommand final : public Interruptible {
-public:
-    explicit StopsCommand(TaskChain& chain) : chain_(chain) { chain_.waits(this); }
-    StopsCommand(const StopsCommand&) = delete;
-    StopsCommand& operator=(const StopsCommand&) = delete;
-    ~StopsCommand() override { chain_.waits(nullptr); }
-    void interrupt() override { *stopped_ = true; }
-    std::shared_ptr<std::atomic<bool>> stopped() const { return stopped_; }
+bool is_within(const std::string& inner, const std::string& outer) {
+    return inner == outer || inner.starts_with(outer == "/" ? outer : outer + "/");
+}
 
-private:
-    TaskChain& chain_;
-    std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
-};
+/// The program's folder, which has what it needs; the program alone if that would show the home folder,
+/// or sockets of others.
+std::string shown_of(const std::string& program, const std::filesystem::path& home) {
+    std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::path(program).parent_path();
+    const std::string real = std::filesystem::weakly_canonical(folder, ignored);
+    const std::string real_home = std::filesystem::weakly_canonical(home, ignored);
+    const bool shows_more = is_within(real_home, real) || is_within(real, "/run") || real == "/tmp";
+    return shows_more ? program : folder.string();
+}
+
+/// Once all mounts are made: nothing can be written but the private /tmp.
+void seal(std::vector<std::string>& words) {
+    append(words, {"--remount-ro", "/run", "--remount-ro", "/dev", "--remount-ro", "/"});
+}
 
 }  // namespace
 
@@ -49,6 +53,7 @@ std::optional<std::filesystem::path> find_bubblewrap() {
     const std::filesystem::path program = "/usr/bin/bwrap";
     if (::access(program.c_str(), X_OK) != 0) return std::nullopt;
     SubprocessOptions trial{.argv = sandbox(program), .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5)};
+    seal(trial.argv);
     append(trial.argv, {"--", "/usr/bin/true"});
     const auto end = run_subprocess(trial);
     return end && end->exit_status == 0 ? std::optional(program) : std::nullopt;
@@ -59,13 +64,14 @@ Result<std::vector<std::string>> ExecTransport::command_line(const cetp::Provide
     if (!exec) return fail(exec.error());
     std::vector<std::string> words = sandbox(bubblewrap_);
     if (provider.read_home) append(words, {"--ro-bind", home_.string(), home_.string(), "--setenv", "HOME", home_.string()});
-    const std::string folder = std::filesystem::path(exec->front()).parent_path();
-    if (!folder.starts_with("/usr/") && folder != "/") append(words, {"--ro-bind", folder, folder});
+    const std::string shown = shown_of(exec->front(), home_);
+    if (!shown.starts_with("/usr/")) append(words, {"--ro-bind", shown, shown});
     if (provider.network) words.emplace_back("--share-net");
     const char* language = std::getenv("LANG");
     append(words, {"--setenv", "PATH", "/usr/bin", "--setenv", "LANG", language != nullptr ? language : "C.UTF-8", "--setenv", "CETP_VERSION", "1"});
     if (call.extras.contains("tool_name")) append(words, {"--setenv", "CETP_TOOL_NAME", call.extra("tool_name")});
     if (call.extras.contains("request_id")) append(words, {"--setenv", "CETP_REQUEST_ID", call.extra("request_id")});
+    seal(words);
     words.emplace_back("--");
     words.insert(words.end(), exec->begin(), exec->end());
     words.push_back(call.method);
@@ -77,9 +83,9 @@ Task<Delivery> ExecTransport::send(const cetp::ProviderRecord& provider, const c
     auto words = command_line(provider, call);
     if (!words) co_return Envelope::error(cetp::code::kInternalError, "its Exec: " + words.error().message);
     TaskChain& chain = co_await this_chain();
-    const StopsCommand stop(chain);
+    const StopFlag stop(chain);
     SubprocessOptions options{.argv = std::move(*words), .input = call.extra("args"), .deadline = deadline, .max_output_bytes = kMaxEnvelope};
-    options.cancelled = [stopped = stop.stopped()] { return stopped->load(); };
+    options.cancelled = [stopped = stop.flag()] { return stopped->load(); };
     auto run = [options = std::move(options)] { return run_subprocess(options); };
     const Result<SubprocessEnd> end = co_await commands_.run(std::move(run));
     if (!end) {
