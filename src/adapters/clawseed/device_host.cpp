@@ -1,5 +1,6 @@
 #include "adapters/clawseed/device_host.hpp"
 
+#include "base/log.hpp"
 #include "base/scope_exit.hpp"
 
 #include <algorithm>
@@ -11,6 +12,13 @@ namespace {
 
 constexpr Milliseconds kAcceptWithin{3'000};
 constexpr Milliseconds kSilenceAfterPing{5'000};
+
+/// Leads from the id that the caller knows to the one that stands in the device's log.
+void log_request(std::string_view id, const core::AdmittedCall& call) {
+    if (!log::enabled(log::Level::kDebug)) return;
+    const std::string& tool = call.tool().unique_name;
+    log::debug("call sent to a device", {{"call_id", call.call().id}, {"request_id", id}, {"tool", tool}});
+}
 
 core::Outcome unavailable() { return fail(ErrorCode::kUnavailable, "the device is not connected any more; call again when it is back"); }
 
@@ -38,6 +46,7 @@ RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_
 }
 
 void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
+    log_request(id, call);
     const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent);
     const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
