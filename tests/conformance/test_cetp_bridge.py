@@ -11,12 +11,15 @@ import sys
 import tempfile
 import threading
 import unittest
+import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support.bridge import BridgeHome, error, success, tool
+from support.bridge import BridgeHome, UnixProvider, error, success, tool
 from support.case import GatewayCase
-from support.wait import Stopwatch, eventually
+from support.relay import Relay
+from support.wait import PATIENCE, Stopwatch, eventually, fastest
 
 
 #: A server of another user, which says what a caller has sent.
@@ -44,6 +47,13 @@ class BridgeCase(GatewayCase):
 
     def connect(self) -> None:
         self.home.start(self.gateway, self.new_token("desk"))
+
+    def connect_through_a_relay(self) -> Relay:
+        """The same over a relay, which the test can cut."""
+        relay = Relay(self.gateway.public)
+        self.addCleanup(relay.close)
+        self.home.start(self.gateway, self.new_token("desk"), relay.address)
+        return relay
 
     def tools(self) -> set[str]:
         """What bridges have registered, as a caller sees it: plain names where one device has them."""
@@ -121,16 +131,42 @@ class Calls(BridgeCase):
             self.assertEqual(self.call(name).status, "ok")
         self.assertEqual({extras["tool_name"] for extras in ledger.named("execute_tool")}, set(names))
 
-    def test_cetp_62_a_cancelled_call_ends_at_once(self) -> None:
+    def test_cetp_62_a_cancel_ends_the_wait_at_once_and_no_reply_is_sent_then_or_later(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"), tool("rates"))
-        ledger.on_execute = lambda extras: ledger.hang(extras) if extras["tool_name"] == "balance" else success("1")
-        self.connect()
-        call_id = "1b4e28ba-2fa1-7d2b-883f-0016d3cca427"
-        running = self.gateway.start_call(f"{self.slug}__ledger__balance", {}, call_id=call_id)
-        eventually(lambda: ledger.named("execute_tool"), "the call is out")
-        self.gateway.cancel(call_id)
-        self.assertNotEqual(running.result(5).status, "ok")
+        ledger.on_execute = lambda extras: ledger.hang(extras) or success("late") if extras["tool_name"] == "balance" else success("1")
+        relay = self.connect_through_a_relay()
+        calls = [f"{uuid.uuid4()}" for _ in range(8)]
+        running = [self.gateway.start_call(f"{self.slug}__ledger__balance", {}, call_id=call) for call in calls]
+        ids = eventually(lambda: len(ledger.named("execute_tool")) == 8 and [extras["request_id"] for extras in ledger.named("execute_tool")], "all are out")
+        for call in calls:
+            self.gateway.cancel(call)
+        eventually(lambda: all(f"call_id={each} tool=ledger__balance" in self.home.log() for each in ids), "no wait goes on, 25 s before the deadline")
+        self.assertEqual(self.call("ledger__rates").status, "ok", "their places are free")
+        for call in running:
+            self.assertEqual(call.result(5).code, "CANCELLED")
+        ledger.released.set()  # the answers come all the same
         self.assertEqual(self.call("ledger__rates").status, "ok")
+        [connection] = relay.connections
+        for each in ids:
+            self.assertEqual(connection.sent_of("tool_result", "tool_error", id=each), [])
+
+    def test_cetp_62_a_cancel_that_meets_the_answer_makes_no_second_reply(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        doors = [threading.Event() for _ in range(20)]
+        ledger.on_execute = lambda extras: success("now") if doors[int(json.loads(extras["args"])["door"])].wait(10) else None
+        relay = self.connect_through_a_relay()
+        for number, door in enumerate(doors):
+            call = f"{uuid.uuid4()}"
+            running = self.gateway.start_call(f"{self.slug}__ledger__balance", {"door": number}, call_id=call)
+            eventually(lambda: len(ledger.named("execute_tool")) == number + 1, "the call is out")
+            door.set()
+            self.gateway.cancel(call)
+            self.assertIn(running.result(5).body["status"], ("ok", "cancelled", "error"))
+            eventually(lambda: self.home.log().count(" tool=ledger__balance ") == number + 1, "the bridge has done with it")
+        self.call("ledger__balance", {"door": 0})
+        [connection] = relay.connections
+        replies = [frame["id"] for frame in connection.sent_of("tool_result", "tool_error")]
+        self.assertEqual(len(replies), len(set(replies)), "two replies to one call")
 
 
 class Failures(BridgeCase):
@@ -191,16 +227,39 @@ class Failures(BridgeCase):
         self.assertIn("no answer within 5000 ms", self.home.provider_status("org.example.Stuck")["problem"])
         self.assertEqual(len(stuck.named("list_tools")), 1)
 
-    def test_cetp_73_tools_of_a_removed_manifest_leave_and_a_call_in_flight_finishes(self) -> None:
+    def test_cetp_73_tools_of_a_removed_manifest_leave_a_call_in_flight_finishes_and_later_ones_find_none(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
-        ledger.on_execute = lambda _: success("late") if ledger.released.wait(3) is False else None
-        self.connect()
+        door = threading.Event()
+        self.addCleanup(door.set)
+        ledger.on_execute = lambda _: success("late") if door.wait(20) else None
+        relay = self.connect_through_a_relay()
         self.wait_tools("ledger__balance")
         running = self.gateway.start_call(f"{self.slug}__ledger__balance", {})
         eventually(lambda: ledger.named("execute_tool"), "the call is out")
         self.home.undeclare("org.example.Ledger")
-        self.wait_tools(limit=2.0)
+        self.wait_tools()
+        self.assertEqual(self.call("ledger__balance").code, "TOOL_NOT_FOUND")
+        self.assertFalse(running.done(), "the tools have gone, and the call has not")
+        door.set()
         self.assertEqual(running.result(10).result, {"text": "late"})
+        self.assertEqual(len(ledger.named("execute_tool")), 1, "a later call reaches nobody")
+        [connection] = relay.connections
+        frame = connection.sent_of("register_tools")[-1]
+        self.assertEqual((frame["tools"], frame["replace"]), ([], True))
+
+    def test_cetp_73_tools_of_a_removed_manifest_leave_within_two_seconds(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        self.connect()
+
+        def leave() -> float:
+            self.home.declare("org.example.Ledger", Transport="unix", Socket=str(ledger.path))
+            self.wait_tools("ledger__balance")
+            watch = Stopwatch()
+            self.home.undeclare("org.example.Ledger")
+            self.wait_tools()
+            return watch.seconds
+
+        self.assertLessEqual(fastest(leave, 2.0), 2.0)
 
     def test_cetp_74_versions_that_are_not_spoken_are_skipped_and_never_called(self) -> None:
         two = self.home.provider("org.example.Two", tool("x"), ProtocolVersion="2")
@@ -231,6 +290,34 @@ class Failures(BridgeCase):
         self.connect()
         self.wait_tools("ledger__good", "ledger__double")
         self.assertEqual(len(self.home.provider_status("org.example.Ledger")["diagnostics"]), 4)
+
+    def test_a_list_that_takes_long_to_read_delays_no_call_of_another_app(self) -> None:
+        self.home.provider("org.example.Good", tool("x"))
+        bad = self.home.provider("org.example.Bad", tool("odd"))
+        self.connect()
+        self.wait_tools("good__x", "bad__odd")
+        heavy = [{f"p{i}": {"type": "string", "pattern": f"[\\p{{L}}]{{1,200}}{n}x{i}"} for i in range(100)} for n in range(100)]
+        elements = [tool("odd"), *[tool(f"heavy{n}", parameters={"type": "object", "properties": each}) for n, each in enumerate(heavy)]]
+        asked = threading.Event()
+        bad.on_list = lambda _: asked.set() or success({"tools": elements})
+        bad.on_execute = lambda _: error("TOOL_NOT_FOUND")
+
+        def calls_while_it_is_read() -> int:
+            listed = "provider listed provider=org.example.Bad"
+            count, before = 0, self.home.log().count(listed)
+            asked.clear()
+            self.call("bad__odd")
+            self.assertTrue(asked.wait(PATIENCE))
+            while self.home.log().count(listed) == before:
+                self.assertEqual(self.call("good__x").status, "ok")
+                count += 1
+            return count - 1  # the last one may have waited for it
+
+        self.assertTrue(any(calls_while_it_is_read() >= 5 for _ in range(3)))
+        told = self.home.provider_status("org.example.Bad")["diagnostics"]
+        self.assertEqual(len(told), 65)
+        self.assertEqual(told[-1], "36 tools behind 64 that are left out are not looked at")
+        self.assertEqual(self.tools(), {"good__x", "bad__odd"})
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to be another user")
     def test_cetp_60_a_socket_served_by_another_user_is_not_called(self) -> None:
@@ -300,14 +387,38 @@ class Records(BridgeCase):
         self.assertIn(str(broken), diagnostic)
         self.assertTrue(mine.calls)
 
-    def test_cetp_51_manifests_are_seen_when_they_come_and_when_they_change(self) -> None:
+    def test_cetp_51_manifests_are_seen_within_a_second_however_they_come_and_what_is_none_is_not(self) -> None:
+        ledger, stray = self.home.provider("org.example.Ledger", tool("balance")), self.home.provider("org.example.Stray", tool("x"))
+        manifest = self.home.manifests / "org.example.Ledger.ini"
+        text, stray_text = manifest.read_text(), (self.home.manifests / "org.example.Stray.ini").read_text()
+        shutil.rmtree(self.home.manifests.parent)
         self.connect()
-        self.assertFalse(self.home.manifests.exists())
-        ledger = self.home.provider("org.example.Ledger", tool("balance"))
-        self.wait_tools("ledger__balance", limit=3)
-        (self.home.manifests / ".x.ini.swp").write_text("[CETP Provider]\n")
-        (self.home.manifests / "org.example.Ledger.ini").write_text(f"[CETP Provider]\nTransport=unix\nSocket={ledger.path}\nHidden=true\n")
-        self.wait_tools(limit=3)
+        ways = {
+            "in a folder that did not exist": (lambda: shutil.rmtree(self.home.manifests.parent, ignore_errors=True), lambda: self.home.write(manifest, text)),
+            "rewritten": (lambda: manifest.write_text("[CETP Provider]\nHidden=true\n"), lambda: manifest.write_text(text)),
+            "renamed into place": (manifest.unlink, lambda: self.home.write(manifest, text)),
+        }
+        for way, (prepare, make) in ways.items():
+            with self.subTest(way):
+                self.assertLessEqual(fastest(lambda: self.seen_after(prepare, make, ledger, stray_text), 1.0), 1.0)
+        self.assertEqual(stray.calls, [])
+        self.assertEqual([entry["id"] for entry in self.home.apps()], ["org.example.Ledger"])
+        self.assertEqual(self.home.status()["diagnostics"], [])
+
+    def seen_after(self, prepare: Callable[[], Any], make: Callable[[], Any], provider: UnixProvider, stray: str) -> float:
+        """Seconds from `make` until the bridge asks the provider, while files that are no manifests change all the time: if they counted, the
+        scan would wait for them to end."""
+        prepare()
+        self.wait_tools()
+        asked, watch, pace = len(provider.named("list_tools")), Stopwatch(), threading.Event()
+        make()
+        while len(provider.named("list_tools")) == asked and watch.seconds < PATIENCE:
+            for name in (".x.ini.swp", ".y.ini", "z.ini~", "z.txt"):
+                (self.home.manifests / name).write_text(stray)
+            pace.wait(0.02)
+        took = watch.seconds
+        self.wait_tools("ledger__balance")
+        return took
 
     def test_cetp_52_ten_changes_in_a_burst_give_one_scan(self) -> None:
         ledger = self.home.provider("org.example.Ledger", tool("balance"))
@@ -354,6 +465,82 @@ class Link(BridgeCase):
         self.assertEqual(self.home.end(signal.SIGTERM), 0)
         self.wait_tools()
         self.assertFalse((self.home.folder / "run" / "crab" / "bridge.json").exists())
+
+    def test_cetp_66_tools_leave_with_the_connection_and_one_frame_brings_them_back(self) -> None:
+        self.home.provider("org.example.Ledger", tool("balance"), tool("rates"))
+        other = self.home.provider("org.example.Other", tool("x"))
+        names = {"ledger__balance", "ledger__rates", "other__x"}
+        relay = self.connect_through_a_relay()
+        self.wait_tools(*names)
+        relay.break_down()
+        self.wait_tools()
+        self.assertEqual(self.call("other__x").status, "error")
+        relay.mend()
+        self.wait_tools(*names, limit=15)
+        [_, back] = relay.connections
+        [frame] = back.sent_of("register_tools")
+        self.assertEqual({element["name"] for element in frame["tools"]}, names)
+        self.assertEqual(self.call("other__x").status, "ok")
+        other.on_list = lambda _: success({"tools": [tool("x"), tool("y")]})
+        self.home.undeclare("org.example.Ledger")
+        self.wait_tools("other__x", "other__y")
+        self.assertEqual(len(back.sent_of("register_tools")), 2, "no frame between the return and what has changed since")
+
+    def test_cetp_77_a_result_that_is_ready_while_the_gateway_is_away_goes_out_when_it_is_back(self) -> None:
+        self.cut_during_a_call(answer_at="away")
+
+    def test_cetp_77_a_result_that_is_ready_after_the_return_goes_out_on_the_new_connection(self) -> None:
+        self.cut_during_a_call(answer_at="back")
+
+    def test_cetp_77_a_gateway_that_was_killed_gets_the_result_when_it_runs_again(self) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        door = threading.Event()
+        self.addCleanup(door.set)
+        ledger.on_execute = lambda _: success("late") if door.wait(25) else None
+        relay = self.connect_through_a_relay()
+        self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=20_000)
+        [call_id] = eventually(lambda: [extras["request_id"] for extras in ledger.named("execute_tool")], "the call is out")
+        relay.break_down()
+        self.gateway.kill()
+        door.set()
+        eventually(lambda: f"call_id={call_id}" in self.home.log(), "the bridge has the answer")
+        self.gateway.start()
+        relay.target = self.gateway.public
+        relay.mend()
+        self.wait_tools("ledger__balance", limit=15)
+        [_, after] = relay.connections
+        [reply] = eventually(lambda: after.sent_of("tool_result", id=call_id), "the result is sent")
+        self.assertEqual(reply["output"], "late")
+        self.assertEqual(len(after.sent_of("register_tools")), 1)
+
+    def cut_during_a_call(self, answer_at: str) -> None:
+        ledger = self.home.provider("org.example.Ledger", tool("balance"))
+        other = self.home.provider("org.example.Other", tool("x"))
+        door = threading.Event()
+        self.addCleanup(door.set)
+        ledger.on_execute = lambda _: success("late") if door.wait(25) else None
+        relay = self.connect_through_a_relay()
+        self.wait_tools("ledger__balance", "other__x")
+        running = self.gateway.start_call(f"{self.slug}__ledger__balance", {}, timeout_ms=20_000, timeout=30)
+        [call_id] = eventually(lambda: [extras["request_id"] for extras in ledger.named("execute_tool")], "the call is out")
+        relay.break_down()
+        self.wait_tools()
+        if answer_at == "away":
+            door.set()
+            eventually(lambda: f"call_id={call_id}" in self.home.log(), "the bridge has the answer")
+        relay.mend()
+        self.wait_tools("ledger__balance", "other__x", limit=15)
+        door.set()
+        self.assertEqual(running.result(20).result, {"text": "late"})
+        [before, after] = relay.connections
+        self.assertEqual(before.sent_of("tool_result", "tool_error", id=call_id), [])
+        self.assertEqual({frame["output"] for frame in after.sent_of("tool_result", id=call_id)}, {"late"})
+        self.assertEqual(len(ledger.named("execute_tool")), 1, "the provider is asked once")
+        other.on_list = lambda _: success({"tools": [tool("y")]})
+        other.on_execute = lambda _: error("TOOL_NOT_FOUND")
+        self.call("other__x")
+        self.wait_tools("ledger__balance", "other__y")
+        self.assertEqual(len(after.sent_of("register_tools")), 2, "one for the return, one for what has changed since")
 
     def test_without_a_bridge_status_says_so_and_providers_can_be_called_directly(self) -> None:
         self.home.provider("org.example.Ledger", tool("balance"))

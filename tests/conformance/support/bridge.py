@@ -143,11 +143,13 @@ class BridgeHome:
 
     # The bridge
 
-    def start(self, gateway: Gateway, token: str) -> None:
-        """Starts the bridge and waits until it is connected."""
-        address = f"ws://{gateway.public[0]}:{gateway.public[1]}"
+    def start(self, gateway: Gateway, token: str, via: tuple[str, int] | None = None, prefix: tuple[str, ...] = ()) -> None:
+        """Starts the bridge and waits until it is connected; `via` another address than the gateway's. `prefix` are words that become the
+        bridge by exec()."""
+        host, port = via or gateway.public
+        address = f"ws://{host}:{port}"
         self._log = open(self.folder / "bridge.log", "ab")  # noqa: SIM115: closed in end()
-        self.bridge = subprocess.Popen([program(), "bridge", "run", "--gateway", address, "--name", "desk"], env={**self.environment, "CRAB_TOKEN": token},
+        self.bridge = subprocess.Popen([*prefix, program(), "bridge", "run", "--gateway", address, "--name", "desk"], env={**self.environment, "CRAB_TOKEN": token},
                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log, start_new_session=True)
         eventually(lambda: self.status_or_none() and self.status()["link"]["connected"], "the bridge is connected", 15)
 

@@ -31,3 +31,12 @@ class Stopwatch:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._start
+
+
+def fastest(attempt: Callable[[], float], limit: float) -> float:
+    """The least of at most three attempts, which end with the first that took no longer than `limit`: a machine that is busy with other tests
+    may need more than one, and what always takes longer does not pass."""
+    took: list[float] = []
+    while not took or (min(took) > limit and len(took) < 3):
+        took.append(attempt())
+    return min(took)
