@@ -37,7 +37,8 @@ bool RememberedApproval::covers(const ApprovalSubject& asked) const {
     if (!subject.same_matter(asked) || !(allow ? subject.permits(asked) : asked.permits(subject))) return false;
     switch (scope) {
         case ApprovalScope::kOnce:  // exactly that call: tighter labels are another one
-            return subject.content == asked.content && subject.session == asked.session && subject.network == asked.network && subject.privilege == asked.privilege;
+            return subject.content == asked.content && subject.session == asked.session &&
+                   subject.network == asked.network && subject.privilege == asked.privilege;
         case ApprovalScope::kSession: return subject.session == asked.session;
         case ApprovalScope::kAlways: return true;
     }

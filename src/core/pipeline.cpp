@@ -147,16 +147,21 @@ bool leaves_no_trace(const Outcome& outcome, const Tool& tool, bool dispatched) 
 
 /// Of the exception that is being handled.
 void log_thrown(std::string_view event, std::string_view who, const Call& call) {
-    log::error(event, {{"name", who}, {"call_id", call.id}, {"trace_id", call.context.trace_id}, {"reason", text_of(std::current_exception())}});
+    log::error(event, {{"name", who}, {"call_id", call.id}, {"trace_id", call.context.trace_id},
+                       {"reason", text_of(std::current_exception())}});
 }
 
-/// An escalation that somebody allowed before; what is decided now is logged by whoever hears the decision.
+/// An escalation that somebody allowed before; a decision of now is logged by whoever hears it.
 void log_remembered(const Call& call, const ApprovalSubject& approved, const ApprovalEnd& end) {
-    const bool privileged = approved.privilege == Privilege::kPrivileged || approved.network == Network::kFullAccess;
+    const bool privileged = approved.privilege == Privilege::kPrivileged ||
+                            approved.network == Network::kFullAccess;
     if (!privileged && approved.privilege != Privilege::kElevated) return;
-    log::write(privileged ? log::Level::kWarn : log::Level::kInfo, "a call runs by an approval given before",
-               {{"approval", end.id}, {"principal", approved.principal}, {"tool", approved.tool}, {"call_id", call.id}, {"trace_id", call.context.trace_id},
-                {"by", end.by}, {"scope", name_of(end.scope)}, {"privilege", name_of(approved.privilege)}, {"network", name_of(approved.network)}});
+    log::write(privileged ? log::Level::kWarn : log::Level::kInfo,
+               "a call runs by an approval given before",
+               {{"approval", end.id}, {"principal", approved.principal}, {"tool", approved.tool},
+                {"call_id", call.id}, {"trace_id", call.context.trace_id}, {"by", end.by},
+                {"scope", name_of(end.scope)}, {"privilege", name_of(approved.privilege)},
+                {"network", name_of(approved.network)}});
 }
 
 /// What is known of a call that was recorded and whose end was not.

@@ -63,7 +63,11 @@ class MidCallTest(GrpcCase):
 
     def wait_ended(self, request: Any) -> None:
         """Until then a repeat of a stream is ALREADY_IN_PROGRESS."""
-        eventually(lambda: all(call["call_id"] != request.call_id for call in self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]), "it has ended")
+        def running() -> list[str]:
+            calls = self.gateway.admin_request("GET", "/v1/admin/calls").json()["running"]
+            return [call["call_id"] for call in calls]
+
+        eventually(lambda: request.call_id not in running(), "it has ended")
 
     def test_sw4rm_49_after_a_crash_an_idempotent_tool_runs_again(self) -> None:
         for streams in (False, True):

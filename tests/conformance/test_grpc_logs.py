@@ -113,8 +113,9 @@ class LogTest(CorrelationCase):
     def test_sw4rm_58_a_command_that_may_not_connect(self) -> None:
         if not limits_memory():
             self.skipTest("no control group limits memory here, so no network is offered")
-        request = "use Socket; socket(S, PF_INET, SOCK_STREAM, 0); connect(S, sockaddr_in(3128, INADDR_LOOPBACK)); syswrite(S, qq(CONNECT a.example:80 HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n)); read(S, $b, 12); exit 3"
-        events = self.told_of(self.fails(tool_call("out", {"script": f"perl -e '{request}'"}), "TOOL_FAILED"))
+        dial = ("use Socket; socket(S, PF_INET, SOCK_STREAM, 0); connect(S, sockaddr_in(3128, INADDR_LOOPBACK));"
+                "syswrite(S, qq(CONNECT a.example:80 HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n)); read(S, $b, 12); exit 3")
+        events = self.told_of(self.fails(tool_call("out", {"script": f"perl -e '{dial}'"}), "TOOL_FAILED"))
         self.assertEqual(events, ["a command may not connect there"])
 
     @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")

@@ -34,7 +34,8 @@ class Link:
         self.peer, self.head = peer, head
         key = re.search(r"Sec-WebSocket-Key: (\S+)", self.head)[1]
         protocol = "Sec-WebSocket-Protocol: clawseed.v1\r\n" if "clawseed.v1" in self.head else ""
-        peer.send(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{protocol}Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n".encode())
+        peer.send(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{protocol}"
+                  f"Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n".encode())
         self.send(_SESSION)
 
     def send(self, *frames: dict[str, Any]) -> None:
@@ -153,7 +154,7 @@ class OurDevice:
         waits = [after - before for before, after in zip(gateway.came, gateway.came[1:], strict=False)]
         for wait, longest in zip(waits, (1, 2, 4), strict=True):
             self.assertGreaterEqual(wait, longest / 2 - 0.01)
-            self.assertLessEqual(wait, longest + 0.7, waits)  # the dialling itself takes its time
+            self.assertLessEqual(wait, longest + 1, waits)  # the dialling itself takes its time
 
     def test_clawseed_69_it_registers_all_its_tools_after_each_reconnect(self) -> None:
         gateway = self.gateway()
@@ -221,8 +222,10 @@ class CrabDeviceTest(OurDevice, unittest.TestCase):
 
     def dial(self, port: int) -> None:
         home = self.enterContext(tempfile.TemporaryDirectory(prefix="crab-device-"))
-        process = subprocess.Popen([program(), "device", "--state", str(Path(home, "device.json")), "--gateway", f"ws://127.0.0.1:{port}", "--token", "t", "--exec", "echo=cat",
-                                    "--exec", "broken=/no/such/program"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        words = ["--state", str(Path(home, "device.json")), "--gateway", f"ws://127.0.0.1:{port}", "--token", "t",
+                 "--exec", "echo=cat", "--exec", "broken=/no/such/program"]
+        nowhere = {name: subprocess.DEVNULL for name in ("stdin", "stdout", "stderr")}
+        process = subprocess.Popen([program(), "device", *words], **nowhere)
         self.addCleanup(process.wait, 20)
         self.addCleanup(process.terminate)
 

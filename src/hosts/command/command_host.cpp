@@ -300,7 +300,8 @@ Result<CommandOrder> CommandHost::order_of(const core::AdmittedCall& call, const
     if (worktree != nullptr && order.request.worktree_writable) order.quota = worktree->quota;
     order.own = services_.own;
     if (order.request.way_out == WayOut::kProxy) order.egress = options_.egress;
-    order.user = {.call_id = std::string(call.call().id), .trace_id = std::string(call.call().context.trace_id),
+    order.user = {.call_id = std::string(call.call().id),
+                  .trace_id = std::string(call.call().context.trace_id),
                   .principal = call.principal()->id, .provider = options_.id, .tool = tool.spec.name};
     if (tool.input == Input::kArguments) order.input = call.call().body_type.empty() ? call.args() : call.call().body;
     if (tool.input == Input::kArgument) {

@@ -401,8 +401,9 @@ private:
         } else if (!record_) {
             end_.reason = EndReason::kNotStarted;
             // bubblewrap's own words name paths of this machine, which callers have no business to know.
-            log::warn("a sandbox could not be set up", {{"call_id", order_.user.call_id}, {"trace_id", order_.user.trace_id}, {"status", sandbox_status_},
-                                                        {"stderr", end_.error_tail.substr(0, 512)}});
+            log::warn("a sandbox could not be set up",
+                      {{"call_id", order_.user.call_id}, {"trace_id", order_.user.trace_id},
+                       {"status", sandbox_status_}, {"stderr", end_.error_tail.substr(0, 512)}});
             end_.failure = "the sandbox could not be set up; the operator's log says why";
             end_.error_tail.clear();
         } else if (request_.budget_cpu.count() > 0 && (end_.status == 128 + SIGXCPU || end_.cpu >= request_.budget_cpu)) {

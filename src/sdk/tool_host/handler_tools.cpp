@@ -90,7 +90,9 @@ Task<core::Outcome> HandlerTools::run(core::AdmittedCall call, core::FrameSink&)
         const Handled handled = run_handler(*handler, running->call);
         if (!handled.complaint.empty()) {
             const CallState& call = *running->call;
-            log::error("a handler failed", {{"call_id", call.id()}, {"trace_id", call.origin().context.trace_id}, {"reason", handled.complaint}});
+            const std::string& trace_id = call.origin().context.trace_id;
+            log::error("a handler failed", {{"call_id", call.id()}, {"trace_id", trace_id},
+                                            {"reason", handled.complaint}});
         }
         running->outcome = outcome_of(handled.answer, running->call->take_logs());
         home_.post([this, running] { on_returned(running); });

@@ -24,7 +24,10 @@ const net::ConnectionLimits kLimits{.stall = std::chrono::hours(24)};
 void EgressOutlet::listen(Descriptor listening) {
     if (closed_ || acceptor_) return;
     const int fd = ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0);
-    if (fd < 0) return log::warn("no descriptor for the egress proxy", {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}});
+    if (fd < 0) {
+        return log::warn("no descriptor for the egress proxy",
+                         {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}});
+    }
     ::fcntl(fd, F_SETFL, O_NONBLOCK);
     acceptor_ = std::make_shared<net::Acceptor>(services_.loop, fd, [weak = weak_from_this()](int accepted) {
         const auto self = weak.lock();
@@ -54,7 +57,9 @@ void EgressOutlet::close() {
 
 void EgressOutlet::refused(std::string_view target, std::string_view why) {
     if (++refusals_ > kMostRefusalsTold) return;
-    log::warn("a command may not connect there", {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}, {"provider", user_.provider}, {"target", target}, {"reason", why}});
+    log::warn("a command may not connect there",
+              {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}, {"provider", user_.provider},
+               {"target", target}, {"reason", why}});
     services_.audit.append([&](std::string& out) {
         json::Writer writer(out);
         writer.begin_object().key("event").string("egress.refused").key("time").string(to_rfc3339(services_.loop.clock().system_now()));

@@ -37,8 +37,10 @@ Result<std::unique_ptr<ApprovalSide>> ApprovalSide::open(const std::filesystem::
 void ApprovalSide::set_options(const config::ApprovalOptions& options) { approvals_->set_options(to_options(options)); }
 
 void ApprovalSide::on_question(const core::ApprovalQuestion& question) {
-    log::info("a call waits for an approval", {{"approval", question.id}, {"principal", question.subject.principal}, {"tool", question.subject.tool},
-                                               {"call_id", question.call_id}, {"trace_id", question.trace_id}});
+    const core::ApprovalSubject& subject = question.subject;
+    log::info("a call waits for an approval",
+              {{"approval", question.id}, {"principal", subject.principal}, {"tool", subject.tool},
+               {"call_id", question.call_id}, {"trace_id", question.trace_id}});
     tell("question", question, nullptr);
     if (hitl_ != nullptr) hitl_->on_question(question);
 }
@@ -46,8 +48,11 @@ void ApprovalSide::on_question(const core::ApprovalQuestion& question) {
 void ApprovalSide::on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) {
     const bool privileged = question.subject.privilege == core::Privilege::kPrivileged || question.subject.network == core::Network::kFullAccess;
     const auto level = end.allowed() && privileged ? log::Level::kWarn : log::Level::kInfo;
-    log::write(level, fmt::format("approval {}", name_of(end.state)), {{"approval", question.id}, {"principal", question.subject.principal}, {"tool", question.subject.tool},
-                                                                      {"call_id", question.call_id}, {"trace_id", question.trace_id}, {"by", end.by}, {"scope", core::name_of(end.scope)}, {"privilege", core::name_of(question.subject.privilege)}});
+    const core::ApprovalSubject& subject = question.subject;
+    log::write(level, fmt::format("approval {}", name_of(end.state)),
+               {{"approval", question.id}, {"principal", subject.principal}, {"tool", subject.tool},
+                {"call_id", question.call_id}, {"trace_id", question.trace_id}, {"by", end.by},
+                {"scope", core::name_of(end.scope)}, {"privilege", core::name_of(subject.privilege)}});
     services_.audit.append([&](std::string& out) {
         json::Writer writer(out);
         writer.begin_object().key("event").string("approval.decided").key("time").string(to_rfc3339(services_.clock.system_now()));

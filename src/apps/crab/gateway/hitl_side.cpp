@@ -58,8 +58,9 @@ Task<void> HitlSide::ask(core::ApprovalQuestion question) {
         (void)approvals_.answer(id, is_approve(*action), kName);
         co_return;
     }
-    log::warn("the hitl service did not decide", {{"approval", id}, {"call_id", question.call_id}, {"trace_id", question.trace_id},
-                                                    {"reason", action.error().error.message}});
+    log::warn("the hitl service did not decide",
+              {{"approval", id}, {"call_id", question.call_id}, {"trace_id", question.trace_id},
+               {"reason", action.error().error.message}});
     approvals_.pass(id);
 }
 

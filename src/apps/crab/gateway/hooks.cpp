@@ -127,7 +127,8 @@ private:
     core::Deny broke(const core::Call& call, const std::string& what) {
         if (const auto left_out = complaints_.take(std::chrono::steady_clock::now())) {
             log::error("a hook does not work, and so calls are denied",
-                       {{"hook", name()}, {"call_id", call.id}, {"trace_id", call.context.trace_id}, {"reason", what}, {"left_out", *left_out}});
+                       {{"hook", name()}, {"call_id", call.id}, {"trace_id", call.context.trace_id},
+                        {"reason", what}, {"left_out", *left_out}});
         }
         return {fmt::format("the hook {} {}", name(), what)};
     }
