@@ -40,7 +40,7 @@ class Monitor:
     _ERROR = re.compile(r"error time=\S+ sender=(\S+) -> destination=(\S+) error_name=(\S+) reply_serial=(\d+)")
 
     def __init__(self, address: str, seen: Path) -> None:
-        self._seen = seen
+        self._address, self._seen, self._marks = address, seen, 0
         with open(seen, "wb") as out:
             self._process = subprocess.Popen(["dbus-monitor", "--address", address], stdout=out, stdin=subprocess.DEVNULL)
         eventually(lambda: "NameLost" in seen.read_text(), "the monitor sees the bus")
@@ -50,7 +50,13 @@ class Monitor:
         self._process.wait(10)
 
     def messages(self) -> list[Message]:
-        """Calls and errors so far, in order."""
+        """Calls and errors so far, in order: all that the bus carried before a question of our own."""
+        self._marks += 1
+        mark = f"org.example.Mark{self._marks}"
+        ask = ["dbus-send", f"--bus={self._address}", "--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.NameHasOwner",
+               f"string:{mark}"]
+        subprocess.run(ask, check=True, capture_output=True, timeout=10)
+        eventually(lambda: mark in self._seen.read_text(), "the monitor has seen it")
         found: list[Message] = []
         for line in self._seen.read_text().splitlines():
             if call := self._CALL.match(line):
