@@ -1,11 +1,10 @@
 #pragma once
 
+#include "base/pool_run.hpp"
 #include "base/task.hpp"
 #include "base/waiter.hpp"
 
 #include <atomic>
-#include <coroutine>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -31,7 +30,7 @@ public:
     /// threw. Cancelling the caller does not stop the work and does not end the wait: what blocks cannot be taken back.
     template <class F>
     [[nodiscard]] auto run(F work) {
-        return Run<F>(pool_, std::move(work));
+        return detail::PoolRun(std::move(work), [this](auto run) { post(std::move(run)); });
     }
     /// run() for work that need not be done: nothing when `deadline` has passed, or the caller was cancelled, before a thread was free.
     /// Work that has begun is waited for; it has its own eye on the deadline.
@@ -48,8 +47,7 @@ public:
             (void)co_await turn->wait(kNoDeadline);
         }
         if (cancelled) chain.cancel();
-        if (turn->failure) std::rethrow_exception(turn->failure);
-        co_return std::move(turn->value);
+        co_return turn->work.take();
     }
     /// Runs `work()` on a pool thread; nobody waits for it, but the destructor does.
     template <class F>
@@ -61,59 +59,17 @@ public:
     void settle();
 
 private:
-    template <class F>
-    class Run {
-        using Value = std::invoke_result_t<F>;
-        static_assert(!std::is_void_v<Value>, "return a Result<void>");
-
-    public:
-        Run(asio::io_context& pool, F work) : pool_(pool), state_(std::make_shared<State>(std::move(work))) {}
-        bool await_ready() const noexcept { return false; }
-        template <class Promise>
-        void await_suspend(std::coroutine_handle<Promise> asking) const {
-            asio::post(pool_, [state = state_, asking, home = asking.promise().chain().executor()] {
-                try {
-                    state->value.emplace(state->work());
-                } catch (...) {
-                    state->failure = std::current_exception();
-                }
-                asio::post(home, [asking] { asking.resume(); });
-            });
-        }
-        Value await_resume() const {
-            if (state_->failure) std::rethrow_exception(state_->failure);
-            return std::move(*state_->value);
-        }
-
-    private:
-        /// Outlives a caller that is destroyed with its loop.
-        struct State {
-            explicit State(F body) : work(std::move(body)) {}
-            F work;
-            std::optional<Value> value;
-            std::exception_ptr failure;
-        };
-        asio::io_context& pool_;
-        std::shared_ptr<State> state_;
-    };
-
     /// Of run_by(): `begun` belongs to whoever sets it first, the thread or the caller who gives up.
     template <class F>
     struct Turn : RemoteWaiter {
         Turn(const Executor& home, TimerWheel& timers, F body) : RemoteWaiter(home, timers), work(std::move(body)) {}
         void run() {
             if (begun.exchange(true)) return;
-            try {
-                value.emplace(work());
-            } catch (...) {
-                failure = std::current_exception();
-            }
+            work.run();
             ended = true;
             wake();
         }
-        F work;
-        std::optional<std::invoke_result_t<F>> value;
-        std::exception_ptr failure;
+        detail::PoolWork<F> work;
         std::atomic<bool> begun = false, ended = false;
     };
 
