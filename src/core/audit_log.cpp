@@ -18,14 +18,38 @@ std::optional<std::string> find_line(std::string_view records, std::string_view 
 }  // namespace
 
 AuditLog::AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock, Options options)
-    : store_(std::move(store)), pool_(pool), clock_(clock), options_(options) {
+    : store_(std::move(store)), pool_(pool), clock_(clock), options_(options), rate_(options.rate) {
     gathered_.records.reserve(options_.batch_bytes + 4096);
 }
 
 AuditLog::~AuditLog() {
+    {
+        const std::scoped_lock lock(mutex_);
+        tell_left_out(SteadyTime::max());
+    }
     flush_and_wait();
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return posted_ == 0; });
+}
+
+bool AuditLog::append_event(const AuditEvent& event, const std::function<void(json::Writer&)>& members) {
+    const std::scoped_lock lock(mutex_);
+    if (!rate_.take(event, clock_.steady_now())) return false;
+    return append(event.by, [&](std::string& out) {
+        json::Writer writer(out);
+        writer.begin_object().key("event").string(event.kind).key("time").string(to_rfc3339(clock_.system_now()));
+        members(writer);
+        writer.end_object();
+    });
+}
+
+void AuditLog::tell_left_out(SteadyTime now) {  // with mutex_ held
+    for (const AuditRate::LeftOut& left_out : rate_.take_left_out(now)) {
+        append(left_out.by, [&](std::string& out) {
+            json::Writer(out).begin_object().key("event").string("audit.left_out").key("time").string(to_rfc3339(clock_.system_now()))
+                .key("of").string(left_out.kind).key("principal").string_lossy(left_out.by).key("count").unsigned_integer(left_out.count).end_object();
+        });
+    }
 }
 
 bool AuditLog::accepts_more(std::string_view principal) const {
@@ -148,6 +172,7 @@ Task<Result<void>> AuditLog::append_durable(std::string record) {
 
 void AuditLog::flush() {
     const std::scoped_lock lock(mutex_);
+    tell_left_out(clock_.steady_now());
     hand_over();
 }
 

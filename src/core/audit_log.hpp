@@ -3,7 +3,9 @@
 #include "base/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/task.hpp"
+#include "core/audit_rate.hpp"
 #include "core/audit_store.hpp"
+#include "json/writer.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -21,8 +23,16 @@
 
 namespace crab::core {
 
-/// The audit trail of all calls. Records of ordinary calls are gathered and stored in batches a moment later; a record that
-/// must exist before something happens is stored at once. Thread-safe.
+/// What is recorded beside calls, and by whose doing.
+struct AuditEvent {
+    std::string_view kind;   ///< such as `lease.granted`: one of a few, of the program's own choice
+    std::string_view by;     ///< the principal or peer that caused it
+    double burst = 20;       ///< so many of a kind by one principal are recorded at once
+};
+
+/// The audit trail of all calls, and of what else peers do. Records of ordinary calls are gathered and stored in batches a moment
+/// later; a record that must exist before something happens is stored at once. Nothing is recorded without a bound for whoever
+/// caused it: calls are refused before they begin, events have a rate. Thread-safe.
 class AuditLog {
 public:
     struct Options {
@@ -30,28 +40,23 @@ public:
         std::size_t max_backlog_bytes = std::size_t{64} << 20; ///< not stored yet; beyond it no call begins, beyond 5/4 of it nothing is taken in
         std::size_t max_backlog_records = 500'000;             ///< the same for their number
         std::size_t recent_bytes = std::size_t{4} << 20;       ///< kept in memory for explain
+        AuditRate::Options rate{};                             ///< of events
     };
 
     AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock, Options options);
     AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock) : AuditLog(std::move(store), pool, clock, Options{}) {}
     ~AuditLog();
 
-    /// Lets `write(std::string& out)` append one JSON object to the current batch, about something that `principal` did (empty: the
-    /// gateway itself). The caller has asked accepts() before what it tells of began. False when the log holds all that it may:
-    /// then the record is lost().
+    /// Lets `write(std::string& out)` append one JSON object to the current batch, about a call of `principal`. The caller has asked
+    /// accepts() before the call began. False when the log holds all that it may: then the record is lost().
     template <class F>
-    bool append(std::string_view principal, F&& write) {
+    bool append_call(std::string_view principal, F&& write) {
         const std::scoped_lock lock(mutex_);
-        if (is_full()) return refuse_record();
-        const std::size_t before = begin_record();
-        write(gathered_.records);
-        end_record(principal, before);
-        return true;
+        return append(principal, std::forward<F>(write));
     }
-    template <class F>
-    bool append(F&& write) {
-        return append(std::string_view(), std::forward<F>(write));
-    }
+    /// Records `{"event":kind,"time":…,…}`, the rest written by `members`, if it comes no faster than AuditRate allows. What does is
+    /// counted and told by flush() as `audit.left_out`. False when it was not recorded.
+    bool append_event(const AuditEvent& event, const std::function<void(json::Writer&)>& members);
     /// Whether there is room for more of what this principal does. A principal that fills the log is refused long before the others are.
     bool accepts(std::string_view principal = {}) const { return backlog_.load(std::memory_order_relaxed) < options_.max_backlog_bytes / kPressure || accepts_more(principal); }
     /// Stores one record and returns when it is durable. Errors: those of the store.
@@ -78,6 +83,15 @@ private:
     /// … and this part of the most is what one principal may add then.
     static constexpr std::size_t kShare = 16;
 
+    template <class F>
+    bool append(std::string_view principal, F&& write) {  // with mutex_ held
+        if (is_full()) return refuse_record();
+        const std::size_t before = begin_record();
+        write(gathered_.records);
+        end_record(principal, before);
+        return true;
+    }
+    void tell_left_out(SteadyTime now);
     bool accepts_more(std::string_view principal) const;
     bool is_full() const;
     bool refuse_record();
@@ -95,6 +109,7 @@ private:
     const Options options_;
     mutable std::mutex mutex_;
     AuditBatch gathered_;
+    AuditRate rate_;                                           ///< under mutex_
     std::map<std::string, std::size_t, std::less<>> shares_;   ///< bytes by principal since the backlog has been long; under mutex_
     SteadyTime complained_{};                                  ///< under mutex_
     std::deque<std::shared_ptr<const AuditBatch>> recent_;   ///< newest last

@@ -1,8 +1,8 @@
 #include "core/audit_log.hpp"
 
 #include "base/test_loop.hpp"
-#include "core/audit_rate.hpp"
 #include "core/test_tools.hpp"
+#include "json/value.hpp"
 
 #include <future>
 #include <thread>
@@ -23,7 +23,7 @@ struct AuditLogTest : testing::Test {
     std::shared_ptr<AuditStoreMemory> store = std::make_shared<AuditStoreMemory>();
 
     void append(AuditLog& log, const std::string& text) {
-        log.append([&](std::string& out) { out += text; });
+        log.append_call("caller/ann", [&](std::string& out) { out += text; });
     }
 };
 
@@ -131,7 +131,7 @@ TEST_F(AuditLogTest, TheLogHoldsNoMoreThanItMayHoweverMuchItIsGiven) {
     AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 8'000, .max_backlog_records = 1'000'000, .recent_bytes = 1'000});
     const std::string text = record("c1");
     std::size_t taken = 0;
-    for (int i = 0; i < 10'000; ++i) taken += log.append("device/a", [&](std::string& out) { out += text; }) ? 1 : 0;
+    for (int i = 0; i < 10'000; ++i) taken += log.append_call("device/a", [&](std::string& out) { out += text; }) ? 1 : 0;
     EXPECT_LE(log.backlog_bytes(), 10'200u);
     EXPECT_GE(log.backlog_bytes(), 8'000u);
     EXPECT_EQ(log.lost(), 10'000 - taken);
@@ -139,14 +139,14 @@ TEST_F(AuditLogTest, TheLogHoldsNoMoreThanItMayHoweverMuchItIsGiven) {
     go.set_value();
     log.flush_and_wait();
     EXPECT_EQ(store->records().size(), taken);
-    EXPECT_TRUE(log.append("device/a", [&](std::string& out) { out += text; }));
+    EXPECT_TRUE(log.append_call("device/a", [&](std::string& out) { out += text; }));
     EXPECT_TRUE(log.accepts("device/a"));
 }
 
 TEST_F(AuditLogTest, TheNumberOfRecordsIsBoundedToo) {
     AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .max_backlog_records = 100, .recent_bytes = 1'000});
     int taken = 0;
-    for (int i = 0; i < 1'000; ++i) taken += log.append([](std::string& out) { out += "{}"; }) ? 1 : 0;
+    for (int i = 0; i < 1'000; ++i) taken += log.append_call("caller/ann", [](std::string& out) { out += "{}"; }) ? 1 : 0;
     EXPECT_EQ(taken, 125);
 }
 
@@ -158,14 +158,14 @@ TEST_F(AuditLogTest, WhoFillsTheLogIsRefusedAndNobodyElse) {
     const std::string text = record("c1");
     int begun = 0;
     while (log.accepts("caller/flood") && begun < 100'000) {
-        log.append("caller/flood", [&](std::string& out) { out += text; });
+        log.append_call("caller/flood", [&](std::string& out) { out += text; });
         ++begun;
     }
     EXPECT_FALSE(log.accepts("caller/flood"));
     EXPECT_LT(log.backlog_bytes(), 80'000u) << "a fraction of what there is room for";
     for (int i = 0; i < 100; ++i) {
         EXPECT_TRUE(log.accepts("caller/other"));
-        EXPECT_TRUE(log.append("caller/other", [&](std::string& out) { out += text; }));
+        EXPECT_TRUE(log.append_call("caller/other", [&](std::string& out) { out += text; }));
     }
     go.set_value();
     log.flush_and_wait();
@@ -173,17 +173,89 @@ TEST_F(AuditLogTest, WhoFillsTheLogIsRefusedAndNobodyElse) {
     EXPECT_EQ(log.lost(), 0u);
 }
 
-TEST(AuditRate, LeavesOutWhatComesTooOftenAndCountsIt) {
-    AuditRate rate({.burst = 2, .per_second = 1});
-    const SteadyTime start{1h};
-    EXPECT_EQ(rate.take("a", start), 0u);
-    EXPECT_EQ(rate.take("a", start), 0u);
-    EXPECT_EQ(rate.take("a", start), std::nullopt);
-    EXPECT_EQ(rate.take("a", start), std::nullopt);
-    EXPECT_EQ(rate.take("b", start), 0u) << "each has its own";
-    EXPECT_EQ(rate.take("a", start + 1s), 2u);
-    EXPECT_EQ(rate.take("a", start + 1s), std::nullopt);
-    EXPECT_EQ(rate.take("a", start + 1h), 1u);
+/// What peers do is told with a rate: there is no other way in but that for calls, which are refused before they begin.
+template <class Log>
+concept TakesRecordsWithoutARate = requires(Log& log) { log.append([](std::string&) {}); } ||
+                                   requires(Log& log) { log.append("caller/ann", [](std::string&) {}); } ||
+                                   requires(Log& log) { log.append_event("lease.granted", [](json::Writer&) {}); };
+static_assert(!TakesRecordsWithoutARate<AuditLog>);
+
+struct AuditEventTest : AuditLogTest {
+    AuditLog log{store, pool, loop.clock};
+
+    /// How many of `count` such events were recorded.
+    int tell(std::string_view kind, std::string_view by, int count = 1, double burst = 2) {
+        int recorded = 0;
+        for (int i = 0; i < count; ++i) {
+            recorded += log.append_event({.kind = kind, .by = by, .burst = burst}, [](json::Writer& writer) { writer.key("n").integer(1); }) ? 1 : 0;
+        }
+        return recorded;
+    }
+    /// The records that tell what was left out, since it was asked last.
+    std::vector<std::string> left_out() {
+        log.flush_and_wait();
+        const auto records = store->records();
+        std::vector<std::string> told;
+        for (; looked_at < records.size(); ++looked_at) {
+            const auto record = json::Value::parse(records[looked_at]).value();
+            if (*record.find("event")->as_string() != "audit.left_out") continue;
+            told.push_back(fmt::format("{} {} {}", *record.find("of")->as_string(), *record.find("principal")->as_string(), *record.find("count")->as_int64()));
+        }
+        return told;
+    }
+    std::size_t looked_at = 0;
+};
+
+TEST_F(AuditEventTest, AnEventIsAJsonObjectWithItsKindAndTime) {
+    EXPECT_EQ(tell("lease.granted", "agent/a"), 1);
+    log.flush_and_wait();
+    EXPECT_EQ(store->records(), std::vector{fmt::format(R"({{"event":"lease.granted","time":"{}","n":1}})", to_rfc3339(loop.clock.system_now()))});
+}
+
+TEST_F(AuditEventTest, WhatComesTooOftenIsCountedAndToldInARecordOfItsOwn) {
+    EXPECT_EQ(tell("lease.granted", "agent/a", 7), 2);
+    EXPECT_EQ(tell("lease.ended", "agent/a", 3), 2) << "each kind has its own rate";
+    EXPECT_EQ(tell("lease.granted", "agent/b", 1), 1) << "and each principal";
+    EXPECT_TRUE(left_out().empty()) << "more may come";
+    loop.advance(10s);
+    EXPECT_EQ(left_out(), (std::vector<std::string>{"lease.granted agent/a 5", "lease.ended agent/a 1"}));
+    EXPECT_EQ(tell("lease.granted", "agent/a", 3), 2) << "full again";
+    loop.advance(10s);
+    EXPECT_EQ(left_out(), std::vector<std::string>{"lease.granted agent/a 1"});
+    loop.advance(1h);
+    EXPECT_TRUE(left_out().empty());
+}
+
+TEST_F(AuditEventTest, AFloodLeavesOneRecordASecondAndASummaryEveryTenSeconds) {
+    int recorded = 0;
+    std::size_t summaries = 0;
+    for (int second = 0; second < 100; ++second) {
+        recorded += tell("egress.refused", "caller/ann", 1'000);
+        loop.advance(1s);
+        summaries += left_out().size();
+    }
+    EXPECT_NEAR(recorded, 101, 2);
+    EXPECT_NEAR(static_cast<double>(summaries), 10, 1);
+}
+
+TEST_F(AuditEventTest, WhatWasLeftOutIsToldAtTheEndAtTheLatest) {
+    AuditStoreMemory& stored = *store;
+    {
+        AuditLog short_lived(store, pool, loop.clock);
+        for (int i = 0; i < 30; ++i) short_lived.append_event({.kind = "artifact.stored", .by = "device/p"}, [](json::Writer&) {});
+    }
+    ASSERT_EQ(stored.records().size(), 21u);
+    EXPECT_NE(stored.records().back().find(R"("of":"artifact.stored","principal":"device/p","count":10)"), std::string::npos);
+}
+
+TEST_F(AuditEventTest, ACrowdOfPrincipalsSharesWhatThereIsRoomFor) {
+    AuditLog small(store, pool, loop.clock, {.rate = {.max_buckets = 300}});
+    int recorded = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        const std::string by = fmt::format("agent/{}", i);
+        recorded += small.append_event({.kind = "peer.mismatch", .by = by, .burst = 2}, [](json::Writer&) {}) ? 1 : 0;
+    }
+    EXPECT_EQ(recorded, 300 + 2);
 }
 
 TEST_F(AuditLogTest, WhatAFailingStoreRefusesIsCountedAsLost) {

@@ -570,7 +570,7 @@ Task<Pipeline::OutcomeRef> Pipeline::record_admission(AdmittedCall admitted, Led
     switch (entry->standing) {
         case Standing::kAdmitted:
             working.journal_number = entry->number;
-            if (!record.empty()) services_.audit.append(admitted.principal()->id, [&](std::string& out) { out += record; });
+            if (!record.empty()) services_.audit.append_call(admitted.principal()->id, [&](std::string& out) { out += record; });
             break;
         case Standing::kFinished:
             working.facts.replayed = true;
@@ -940,7 +940,7 @@ void Pipeline::finish(Call& call, const Principal& principal, Working& working, 
                    call.arguments_size(), outcome ? outcome->content.size() : 0);
     if (facts.replayed) metrics_.replays.add();
     if (!facts.dispatched && !facts.replayed) metrics_.refused.add();
-    services_.audit.append(principal.id, [&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });
+    services_.audit.append_call(principal.id, [&](std::string& out) { append_call_record(out, call, principal, facts, &outcome); });
 }
 
 }  // namespace crab::core

@@ -537,7 +537,7 @@ TEST_F(PipelineLedgerTest, TheEventOfItsRequestIsDurableWithTheAdmissionAndToldO
 
 TEST_F(PipelineLedgerTest, CallsWithSideEffectsAreRefusedWhileTheAuditStoreFails) {
     audit_store->set_failing(true);
-    audit.append([](std::string& out) { out += "{}"; });
+    audit.append_call("caller/ann", [](std::string& out) { out += "{}"; });
     audit.flush_and_wait();
     EXPECT_EQ(said(call()), "UNAVAILABLE");
     audit_store->set_failing(false);

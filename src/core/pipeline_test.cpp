@@ -730,7 +730,7 @@ TEST_F(PipelineTest, NothingRunsWhileTheAuditTrailCannotTakeMore) {
     ready();
     std::promise<void> go_on;
     pool.post([held = go_on.get_future().share()] { held.wait(); });
-    audit->append([](std::string& out) { out += R"({"call_id":"x","status":"ok"})"; });
+    audit->append_call("caller/other", [](std::string& out) { out += R"({"call_id":"x","status":"ok"})"; });
     EXPECT_EQ(start()->code(), ErrorCode::kUnavailable);
     EXPECT_EQ(host->runs, 0);
     go_on.set_value();

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import subprocess
+import time
 from concurrent.futures import Future
 from typing import Any
 
 from support.case import GatewayCase
 from support.device import Device, tool
-from support.gateway import Gateway, Reply
+from support.gateway import Gateway, Reply, program
 from support.http import HttpConnection, request_bytes
 from support.wait import eventually
 
@@ -124,6 +127,33 @@ class ArtifactsTest(GatewayCase):
         device.answer(request, "never mind")
         call.result(10)
         eventually(lambda: self.kept_files() == before, "the file is gone")
+
+    def test_a_flood_of_uploads_is_recorded_by_its_first_ones_and_counted(self) -> None:
+        name = self.unique("camera")
+        with Gateway({"artifacts": {"tenant_bytes": 1 << 20}}) as gateway:
+            device = Device(gateway, gateway.pair("camera"), capabilities=EXTENSIONS)
+            self.addCleanup(device.drop)
+            device.register(tool(name))
+            began, uploads = time.monotonic(), 96
+            for _ in range(uploads // 16):  # as many as a call may have
+                call = gateway.start_call(name)
+                request = device.next_call(name)
+                for _ in range(16):
+                    self.assertEqual(device.upload(request, b"a part").status, 201)
+                device.answer(request, "done")
+                call.result(10)
+            seconds = time.monotonic() - began
+            gateway.stop()
+            gateway.start()  # what was left out is told at the end at the latest
+            command = [program(), "audit", "export", "--since", "1h", "--config", str(gateway.config_file)]
+            records = [json.loads(line) for line in subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()]
+        stored = [record for record in records if record.get("event") == "artifact.stored"]
+        left_out = [record for record in records if record.get("event") == "audit.left_out"]
+        self.assertEqual({(record["of"], record["principal"]) for record in left_out}, {("artifact.stored", "device/camera")})
+        self.assertEqual(len(stored) + sum(record["count"] for record in left_out), uploads)
+        self.assertGreaterEqual(len(stored), 20)
+        self.assertLessEqual(len(stored), 20 + seconds + 1)
+        self.assertEqual(len({record["call_id"] for record in records if "call_id" in record}), uploads // 16, "calls are all recorded")
 
     def test_an_upload_goes_on_while_the_link_is_broken(self) -> None:
         name, token = self.unique("camera"), self.new_token()

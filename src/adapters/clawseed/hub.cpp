@@ -298,32 +298,22 @@ void Hub::release_tools(const std::string& slug, const std::vector<std::string>&
     for (const auto& session : sessions) session->release_tools(names);
 }
 
-void Hub::record(std::string_view event, std::string_view fields) {
-    const std::string time = to_rfc3339(services_.clock.system_now());
-    services_.audit.append([&](std::string& out) { out += fmt::format(R"({{"event":"{}","time":"{}",{}}})", event, time, fields); });
-}
-
 void Hub::record_refusals(const core::Principal& principal, const Registration& registration) {
     constexpr std::size_t kTold = 8;
     if (registration.rejected.empty()) return;
-    const auto left_out = refusals_.take(principal.id, services_.clock.steady_now());
-    if (!left_out) return;
-    const Rejected& first = registration.rejected.front();
-    log::warn("tools of a device were refused", {{"principal", principal.id}, {"refused", registration.refused}, {"first", first.name}, {"code", token_of(first.code)},
-                                                 {"reason", first.message}, {"not_told_before", *left_out}});
-    const std::string time = to_rfc3339(services_.clock.system_now());
-    services_.audit.append(principal.id, [&](std::string& out) {
-        json::Writer writer(out);
-        writer.begin_object().key("event").string("tool.registration.refused").key("time").string(time).key("principal").string_lossy(principal.id);
+    const bool recorded = services_.audit.append_event({.kind = "tool.registration.refused", .by = principal.id}, [&](json::Writer& writer) {
+        writer.key("principal").string_lossy(principal.id);
         writer.key("refused").unsigned_integer(registration.refused).key("tools").begin_array();
         for (const Rejected& element : registration.rejected | std::views::take(kTold)) {
             writer.begin_object().key("tool").string_lossy(element.name).key("code").string(token_of(element.code));
             writer.key("reason").string_lossy(cut_text(element.message, 300)).end_object();
         }
         writer.end_array();
-        if (*left_out > 0) writer.key("lists_not_recorded_before").unsigned_integer(*left_out);
-        writer.end_object();
     });
+    if (!recorded) return;
+    const Rejected& first = registration.rejected.front();
+    log::warn("tools of a device were refused", {{"principal", principal.id}, {"refused", registration.refused}, {"first", first.name}, {"code", token_of(first.code)},
+                                                 {"reason", first.message}});
 }
 
 }  // namespace crab::clawseed

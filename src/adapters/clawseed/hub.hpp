@@ -9,7 +9,6 @@
 #include "base/published.hpp"
 #include "core/artifact_store.hpp"
 #include "core/audit_log.hpp"
-#include "core/audit_rate.hpp"
 #include "core/away_calls.hpp"
 #include "core/chat_session_store.hpp"
 #include "core/pipeline.hpp"
@@ -163,8 +162,6 @@ public:
     /// Registers what live connections of this device hold back under these names.
     void release_tools(const std::string& slug, const std::vector<std::string>& names);
 
-    /// An audit record that is not about a call: `fields` is the inside of a JSON object, after `event` and `time`.
-    void record(std::string_view event, std::string_view fields);
     /// Tells the operator, in the log and in one audit record, which tools of a list were refused; as often as the principal's rate allows.
     void record_refusals(const core::Principal& principal, const Registration& registration);
 
@@ -199,7 +196,6 @@ private:
     std::map<std::string, SlugHolder> slugs_;
     std::map<ConnectionId, Live> live_;
     std::map<std::string, std::size_t, std::less<>> schema_bytes_;              ///< of live connections, by principal
-    core::AuditRate refusals_;
 };
 
 }  // namespace crab::clawseed

@@ -154,7 +154,10 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
         }
         writer.key("message").string(fmt::format("paired as {}", issued->slug)).end_object();
         exchange.finish_response();
-        services_.hub.record("device.paired", fmt::format(R"("device":"{}","token_id":"{}")", issued->slug, issued->record.id));
+        const std::string device = "device/" + issued->slug;
+        services_.hub.services().audit.append_event({.kind = "device.paired", .by = device}, [&](json::Writer& paired) {
+            paired.key("device").string(issued->slug).key("token_id").string(issued->record.id);
+        });
         co_return;
     }
     const Error& error = issued.error();

@@ -95,7 +95,9 @@ Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef princip
         co_return refuse(not_running());
     }
     hub.uploads().stored.add();
-    hub.record("artifact.stored", fmt::format(R"("artifact":"{}","principal":"{}","bytes":{},"sha256":"{}")", stored->id, principal->id, stored->bytes, stored->sha256));
+    hub.services().audit.append_event({.kind = "artifact.stored", .by = principal->id}, [&](json::Writer& writer) {
+        writer.key("artifact").string(stored->id).key("principal").string(principal->id).key("bytes").unsigned_integer(stored->bytes).key("sha256").string(stored->sha256);
+    });
     std::string& out = exchange.begin_response(201, "application/json");
     json::Writer(out).begin_object().key("artifact").string(stored->id).key("bytes").unsigned_integer(stored->bytes).key("expires_at").string(to_rfc3339(stored->expires_at)).end_object();
     exchange.finish_response();

@@ -14,7 +14,6 @@ namespace crab::app {
 namespace {
 
 constexpr std::size_t kMostConnections = 256;   ///< of both sides of one command
-constexpr std::size_t kMostRefusalsTold = 100;  ///< of one command; a loop of requests must not fill the trail
 
 /// A tool that reads slowly is its own affair: its clocks end it.
 const net::ConnectionLimits kLimits{.stall = std::chrono::hours(24)};
@@ -56,16 +55,14 @@ void EgressOutlet::close() {
 }
 
 void EgressOutlet::refused(std::string_view target, std::string_view why) {
-    if (++refusals_ > kMostRefusalsTold) return;
+    const bool recorded = services_.audit.append_event({.kind = "egress.refused", .by = user_.principal}, [&](json::Writer& writer) {
+        writer.key("call_id").string_lossy(user_.call_id).key("principal").string_lossy(user_.principal).key("provider").string(user_.provider);
+        writer.key("tool").string(user_.tool).key("target").string_lossy(target).key("reason").string(why);
+    });
+    if (!recorded) return;
     log::warn("a command may not connect there",
               {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}, {"provider", user_.provider},
                {"target", target}, {"reason", why}});
-    services_.audit.append([&](std::string& out) {
-        json::Writer writer(out);
-        writer.begin_object().key("event").string("egress.refused").key("time").string(to_rfc3339(services_.loop.clock().system_now()));
-        writer.key("call_id").string_lossy(user_.call_id).key("principal").string_lossy(user_.principal).key("provider").string(user_.provider);
-        writer.key("tool").string(user_.tool).key("target").string_lossy(target).key("reason").string(why).end_object();
-    });
 }
 
 }  // namespace crab::app

@@ -40,7 +40,6 @@ private:
     command::EgressUser user_;
     std::shared_ptr<net::Acceptor> acceptor_;
     std::unordered_set<net::Connection*> open_;
-    std::size_t refusals_ = 0;
     bool closed_ = false;
 };
 

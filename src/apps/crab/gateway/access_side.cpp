@@ -2,7 +2,6 @@
 
 #include "adapters/rtp/leases_wire.hpp"
 #include "base/log.hpp"
-#include "core/audit_event.hpp"
 #include "core/metrics.hpp"
 #include "json/writer.hpp"
 
@@ -19,9 +18,10 @@ trust::Leases::Options to_options(const config::LeaseOptions& options) {
 }
 
 /// `{"event":"lease.granted","time":…,"lease":{…}}` for whatever happens to a lease.
-trust::Leases::Witness auditor(core::AuditLog& audit, const Clock& clock) {
-    return [&audit, &clock](std::string_view what, const trust::Lease& lease) {
-        core::append_event(audit, clock, fmt::format("lease.{}", what), [&lease](json::Writer& writer) { rtp::append_lease(writer.key("lease"), lease); });
+trust::Leases::Witness auditor(core::AuditLog& audit) {
+    return [&audit](std::string_view what, const trust::Lease& lease) {
+        const std::string kind = fmt::format("lease.{}", what);
+        audit.append_event({.kind = kind, .by = lease.owner}, [&lease](json::Writer& writer) { rtp::append_lease(writer.key("lease"), lease); });
     };
 }
 
@@ -31,7 +31,7 @@ Result<std::unique_ptr<AccessSide>> AccessSide::open(const std::filesystem::path
     auto store = store::sqlite::LeaseStoreSqlite::open(trust_db, {.check = store::sqlite::StartCheck::kNone});
     if (!store) return fail(std::move(store.error()));
     if (auto forgotten = (*store)->forget(services.clock.system_now() - kKeptAfterTheEnd); !forgotten) return fail(std::move(forgotten.error()));
-    auto leases = trust::Leases::load(**store, services.clock, to_options(options), auditor(services.audit, services.clock));
+    auto leases = trust::Leases::load(**store, services.clock, to_options(options), auditor(services.audit));
     if (!leases) return fail(std::move(leases.error()));
     return std::unique_ptr<AccessSide>(new AccessSide(std::move(*store), std::move(*leases), services));
 }

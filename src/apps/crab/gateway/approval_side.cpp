@@ -53,13 +53,14 @@ void ApprovalSide::on_end(const core::ApprovalQuestion& question, const core::Ap
                {{"approval", question.id}, {"principal", subject.principal}, {"tool", subject.tool},
                 {"call_id", question.call_id}, {"trace_id", question.trace_id}, {"by", end.by},
                 {"scope", core::name_of(end.scope)}, {"privilege", core::name_of(subject.privilege)}});
-    services_.audit.append([&](std::string& out) {
-        json::Writer writer(out);
-        writer.begin_object().key("event").string("approval.decided").key("time").string(to_rfc3339(services_.clock.system_now()));
+    // Whoever decides may have a long list of them, which callers cannot make longer.
+    constexpr std::string_view kKind = "approval.decided";
+    const core::AuditEvent decided = end.by.empty() ? core::AuditEvent{.kind = kKind, .by = subject.principal}
+                                                    : core::AuditEvent{.kind = kKind, .by = end.by, .burst = 1'000};
+    services_.audit.append_event(decided, [&](json::Writer& writer) {
         writer.key("approval").string(question.id).key("call_id").string_lossy(question.call_id).key("principal").string_lossy(question.subject.principal);
         writer.key("tool").string(question.subject.tool).key("state").string(core::name_of(end.state));
         if (!end.by.empty()) writer.key("by").string_lossy(end.by).key("scope").string(core::name_of(end.scope));
-        writer.end_object();
     });
     tell("end", question, &end);
     if (hitl_ != nullptr) hitl_->on_end(question);

@@ -24,11 +24,8 @@ Result<std::unique_ptr<ArtifactSide>> ArtifactSide::open(const std::filesystem::
 }
 
 ArtifactSide::ArtifactSide(std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store, const Clock& clock, core::AuditLog& audit)
-    : store_(std::move(store)), api_({.store = *store_, .pool = pool_, .on_deleted = [&clock, &audit](std::string_view id, const core::Principal& by) {
-          audit.append([&](std::string& out) {
-              json::Writer(out).begin_object().key("event").string("artifact.deleted").key("time").string(to_rfc3339(clock.system_now()))
-                  .key("artifact").string(id).key("principal").string(by.id).end_object();
-          });
+    : store_(std::move(store)), api_({.store = *store_, .pool = pool_, .on_deleted = [&audit](std::string_view id, const core::Principal& by) {
+          audit.append_event({.kind = "artifact.deleted", .by = by.id}, [&](json::Writer& writer) { writer.key("artifact").string(id).key("principal").string(by.id); });
       }}) {}
 
 std::unique_ptr<net::Periodic> ArtifactSide::keep(net::EventLoop& loop) {

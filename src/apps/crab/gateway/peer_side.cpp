@@ -1,7 +1,6 @@
 #include "apps/crab/gateway/peer_side.hpp"
 
 #include "base/log.hpp"
-#include "core/audit_event.hpp"
 #include "trust/pairing/peer_check.hpp"
 
 #include <utility>
@@ -67,8 +66,8 @@ void PeerSide::begin(net::EventLoop& loop, rtp::HostDirectory& hosts) {
     loop_ = &loop;
     peers_->on_change([this](const trust::PeerChange& change) { on_change(change); });
     const auto told = [this](const rtp::PairingNews& news) {
-        record(rtp::event_type_of(news.kind), [&](json::Writer& writer) {
-            writer.key("peer_id").string(news.remote.text()).key("pairing");
+        record(rtp::event_type_of(news.kind), news.remote, [&](json::Writer& writer) {
+            writer.key("pairing");
             rtp::append_pairing_payload(writer, news);
         });
         if (told_) told_(news);
@@ -146,8 +145,8 @@ void PeerSide::stop(std::function<void()> done) {
 /// On the thread that made the change.
 void PeerSide::on_change(const trust::PeerChange& change) {
     log::info("peer changed", {{"peer_id", change.peer->name.text()}, {"what", word_for(change.kind)}, {"status", to_text(change.peer->status)}});
-    record(word_for(change.kind), [&](json::Writer& writer) {
-        writer.key("peer_id").string(change.peer->name.text()).key("status").string(to_text(change.peer->status));
+    record(word_for(change.kind), change.peer->name, [&](json::Writer& writer) {
+        writer.key("status").string(to_text(change.peer->status));
         writer.key("serial_number").string(change.peer->serial_number);
     });
     if (!change.ends_connections()) return;
@@ -170,13 +169,17 @@ void PeerSide::end_connections(const trust::PeerChange& change) {
 
 std::function<void(const trust::PeerName&, std::string_view)> PeerSide::mismatch_recorder() {
     return [this](const trust::PeerName& peer, std::string_view problem) {
-        log::warn("a connection is not its peer's", {{"peer_id", peer.text()}, {"reason", problem}});
-        record("peer.mismatch", [&](json::Writer& writer) { writer.key("peer_id").string(peer.text()).key("problem").string_lossy(problem); });
+        const auto members = [&](json::Writer& writer) { writer.key("problem").string_lossy(problem); };
+        if (record("peer.mismatch", peer, members)) log::warn("a connection is not its peer's", {{"peer_id", peer.text()}, {"reason", problem}});
     };
 }
 
-void PeerSide::record(std::string_view event, const std::function<void(json::Writer&)>& members) {
-    core::append_event(services_.audit, services_.clock, event, members);
+bool PeerSide::record(std::string_view kind, const trust::PeerName& peer, const std::function<void(json::Writer&)>& members) {
+    const std::string by = peer.text();
+    return services_.audit.append_event({.kind = kind, .by = by}, [&](json::Writer& writer) {
+        writer.key("peer_id").string(by);
+        members(writer);
+    });
 }
 
 }  // namespace crab::app

@@ -67,7 +67,7 @@ private:
              trust::GatewayKeys keys, std::shared_ptr<net::TlsContext> operator_tls);
     void on_change(const trust::PeerChange& change);
     void end_connections(const trust::PeerChange& change);
-    void record(std::string_view event, const std::function<void(json::Writer&)>& members);
+    bool record(std::string_view kind, const trust::PeerName& peer, const std::function<void(json::Writer&)>& members);
     std::function<void(const trust::PeerName&, std::string_view)> mismatch_recorder();
 
     const config::GatewayConfig& config_;
