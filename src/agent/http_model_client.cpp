@@ -79,11 +79,10 @@ HttpModelClient::~HttpModelClient() {
     if (client_) client_->close();
 }
 
-Task<Result<std::shared_ptr<net::HttpClient>>> HttpModelClient::client() {
+Task<Result<std::shared_ptr<net::HttpClient>>> HttpModelClient::client(Deadline deadline) {
     if (client_) co_return client_;
     const net::Endpoint endpoint = net::Endpoint::tcp(model_->url.host, model_->url.port);
-    auto look_up = [endpoint] { return net::resolve(endpoint); };
-    auto addresses = co_await pool_.run(std::move(look_up));
+    auto addresses = co_await names_.find(loop_, endpoint, deadline);
     if (!addresses) co_return fail(std::move(addresses.error()));
     if (!client_) {  // another request may have been faster
         net::HttpAuthority authority{.server = {.addresses = std::move(*addresses), .tls = model_->tls, .server_name = model_->url.host}, .host = model_->url.host_field(), .check_certificate = {}};
@@ -97,7 +96,7 @@ Task<HttpModelClient::Attempt> HttpModelClient::attempt(const net::HttpCall& cal
     EventBody body(*reader, model_->silence);
     net::HttpCall streamed = call;
     streamed.sink = &body;
-    auto connected = co_await client();
+    auto connected = co_await client(deadline);
     if (!connected) co_return Attempt{.answer = fail(ErrorCode::kUnavailable, "the model's server is not found: " + connected.error().message), .may_repeat = true};
     const std::shared_ptr<net::HttpClient> http = *connected;
     net::HttpResult reply = co_await http->send(streamed, deadline);

@@ -4,8 +4,8 @@
 #include "agent/model_api.hpp"
 #include "agent/model_client.hpp"
 #include "agent/retry_rule.hpp"
-#include "base/blocking_pool.hpp"
 #include "net/http_client.hpp"
+#include "net/name_lookups.hpp"
 #include "net/tls_context.hpp"
 
 #include <memory>
@@ -29,7 +29,7 @@ struct HttpModel {
 /// Lives on one loop; requests must have ended before it goes.
 class HttpModelClient final : public ModelClient {
 public:
-    HttpModelClient(net::EventLoop& loop, BlockingPool& pool, std::shared_ptr<const HttpModel> model) : loop_(loop), pool_(pool), model_(std::move(model)) {}
+    HttpModelClient(net::EventLoop& loop, net::NameLookups& names, std::shared_ptr<const HttpModel> model) : loop_(loop), names_(names), model_(std::move(model)) {}
     ~HttpModelClient() override;
 
     std::string_view provider() const override { return model_->provider; }
@@ -40,10 +40,10 @@ public:
 private:
     struct Attempt;
     Task<Attempt> attempt(const net::HttpCall& call, AnswerSink& sink, Deadline deadline);
-    Task<Result<std::shared_ptr<net::HttpClient>>> client();
+    Task<Result<std::shared_ptr<net::HttpClient>>> client(Deadline deadline);
 
     net::EventLoop& loop_;
-    BlockingPool& pool_;
+    net::NameLookups& names_;
     const std::shared_ptr<const HttpModel> model_;
     std::shared_ptr<net::HttpClient> client_;   ///< null until addresses are known
 };

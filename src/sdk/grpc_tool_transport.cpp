@@ -1,12 +1,11 @@
 #include "sdk/grpc_tool_transport.hpp"
 
 #include "adapters/sw4rm/tool_service_client.hpp"
-#include "base/blocking_pool.hpp"
 #include "base/id_source.hpp"
 #include "core/effective_policy.hpp"
 #include "json/value.hpp"
 #include "net/codec/url.hpp"
-#include "net/find_addresses.hpp"
+#include "net/name_lookups.hpp"
 #include "net/finish_on.hpp"
 #include "net/loop_group.hpp"
 #include "sdk/frame_queue.hpp"
@@ -100,7 +99,7 @@ public:
         channel.user_agent = options_.user_agent;
         channel.secure = address.tls;
         channel.connect = options_.connect_timeout;
-        channel.find_server = [this, endpoint = address.endpoint, tls = std::move(tls)](Deadline deadline) { return net::find_target(endpoint, tls, pool_, deadline); };
+        channel.find_server = [this, endpoint = address.endpoint, tls = std::move(tls)](Deadline deadline) { return names_.find_target(endpoint, tls, deadline); };
         client_ = std::make_unique<sw4rm::ToolServiceClient>(
             loop(), sw4rm::ToolServiceClient::Options{.service = {.channel = std::move(channel), .token = std::move(token)}, .most_kept = options_.max_reply_bytes});
         loops_.start();
@@ -256,7 +255,7 @@ private:
     RealClock clock_;
     std::mutex mutex_;
     IdSource ids_;  // under mutex_
-    BlockingPool pool_{1};
+    net::NameLookups names_{1};
     net::LoopGroup loops_{1, clock_};
     std::unique_ptr<sw4rm::ToolServiceClient> client_;  // used on the loop
     std::optional<std::set<std::string, std::less<>>> known_;  // idempotent tools; on the loop

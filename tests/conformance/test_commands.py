@@ -8,12 +8,18 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from scripted_model import ScriptedModel
 
 from support.case import GatewayCase
+from support.device import tool
 from support.gateway import program
 from support.wait import eventually
 
@@ -380,6 +386,57 @@ class CrashTest(CommandCase):
 
 
 @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
+class FullTest(GatewayCase):
+    """Commands that hang on every thread that commands have hold up commands, and nothing else."""
+
+    model: ClassVar[ScriptedModel]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not can_sandbox():
+            raise unittest.SkipTest("bubblewrap cannot make user namespaces here")
+        cls.model = cls.enterClassContext(ScriptedModel())
+        own = {"defaults": {"privilege": "DEFAULT", "timeout": "60s"}}
+        cls.CONFIG = {"providers": [{"id": "slow", "kind": "command", "tools": [shell("two", max_concurrency=2, **own), shell("one", max_concurrency=1, **own)]}],
+                      "tools": [{"match": "write*", "side_effects": True}],
+                      "hooks": [{"name": "nods", "type": "command", "tools": ["write*"], "run": ["/bin/echo", '{"decision":"proceed"}']}],
+                      "models": [{"model": "named", "provider": "scripted", "url": cls.model.url.replace("127.0.0.1", "localhost"), "max_retries": 0}]}
+        super().setUpClass()
+
+    def test_hooks_audit_names_and_other_tools_go_on_and_waiting_commands_keep_their_deadlines(self) -> None:
+        marker = f"48{os.getpid()}"
+        ids = [f"hang-{n}" for n in range(3)]
+        hung = [self.gateway.start_call(name, {"script": f"sleep {marker}"}, call_id=call_id) for name, call_id in zip(("two", "two", "one"), ids, strict=True)]
+        eventually(lambda: len(processes_of(f"sleep\0{marker}")) == 3, "all threads are taken", 20)
+
+        late = [self.gateway.call(name, {"script": "true"}, timeout_ms=1000) for name in ("one", "two")]
+        for reply in late:
+            self.assertEqual((reply.code, reply.error["retryable"]), ("RATE_LIMITED", True), reply.error)
+            self.assertGreater(reply.seconds, 0.9)
+            self.assertLess(reply.seconds, 10)
+
+        write, key = self.unique("write"), self.unique("key")
+        device = self.open()
+        device.register(tool(write))
+        device.serve({write: lambda _: "written"})
+        reply = self.gateway.call(write, idempotency_key=key, call_id=key, timeout_ms=10_000)
+        self.assertEqual(reply.result, {"text": "written"}, "its hook was asked, and its record is on the disk")
+        self.assertIn("nods", self.gateway.crab("explain", key))
+
+        chat = self.open()
+        chat.send("message", content="hello")
+        while (frame := chat.receive())["type"] != "done":  # the model's server is found by its name
+            self.assertNotEqual(frame["type"], "error", frame)
+        self.assertEqual(len(self.model.requests), 1)
+
+        for call_id in ids:
+            self.gateway.cancel(call_id)
+        for call in hung:
+            self.assertEqual(call.result(20).code, "CANCELLED")
+        eventually(lambda: not processes_of(f"sleep\0{marker}"), "they are dead", 20)
+        self.assertEqual(self.gateway.call("one", {"script": "echo again"}).result, {"text": "again\n"})
+
+
 class StartTest(unittest.TestCase):
     """What the configuration says wrong stops the start and is named."""
 

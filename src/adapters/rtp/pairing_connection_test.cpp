@@ -106,10 +106,11 @@ protected:
     static constexpr Milliseconds longest_turn{300};
     bool is_tls = false;
     BlockingPool pool{2};
+    net::NameLookups names{1};
     net::LoopGroup loops{1, clock};
     GatewayTls gateway_tls{keys, clock};
     std::vector<PairingNews> news;
-    PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .keys = keys, .store = peers, .random = random, .tls = gateway_tls, .rules = {},
+    PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .names = names, .keys = keys, .store = peers, .random = random, .tls = gateway_tls, .rules = {},
                           .told = [this](const PairingNews& one) { news.push_back(one); }}};
     PairingRemote remote{loops.at(0), pool, {.path = "/v1/pair", .identity = [this] { return identity(); }, .longest_turn = longest_turn}};
     Service service{remote};

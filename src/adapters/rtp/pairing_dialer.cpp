@@ -1,7 +1,6 @@
 #include "adapters/rtp/pairing_dialer.hpp"
 
 #include "base/log.hpp"
-#include "net/find_addresses.hpp"
 
 #include <utility>
 
@@ -99,7 +98,7 @@ Task<trust::PairingResult<trust::PeerRecord>> PairingDialer::shake_hands(Machine
 Task<trust::PairingResult<PairingDialer::Line>> PairingDialer::dial(const trust::PairingPlan& plan, Deadline deadline) {
     const PairingEndpoint& endpoint = plan.endpoint;
     net::WebSocketTarget target;
-    auto addresses = co_await net::find_addresses(services_.loop, services_.pool, net::Endpoint::tcp(endpoint.host, endpoint.port), deadline);
+    auto addresses = co_await services_.names.find(services_.loop, net::Endpoint::tcp(endpoint.host, endpoint.port), deadline);
     if (!addresses) co_return unreachable(endpoint, addresses.error());
     target.server.addresses = std::move(*addresses);
     target.server.server_name = endpoint.host;

@@ -4,6 +4,7 @@
 #include "adapters/rtp/pairing_link.hpp"
 #include "adapters/rtp/pairing_news.hpp"
 #include "net/dialer.hpp"
+#include "net/name_lookups.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
 #include "trust/pairing/pairing_keys.hpp"
 #include "trust/pairing/pairing_slots.hpp"
@@ -28,6 +29,7 @@ public:
     struct Services {
         net::EventLoop& loop;
         BlockingPool& pool;
+        net::NameLookups& names;
         const trust::GatewayKeys& keys;
         trust::PeerStore& store;
         crypto::RandomSource& random;

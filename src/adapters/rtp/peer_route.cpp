@@ -1,6 +1,5 @@
 #include "adapters/rtp/peer_route.hpp"
 
-#include "net/find_addresses.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
 #include "trust/pairing/peer_check.hpp"
 
@@ -38,7 +37,7 @@ Task<Result<net::DialTarget>> PeerRoute::find_server(Deadline deadline) {
     if (!tls) co_return fail(std::move(tls.error()));
     target.tls = std::move(*tls);
     target.server_name = base_.server.host;
-    auto addresses = co_await net::find_addresses(*net::EventLoop::current(), services_.pool, net::Endpoint::tcp(base_.server.host, base_.server.port), deadline);
+    auto addresses = co_await services_.names.find(*net::EventLoop::current(), net::Endpoint::tcp(base_.server.host, base_.server.port), deadline);
     if (!addresses) co_return fail(std::move(addresses.error()));
     target.addresses = std::move(*addresses);
     co_return target;

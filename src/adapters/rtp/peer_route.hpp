@@ -3,6 +3,7 @@
 #include "adapters/rtp/gateway_tls.hpp"
 #include "base/blocking_pool.hpp"
 #include "net/http_client.hpp"
+#include "net/name_lookups.hpp"
 #include "trust/pairing/endpoint.hpp"
 #include "trust/peers.hpp"
 
@@ -23,6 +24,7 @@ public:
         GatewayTls& tls;
         const crypto::Certificate& ca;  ///< of pairing
         BlockingPool& pool;
+        net::NameLookups& names;
         /// Hears of connections that were not the peer's, and why; on any loop.
         std::function<void(const trust::PeerName& peer, std::string_view problem)> on_mismatch;
     };

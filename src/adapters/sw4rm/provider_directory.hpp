@@ -2,7 +2,6 @@
 
 #include "adapters/sw4rm/provider_host.hpp"
 #include "adapters/sw4rm/provider_tool.hpp"
-#include "base/blocking_pool.hpp"
 #include "base/fair_pool.hpp"
 #include "core/tool_listing.hpp"
 
@@ -20,7 +19,6 @@ class ProviderDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        BlockingPool& pool;               ///< names are resolved there
         FairPool& schemas;                ///< lists are read and schemas compiled there
         net::EventLoop& home;             ///< asks for lists; one of `loops`
         std::vector<net::EventLoop*> loops;

@@ -24,7 +24,8 @@ public:
 
     net::EventLoop& loop() const { return services_.loop; }
     const EgressList& list() const { return *list_; }
-    BlockingPool& names() const { return services_.names; }
+    net::NameLookups& names() const { return services_.names; }
+    const command::EgressUser& user() const { return user_; }
     /// A connection from either side that ends with this outlet.
     void add(net::Connection& connection) { open_.insert(&connection); }
     void remove(net::Connection& connection) { open_.erase(&connection); }

@@ -1,17 +1,16 @@
 #pragma once
 
 #include "apps/crab/egress/egress_list.hpp"
-#include "base/blocking_pool.hpp"
 #include "core/audit_log.hpp"
 #include "hosts/command/egress.hpp"
-#include "net/event_loop.hpp"
+#include "net/name_lookups.hpp"
 
 namespace crab::app {
 
 /// What all proxied connections of a process share.
 struct EgressServices {
     net::EventLoop& loop;
-    BlockingPool& names;        ///< where names are resolved
+    net::NameLookups& names;
     core::AuditLog& audit;
 };
 

@@ -126,8 +126,8 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
 }
 
 Task<void> ProxiedConnection::connect() {
-    auto look_up = [where = net::Endpoint::tcp(host_, port_)] { return net::resolve(where); };
-    auto found = co_await outlet_->names().run(std::move(look_up));
+    net::EventLoop& loop = outlet_->loop();
+    auto found = co_await outlet_->names().find(loop, net::Endpoint::tcp(host_, port_), loop.now() + kDialTime, outlet_->user().principal);
     if (client_ == nullptr) co_return;
     if (!found) co_return answer(502, fmt::format("{} has no address", host_));
     std::erase_if(*found, [&](const net::SocketAddress& address) { return !outlet_->list().allows_address(ip_address_of(address), port_); });

@@ -77,6 +77,12 @@ std::size_t threads_of(const config::GatewayConfig& config) {
     return config.gateway.threads != 0 ? config.gateway.threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
+/// As many names as may hang at once: one for each server that the configuration names, and some of peers.
+std::size_t names_of(const config::GatewayConfig& config) {
+    const std::size_t named = config.providers.size() + config.models.size() + config.hosts.size() + (config.hitl ? 1 : 0) + (config.worktree_service ? 1 : 0);
+    return std::clamp<std::size_t>(named + 2, 4, 16);
+}
+
 /// Ten thousand connections need more descriptors than the usual soft limit gives.
 void raise_descriptor_limit() {
     rlimit limit{};
@@ -117,6 +123,7 @@ struct Gateway::Parts {
     RealClock clock;
     Descriptor state_lock;
     BlockingPool pool{kPoolThreads};
+    std::unique_ptr<net::NameLookups> names;   ///< of servers, which may hang
     BlockingPool audit_pool{kAuditThreads};    ///< what waits for the trail waits for nothing else
     std::unique_ptr<BlockingPool> hook_pool;   ///< programs that may hang
     std::mutex reloading;
@@ -225,7 +232,7 @@ Result<void> Gateway::Parts::open_stores() {
 
 /// Peers are kept beside the tokens, whose store has checked the file.
 Result<void> Gateway::Parts::open_peers() {
-    auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .random = random, .audit = *audit, .budgets = budgets});
+    auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .names = *names, .random = random, .audit = *audit, .budgets = budgets});
     if (!opened) return fail(std::move(opened.error()));
     peers = std::move(*opened);
     auto earlier_turns = EarlierTurns::find(*event_turns, *chats, config, clock);
@@ -271,7 +278,7 @@ Result<void> Gateway::Parts::open_commands() {
     if (!has_commands(config)) return {};
     command::CommandServices::BoundWorktree bound_worktree;
     if (config.worktree_service) {
-        auto service = service_options(*config.worktree_service, pool);
+        auto service = service_options(*config.worktree_service, *names);
         if (!service) return fail(service.error().code, fmt::format("worktree_service: {}", service.error().message));
         worktree_service = std::make_unique<WorktreeServiceSide>(*loops, *service);
         bound_worktree = [side = worktree_service.get()](std::string agent, std::string call) { return side->bound_worktree(std::move(agent), std::move(call)); };
@@ -346,7 +353,7 @@ Result<void> Gateway::Parts::build() {
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (config.hitl) {
-        auto service = service_options(*config.hitl, pool);
+        auto service = service_options(*config.hitl, *names);
         if (!service) return fail(service.error().code, fmt::format("hitl: {}", service.error().message));
         hitl = std::make_unique<HitlSide>(approvals->approvals(), loops->at(0), std::move(*service));
         approvals->also_ask(*hitl);
@@ -359,7 +366,7 @@ Result<void> Gateway::Parts::build() {
     if (!turns) return fail(std::move(turns.error()));
     turn_setup = std::make_unique<Published<TurnSetup>>(*turns);
     for (const auto& side : sides) {
-        side->runner = std::make_unique<CurrentRunner>(*turn_setup, CurrentRunner::Services{.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool,
+        side->runner = std::make_unique<CurrentRunner>(*turn_setup, CurrentRunner::Services{.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool, .names = *names,
                                                                                                        .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()});
     }
     LoopSide& home = *sides.front();
@@ -394,7 +401,7 @@ Result<void> Gateway::Parts::build() {
     for (const auto& side : sides) all_loops.push_back(&side->loop);
     hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops},
                                                  std::move(*host_options));
-    auto made_providers = make_grpc_providers(config, {.registry = registry, .pool = pool, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops});
+    auto made_providers = make_grpc_providers(config, *names, {.registry = registry, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops});
     if (!made_providers) return fail(std::move(made_providers.error()));
     providers = std::move(*made_providers);
     peers->peers().on_change(access->on_peer_changed());
@@ -618,6 +625,7 @@ void Gateway::Parts::stop() {
     if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
     audit_pool.settle();
+    names->settle();  // who asked waits on a loop
     pool.settle();  // what it runs refers to the stores, which end before it
     public_listener.reset();
     admin_listener.reset();
@@ -635,6 +643,7 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->config = std::move(config);
     parts->places = std::move(places);
     parts->read_config = std::move(read_config);
+    parts->names = std::make_unique<net::NameLookups>(names_of(parts->config));
     if (auto opened = parts->open_stores(); !opened) return fail(std::move(opened.error()));
     if (auto opened = parts->open_peers(); !opened) return fail(std::move(opened.error()));
     if (auto built = parts->build(); !built) return fail(std::move(built.error()));

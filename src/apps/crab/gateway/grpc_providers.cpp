@@ -31,9 +31,9 @@ sw4rm::ProviderHost::Labels labels_of(config::LabelRule rule) {
     return sw4rm::ProviderHost::Labels::kEnforce;
 }
 
-Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderOptions& options, std::size_t result_bytes, BlockingPool& pool) {
+Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderOptions& options, std::size_t result_bytes, net::NameLookups& names) {
     sw4rm::ProviderDirectory::Provider provider;
-    auto service = service_options(options.remote.service, pool);
+    auto service = service_options(options.remote.service, names);
     if (!service) return fail(std::move(service.error()));
     provider.host.id = options.id;
     provider.host.provider_id = options.remote.provider_id;
@@ -51,11 +51,11 @@ Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderO
 
 }  // namespace
 
-Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(const config::GatewayConfig& config, sw4rm::ProviderDirectory::Services services) {
+Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(const config::GatewayConfig& config, net::NameLookups& names, sw4rm::ProviderDirectory::Services services) {
     std::vector<sw4rm::ProviderDirectory::Provider> providers;
     for (const config::ProviderOptions& options : config.providers) {
         if (options.kind != config::ProviderKind::kGrpc) continue;
-        auto made = make_provider(options, config.limits.result_bytes, services.pool);
+        auto made = make_provider(options, config.limits.result_bytes, names);
         if (!made) return fail(made.error().code, fmt::format("providers: {}: {}", options.id, made.error().message));
         providers.push_back(std::move(*made));
     }

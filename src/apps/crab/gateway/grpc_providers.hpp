@@ -2,6 +2,7 @@
 
 #include "adapters/sw4rm/provider_directory.hpp"
 #include "config/gateway_config.hpp"
+#include "net/name_lookups.hpp"
 
 #include <memory>
 #include <string>
@@ -10,7 +11,7 @@
 namespace crab::app {
 
 /// The configured providers of kind grpc. Errors: kInvalidArgs that names the provider and what of it cannot be used.
-Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(const config::GatewayConfig& config, sw4rm::ProviderDirectory::Services services);
+Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(const config::GatewayConfig& config, net::NameLookups& names, sw4rm::ProviderDirectory::Services services);
 
 /// `crab_grpc_providers` and `crab_grpc_providers_answering`.
 void append_provider_metrics(std::string& out, const std::vector<sw4rm::ProviderDirectory::Status>& providers);

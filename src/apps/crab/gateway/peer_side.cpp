@@ -73,7 +73,7 @@ void PeerSide::begin(net::EventLoop& loop, rtp::HostDirectory& hosts) {
         if (told_) told_(news);
     };
     const trust::PairingRules rules{.allow_insecure_loopback = config_.pairing.allow_insecure_loopback, .has_operator_ca = operator_tls_ != nullptr};
-    dialer_ = std::make_unique<rtp::PairingDialer>(rtp::PairingDialer::Services{.loop = loop, .pool = services_.pool, .keys = keys_, .store = *peers_,
+    dialer_ = std::make_unique<rtp::PairingDialer>(rtp::PairingDialer::Services{.loop = loop, .pool = services_.pool, .names = services_.names, .keys = keys_, .store = *peers_,
                                                                                 .random = services_.random, .tls = tls_, .rules = rules,
                                                                                 .operator_tls = operator_tls_, .told = told});
     pairings_api_ = std::make_unique<rtp::PairingsApi>(loop, *dialer_, *peers_);
@@ -88,7 +88,7 @@ void PeerSide::begin(net::EventLoop& loop, rtp::HostDirectory& hosts) {
     for (const config::ToolHostOptions& host : config_.hosts) {
         if (host.peer.starts_with(kType)) options.always.insert({trust::ComponentType::kToolHost, host.peer.substr(kType.size())});
     }
-    const rtp::PeerRoute::Services route{.peers = *peers_, .tls = tls_, .ca = keys_.authority.certificate(), .pool = services_.pool, .on_mismatch = mismatch_recorder()};
+    const rtp::PeerRoute::Services route{.peers = *peers_, .tls = tls_, .ca = keys_.authority.certificate(), .pool = services_.pool, .names = services_.names, .on_mismatch = mismatch_recorder()};
     hosts_ = std::make_unique<rtp::PeerHosts>(hosts, route, std::move(options));
     hosts_->start();
 }

@@ -10,6 +10,7 @@
 #include "core/audit_log.hpp"
 #include "net/http_server.hpp"
 #include "net/listener.hpp"
+#include "net/name_lookups.hpp"
 #include "store/sqlite/peer_store_sqlite.hpp"
 
 #include <filesystem>
@@ -27,6 +28,7 @@ public:
     struct Services {
         const Clock& clock;
         BlockingPool& pool;
+        net::NameLookups& names;
         crypto::RandomSource& random;
         core::AuditLog& audit;
         ByteBudgets& budgets;   ///< by principal

@@ -1,7 +1,5 @@
 #include "apps/crab/gateway/service_options.hpp"
 
-#include "net/find_addresses.hpp"
-
 #include <fstream>
 #include <iterator>
 
@@ -19,7 +17,7 @@ Result<std::string> read_token(const std::filesystem::path& path) {
     return text;
 }
 
-Result<net::GrpcChannel::Options> channel_of(const config::RemoteServiceOptions& remote, BlockingPool& pool) {
+Result<net::GrpcChannel::Options> channel_of(const config::RemoteServiceOptions& remote, net::NameLookups& names) {
     auto endpoint = net::parse_endpoint(remote.address);
     if (!endpoint) return fail(std::move(endpoint.error()));
     std::shared_ptr<net::TlsContext> tls;
@@ -35,16 +33,16 @@ Result<net::GrpcChannel::Options> channel_of(const config::RemoteServiceOptions&
     net::GrpcChannel::Options channel;
     channel.secure = tls != nullptr;
     channel.authority = endpoint->is_unix() ? "localhost" : endpoint->text();
-    channel.find_server = [endpoint = std::move(*endpoint), tls, &pool](Deadline deadline) -> Task<Result<net::DialTarget>> {
-        return net::find_target(endpoint, tls, pool, deadline);
+    channel.find_server = [endpoint = std::move(*endpoint), tls, &names](Deadline deadline) -> Task<Result<net::DialTarget>> {
+        return names.find_target(endpoint, tls, deadline);
     };
     return channel;
 }
 
 }  // namespace
 
-Result<sw4rm::ServiceClient::Options> service_options(const config::RemoteServiceOptions& service, BlockingPool& pool) {
-    auto channel = channel_of(service, pool);
+Result<sw4rm::ServiceClient::Options> service_options(const config::RemoteServiceOptions& service, net::NameLookups& names) {
+    auto channel = channel_of(service, names);
     if (!channel) return fail(std::move(channel.error()));
     auto token = read_token(service.token_file);
     if (!token) return fail(std::move(token.error()));

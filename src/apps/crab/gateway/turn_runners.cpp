@@ -148,7 +148,7 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
         runner_ = std::make_shared<agent::Offline>(services_.loop, services_.pipeline, setup->agents);
     } else {
         std::vector<std::unique_ptr<agent::ModelClient>> clients;
-        for (const auto& model : setup->models) clients.push_back(std::make_unique<agent::HttpModelClient>(services_.loop, services_.pool, model));
+        for (const auto& model : setup->models) clients.push_back(std::make_unique<agent::HttpModelClient>(services_.loop, services_.names, model));
         const agent::Agent::Services services{.loop = services_.loop, .pipeline = services_.pipeline, .chats = services_.chats, .store_pool = services_.store_pool, .index = services_.index,
                                               .pool = services_.pool, .artifacts = services_.artifacts, .artifact_pool = services_.artifact_pool, .metrics = metrics_};
         runner_ = std::make_shared<agent::Agent>(services, std::move(clients), setup->agents);

@@ -36,6 +36,7 @@ public:
         BlockingPool& store_pool;
         core::ToolIndex& index;
         BlockingPool& pool;
+        net::NameLookups& names;
         core::ArtifactStore* artifacts = nullptr;
         BlockingPool* artifact_pool = nullptr;
     };

@@ -4,8 +4,10 @@
 #include "config/gateway_config.hpp"
 #include "core/audit_log.hpp"
 #include "hosts/command/command_host.hpp"
+#include "net/name_lookups.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -31,9 +33,9 @@ public:
     Result<void> register_in(core::Registry& registry) override;
 
 private:
-    explicit HostedCommands(std::size_t threads) : threads_(threads) {}
+    explicit HostedCommands(std::size_t threads) : names_(std::clamp<std::size_t>(threads, 2, 16)), threads_(threads) {}
 
-    BlockingPool names_{2};
+    net::NameLookups names_;   ///< that commands want to reach
     BlockingPool threads_;
     std::vector<std::shared_ptr<command::CommandHost>> hosts_;
 };
