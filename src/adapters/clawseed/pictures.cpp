@@ -16,15 +16,6 @@ constexpr std::string_view kSessions = "/api/sessions/", kAttachments = "/attach
 
 std::string new_picture_id(IdSource& ids) { return fmt::format("att_{:016x}{:016x}", ids.random(), ids.random()); }
 
-int status_of(ErrorCode code) {
-    if (code == ErrorCode::kOversize) return 413;
-    if (code == ErrorCode::kRateLimited) return 507;
-    if (code == ErrorCode::kTimeout) return 408;
-    if (code == ErrorCode::kForbidden) return 404;
-    if (code == ErrorCode::kInvalidArgs) return 400;
-    return 503;
-}
-
 }  // namespace
 
 bool Front::is_picture_upload(const net::HttpRequest& request) const {
@@ -39,7 +30,7 @@ net::RequestBodyLimits Front::piece_limits(const net::HttpRequest& request) cons
 }
 
 Task<void> Front::upload_picture(net::HttpExchange& exchange, core::NewChatSession session) {
-    const auto refuse = [&](const Error& error) { exchange.respond_error(status_of(error.code), "IMAGE_UPLOAD_FAILED", error.message); };
+    const auto refuse = [&](const Error& error) { exchange.respond_error(upload_status(error.code), "IMAGE_UPLOAD_FAILED", error.message); };
     const auto place = services_.hub.uploads().enter(services_.hub.options()->uploads_at_once);
     if (!place) {
         exchange.respond_error(429, "RATE_LIMITED", "too many uploads at once; try again in a moment", {{"Retry-After", "1"}});

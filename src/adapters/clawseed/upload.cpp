@@ -15,15 +15,6 @@ constexpr Milliseconds kSilence{20'000};
 constexpr std::size_t kArtifactsPerCall = 16;
 constexpr std::size_t kMaxContentType = 128;
 
-int status_of(ErrorCode code) {
-    if (code == ErrorCode::kOversize) return 413;
-    if (code == ErrorCode::kRateLimited) return 507;
-    if (code == ErrorCode::kInvalidArgs) return 400;
-    if (code == ErrorCode::kTimeout) return 408;
-    if (code == ErrorCode::kNotFound) return 404;
-    return 503;
-}
-
 }  // namespace
 
 bool Front::is_upload(const net::HttpRequest& request) const {
@@ -37,7 +28,7 @@ Task<void> Front::upload(net::HttpExchange& exchange, core::PrincipalRef princip
     Hub& hub = services_.hub;
     const auto refuse = [&](const Error& error) {
         hub.uploads().refused.add();
-        exchange.respond_error(status_of(error.code), token_of(error.code), error.message);
+        exchange.respond_error(upload_status(error.code), token_of(error.code), error.message);
     };
     const auto not_running = [] {
         return fail(ErrorCode::kNotFound, "no call of that id is out to this device; upload while it runs, with its id as call_id").error();

@@ -1,11 +1,23 @@
 #pragma once
 
+#include "base/error.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 namespace crab::clawseed {
+
+/// The status of an upload that failed so. What is another's is answered as what is not there.
+constexpr int upload_status(ErrorCode code) {
+    if (code == ErrorCode::kOversize) return 413;
+    if (code == ErrorCode::kRateLimited) return 507;
+    if (code == ErrorCode::kInvalidArgs) return 400;
+    if (code == ErrorCode::kTimeout) return 408;
+    if (code == ErrorCode::kNotFound || code == ErrorCode::kForbidden) return 404;
+    return 503;
+}
 
 /// How many uploads run, and how many there were. Thread-safe.
 class Uploads {

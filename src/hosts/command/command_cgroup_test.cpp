@@ -1,6 +1,7 @@
 #include "hosts/command/command_cgroup.hpp"
 
 #include "base/scope_exit.hpp"
+#include "base/test_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +17,6 @@ namespace fs = std::filesystem;
 /// A tree of plain files in place of the kernel's: it shows which files are written, and what becomes of what is read.
 class CommandCgroupTest : public testing::Test {
 protected:
-    CommandCgroupTest() {
-        char name[] = "/tmp/crab-cgroup-XXXXXX";
-        root = ::mkdtemp(name);
-    }
-    ~CommandCgroupTest() override { fs::remove_all(root); }
     void put(const fs::path& file, std::string_view text) const {
         fs::create_directories((root / file).parent_path());
         std::ofstream(root / file) << text;
@@ -33,7 +29,8 @@ protected:
         put("membership", membership);
         return CgroupPlaces::find(root, root / "membership");
     }
-    fs::path root;
+    const TestFolder made;
+    const fs::path root = made.path();
 };
 
 TEST_F(CommandCgroupTest, ADelegatedUnifiedGroupHandsItsControllersDown) {

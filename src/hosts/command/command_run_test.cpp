@@ -1,6 +1,7 @@
 #include "hosts/command/command_run.hpp"
 
 #include "base/scope_exit.hpp"
+#include "base/test_folder.hpp"
 #include "base/test_loop.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
@@ -135,16 +136,14 @@ TEST_F(CommandRunTest, ABudgetIsOverdrawnByATenthAtMostWhateverIgnoresTheSignal)
 }
 
 TEST_F(CommandRunTest, AWorktreeThatIsFullEndsWhoWritesAndLetsNobodyWriteAfterwards) {
-    std::string tree = "/tmp/quota-run-XXXXXX";
-    ASSERT_NE(::mkdtemp(tree.data()), nullptr);
-    const ScopeExit remove([&] { std::filesystem::remove_all(tree); });
-    order.request.worktree = HeldFile::open_folder(tree).value();
+    const TestFolder tree;
+    order.request.worktree = HeldFile::open_folder(tree.path()).value();
     order.request.worktree_writable = true;
     order.quota = std::make_shared<DiskQuota>(order.request.worktree->fd(), std::uint64_t{8} << 20);
     EXPECT_EQ(run("echo fits > small").reason, EndReason::kExited);
     EXPECT_EQ(run("head -c 30000000 /dev/zero > big; sync big; sleep 30").reason, EndReason::kDisk);
     EXPECT_EQ(run("touch more").reason, EndReason::kDisk);
-    std::filesystem::remove(std::filesystem::path(tree) / "big");
+    std::filesystem::remove(tree / "big");
     EXPECT_EQ(run("touch more").reason, EndReason::kExited);
 }
 
@@ -211,18 +210,17 @@ TEST_F(CommandRunTest, ANetworkThatCannotBeMadeStartsNothing) {
 class Folders {
 public:
     Folders() {
-        char name[] = "/tmp/crab-run-XXXXXX";
-        root = ::mkdtemp(name);
         for (const char* folder : {"tree", "secret"}) std::filesystem::create_directory(root / folder);
         std::ofstream(root / "tree/said") << "inside\n";
         std::ofstream(root / "secret/said") << "SECRET\n";
     }
-    Folders(const Folders&) = delete;
-    Folders& operator=(const Folders&) = delete;
-    ~Folders() { std::filesystem::remove_all(root); }
     HeldFile hold(const char* name) const { return HeldFile::open_folder(root / name).value(); }
 
-    std::filesystem::path root;
+private:
+    const TestFolder made_;
+
+public:
+    const std::filesystem::path root = made_.path();
 };
 
 /// Turns `root/tree` into a link to `root/secret` and back, as a process of the host could, until it is destroyed.

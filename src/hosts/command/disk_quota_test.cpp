@@ -1,6 +1,7 @@
 #include "hosts/command/disk_quota.hpp"
 
 #include "base/descriptor.hpp"
+#include "base/test_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,15 +20,11 @@ namespace fs = std::filesystem;
 class DiskQuotaTest : public testing::Test {
 protected:
     void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "quota-test-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        tree = name;
         folder = Descriptor(::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
     void TearDown() override {
         std::error_code ignored;
         fs::permissions(tree / "shut", fs::perms::owner_all, ignored);
-        fs::remove_all(tree);
     }
     void put(const fs::path& name, std::size_t bytes) {
         fs::create_directories((tree / name).parent_path());
@@ -37,7 +34,8 @@ protected:
         DiskQuota quota(folder.get(), most);
         return DiskQuota::Watch(quota).exceeded();
     }
-    fs::path tree;
+    const TestFolder made;
+    const fs::path tree = made.path();
     Descriptor folder;
 };
 

@@ -1,6 +1,7 @@
 #include "hosts/command/own_files.hpp"
 
 #include "base/scope_exit.hpp"
+#include "base/test_folder.hpp"
 #include "hosts/command/visible_places.hpp"
 #include "hosts/command/worktrees.hpp"
 
@@ -25,13 +26,10 @@ using testing::Not;
 class OwnFilesTest : public testing::Test {
 protected:
     OwnFilesTest() {
-        char name[] = "/tmp/crab-own-XXXXXX";
-        folder = ::mkdtemp(name);
         fs::create_directories(folder / "state/inner");
         fs::create_directories(folder / "work/inner");
         std::ofstream(folder / "secret") << "no\n";
     }
-    ~OwnFilesTest() override { fs::remove_all(folder); }
     HeldFile hold(std::string_view name) const { return HeldFile::open(folder / name).value(); }
     std::optional<fs::path> met(const OwnFiles& own, std::string_view name) const { return own.met_by(hold(name)); }
     /// What the start says of two worktrees, or of one.
@@ -41,7 +39,8 @@ protected:
         const auto held = hold_worktrees(std::move(worktrees), own, relied_on);
         return held ? "" : held.error().message;
     }
-    fs::path folder;
+    const TestFolder made;
+    const fs::path folder = made.path();
 };
 
 TEST_F(OwnFilesTest, AFolderMeetsWhatItContainsWhatItIsAndWhatItLiesIn) {

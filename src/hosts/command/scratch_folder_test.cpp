@@ -1,5 +1,7 @@
 #include "hosts/command/scratch_folder.hpp"
 
+#include "base/test_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,13 +15,8 @@ namespace fs = std::filesystem;
 
 class ScratchFolderTest : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "scratch-test-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        parent = name;
-    }
-    void TearDown() override { fs::remove_all(parent); }
-    fs::path parent;
+    const TestFolder made;
+    const fs::path parent = made.path();
 };
 
 TEST_F(ScratchFolderTest, ItIsThisUsersAloneAndGoesWithTheObject) {

@@ -2,6 +2,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/scope_exit.hpp"
+#include "base/test_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,17 +26,15 @@ using testing::HasSubstr;
 class WorktreePathTest : public testing::Test {
 protected:
     WorktreePathTest() {
-        char name[] = "/tmp/crab-worktree-XXXXXX";
-        folder = ::mkdtemp(name);
         fs::create_directories(folder / "tree/docs");
         std::ofstream(folder / "tree/docs/notes.md") << "a b\n";
         std::ofstream(folder / "secret") << "no\n";
         directory = Descriptor(::open((folder / "tree").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
-    ~WorktreePathTest() override { fs::remove_all(folder); }
     Result<void> check(std::string_view path) { return check_worktree_path(directory.get(), "path", path); }
 
-    fs::path folder;
+    const TestFolder made;
+    const fs::path folder = made.path();
     Descriptor directory;
 };
 

@@ -1,5 +1,6 @@
 #include "hosts/command/worktrees.hpp"
 
+#include "base/test_folder.hpp"
 #include "hosts/command/worktree_file.hpp"
 
 #include <gtest/gtest.h>
@@ -41,8 +42,7 @@ TEST(WorktreesTest, ABindingToAWorktreeThatIsNoLongerConfiguredIsNone) {
 }
 
 TEST(WorktreesTest, BindingsSurviveInTheirFile) {
-    char name[] = "/tmp/crab-bindings-XXXXXX";
-    const fs::path folder = ::mkdtemp(name);
+    const TestFolder folder;
     EXPECT_EQ(load_bindings(folder / "worktrees.json").value().size(), 0u);
     const Worktrees::Bindings bindings{.principals = {{"caller/ci", "a/one"}}, .agents = {{"agent \"x\"", "a/two"}}};
     std::ofstream(folder / "worktrees.json") << R"({"caller/ci":"a/one","agent \"x\"":"a/two"})";
@@ -54,7 +54,6 @@ TEST(WorktreesTest, BindingsSurviveInTheirFile) {
         EXPECT_FALSE(load_bindings(folder / "worktrees.json")) << wrong;
     }
     EXPECT_FALSE(store_bindings(folder / "no/such/folder", bindings));
-    fs::remove_all(folder);
 }
 
 }  // namespace

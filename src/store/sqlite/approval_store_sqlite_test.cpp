@@ -1,6 +1,6 @@
 #include "store/sqlite/approval_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct ApprovalStoreSqliteTest : testing::Test {
     std::unique_ptr<ApprovalStoreSqlite> open() { return std::move(ApprovalStoreSqlite::open(folder / "trust.db").value()); }
 
     FakeClock clock;
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<ApprovalStoreSqlite> store = open();
 };
 

@@ -1,7 +1,7 @@
 #include "store/sqlite/artifact_store_sqlite.hpp"
 
+#include "base/test_folder.hpp"
 #include "crypto/digest.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ protected:
         return count;
     }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     FakeClock clock;
     ArtifactStore::Limits limits{.artifact_bytes = 100'000, .tenant_bytes = 200'000, .total_bytes = 300'000, .ttl = std::chrono::hours(1)};
     std::unique_ptr<ArtifactStoreSqlite> store;

@@ -1,6 +1,6 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ core::AuditBatch batch_of(std::int64_t batch, std::int64_t count) {
 
 /// One durable append of range(0) records.
 void BM_Append(benchmark::State& state) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const auto store = std::move(AuditStoreSqlite::open(folder / "audit.db").value());
     const auto batch = batch_of(0, state.range(0));
     for (auto _ : state) {
@@ -31,7 +31,7 @@ void BM_Append(benchmark::State& state) {
 BENCHMARK(BM_Append)->Arg(1)->Arg(100)->Arg(5'000)->UseRealTime();
 
 /// The store after range(0) batches of 100 records.
-std::unique_ptr<AuditStoreSqlite> filled(const TemporaryFolder& folder, std::int64_t batches) {
+std::unique_ptr<AuditStoreSqlite> filled(const TestFolder& folder, std::int64_t batches) {
     auto store = std::move(AuditStoreSqlite::open(folder / "audit.db", {.durability = Durability::kProcess}).value());
     for (std::int64_t i = 0; i < batches; ++i) (void)store->append(batch_of(i, 100));
     return store;
@@ -39,7 +39,7 @@ std::unique_ptr<AuditStoreSqlite> filled(const TemporaryFolder& folder, std::int
 
 /// The oldest call among range(0) * 100 records: everything is read.
 void BM_FindOldestCall(benchmark::State& state) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const auto store = filled(folder, state.range(0));
     for (auto _ : state) {
         if (!store->find_call("0190-0-0", {}).value()) state.SkipWithError("not found");
@@ -49,7 +49,7 @@ void BM_FindOldestCall(benchmark::State& state) {
 BENCHMARK(BM_FindOldestCall)->Arg(100)->Arg(2'000)->UseRealTime();
 
 void BM_VerifyChain(benchmark::State& state) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const auto store = filled(folder, state.range(0));
     for (auto _ : state) {
         if (!store->verify_chain().value().intact) state.SkipWithError("not intact");

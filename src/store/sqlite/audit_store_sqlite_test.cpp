@@ -1,6 +1,6 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ protected:
     /// What somebody does to the file behind the store's back.
     void tamper(std::string_view sql) { ASSERT_TRUE(Database::open(path).value().execute(sql)); }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     std::filesystem::path path = folder / "audit.db";
     FakeClock clock;
 };

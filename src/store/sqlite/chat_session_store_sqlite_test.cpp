@@ -1,7 +1,7 @@
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 
+#include "base/test_folder.hpp"
 #include "core/chat_session_memory.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ protected:
     }
     void say(const ChatSessionId& id, std::string text) { add(id, {.role = "user", .content = std::move(text)}); }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<core::ChatSessionStore> store;
     SystemTime now = FakeClock().system_now();
     const ChatSessionId kitchen{"kitchen"};
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, ChatSessionStoreTest, testing::Values(Kind::kMe
                          [](const auto& parameter) { return parameter.param == Kind::kMemory ? "Memory" : "Sqlite"; });
 
 TEST(ChatSessionStoreSqliteTest, SessionsSurviveARestart) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const ChatSessionId id("kitchen");
     {
         auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());

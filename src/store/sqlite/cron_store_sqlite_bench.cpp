@@ -1,7 +1,7 @@
 #include "store/sqlite/cron_store_sqlite.hpp"
 
+#include "base/test_folder.hpp"
 #include "hosts/cron/cron_pass.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ struct Jobs {
         store.reset();
         store = std::move(CronStoreSqlite::open(folder / "cron.db").value());   // durable, as in service
     }
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<CronStoreSqlite> store;
     cron::TimeZones zones;
     FakeClock clock;

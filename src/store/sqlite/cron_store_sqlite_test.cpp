@@ -1,10 +1,10 @@
 #include "store/sqlite/cron_store_sqlite.hpp"
 
+#include "base/test_folder.hpp"
 #include "base/test_loop.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 #include "hosts/cron/cron_scheduler.hpp"
 #include "hosts/cron/test_cron_store.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ protected:
     }
     std::vector<CronJob> jobs(std::string tenant = "acme") { return store->list(TenantId(std::move(tenant)), "", 100, 1 << 20).value().jobs; }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<cron::CronStore> store;
     SystemTime now = FakeClock().system_now();
 };
@@ -248,7 +248,7 @@ protected:
     }
 
     TestLoop loop;   // 20:26:40
-    TemporaryFolder folder;
+    TestFolder folder;
     BlockingPool pool{1};
     cron::TimeZones zones;
     IdSource ids{loop.clock, 1};

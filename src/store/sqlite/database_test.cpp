@@ -1,7 +1,7 @@
 #include "store/sqlite/database.hpp"
 
 #include "base/subprocess.hpp"
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class DatabaseTest : public testing::Test {
 protected:
     Database open(DatabaseOptions options = {}) { return std::move(Database::open(path, options).value()); }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     std::filesystem::path path = folder / "state/test.db";
 };
 

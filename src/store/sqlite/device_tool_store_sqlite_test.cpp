@@ -1,6 +1,6 @@
 #include "store/sqlite/device_tool_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using trust::DeviceToolRecord;
 
 TEST(DeviceToolStoreSqlite, NamesComeBackAsTheyWereLastPut) {
-    const TemporaryFolder folder;
+    const TestFolder folder;
     auto store = std::move(DeviceToolStoreSqlite::open(folder / "trust.db").value());
     const std::vector<DeviceToolRecord> first{{.device = "phone", .tool = "camera", .waiting = false}, {.device = "phone", .tool = "sms", .waiting = true}};
     ASSERT_TRUE(store->put(first));

@@ -1,13 +1,13 @@
 #include "core/pipeline.hpp"
 
 #include "base/spawn.hpp"
+#include "base/test_folder.hpp"
 #include "core/event_outbox.hpp"
 #include "core/function_host.hpp"
 #include "core/test_tools.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -48,7 +48,7 @@ enum class Told : std::uint8_t { kNo, kYes };
 struct Gateway {
     RealClock clock;
     TimerWheel timers{clock};
-    TemporaryFolder folder;
+    TestFolder folder;
     BlockingPool pool{1}, ledger_pool{1};
     std::unique_ptr<LedgerStoreSqlite> store = std::move(LedgerStoreSqlite::open(folder / "ledger.db").value());
     core::LedgerJournal journal{*store, ledger_pool, clock};

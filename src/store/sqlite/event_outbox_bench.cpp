@@ -2,8 +2,8 @@
 
 #include "base/id_source.hpp"
 #include "base/spawn.hpp"
+#include "base/test_folder.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -14,7 +14,7 @@ namespace {
 struct Outbox {
     RealClock clock;
     TimerWheel timers{clock};
-    TemporaryFolder folder;
+    TestFolder folder;
     BlockingPool writer{1}, pool{1};
     std::unique_ptr<EventStoreSqlite> store = std::move(EventStoreSqlite::open(folder / "events.db").value());
     asio::io_context io{1};

@@ -1,6 +1,6 @@
 #include "store/sqlite/event_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <array>
 #include <filesystem>
@@ -29,7 +29,7 @@ using testing::UnorderedElementsAre;
 const SystemTime kStart{std::chrono::seconds(1'780'000'000)};
 
 struct EventStoreSqliteTest : testing::Test {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<EventStoreSqlite> store = open();
     SystemTime now = kStart;
 

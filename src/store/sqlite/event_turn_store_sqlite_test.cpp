@@ -1,6 +1,6 @@
 #include "store/sqlite/event_turn_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ protected:
     std::unique_ptr<EventTurnStoreSqlite> open() { return std::move(EventTurnStoreSqlite::open(folder / "agents.db").value()); }
 
     FakeClock clock;
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<EventTurnStoreSqlite> store = open();
 };
 

@@ -1,6 +1,6 @@
 #include "store/sqlite/lease_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ protected:
     std::unique_ptr<LeaseStoreSqlite> open() { return std::move(LeaseStoreSqlite::open(folder / "trust.db").value()); }
 
     FakeClock clock;
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<LeaseStoreSqlite> store = open();
 };
 

@@ -1,8 +1,8 @@
 #include "core/ledger_journal.hpp"
+#include "base/test_folder.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
 
 #include "base/spawn.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 /// TMPDIR says which disk is measured.
 struct Caller {
     RealClock clock;
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<LedgerStoreSqlite> store = std::move(LedgerStoreSqlite::open(folder / "ledger.db").value());
     BlockingPool pool{1};
     core::LedgerJournal journal{*store, pool, clock};

@@ -1,6 +1,6 @@
 #include "store/sqlite/ledger_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <array>
 #include <filesystem>
@@ -28,7 +28,7 @@ std::shared_ptr<const Outcome> ok(std::string content) {
 }
 
 struct LedgerStoreSqliteTest : testing::Test {
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<LedgerStoreSqlite> store = open();
     SystemTime now = kStart;
 
@@ -269,7 +269,7 @@ TEST_F(LedgerStoreSqliteTest, AFileLeftByACrashIsReadUpToItsLastWholeCommit) {
     end(admit("k"), ok("done"));
     admit("open");
     // What a crash leaves: the file, and a write-ahead log that was not folded into it and whose last commit is torn.
-    const TemporaryFolder crashed;
+    const TestFolder crashed;
     for (const char* name : {"ledger.db", "ledger.db-wal"}) std::filesystem::copy_file(folder / name, crashed / name);
     admit("after the copy");
     const auto size = std::filesystem::file_size(folder / "ledger.db-wal");

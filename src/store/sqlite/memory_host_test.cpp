@@ -2,6 +2,7 @@
 
 #include "hosts/memory/memory_host.hpp"
 
+#include "base/test_folder.hpp"
 #include "base/test_loop.hpp"
 #include "core/pipeline.hpp"
 #include "core/test_tools.hpp"
@@ -9,7 +10,6 @@
 #include "json/format.hpp"
 #include "json/value.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Asked {
 
 struct MemoryHostTest : testing::Test {
     TestLoop loop;
-    TemporaryFolder folder;
+    TestFolder folder;
     BlockingPool pool{2};
     IdSource ids{loop.clock, 1}, host_ids{loop.clock, 2};
     core::Registry registry;

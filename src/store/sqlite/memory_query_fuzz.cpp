@@ -2,8 +2,8 @@
 // repeats.
 
 #include "base/fuzz_check.hpp"
+#include "base/test_folder.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace {
 using namespace crab;
 
 struct Bench {
-    store::sqlite::TemporaryFolder folder;
+    store::sqlite::TestFolder folder;
     std::unique_ptr<store::sqlite::MemoryStoreSqlite> store;
     memory::MemoryScope scope{.tenant = TenantId("t"), .agent_id = "a", .isolation_key = {}};
 

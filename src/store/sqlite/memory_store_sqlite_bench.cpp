@@ -12,8 +12,8 @@
 #include "base/blocking_pool.hpp"
 #include "base/spawn.hpp"
 #include "base/id_source.hpp"
+#include "base/test_folder.hpp"
 #include "hosts/memory/write_queue.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -212,7 +212,7 @@ BENCHMARK(BM_Query)->ArgNames({"ask", "where"})->Apply(every_question)->Iteratio
 
 /// range(0) callers append one entry each, again and again, through the queue; one event loop, durable against loss of power.
 void BM_Append(benchmark::State& state) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const auto store = std::move(MemoryStoreSqlite::open(folder / "memory.db").value());
     BlockingPool pool(1);
     RealClock clock;
@@ -248,7 +248,7 @@ void BM_DeleteAll(benchmark::State& state) {
     std::mt19937_64 random(5);
     for (auto _ : state) {
         state.PauseTiming();
-        TemporaryFolder folder;
+        TestFolder folder;
         const auto store = std::move(MemoryStoreSqlite::open(folder / "memory.db").value());
         std::vector<MemoryWrite> batch;
         for (std::int64_t i = 0; i < state.range(0); ++i) batch.push_back(append_of(ids, random, 0, clock.system_now()));

@@ -1,6 +1,6 @@
 #include "store/sqlite/memory_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ protected:
     }
     std::vector<std::string> find(std::string_view text) { return texts(ask(query(text))); }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     std::unique_ptr<MemoryStoreSqlite> store;
     MemoryScope scope{.tenant = TenantId("acme"), .agent_id = "butler", .isolation_key = {}};
     SystemTime now = FakeClock().system_now();

@@ -1,6 +1,6 @@
 #include "store/sqlite/peer_store_sqlite.hpp"
 
-#include "store/sqlite/temporary_folder.hpp"
+#include "base/test_folder.hpp"
 #include "trust/pairing/peer_store_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ protected:
         return {.serial_number = serial, .fingerprint = "sha256:" + serial, .name = name, .key_digest = crypto::sha256(serial)};
     }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     FakeClock clock;
     const PeerName memory{ComponentType::kToolHost, "memory"};
 };

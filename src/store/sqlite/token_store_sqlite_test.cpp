@@ -1,7 +1,7 @@
 #include "store/sqlite/token_store_sqlite.hpp"
 
+#include "base/test_folder.hpp"
 #include "crypto/digest.hpp"
-#include "store/sqlite/temporary_folder.hpp"
 #include "trust/tokens.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class TokenStoreSqliteTest : public testing::Test {
 protected:
     std::unique_ptr<TokenStoreSqlite> open(DatabaseOptions options = {}) { return std::move(TokenStoreSqlite::open(folder / "trust.db", options).value()); }
 
-    TemporaryFolder folder;
+    TestFolder folder;
     FakeClock clock;
 };
 
