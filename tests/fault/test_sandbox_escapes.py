@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from support.gateway import Gateway, program
+from support.wait import eventually
 from test_commands import CommandCase, can_sandbox, perl, shell
 
 _OPEN = {"defaults": {"privilege": "DEFAULT", "timeout": "30s"}}
@@ -41,6 +42,21 @@ _EMPTY_V2 = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup &&
 
 def works(prefix: tuple[str, ...]) -> bool:
     return subprocess.run([*prefix, "true"], capture_output=True).returncode == 0
+
+
+def delegated() -> Path | None:
+    """A group of cgroup v2 in which this process may make others whose memory the kernel counts; none where nobody delegated one."""
+    tree = next((path for path in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")) if (path / "cgroup.controllers").exists()), None)
+    own = next((line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")), None)
+    if tree is None or own is None:
+        return None
+    group = tree / own.lstrip("/")
+    for parent in (group.parent, *group.parent.parents) if group != tree else (tree,):
+        if not parent.is_relative_to(tree):
+            break
+        if os.access(parent / "cgroup.procs", os.W_OK) and "memory" in (parent / "cgroup.subtree_control").read_text().split():
+            return parent
+    return None
 
 
 def outside(script: str, folder: Path) -> str:
@@ -333,6 +349,53 @@ class EmptyUnifiedTest(UnlimitedCase):
 
     def test_with_a_unified_tree_that_hands_no_controller_down(self) -> None:
         self.unlimited()
+
+
+@unittest.skipUnless(delegated(), "no group of cgroup v2 with a memory controller is delegated here")
+class DelegatedTest(MemoryCase):
+    """A gateway alone in a group of cgroup v2, as systemd starts it with Delegate=yes."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.group = delegated() / f"crab-test-{os.getpid()}"
+        cls.group.mkdir()
+        cls.addClassCleanup(cls.group.rmdir)
+        cls.addClassCleanup(lambda: [child.rmdir() for child in cls.group.iterdir() if child.is_dir()])
+        # A group that hands controllers down takes no process: after a kill the subgroup is there that the gateway made for itself.
+        cls.PREFIX = ("sh", "-c", f'g={cls.group}; test -d $g/crab-gateway && g=$g/crab-gateway; echo $$ > $g/cgroup.procs && exec "$@"', "sh")
+        super().setUpClass()
+
+    def commands(self) -> list[str]:
+        return [child.name for child in self.group.iterdir() if child.is_dir() and child.name != "crab-gateway"]
+
+    def test_no_kind_of_memory_passes_the_limit_and_no_label_is_missing(self) -> None:
+        self.assertIn("memory", (self.group / "cgroup.subtree_control").read_text())
+        self.attack()
+        self.assertEqual(self.approved("all", "echo ran"), "ran\n")
+        self.assertNotIn("no control group", str(self.gateway.call("way_out", {"script": "echo ran"}).body))
+
+    def test_memory_beyond_the_limit_ends_a_command_and_says_so(self) -> None:
+        reply = self.gateway.call("small", {"script": "perl -e '$x = \"x\" x (100 << 20); sleep 1' & perl -e '$x = \"x\" x (100 << 20); sleep 1'; wait"}, timeout=60)
+        self.assertNotEqual(reply.status, "ok")
+        self.assertIn("memory", reply.error["message"])
+
+    def test_a_command_has_a_group_of_its_own_which_goes_with_it(self) -> None:
+        call = self.gateway.start_call("small", {"script": "echo $$; sleep 2; exit 0"})
+        eventually(lambda: len(self.commands()) == 1, "its group is there")
+        limits = self.group / self.commands()[0]
+        self.assertEqual(((limits / "memory.max").read_text(), (limits / "memory.swap.max").read_text()), (f"{128 << 20}\n", "0\n"))
+        self.assertEqual(call.result(20).status, "ok")
+        eventually(lambda: self.commands() == [], "its group is gone")
+
+    def test_what_a_killed_gateway_left_is_gone_after_the_next_start(self) -> None:
+        call = self.gateway.start_call("small", {"script": "sleep 30"})
+        eventually(lambda: len(self.commands()) == 1, "its group is there")
+        self.gateway.kill()
+        call.exception(20)
+        eventually(lambda: all((self.group / name / "cgroup.procs").read_text() == "" for name in self.commands()), "the command has died with its gateway")
+        self.gateway.start()
+        self.assertEqual(self.commands(), [])
+        self.assertEqual(self.text("small", "echo again"), "again\n")
 
 
 @unittest.skipUnless(can_sandbox(), "bubblewrap cannot make user namespaces here")
