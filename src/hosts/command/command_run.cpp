@@ -286,6 +286,8 @@ private:
         end_.failure = why;
         stopping_ = killed_ = true;
         end_.reason = EndReason::kNotStarted;
+        // Its first process waits for bubblewrap's word, which no longer comes.
+        if (first_fd_.is_open()) ::syscall(SYS_pidfd_send_signal, first_fd_.get(), SIGKILL, nullptr, 0);
         ::kill(pid_, SIGKILL);
     }
 

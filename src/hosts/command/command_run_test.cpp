@@ -1,10 +1,12 @@
 #include "hosts/command/command_run.hpp"
 
+#include "base/pipe.hpp"
 #include "base/scope_exit.hpp"
 #include "base/test_folder.hpp"
 #include "base/test_loop.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
+#include "hosts/command/spawn_program.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +15,8 @@
 #include <fstream>
 #include <thread>
 
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,6 +208,28 @@ TEST_F(CommandRunTest, ANetworkThatCannotBeMadeStartsNothing) {
     EXPECT_EQ(end.reason, EndReason::kNotStarted);
     EXPECT_THAT(end.failure, HasSubstr("network"));
     EXPECT_EQ(output, "");
+}
+
+TEST_F(CommandRunTest, WhatWaitsForAKilledBubblewrapIsEndedAtTheNextStart) {
+    Pipe info, block;
+    ASSERT_TRUE(info.open() && block.open());
+    const std::vector<std::string> words{"bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--info-fd", std::to_string(info.write_end.get()), "--block-fd",
+                                         std::to_string(block.read_end.get()), "--", "/run/crab/sandbox-init"};
+    const std::array kept{info.write_end.get(), block.read_end.get()};
+    pid_t outer = 0;
+    ASSERT_EQ(spawn_program(abilities().bubblewrap, words, {.standard = {-1, -1, -1}, .kept = kept, .environment = {}}, outer), 0);
+    std::array<char, 256> text{};
+    ASSERT_GT(::read(info.read_end.get(), text.data(), text.size() - 1), 0);
+    const int first = std::atoi(std::string(text.data()).substr(std::string(text.data()).find(':') + 1).c_str());
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, first, 0)));
+    ASSERT_TRUE(process.is_open());
+    EXPECT_EQ(end_orphaned_sandboxes(), 0u) << "its bubblewrap lives";
+    ::kill(outer, SIGKILL);
+    ::waitpid(outer, nullptr, 0);
+    pollfd ended{process.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&ended, 1, 100), 0) << "it waits for ever";
+    EXPECT_GE(end_orphaned_sandboxes(), 1u);
+    EXPECT_EQ(::poll(&ended, 1, 10'000), 1);
 }
 
 /// Folders of a test, for worktrees and what lies beside them.

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <charconv>
+#include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <set>
 #include <string>
@@ -14,6 +16,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -23,6 +26,7 @@ namespace crab::command {
 namespace {
 
 constexpr std::size_t kMostProcesses = 4096;
+constexpr std::string_view kBubblewrap = "bwrap\n";
 
 /// The begin of a file of /proc, at most 16 KiB; empty when it is gone.
 std::string read_file(const std::string& path) {
@@ -143,6 +147,35 @@ TreeUsage look_at_tree(pid_t root, WithPipes with_pipes) {
     }
     usage.pipe_bytes = pipes.bytes();
     return usage;
+}
+
+namespace {
+
+/// A first process of a namespace that is bubblewrap still, with our program to become, and has another parent than bubblewrap.
+bool is_orphaned_sandbox(const std::string& folder) {
+    if (read_file(folder + "/comm") != kBubblewrap) return false;
+    const std::string words = read_file(folder + "/cmdline"), status = read_file(folder + "/status");
+    const std::size_t parent_at = status.find("\nPPid:"), numbers_at = status.find("\nNSpid:");
+    if (words.find(kInitInside) == words.npos || parent_at == status.npos || numbers_at == status.npos) return false;
+    std::string_view parent = std::string_view(status).substr(parent_at), numbers = std::string_view(status).substr(numbers_at, status.find('\n', numbers_at + 1) - numbers_at);
+    next_number(numbers);
+    return next_number(numbers) == 1 && read_file(fmt::format("/proc/{}/comm", next_number(parent))) != kBubblewrap;
+}
+
+}  // namespace
+
+std::size_t end_orphaned_sandboxes() {
+    std::size_t ended = 0;
+    DIR* const folder = ::opendir("/proc");
+    if (folder == nullptr) return 0;
+    while (const dirent* entry = ::readdir(folder)) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+        const std::string name = entry->d_name;
+        const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(name.c_str()), 0)));   // before it is looked at: then it is that one
+        if (process.is_open() && is_orphaned_sandbox("/proc/" + name) && ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0) ++ended;
+    }
+    ::closedir(folder);
+    return ended;
 }
 
 std::uint32_t tasks_of_this_user() {

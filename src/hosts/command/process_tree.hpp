@@ -2,7 +2,9 @@
 
 #include "base/clock.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <sys/types.h>
 
@@ -21,6 +23,11 @@ enum class WithPipes : std::uint8_t { kNo, kYes };
 /// Reads /proc. Processes that come or go meanwhile may be missed; in a PID namespace whose first process is `root`, nobody can
 /// leave the tree.
 TreeUsage look_at_tree(pid_t root, WithPipes with_pipes = WithPipes::kNo);
+
+/// What bubblewrap becomes in a sandbox of ours, as it is named there.
+inline constexpr std::string_view kInitInside = "/run/crab/sandbox-init";
+/// Ends what waits for ever since its bubblewrap was killed, with its gateway, before it could tell it to begin. Returns how many.
+std::size_t end_orphaned_sandboxes();
 
 /// How many tasks, threads counted, run as this user; for RLIMIT_NPROC, which counts them all.
 std::uint32_t tasks_of_this_user();

@@ -2,6 +2,7 @@
 
 #include "base/subprocess.hpp"
 #include "hosts/command/egress.hpp"
+#include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
 
 #include <algorithm>
@@ -20,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kInitInside = "/run/crab/sandbox-init";
 constexpr std::uint64_t kScratchBytes = std::uint64_t{256} << 20;
 
 /// What of the host is in sight, read-only. Of /etc only what programs need to run at all.

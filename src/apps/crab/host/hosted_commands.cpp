@@ -1,6 +1,7 @@
 #include "apps/crab/host/hosted_commands.hpp"
 
 #include "apps/crab/egress/egress_proxy.hpp"
+#include "hosts/command/process_tree.hpp"
 #include "hosts/command/scratch_folder.hpp"
 #include "hosts/command/worktree_tools.hpp"
 
@@ -190,6 +191,7 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::Gatew
                                       .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPlaces::find();
     command::ScratchFolder::remove_leftovers();
+    command::end_orphaned_sandboxes();
     const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
     for (const std::string& line : commands_not_offered(config, services.abilities)) log::warn(line);
     auto hosts = make_hosts(config, services, &egress);
