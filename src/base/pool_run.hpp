@@ -13,7 +13,8 @@
 
 namespace crab::detail {
 
-/// Work for a thread of a pool, and what came of it. Shared, because it outlives a caller that is destroyed with its loop.
+/// Work for a thread of a pool, and what came of it. Shared, because it outlives a caller that is
+/// destroyed with its loop.
 template <class Work>
 class PoolWork {
 public:
@@ -40,11 +41,13 @@ private:
     std::exception_ptr failure_;
 };
 
-/// Awaits work on a pool: `post(f)` has `f()` called by one of its threads. The caller resumes on its own executor.
+/// Awaits work on a pool: `post(f)` has `f()` called by one of its threads. The caller resumes on
+/// its own executor.
 template <class Work, class Post>
 class PoolRun {
 public:
-    PoolRun(Work work, Post post) : work_(std::make_shared<PoolWork<Work>>(std::move(work))), post_(std::move(post)) {}
+    PoolRun(Work work, Post post)
+        : work_(std::make_shared<PoolWork<Work>>(std::move(work))), post_(std::move(post)) {}
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> asking) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kOthers = "others";             // no principal's id: it has no slash
 constexpr std::size_t kFirstSweep = 256;                   // buckets
-constexpr std::chrono::seconds kBetweenSweeps{1};          // at the bound, where every newcomer would like one
+constexpr std::chrono::seconds kBetweenSweeps{1};          // at the bound: newcomers want one
 
 }  // namespace
 
@@ -32,7 +32,8 @@ std::vector<AuditRate::LeftOut> AuditRate::take_left_out(SteadyTime now) {
     std::erase_if(owing_, [&](const Key* key) {
         Bucket& bucket = buckets_.find(*key)->second;
         if (now - options_.tell_after < bucket.since) return false;
-        told.push_back({.kind = key->first, .by = key->second, .count = std::exchange(bucket.left_out, 0)});
+        told.push_back(
+            {.kind = key->first, .by = key->second, .count = std::exchange(bucket.left_out, 0)});
         return true;
     });
     return told;
@@ -41,7 +42,8 @@ std::vector<AuditRate::LeftOut> AuditRate::take_left_out(SteadyTime now) {
 AuditRate::Buckets::value_type& AuditRate::bucket_of(const AuditEvent& event, SteadyTime now) {
     Key key(event.kind, event.by);
     if (const auto known = buckets_.find(key); known != buckets_.end()) return *known;
-    if (buckets_.size() >= std::max(sweep_at_, kFirstSweep) && now >= swept_ + kBetweenSweeps) sweep(now);
+    if (buckets_.size() >= std::max(sweep_at_, kFirstSweep) && now >= swept_ + kBetweenSweeps)
+        sweep(now);
     if (buckets_.size() >= options_.max_buckets) key.second = kOthers;
     const Bucket full{.burst = event.burst, .tokens = event.burst, .filled = now};
     return *buckets_.try_emplace(std::move(key), full).first;

@@ -14,14 +14,14 @@ namespace crab::core {
 
 struct AuditEvent;
 
-/// How often what a principal does is recorded one by one, for each kind of event by itself; the rest is counted, and told in a
-/// record of its own. Not thread-safe.
+/// How often what a principal does is recorded one by one, for each kind of event by itself; the
+/// rest is counted, and told in a record of its own. Not thread-safe.
 class AuditRate {
 public:
     struct Options {
         double per_second = 1;
-        std::chrono::seconds tell_after{10};   ///< since the first that was left out
-        std::size_t max_buckets = 8'192;       ///< beyond, newcomers share one for each kind
+        std::chrono::seconds tell_after{10};  ///< since the first that was left out
+        std::size_t max_buckets = 8'192;  ///< beyond, newcomers share one for each kind
     };
     /// What was left out, and is told now.
     struct LeftOut {
@@ -40,9 +40,9 @@ private:
         double burst = 0, tokens = 0;
         SteadyTime filled{};
         std::uint64_t left_out = 0;
-        SteadyTime since{};   ///< when the first of those was left out
+        SteadyTime since{};  ///< when the first of those was left out
     };
-    using Key = std::pair<std::string, std::string>;   ///< kind and principal
+    using Key = std::pair<std::string, std::string>;  ///< kind and principal
     using Buckets = std::map<Key, Bucket>;
     Buckets::value_type& bucket_of(const AuditEvent& event, SteadyTime now);
     void fill(Bucket& bucket, SteadyTime now) const;
@@ -52,7 +52,7 @@ private:
     Buckets buckets_;
     std::size_t sweep_at_ = 0;
     SteadyTime swept_{};
-    std::vector<const Key*> owing_;   ///< of whom something was left out
+    std::vector<const Key*> owing_;  ///< of whom something was left out
 };
 
 }  // namespace crab::core

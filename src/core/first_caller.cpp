@@ -4,7 +4,8 @@
 
 namespace crab::core {
 
-FirstCaller::FirstCaller(Ledger& ledger, const LedgerKey& key, Call& call, TaskChain& chain) : ledger_(ledger), key_(key), call_(call), chain_(chain) {
+FirstCaller::FirstCaller(Ledger& ledger, const LedgerKey& key, Call& call, TaskChain& chain)
+    : ledger_(ledger), key_(key), call_(call), chain_(chain) {
     call_.first = this;
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Works on each call until it is told to answer; notes how many there were, and how each wait ended.
+/// Works on each call until it is told to answer; notes how many there were, and how each wait
+/// ended.
 struct SlowHost final : ToolHost {
     explicit SlowHost(TimerWheel& timers) : timers(timers) {}
     Task<Outcome> run(AdmittedCall call, FrameSink&) override {
@@ -27,7 +28,8 @@ struct SlowHost final : ToolHost {
         working = nullptr;
         ends.push_back(end);
         if (end == WaitEnd::kWoken) co_return ToolResult{.content = "done"};
-        co_return fail(end == WaitEnd::kCancelled ? ErrorCode::kCancelled : ErrorCode::kTimeout, "by the host");
+        co_return fail(end == WaitEnd::kCancelled ? ErrorCode::kCancelled : ErrorCode::kTimeout,
+                       "by the host");
     }
     TimerWheel& timers;
     Waiter* working = nullptr;
@@ -57,13 +59,19 @@ struct FirstCallerTest : testing::Test {
     IdSource ids{loop.clock, 1};
     Registry registry;
     Published<CallRules> rules{std::make_shared<const CallRules>(
-        CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
+        CallRules{.policy = policy_of(),
+                  .hooks = {},
+                  .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     Ledger ledger{loop.clock, {}};
     EarlyCancels early_cancels;
     AuditLog audit{std::make_shared<AuditStoreMemory>(), pool, loop.clock};
     std::shared_ptr<SlowHost> host = std::make_shared<SlowHost>(loop.timers);
-    Pipeline pipeline{CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger,
-                                   .early_cancels = early_cancels, .audit = audit},
+    Pipeline pipeline{CallServices{.clock = loop.clock,
+                                   .registry = registry,
+                                   .rules = rules,
+                                   .ledger = ledger,
+                                   .early_cancels = early_cancels,
+                                   .audit = audit},
                       loop.executor(), loop.timers, ids};
 
     FirstCallerTest() {
@@ -84,14 +92,17 @@ struct FirstCallerTest : testing::Test {
         return caller;
     }
     void begin(Caller& caller) {
-        auto ended = [running = caller.running](std::exception_ptr failure, std::optional<CallEnd> end) {
+        auto ended = [running = caller.running](std::exception_ptr failure,
+                                                std::optional<CallEnd> end) {
             running->failure = std::move(failure);
             running->result = std::move(end);
         };
-        spawn(loop.executor(), pipeline.run(AuthenticatedCall(caller.call, caller.principal), caller.sink), std::move(ended),
-              &caller.running->signal);
+        spawn(loop.executor(),
+              pipeline.run(AuthenticatedCall(caller.call, caller.principal), caller.sink),
+              std::move(ended), &caller.running->signal);
     }
-    std::unique_ptr<Caller> start(std::optional<Milliseconds> patience, std::string_view id = "c1") {
+    std::unique_ptr<Caller> start(std::optional<Milliseconds> patience,
+                                  std::string_view id = "c1") {
         auto caller = made(patience, id);
         begin(*caller);
         loop.settle();

@@ -9,10 +9,12 @@ namespace crab::net {
 
 struct NameLookups::Asker : RemoteWaiter {
     using RemoteWaiter::RemoteWaiter;
-    Result<std::vector<SocketAddress>> found = fail(ErrorCode::kTimeout, "the name was not resolved in time");
+    Result<std::vector<SocketAddress>> found =
+        fail(ErrorCode::kTimeout, "the name was not resolved in time");
 };
 
-Task<Result<std::vector<SocketAddress>>> NameLookups::find(EventLoop& loop, Endpoint endpoint, Deadline deadline, std::string line) {
+Task<Result<std::vector<SocketAddress>>> NameLookups::find(EventLoop& loop, Endpoint endpoint,
+                                                           Deadline deadline, std::string line) {
     if (const auto plain = to_socket_address(endpoint)) co_return std::vector{*plain};
     if (line.empty()) line = endpoint.host;
     const auto asker = std::make_shared<Asker>(loop.executor(), loop.timers());
@@ -32,13 +34,16 @@ Task<Result<std::vector<SocketAddress>>> NameLookups::find(EventLoop& loop, Endp
     }
     switch (co_await asker->wait(deadline)) {
         case WaitEnd::kWoken: co_return std::move(asker->found);
-        case WaitEnd::kExpired: co_return fail(ErrorCode::kTimeout, "the name was not resolved in time");
+        case WaitEnd::kExpired:
+            co_return fail(ErrorCode::kTimeout, "the name was not resolved in time");
         case WaitEnd::kCancelled: break;
     }
     co_return fail(ErrorCode::kCancelled, "looking up the name was cancelled");
 }
 
-Task<Result<DialTarget>> NameLookups::find_target(Endpoint endpoint, std::shared_ptr<TlsContext> tls, Deadline deadline) {
+Task<Result<DialTarget>> NameLookups::find_target(Endpoint endpoint,
+                                                  std::shared_ptr<TlsContext> tls,
+                                                  Deadline deadline) {
     DialTarget target;
     target.tls = std::move(tls);
     target.server_name = endpoint.host;
@@ -52,7 +57,8 @@ Task<Result<DialTarget>> NameLookups::find_target(Endpoint endpoint, std::shared
 bool NameLookups::is_wanted(const std::string& what) {
     const std::scoped_lock lock(mutex_);
     const auto found = askers_.find(what);
-    if (std::ranges::any_of(found->second, [](const auto& each) { return !each.expired(); })) return true;
+    if (std::ranges::any_of(found->second, [](const auto& each) { return !each.expired(); }))
+        return true;
     askers_.erase(found);
     return false;
 }

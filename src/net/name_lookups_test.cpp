@@ -23,7 +23,8 @@ public:
         ++asked_[endpoint.host];
         changed_.notify_all();
         changed_.wait(lock, [&] { return !endpoint.host.starts_with("hang") || released_; });
-        if (endpoint.host == "nobody") return fail(ErrorCode::kUnavailable, "cannot find host `nobody`");
+        if (endpoint.host == "nobody")
+            return fail(ErrorCode::kUnavailable, "cannot find host `nobody`");
         return std::vector{to_socket_address(Endpoint::tcp("127.0.0.1", endpoint.port)).value()};
     }
     void wait_until_asked(const std::string& host) {
@@ -60,10 +61,14 @@ struct NameLookupsTest : testing::Test {
         Found found;
         CancelSignal signal;
     };
-    std::shared_ptr<Asked> ask(const std::string& host, std::chrono::seconds patience = 5s, std::string line = {}) {
+    std::shared_ptr<Asked> ask(const std::string& host, std::chrono::seconds patience = 5s,
+                               std::string line = {}) {
         auto asked = std::make_shared<Asked>();
-        auto ended = [asked](const std::exception_ptr&, Found found) { asked->found = std::move(found); };
-        auto task = names.find(loop, Endpoint::tcp(host, 80), clock.steady_now() + patience, std::move(line));
+        auto ended = [asked](const std::exception_ptr&, Found found) {
+            asked->found = std::move(found);
+        };
+        auto task = names.find(loop, Endpoint::tcp(host, 80), clock.steady_now() + patience,
+                               std::move(line));
         spawn(loop.executor(), std::move(task), std::move(ended), &asked->signal);
         run_what_can_run();
         return asked;
