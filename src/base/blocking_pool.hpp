@@ -30,7 +30,7 @@ public:
     /// threw. Cancelling the caller does not stop the work and does not end the wait: what blocks cannot be taken back.
     template <class F>
     [[nodiscard]] auto run(F work) {
-        return detail::PoolRun(std::move(work), [this](auto run) { post(std::move(run)); });
+        return detail::PoolRun(std::move(work), [this](auto run) { this->post(std::move(run)); });
     }
     /// run() for work that need not be done: nothing when `deadline` has passed, or the caller was cancelled, before a thread was free.
     /// Work that has begun is waited for; it has its own eye on the deadline.

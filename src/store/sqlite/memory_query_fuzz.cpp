@@ -15,7 +15,7 @@ namespace {
 using namespace crab;
 
 struct Bench {
-    store::sqlite::TestFolder folder;
+    TestFolder folder;
     std::unique_ptr<store::sqlite::MemoryStoreSqlite> store;
     memory::MemoryScope scope{.tenant = TenantId("t"), .agent_id = "a", .isolation_key = {}};
 
