@@ -336,6 +336,7 @@ TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {
     RawClient body(server->endpoint());
     body.send("POST /first HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nPOST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc");
     body.read_response();
+    server->thread.run([] {});  // the second request has begun: a turn after the first
     // Each trickles on; the limit is for the whole, so that does not help.
     server->thread.advance(clock, 4s);
     head.send("TP");

@@ -26,6 +26,7 @@ public:
             exchange.end_stream();
             co_return;
         }
+        began += 1;
         std::size_t size = exchange.request().body.size();
         for (;;) {
             if (std::exchange(slow, false)) {
@@ -45,8 +46,9 @@ public:
         exchange.respond(200, "text/plain", std::to_string(size));
     }
 
+    int began = 0;                       // on the loop, as are the next
     bool slow = false;
-    Wakeup go_on;                        // on the loop, as is the next
+    Wakeup go_on;
     Connection* connection = nullptr;
     std::atomic<std::size_t> largest = 0;
     std::atomic<std::optional<ErrorCode>> ended_with;
@@ -76,6 +78,7 @@ TEST_F(HttpStreamedBodyTest, AChunkedBodyComesWithoutItsFraming) {
 
 TEST_F(HttpStreamedBodyTest, ABodyThatDripsIsGivenUp) {
     client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
+    server.run_until([&] { return service.began > 0; });
     for (int i = 0; i < 3; ++i) {  // never silent for a second
         client.send("x");
         server.thread.advance(clock, Milliseconds(600));
