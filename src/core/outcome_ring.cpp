@@ -93,7 +93,8 @@ void OutcomeRing::expire(SteadyTime now) {
 
 std::optional<std::uint64_t> OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until) {
     const std::shared_ptr<const Outcome>& outcome = ended.outcome;
-    if (bytes_of(*outcome) > capacity_) return std::nullopt;
+    const std::size_t bytes = bytes_of(*outcome);
+    if (bytes > capacity_) return std::nullopt;
     if (!bytes_) bytes_.reset(new char[capacity_]);  // left untouched, so that memory is used only as it fills
     Header header{.high = high, .low = low, .until = until, .duration = ended.duration, .size = 0, .first = 0, .second = 0, .ok = outcome->has_value()};
     const std::string* texts[2];
@@ -127,7 +128,6 @@ std::optional<std::uint64_t> OutcomeRing::add(std::uint64_t high, std::uint64_t 
     }
     while (head_ + header.size - tail_ > capacity_) drop_oldest();
     if (header.large) {
-        const std::size_t bytes = bytes_of(*outcome);
         while (tail_ != head_ && large_bytes_ + bytes > capacity_) drop_oldest();
         large_bytes_ += bytes;
         large_.emplace(head_, outcome);
