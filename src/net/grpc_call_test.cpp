@@ -1,12 +1,10 @@
 #include "net/grpc_call.hpp"
 
-#include "base/spawn.hpp"
 #include "net/codec/grpc_message.hpp"
 #include "net/codec/gzip.hpp"
 #include "net/grpc_channel.hpp"
 #include "net/grpc_service.hpp"
-#include "net/http2_server.hpp"
-#include "net/test_support.hpp"
+#include "net/test_http2.hpp"
 
 #include <future>
 #include <vector>
@@ -46,34 +44,11 @@ std::string framed(std::string_view message, bool packed = false) {
     return frame;
 }
 
-class GrpcCallTest : public ::testing::Test {
+class GrpcCallTest : public test::Http2Pair {
 protected:
     void SetUp() override {
-        listener = std::move(*Listener::bind(Endpoint::tcp("127.0.0.1", 0)));
-        thread.run([&] {
-            server = std::make_unique<Http2Server>(thread.loop, service);
-            ASSERT_TRUE(server->listen(*listener));
-        });
-        std::promise<void> opened;
-        thread.run([&] {
-            Http2Session::Events events;
-            events.on_open = [&opened](Http2Session&) { opened.set_value(); };
-            client = std::make_shared<Http2Session>(thread.loop, Http2Session::Role::kClient, limits, std::move(events));
-            Connection::dial(thread.loop, *to_socket_address(listener->endpoint()), nullptr, "", connection_limits, client);
-        });
-        opened.get_future().wait();
-    }
-    void TearDown() override {
-        std::promise<void> stopped;
-        thread.run([&] {
-            if (client->is_open()) client->connection()->close_now(CloseReason::kLocal);
-            server->stop([&] { stopped.set_value(); });
-        });
-        stopped.get_future().wait();
-        thread.run([&] {
-            server.reset();
-            client.reset();
-        });
+        start(service);
+        connect();
     }
     /// Sends a request with these fields beside the usual ones, and waits for the whole answer.
     Answer ask(std::string body, const Headers& more = {}, std::string_view path = "/echo") {
@@ -87,28 +62,15 @@ protected:
         return answer.get_future().get();
     }
     static Task<Answer> read(std::shared_ptr<Http2Stream> stream, std::string body) {
-        stream->out() += body;
-        stream->end();
         Answer answer;
-        for (;;) {
-            answer.body += stream->take_body();
-            if (stream->ended() || stream->gone()) break;
-            static_cast<void>(co_await stream->more(kNoDeadline));
-        }
+        answer.body = co_await exchange(stream, std::move(body));
         answer.encoding = stream->fields().find("grpc-encoding").value_or("");
         answer.status = (stream->trailers().empty() ? stream->fields() : stream->trailers()).find("grpc-status").value_or("none");
         answer.gone = stream->gone();
         co_return answer;
     }
 
-    RealClock clock;
     EchoService service;
-    Http2Limits limits;
-    ConnectionLimits connection_limits;
-    std::unique_ptr<Listener> listener;
-    std::unique_ptr<Http2Server> server;
-    std::shared_ptr<Http2Session> client;
-    test::LoopThread thread{clock};
 };
 
 TEST_F(GrpcCallTest, OneMessageIsAnswered) {

@@ -1,7 +1,6 @@
 #include "net/http2_server.hpp"
 
-#include "base/spawn.hpp"
-#include "net/test_support.hpp"
+#include "net/test_http2.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,41 +54,9 @@ struct Answer {
     Http2Error code = Http2Error::kNoError;
 };
 
-class Http2Test : public ::testing::Test {
+class Http2Test : public test::Http2Pair {
 protected:
-    void start(Http2ServerOptions options = {}) {
-        listener = std::move(*Listener::bind(Endpoint::tcp("127.0.0.1", 0)));
-        thread.run([&] {
-            server = std::make_unique<Http2Server>(thread.loop, service, std::move(options));
-            ASSERT_TRUE(server->listen(*listener));
-        });
-    }
-    void TearDown() override {
-        if (!server) return;
-        thread.run([&] {
-            if (client && client->is_open()) client->connection()->close_now(CloseReason::kLocal);
-        });
-        stop();
-        thread.run([&] {
-            server.reset();
-            client.reset();
-        });
-    }
-    void stop() {
-        std::promise<void> stopped;
-        thread.run([&] { server->stop([&] { stopped.set_value(); }); });
-        EXPECT_EQ(stopped.get_future().wait_for(std::chrono::milliseconds(test::kPatienceMs)), std::future_status::ready);
-    }
-    void connect() {
-        std::promise<void> opened;
-        thread.run([&] {
-            Http2Session::Events events;
-            events.on_open = [&opened](Http2Session&) { opened.set_value(); };
-            client = std::make_shared<Http2Session>(thread.loop, Http2Session::Role::kClient, client_limits, std::move(events));
-            Connection::dial(thread.loop, *to_socket_address(listener->endpoint()), nullptr, "", connection_limits, client);
-        });
-        opened.get_future().wait();
-    }
+    void start(Http2ServerOptions options = {}) { Http2Pair::start(service, std::move(options)); }
     /// Sends a request and waits for the whole answer.
     std::future<Answer> ask(std::string path, std::string body, std::vector<HttpHeader> more = {}) {
         auto answer = std::make_shared<std::promise<Answer>>();
@@ -104,14 +71,8 @@ protected:
         return future;
     }
     static Task<Answer> read(std::shared_ptr<Http2Stream> stream, std::string body) {
-        stream->out() += body;
-        stream->end();
         Answer answer;
-        for (;;) {
-            answer.body += stream->take_body();
-            if (stream->ended() || stream->gone()) break;
-            static_cast<void>(co_await stream->more(kNoDeadline));
-        }
+        answer.body = co_await exchange(stream, std::move(body));
         answer.status = stream->fields().find(":status").value_or("");
         answer.trailer = stream->trailers().find("checksum").value_or("");
         answer.gone = stream->gone();
@@ -126,14 +87,7 @@ protected:
         }
     }
 
-    RealClock clock;
     TestService service;
-    Http2Limits client_limits;
-    ConnectionLimits connection_limits;
-    std::unique_ptr<Listener> listener;
-    std::unique_ptr<Http2Server> server;
-    std::shared_ptr<Http2Session> client;
-    test::LoopThread thread{clock};
 };
 
 TEST_F(Http2Test, AStreamIsAnsweredWithHeadBodyAndTrailers) {
