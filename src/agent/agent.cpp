@@ -303,7 +303,10 @@ Task<bool> Agent::run_tools(Turn& turn) {
             } else {
                 output = shown_to_model(*outcome, turn.options.output_bytes);
             }
-            if (*outcome && !(*outcome)->presentation.empty()) turn.events.on_presentation(wanted.request.id, (*outcome)->presentation);
+            if (const auto* extras = *outcome ? (*outcome)->extras.get() : nullptr;
+                extras != nullptr && !extras->presentation.empty()) {
+                turn.events.on_presentation(wanted.request.id, extras->presentation);
+            }
             ++outcome;
         }
         if (!chain.cancelled()) turn.events.on_tool_result(wanted.request.id, wanted.request.tool, output);

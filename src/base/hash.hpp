@@ -14,6 +14,8 @@ inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
 }
 /// Different in every process, so that nobody can prepare texts that collide.
 std::uint64_t hash_seed();
+/// Of hash_text(). No static of the function: that would cost a guard at every call.
+inline const std::uint64_t kHashSeed = hash_seed();
 }  // namespace detail
 
 /// A 64-bit hash of text for tables in memory; not stable between processes and not for storage. Multiply and fold over eight
@@ -21,8 +23,7 @@ std::uint64_t hash_seed();
 inline std::uint64_t hash_text(std::string_view text) {
     constexpr std::uint64_t kFirst = 0xa076'1d64'78bd'642fULL;
     constexpr std::uint64_t kSecond = 0xe703'7ed1'a0b4'28dbULL;
-    static const std::uint64_t seed = detail::hash_seed();
-    std::uint64_t hash = seed ^ text.size();
+    std::uint64_t hash = detail::kHashSeed ^ text.size();
     const char* at = text.data();
     std::size_t left = text.size();
     for (; left >= 8; at += 8, left -= 8) {

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,13 @@ struct Usage {
     std::optional<int> exit_status;      ///< of a command
 };
 
+/// What few results come with, so that the others need not carry it.
+struct ResultExtras {
+    std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept
+    std::string place;                   ///< where it ran, as ToolHost::place_of() says; empty where that is not told
+    std::string presentation;            ///< how a chat may show it to people, a JSON object; empty: as it is
+};
+
 /// What a tool that succeeded gave back.
 struct ToolResult {
     ContentKind kind = ContentKind::kText;
@@ -28,9 +36,7 @@ struct ToolResult {
     std::string content_type;            ///< for kBytes only
     std::vector<std::string> logs;
     Usage usage;
-    std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept
-    std::string place;                   ///< where it ran, as ToolHost::place_of() says; empty where that is not told
-    std::string presentation;            ///< how a chat may show it to people, a JSON object; empty: as it is. Not kept for replays
+    std::shared_ptr<const ResultExtras> extras;   ///< null for most; not kept for replays
 };
 
 /// How a call ended: a result, or the error that took its place.

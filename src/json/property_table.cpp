@@ -11,7 +11,6 @@ namespace crab::json {
 // Short names hash by their first and last eight bytes at most, which is all of them; seeded, for peers choose the names.
 std::size_t PropertyTable::hash(std::string_view name) {
     if (name.size() > 16) return hash_text(name);
-    static const std::uint64_t seed = detail::hash_seed();
     std::uint64_t head = 0;
     std::uint64_t tail = 0;
     if (name.size() >= 8) {
@@ -26,7 +25,7 @@ std::size_t PropertyTable::hash(std::string_view name) {
     } else {
         for (const char c : name) head = head << 8 | static_cast<unsigned char>(c);
     }
-    return detail::fold(head ^ seed, tail ^ name.size() ^ std::rotl(seed, 32));
+    return detail::fold(head ^ detail::kHashSeed, tail ^ name.size() ^ std::rotl(detail::kHashSeed, 32));
 }
 
 std::uint32_t PropertyTable::add(std::string_view name) {

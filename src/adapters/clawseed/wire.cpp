@@ -387,7 +387,9 @@ core::Outcome with_presentation(core::Outcome outcome, const json::Root& root) {
     const auto given = json::get(root.element(), "presentation");
     if (!outcome || !given || !given->is_object() || !json::get_int64(*given, "version") || !json::get_array(*given, "blocks")) return outcome;
     std::string text = json::to_text(*given);
-    if (text.size() <= kMostPresentation) outcome->presentation = std::move(text);
+    if (text.size() > kMostPresentation) return outcome;
+    outcome->extras = std::make_shared<const core::ResultExtras>(
+        core::ResultExtras{.unenforced = {}, .place = {}, .presentation = std::move(text)});
     return outcome;
 }
 

@@ -5,14 +5,17 @@
 namespace crab::sw4rm {
 namespace {
 
-/// `result` null: there is none.
-void append_policy(json::Writer& writer, const core::EffectivePolicy& policy, const core::ToolResult* result) {
+/// `extras` null: there are none.
+void append_policy(json::Writer& writer, const core::EffectivePolicy& policy,
+                   const core::ResultExtras* extras) {
     writer.key("policy").begin_object();
     append_members(writer, policy);
     writer.key("unenforced").begin_array();
-    for (std::size_t i = 0; result != nullptr && i < result->unenforced.size(); ++i) writer.string(result->unenforced[i]);
+    if (extras != nullptr) {
+        for (const std::string& label : extras->unenforced) writer.string(label);
+    }
     writer.end_array();
-    if (result != nullptr && !result->place.empty()) writer.key("worktree").string(result->place);
+    if (extras != nullptr && !extras->place.empty()) writer.key("worktree").string(extras->place);
     writer.end_object();
 }
 
@@ -35,7 +38,7 @@ std::string call_summary(const SummaryFacts& facts) {
     }
     if (facts.end.replayed) writer.key("replayed").boolean(true);
     if (facts.partial_result) writer.key("partial_result").boolean(true);
-    if (facts.end.policy) append_policy(writer, *facts.end.policy, result);
+    if (facts.end.policy) append_policy(writer, *facts.end.policy, result ? result->extras.get() : nullptr);
     writer.end_object();
     return text;
 }

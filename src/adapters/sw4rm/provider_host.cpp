@@ -142,7 +142,10 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
     } else {
         outcome = outcome_of(co_await here.client.call(order), call, here, wall_ended);
     }
-    if (outcome) outcome->unenforced = std::move(unenforced);
+    if (outcome && !unenforced.empty()) {
+        outcome->extras = std::make_shared<const core::ResultExtras>(
+            core::ResultExtras{.unenforced = std::move(unenforced), .place = {}, .presentation = {}});
+    }
     co_return outcome;
 }
 

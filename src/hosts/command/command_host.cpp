@@ -357,8 +357,8 @@ Task<core::Outcome> CommandHost::run(core::AdmittedCall call, core::FrameSink& s
             if (streams) frames.finish();
             if (auto error = error_of(*part.end, call, tool)) co_return fail(std::move(*error));
             core::ToolResult result = result_of(std::move(*part.end), std::move(output), tool);
-            result.unenforced = std::move(unenforced);
-            result.place = place;
+            result.extras = std::make_shared<const core::ResultExtras>(core::ResultExtras{
+                .unenforced = std::move(unenforced), .place = std::string(place), .presentation = {}});
             co_return result;
         }
         if (part.output.empty()) (void)co_await talk->wait();
