@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apps/crab/device_run.hpp"
+#include "apps/crab/gateway_program.hpp"
 #include "apps/crab/host/built_in_host.hpp"
 #include "base/clock.hpp"
 #include "base/secret.hpp"
@@ -366,8 +367,8 @@ using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, Tools
                              WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
                              AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
-int run(const GatewayRun& options);
-int run(const GatewayCheck& options);
+int run(const GatewayRun& options, const GatewayProgram& gateway);
+int run(const GatewayCheck& options, const GatewayProgram& gateway);
 int run(const RunHost& options);
 int run(const ToolsList& options);
 int run(const ToolsShow& options);

@@ -1,9 +1,6 @@
 #include "apps/crab/admin_client.hpp"
 #include "apps/crab/commands.hpp"
 #include "apps/crab/exit_codes.hpp"
-#include "apps/crab/gateway/config_findings.hpp"
-#include "apps/crab/gateway_run.hpp"
-#include "apps/crab/host/hosted_commands.hpp"
 #include "apps/crab/pretty_json.hpp"
 #include "apps/crab/terminal.hpp"
 #include "config/load.hpp"
@@ -35,34 +32,23 @@ std::unexpected<Error> invalid(const std::filesystem::path& source, const std::v
     return fail(ErrorCode::kInvalidArgs, std::move(text), json::Value::object({{"errors", std::move(entries)}}).dump());
 }
 
-/// What a gateway with this configuration would not do here although it starts.
-std::vector<std::string> warnings_of(const config::GatewayConfig& config) {
-    if (!has_commands(config)) return {};
-    auto abilities = command::SandboxAbilities::detect();
-    abilities.cgroups = command::CgroupPlaces::look();
-    return commands_not_offered(config, abilities);
-}
-
 }  // namespace
 
-int run(const GatewayRun& options) {
+int run(const GatewayRun& options, const GatewayProgram& gateway) {
     const config::Paths paths = config::Paths::find(options.system, ::getuid());
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
     if (!config) return report_problems(config.error());
-    return run_gateway({.config = std::move(*config), .config_file = options.config, .paths = paths});
+    return gateway.run({.config = std::move(*config), .config_file = options.config, .paths = paths});
 }
 
-int run(const GatewayCheck& options) {
+int run(const GatewayCheck& options, const GatewayProgram& gateway) {
     if (options.schema) return print(config::schema_text()), kExitOk;
     const config::Paths paths = config::Paths::find(false, ::getuid());
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
     std::vector<std::string> warnings;
     if (config) {
-        // All that is wrong at once: with what it says by itself, and with what it names.
-        ConfigFindings findings = look_around(*config, paths, ::getuid());
-        if (auto usable = check_rules(*config, paths); !usable) findings.problems.push_back(usable.error().message);
-        warnings = warnings_of(*config);
-        warnings.insert(warnings.end(), findings.warnings.begin(), findings.warnings.end());
+        config::Findings findings = gateway.check({.config = *config, .config_file = options.config, .paths = paths});
+        warnings = std::move(findings.warnings);
         if (!findings.problems.empty()) config = invalid(config->source, findings.problems);
     }
     if (options.output == Output::kJson) {

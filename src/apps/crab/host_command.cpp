@@ -1,7 +1,7 @@
 #include "apps/crab/commands.hpp"
 #include "apps/crab/exit_codes.hpp"
 #include "apps/crab/host/hosted_commands.hpp"
-#include "apps/crab/host_run.hpp"
+#include "apps/crab/host/host_run.hpp"
 #include "apps/crab/terminal.hpp"
 #include "config/load.hpp"
 #include "config/paths.hpp"

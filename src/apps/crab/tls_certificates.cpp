@@ -1,6 +1,6 @@
 #include "apps/crab/tls_certificates.hpp"
 
-#include "apps/crab/files.hpp"
+#include "base/file.hpp"
 #include "base/scope_exit.hpp"
 #include "crypto/certificate_authority.hpp"
 #include "crypto/key_folder.hpp"
@@ -113,7 +113,7 @@ Result<TlsCertificates> make_tls_certificates(const std::filesystem::path& folde
 }
 
 Result<crypto::Certificate> check_tls_files(const std::filesystem::path& certificate, const std::filesystem::path& key, SystemTime now) {
-    const auto text = read_input(certificate.string());
+    const auto text = read_file(certificate);
     if (!text) return fail(text.error());
     constexpr std::string_view kEnd = "-----END CERTIFICATE-----\n";
     const std::size_t end = text->find(kEnd);

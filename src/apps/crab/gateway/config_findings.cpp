@@ -28,7 +28,7 @@ class Look {
 public:
     Look(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid) : config_(config), paths_(paths), uid_(uid) {}
 
-    ConfigFindings all() {
+    config::Findings all() {
         tls("listen.tls", config_.listen.tls);
         tls("grpc.tls", config_.grpc.tls);
         hooks();
@@ -129,7 +129,7 @@ private:
     const config::GatewayConfig& config_;
     const config::Paths& paths_;
     const unsigned uid_;
-    ConfigFindings findings_;
+    config::Findings findings_;
 };
 
 }  // namespace
@@ -146,6 +146,6 @@ std::string why_nobody(std::string_view pattern) {
     return fmt::format("no principal is called {}; ids begin with {}{}", pattern, fmt::join(kPrincipalKinds, "/, ") , near.empty() ? "/" : fmt::format("/; did you mean {}{}?", near, pattern.substr(slash)));
 }
 
-ConfigFindings look_around(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid) { return Look(config, paths, uid).all(); }
+config::Findings look_around(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid) { return Look(config, paths, uid).all(); }
 
 }  // namespace crab::app

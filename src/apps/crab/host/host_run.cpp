@@ -1,4 +1,4 @@
-#include "apps/crab/host_run.hpp"
+#include "apps/crab/host/host_run.hpp"
 
 #include "base/log.hpp"
 #include "config/paths.hpp"

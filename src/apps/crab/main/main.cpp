@@ -1,4 +1,5 @@
 #include "apps/crab/command_line.hpp"
+#include "apps/crab/gateway/gateway_run.hpp"
 #include "apps/crab/terminal.hpp"
 #include "apps/sandbox_init/sandbox_init.hpp"
 
@@ -18,7 +19,12 @@ int main(int argc, char** argv) {
         return printed->exit_code;
     }
     try {
-        return std::visit([](const auto& command) { return run(command); }, std::get<Command>(parsed));
+        constexpr GatewayProgram kGateway{.run = run_gateway, .check = check_gateway};
+        const auto start = [&]<typename Asked>(const Asked& command) {
+            if constexpr (requires { run(command, kGateway); }) return run(command, kGateway);
+            else return run(command);
+        };
+        return std::visit(start, std::get<Command>(parsed));
     } catch (const std::exception& error) {
         complain(std::string("internal error: ") + error.what());
         return 1;
