@@ -13,6 +13,13 @@
 #include <boost/asio/post.hpp>
 
 namespace crab {
+
+/// Runs `work` on the executor's thread, soon, and never inline.
+template <class Work>
+void run_soon(const Executor& home, Work work) {
+    asio::post(home, std::move(work));
+}
+
 namespace detail {
 
 class TaskRoots;

@@ -1,6 +1,6 @@
 #include "core/first_caller.hpp"
 
-#include <boost/asio/post.hpp>
+#include "base/spawn.hpp"
 
 namespace crab::core {
 
@@ -23,7 +23,7 @@ void FirstCaller::on_deserted() {
 bool FirstCaller::others_wait() {
     if (!self_) self_ = std::make_shared<FirstCaller*>(this);
     auto deserted = [weak = std::weak_ptr(self_), home = chain_.executor()] {
-        asio::post(home, [weak] {
+        run_soon(home, [weak] {
             if (const auto self = weak.lock()) (*self)->on_deserted();
         });
     };

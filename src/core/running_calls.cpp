@@ -1,6 +1,6 @@
 #include "core/running_calls.hpp"
 
-#include <boost/asio/post.hpp>
+#include "base/spawn.hpp"
 
 namespace crab::core {
 
@@ -50,7 +50,7 @@ std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<b
     }
     if (found == 0) return 0;
     // The entry may end before the post runs, so it is looked up again there.
-    asio::post(home_, [this, id = std::string(call_id), allowed, by = std::string(by)] {
+    run_soon(home_, [this, id = std::string(call_id), allowed, by = std::string(by)] {
         for (;;) {
             Entry* target = nullptr;
             {
