@@ -1,32 +1,59 @@
-# One folder of src/ is one module: an object library crab_<name>. Sources are every .cpp beside the CMakeLists.txt
-# except tests, benchmarks and fuzzers, which become targets of their own.
+# A folder of src/ is a module: an object library crab_<name> of every .cpp beside its CMakeLists.txt,
+# except tests, benchmarks and fuzzers, which become targets of their own. A module sees the headers
+# of the modules that it links, and no others: each hands on a folder of links to its own headers,
+# and nobody has src/ among its include paths.
 include(GoogleTest)
 
 # The headers that cost most to read, compiled once; every module and test reuses it.
 file(WRITE ${CMAKE_BINARY_DIR}/crab_pch.cpp "")
 add_library(crab_pch OBJECT ${CMAKE_BINARY_DIR}/crab_pch.cpp)
 target_link_libraries(crab_pch PUBLIC crab_asio fmt::fmt PkgConfig::SIMDJSON)
-target_include_directories(crab_pch PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_precompile_headers(crab_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.hpp)
+
+# The headers for authors of tools.
+add_library(crab_public INTERFACE)
+target_include_directories(crab_public INTERFACE ${CMAKE_SOURCE_DIR}/include)
 
 function(crab_common target)
   target_link_libraries(${target} PUBLIC crab_asio fmt::fmt PkgConfig::SIMDJSON)
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   target_precompile_headers(${target} REUSE_FROM crab_pch)
 endfunction()
 
-# crab_module(name [LINKS target...]): the module, its unit tests (one executable), its fuzzers and benchmarks.
+# crab_show_headers(target): the headers of this folder, by their paths from src/, for the target and
+# all that link it.
+function(crab_show_headers target)
+  set(shown ${CMAKE_BINARY_DIR}/headers/${target})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  file(GLOB headers CONFIGURE_DEPENDS *.hpp)
+  file(REMOVE_RECURSE ${shown})
+  file(MAKE_DIRECTORY ${shown}/${folder})
+  foreach(header ${headers})
+    get_filename_component(name ${header} NAME)
+    file(CREATE_LINK ${header} ${shown}/${folder}/${name} SYMBOLIC)
+  endforeach()
+  target_include_directories(${target} PUBLIC ${shown})
+endfunction()
+
+# crab_module(name [ROOM room] [LINKS target...] [TEST_LINKS target...]): the module, its fuzzers and
+# benchmarks, and its unit tests: an executable <name>_test, or with ROOM a part of crab_room(room).
 function(crab_module name)
-  cmake_parse_arguments(ARG "" "" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "ROOM" "LINKS;TEST_LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-  add_library(crab_${name} OBJECT ${sources})
+  if(sources)
+    add_library(crab_${name} OBJECT ${sources})
+  else()
+    add_library(crab_${name} OBJECT ${CMAKE_BINARY_DIR}/crab_pch.cpp)
+  endif()
   crab_common(crab_${name})
+  crab_show_headers(crab_${name})
   target_link_libraries(crab_${name} PUBLIC ${ARG_LINKS})
-  set_property(GLOBAL APPEND PROPERTY CRAB_MODULES crab_${name})
-  if(tests)
+  if(ARG_ROOM)
+    set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_TESTS_${ARG_ROOM} ${tests})
+    set_property(GLOBAL APPEND PROPERTY CRAB_ROOM_MODULES_${ARG_ROOM} crab_${name})
+  elseif(tests)
     crab_test(${name}_test SOURCES ${tests} LINKS crab_${name} ${ARG_TEST_LINKS})
   endif()
   file(GLOB benches CONFIGURE_DEPENDS *_bench.cpp)
@@ -34,13 +61,22 @@ function(crab_module name)
     get_filename_component(bench ${source} NAME_WE)
     add_executable(${bench} EXCLUDE_FROM_ALL ${source})
     crab_common(${bench})
-    crab_link_modules(${bench} crab_${name})
+    crab_link_modules(${bench} crab_${name} ${ARG_TEST_LINKS})
     target_link_libraries(${bench} PRIVATE benchmark::benchmark_main)
   endforeach()
   file(GLOB fuzzers CONFIGURE_DEPENDS *_fuzz.cpp)
   foreach(source ${fuzzers})
     crab_fuzzer(${source} crab_${name})
   endforeach()
+endfunction()
+
+# crab_room(name [TEST_LINKS target...]): the unit tests of all modules of the room in one executable,
+# <name>_test.
+function(crab_room name)
+  cmake_parse_arguments(ARG "" "" "TEST_LINKS" ${ARGN})
+  get_property(tests GLOBAL PROPERTY CRAB_ROOM_TESTS_${name})
+  get_property(modules GLOBAL PROPERTY CRAB_ROOM_MODULES_${name})
+  crab_test(${name}_test SOURCES ${tests} LINKS ${modules} ${ARG_TEST_LINKS})
 endfunction()
 
 # Object libraries hand on usage requirements but not their objects, so an executable names the whole chain below it.

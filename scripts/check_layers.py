@@ -5,10 +5,12 @@ usage: check_layers.py [ROOT]
   ROOT   the checkout to look at (default: the one this script is in)
 
 Rules:
-  - a folder of src/ includes itself and the folders below it (LAYERS), by paths from src/;
-  - adapters, hosts, stores and buses never include each other;
+  - a folder of src/ has a row in LAYERS; it includes itself and the folders of that row, by paths from src/;
+  - folders do not include each other in a ring;
+  - a folder is a CMake target of its own, which links what its row lets it include: it sees no other headers;
   - some libraries are seen by few folders, and most of those in .cpp files only (LIBRARIES);
-  - what is under core, trust, json, base opens no socket;
+  - core, json, trust, and base outside task/ and process/ touch no file and do not name Asio (PURE);
+  - they, and those of NO_SOCKETS, open no socket;
   - include/crab needs nothing but std and itself; examples/ see include/crab only, bench/ only itself;
   - a header starts with #pragma once; a .cpp file with a header of its name includes that first.
 Prints one line per violation, exit status 1 if there is any.
@@ -18,52 +20,123 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# Folder -> what it may include beside itself. `x/*` stands for each folder in x/ by itself. A test may include what its folder may.
-VALUES = {"json", "base"}
-WIRES = {"net", "net/codec", "crypto"} | VALUES
+# Folder -> what it may include beside itself. `x/*` stands for every folder in x/. Bottom up; a room
+# is a folder whose folders share one test executable, and whose tests may include all of it.
+TASKS = {"base", "base/task"}
+VALUES = {"base", "json"}
+SCHEMAS = VALUES | {"json/schema"}
+CORE = {"core/*"}
+NET = {"net/*"}
 LAYERS = {
     "base": set(),
+    "base/task": {"base"},
+    "base/process": {"base"},
     "json": {"base"},
-    "crypto": {"base"},
+    "json/schema": VALUES,
+    "crypto": {"base", "base/process"},
     "net/codec": {"base"},
-    "net": {"net/codec", "crypto", "base"},
-    "core": VALUES | {"crypto"},
-    "trust": {"core", "crypto"} | VALUES,
-    "adapters/*": {"trust", "core"} | WIRES,
-    "hosts/*": {"core"} | VALUES,
-    "agent": {"core"} | WIRES,
-    "admin": {"trust", "core"} | WIRES,
-    "store/*": {"trust", "core", "hosts/*", "crypto"} | VALUES,
-    "bus/*": {"core"} | VALUES,
-    "config": VALUES,
-    "sdk": {"adapters/sw4rm", "core"} | WIRES,  # less than STYLE.md grants: of adapters the client half of one
-    "sdk/machine": {"sdk"} | WIRES,
-    "sdk/provider": {"adapters/*"} | VALUES,  # the half of CETP that has no I/O
-    "sdk/tool_host": {"sdk", "adapters/rtp", "store/sqlite", "trust", "core"} | WIRES,  # the engine of tool hosts: one adapter, one store
-    "apps": {"*"},
+    "net/loop": TASKS,
+    "net/tls": TASKS | {"net/loop", "base/process"},
+    "net/websocket": TASKS | {"net/tls", "net/codec"},
+    "net/http": TASKS | {"net/websocket", "net/tls", "net/loop", "net/codec"},
+    "net/http2": TASKS | {"net/tls", "net/loop", "net/codec"},
+    "net/grpc": TASKS | {"net/http2", "net/http", "net/codec"},
+    "core/call": TASKS | SCHEMAS | {"crypto"},
+    "core/policy": VALUES | {"core/call"},
+    "core/registry": TASKS | {"core/policy", "core/call"},
+    "core/approvals": TASKS | VALUES | {"core/call"},
+    "core/audit": TASKS | VALUES | {"core/approvals", "core/policy", "core/call"},
+    "core/ledger": TASKS | {"core/call"},
+    "core/events": TASKS | {"core/call"},
+    "core/chat": TASKS | {"core/call"},
+    "core/pipeline": TASKS | SCHEMAS | {"core/registry", "core/policy", "core/approvals", "core/audit",
+                                        "core/ledger", "core/events", "core/call"},
+    "trust/pairing": VALUES | {"crypto"},
+    "trust": TASKS | VALUES | CORE | {"trust/pairing", "crypto"},
+    "adapters/cetp": SCHEMAS | {"crypto"},
+    "adapters/clawseed": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
+    "adapters/sw4rm": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
+    "adapters/rtp/calls": TASKS | VALUES | NET | CORE | {"trust", "crypto"},
+    "adapters/rtp/pairing": TASKS | VALUES | NET | {"trust", "trust/pairing", "crypto"},
+    "adapters/rtp/hosts": TASKS | VALUES | NET | CORE
+    | {"adapters/rtp/calls", "adapters/rtp/pairing", "trust", "trust/pairing"},
+    "adapters/rtp/events": TASKS | SCHEMAS | NET | CORE
+    | {"adapters/rtp/calls", "adapters/rtp/pairing", "adapters/rtp/hosts", "trust", "crypto"},
+    "hosts/memory": TASKS | SCHEMAS | {"core/call"},
+    "hosts/cron": TASKS | SCHEMAS | {"core/call"},
+    "hosts/command/init": set(),
+    "hosts/command": TASKS | VALUES | {"hosts/command/init", "base/process", "core/call"},
+    "hosts/command/egress": TASKS | VALUES | NET | {"hosts/command", "core/audit"},
+    "agent": TASKS | VALUES | NET | CORE | {"crypto"},
+    "store/*": TASKS | VALUES | CORE | {"trust", "trust/pairing", "hosts/memory", "hosts/cron", "crypto"},
+    "bus/*": TASKS | VALUES | CORE,
+    "config": SCHEMAS,
+    "setup": SCHEMAS | {"base/process", "config", "core/policy", "crypto", "net/tls"},
+    "admin": TASKS | VALUES | NET | CORE | {"trust", "hosts/command", "crypto"},
+    "sdk": TASKS | VALUES | NET | {"base/process", "adapters/sw4rm", "core/call", "crypto"},
+    "sdk/machine": VALUES | {"base/process"},
+    "sdk/provider": SCHEMAS | {"adapters/cetp"},
+    "sdk/tool_host": TASKS | VALUES | NET | CORE | {"base/process", "sdk", "adapters/rtp/calls", "adapters/rtp/pairing",
+                                                    "store/sqlite", "trust", "trust/pairing", "crypto"},
+    "hosting": TASKS | VALUES | NET | CORE | {"sdk/tool_host", "hosts/*", "hosts/command/egress",
+                                              "adapters/rtp/events", "store/sqlite", "config"},
+    "gateway": TASKS | SCHEMAS | NET | CORE
+    | {"setup", "hosting", "admin", "agent", "adapters/*", "adapters/rtp/*", "hosts/command", "store/*",
+       "bus/*", "sdk/tool_host", "trust", "trust/pairing", "config", "crypto", "base/process"},
+    "bridge/dbus": TASKS | VALUES | {"net/loop"},
+    "bridge/built_in": TASKS | SCHEMAS | {"bridge/dbus", "adapters/cetp", "sdk/machine", "base/process"},
+    "bridge": TASKS | VALUES | {"bridge/dbus", "bridge/built_in", "adapters/cetp", "sdk", "sdk/machine",
+                                "config", "net/loop", "base/process"},
+    "cli/output": VALUES,
+    "cli": TASKS | SCHEMAS | NET  # and not the gateway: main() hands over what is started
+    | {"cli/output", "setup", "hosting", "bridge", "sdk", "sdk/machine", "store/sqlite",
+       "adapters/rtp/pairing", "hosts/command", "trust", "trust/pairing", "config", "crypto",
+       "base/process"},
+    "apps/sandbox_init": {"hosts/command/init"},
+    "apps/crab": {"cli", "cli/output", "gateway", "hosts/command/init"},
+}
+ROOMS = ("base", "json", "net", "core", "adapters/rtp")
+# What tests take beside what their folder may, and beside the rest of each room that it looks into.
+TESTS = {
+    "adapters/rtp/*": {"core/*", "net/*"},
+    "bridge": {"net/http"},
+    "net/*": {"crypto"},
+    "sdk/machine": {"sdk", "json/schema"},
+    "store/*": {"base/process", "json/schema"},
 }
 
 # First part of a header's path -> the folders that may name it, and whether their headers may too.
 LIBRARIES = {
-    "nghttp2": ({"net"}, False),
+    "nghttp2": ({"net/http2"}, False),
     "google": ({"adapters/*"}, False),
-    "openssl": ({"crypto", "net", "net/codec", "apps"}, False),
+    "openssl": ({"crypto", "net/tls", "net/codec", "cli"}, False),
     "sqlite3.h": ({"store/*"}, False),
-    "CLI": ({"apps"}, True),
+    "CLI": ({"cli"}, True),
     "spdlog": ({"base"}, False),
     "yaml-cpp": ({"config"}, False),
-    "systemd": ({"sdk/provider", "apps"}, False),
+    "systemd": ({"sdk/provider", "bridge", "bridge/*", "gateway"}, False),
     "zlib.h": ({"net/codec"}, False),
-    "pcre2.h": ({"json"}, False),
+    "pcre2.h": ({"json/schema"}, False),
     "seccomp.h": ({"hosts/*"}, False),
-    "histedit.h": ({"apps"}, False),
-    "re2": ({"json", "core"}, False),
-    "simdjson.h": (VALUES | {"core", "net/codec", "adapters/*", "admin", "sdk", "apps"}, True),
+    "histedit.h": ({"cli/output"}, False),
+    "re2": ({"json/schema", "core/policy"}, False),
+    "simdjson.h": (VALUES | {"json/schema", "core/*", "net/codec", "adapters/*", "adapters/rtp/*",
+                             "admin", "sdk", "sdk/*", "gateway", "bridge", "bridge/*", "cli"}, True),
     "boost": ({"*"}, True),
     "fmt": ({"*"}, True),
 }
-SOCKETS = re.compile(r"boost/asio/(ip/(tcp|udp|resolver|basic_)|local/|posix/|basic_\w*socket|read|write|connect)|sys/socket\.h|sys/epoll\.h|netdb\.h")
-NO_SOCKETS = {"base", "json", "core", "trust", "config", "hosts/*", "store/*"}
+# What code may not do, by itself or by a header that has the name: touch files, or speak to others.
+FILES = re.compile(r"<(fstream|filesystem|fcntl\.h|dirent\.h|sys/(file|stat|mman|statvfs|inotify)\.h)>"
+                   r"|std::(filesystem|[io]?fstream)\b|\b(std::|::)?fopen\s*\("
+                   r"|(?<![\w:>])::(open|openat|creat)\s*\(")
+SOCKETS = re.compile(r"<(sys/(socket|epoll|un)\.h|netdb\.h|netinet/\w+\.h|net/if\.h|ifaddrs\.h)>"
+                     r"|(?<![\w:>])::(socket|bind|connect|listen|accept4?)\s*\(")
+ASIO = re.compile(r"<boost/asio|\basio::")
+ASIO_SOCKETS = re.compile(r"<boost/asio(\.hpp|/(ip/(tcp|udp|resolver|basic_)|local/|posix/"
+                          r"|basic_\w*socket|read|write|connect))|\basio::(ip::(tcp|udp)|local::|posix::)")
+PURE = {"base", "json", "json/schema", "core/*", "trust", "trust/pairing"}
+NO_SOCKETS = PURE | {"base/task", "base/process", "config", "hosts/memory", "hosts/cron", "hosts/command",
+                     "store/*"}
 TEST = re.compile(r"(_test|_bench|_fuzz)\.cpp$|(^|/)test_\w+\.hpp$|fuzz_check\.hpp$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -84,28 +157,68 @@ def includes_of(file: Path) -> list[Include]:
 
 
 def layer_of(path: str) -> tuple[str, str] | None:
-    """The folder that a path from src/ belongs to, and its row in LAYERS; the longest that fits."""
-    parts = path.split("/")[:-1]
-    for length in range(len(parts), 0, -1):
-        folder = "/".join(parts[:length])
-        for row in (folder, "/".join(parts[:length - 1] + ["*"])):
-            if row in LAYERS:
-                return folder, row
+    """The folder that a path from src/ belongs to, and its row in LAYERS."""
+    folder = path.rpartition("/")[0]
+    for row in (folder, folder.rpartition("/")[0] + "/*"):
+        if row in LAYERS:
+            return folder, row
     return None
 
 
-def permits(allowed: set[str], row: str) -> bool:
-    return "*" in allowed or row in allowed
+def permits(allowed: set[str], folder: str) -> bool:
+    return bool(allowed & {"*", folder, folder.rpartition("/")[0] + "/*"})
 
 
-def check_source(file: Path, src: Path) -> list[str]:
+def room_of(folder: str) -> str | None:
+    return next((room for room in ROOMS if folder == room or folder.startswith(room + "/")), None)
+
+
+def seen_by_tests(folder: str, row: str) -> set[str]:
+    """What tests of the folder may include: what it may, and all of each room that it looks into."""
+    seen = set(LAYERS[row])
+    for key, more in TESTS.items():
+        if permits({key}, folder):
+            seen |= more
+    rooms = {room_of(folder)} | {room_of(name.removesuffix("/*")) for name in seen}
+    for room in rooms - {None}:
+        seen |= {room, room + "/*"}
+        for inside, below in LAYERS.items():
+            if room_of(inside) == room:
+                seen |= below
+    return seen
+
+
+def find_ring(edges: dict[str, set[str]]) -> list[str]:
+    """Folders that include each other in a ring, or nothing."""
+    done: set[str] = set()
+
+    def walk(folder: str, path: list[str]) -> list[str]:
+        if folder in path:
+            return path[path.index(folder):] + [folder]
+        if folder in done:
+            return []
+        for below in sorted(edges.get(folder, ())):
+            if ring := walk(below, path + [folder]):
+                return ring
+        done.add(folder)
+        return []
+
+    for folder in sorted(edges):
+        if ring := walk(folder, []):
+            return ring
+    return []
+
+
+def check_source(file: Path, src: Path, edges: dict[str, set[str]]) -> list[str]:
+    """The file's violations; the folders that it includes are added to `edges`, unless it is a test."""
     name = file.relative_to(src).as_posix()
     here = layer_of(name)
     if here is None:
         return [f"{file}: the folder is not in the table of scripts/check_layers.py and STYLE.md"]
     folder, row = here
-    is_header, is_test = file.suffix == ".hpp", bool(TEST.search(name))
+    is_test = bool(TEST.search(name))
     found = includes_of(file)
+    allowed = seen_by_tests(folder, row) if is_test else LAYERS[row]
     problems = []
 
     def report(line: int, text: str) -> None:
@@ -113,28 +226,73 @@ def check_source(file: Path, src: Path) -> list[str]:
 
     for include in found:
         if include.quoted and include.path.startswith("crab/"):
-            if folder.split("/")[0] not in ("sdk", "apps"):
-                report(include.line, f"{folder} includes {include.path}, which is for tool authors, sdk and apps")
+            if folder.split("/")[0] not in ("sdk", "bridge", "cli"):
+                report(include.line, f"{folder} includes {include.path}, which is for tool authors, sdk, bridge and cli")
         elif include.quoted:
             there = layer_of(include.path)
             if there is None or not (src / include.path).exists():
                 report(include.line, f'"{include.path}" is no path from src/')
-            elif there[0] != folder and there[0] not in LAYERS[row] and not permits(LAYERS[row], there[1]):
-                report(include.line, f"{folder} includes {include.path}; it may include {', '.join(sorted(LAYERS[row])) or 'nothing of ours'}")
+                continue
+            if there[0] != folder and not permits(allowed, there[0]):
+                report(include.line, f"{folder} includes {include.path}; it may include "
+                                     f"{', '.join(sorted(allowed)) or 'nothing of ours'}")
+            if there[0] != folder and not is_test:
+                edges.setdefault(folder, set()).add(there[0])
         else:
             library = LIBRARIES.get(include.path.split("/")[0])
             if library and not is_test:
-                if not permits(library[0], row):
+                if not permits(library[0], folder):
                     report(include.line, f"<{include.path}> is for {', '.join(sorted(library[0]))}")
-                elif is_header and not library[1]:
+                elif file.suffix == ".hpp" and not library[1]:
                     report(include.line, f"<{include.path}> belongs into .cpp files")
-            if SOCKETS.match(include.path) and permits(NO_SOCKETS, row):
-                report(include.line, f"<{include.path}>: {folder} opens no socket")
-    if is_header and "#pragma once" not in file.read_text(encoding="utf-8"):
+    if not is_test:
+        problems += check_purity(file, folder)
+    if file.suffix == ".hpp" and "#pragma once" not in file.read_text(encoding="utf-8"):
         report(1, "no #pragma once")
     own = file.with_suffix(".hpp")
     if file.suffix == ".cpp" and own.exists() and (not found or found[0].path != own.relative_to(src).as_posix()):
         report(found[0].line if found else 1, f'"{own.relative_to(src).as_posix()}" comes first')
+    return problems
+
+
+def check_purity(file: Path, folder: str) -> list[str]:
+    """Whether code does what its folder may not, whichever header brought it the name."""
+    rules = []
+    if permits(PURE, folder):
+        rules += [(FILES, "touches no file"), (ASIO, "knows nothing of Asio")]
+    if permits(NO_SOCKETS, folder):
+        rules += [(SOCKETS, "opens no socket"), (ASIO_SOCKETS, "opens no socket")]
+    problems = []
+    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        code = text.split("//")[0]
+        for rule, says in rules:
+            if match := rule.search(code):
+                problems.append(f"{file}:{number}: `{match[0].strip()}`: {folder} {says}")
+    return problems
+
+
+def target_of(folder: str) -> str:
+    """The CMake target of a folder: hosts/command/egress is crab_command_egress."""
+    return "crab_" + re.sub(r"^(adapters|hosts)/", "", folder).replace("/", "_")
+
+
+def check_targets(src: Path) -> list[str]:
+    """Every folder of code is a target of its own, which links only what its row lets it include."""
+    folders = sorted({path.parent.relative_to(src).as_posix() for path in sources(src)})
+    folders = [name for name in folders if name.split("/")[0] != "apps" and layer_of(name + "/")]
+    folder_of = {target_of(name): name for name in folders}
+    problems = []
+    for folder in folders:
+        file = src / folder / "CMakeLists.txt"
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        module = re.search(r"crab_module\((\w+)([^)]*)\)", text)
+        if not module or f"crab_{module[1]}" != target_of(folder):
+            problems.append(f"{file}: no crab_module({target_of(folder).removeprefix('crab_')} ...)")
+            continue
+        links = module[2].split("TEST_LINKS")[0].split()
+        for link in (word for word in links if word in folder_of):
+            if not permits(LAYERS[layer_of(folder + "/")[1]], folder_of[link]):
+                problems.append(f"{file}: links {link}, but {folder} may not include {folder_of[link]}")
     return problems
 
 
@@ -159,7 +317,11 @@ def main(words: list[str]) -> int:
         return 0
     root = Path(words[0]) if words else Path(__file__).resolve().parent.parent
     src = root / "src"
-    problems = [problem for file in sources(src) for problem in check_source(file, src)]
+    edges: dict[str, set[str]] = {}
+    problems = [problem for file in sources(src) for problem in check_source(file, src, edges)]
+    if ring := find_ring(edges):
+        problems.append(f"{src}: folders include each other: {' -> '.join(ring)}")
+    problems += check_targets(src)
     problems += [problem for file in sources(root / "include") for problem in check_public(file)]
     for name in ("examples", "bench"):
         problems += [problem for file in sources(root / name) for problem in check_outside(file, src, root / name)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make a C++ file that holds the files of a built web page (src/net/embedded_site.hpp) as device_page_files().
+"""Make a C++ file that holds the files of a built web page (src/net/http/embedded_site.hpp) as device_page_files().
 
 usage: embed_site.py FOLDER OUT.cpp
        embed_site.py --empty OUT.cpp    a page without files
@@ -19,7 +19,7 @@ def label(index: int) -> str:
 
 def source(folder: Path | None) -> str:
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
-    lines = ["// Made by scripts/embed_site.py.", '#include "apps/crab/gateway/device_page.hpp"', ""]
+    lines = ["// Made by scripts/embed_site.py.", '#include "gateway/device_page.hpp"', ""]
     for index, path in enumerate(files):
         # In the section of constants; hidden, so that it is one more symbol of the program and no more.
         assembly = (f'.pushsection .rodata\\n.hidden {label(index)}\\n.globl {label(index)}\\n.balign 16\\n{label(index)}:\\n'

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/audit_log.hpp"
-#include "core/metrics.hpp"
-#include "core/pipeline.hpp"
+#include "core/audit/audit_log.hpp"
+#include "core/audit/metrics.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
-#include "net/http_exchange.hpp"
+#include "net/http/http_exchange.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/tokens.hpp"
 

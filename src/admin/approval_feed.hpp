@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/waiter.hpp"
+#include "base/task/waiter.hpp"
 
 #include <deque>
 #include <memory>

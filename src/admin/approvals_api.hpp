@@ -1,11 +1,11 @@
 #pragma once
 
 #include "admin/approval_feed.hpp"
-#include "base/blocking_pool.hpp"
-#include "core/approvals.hpp"
-#include "core/principal.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "core/approvals/approvals.hpp"
+#include "core/call/principal.hpp"
 #include "json/parser.hpp"
-#include "net/http_exchange.hpp"
+#include "net/http/http_exchange.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/approvals.hpp"
+#include "core/approvals/approvals.hpp"
 #include "json/writer.hpp"
 
 namespace crab::admin {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/http_exchange.hpp"
+#include "net/http/http_exchange.hpp"
 #include "trust/access.hpp"
 
 namespace crab::admin {

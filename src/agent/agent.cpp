@@ -7,7 +7,7 @@
 #include "base/cut_text.hpp"
 #include "base/encoding.hpp"
 #include "base/log.hpp"
-#include "core/asked_question.hpp"
+#include "core/approvals/asked_question.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,13 +7,13 @@
 #include "agent/tool_access.hpp"
 #include "agent/tool_offer.hpp"
 #include "agent/tool_output.hpp"
-#include "base/blocking_pool.hpp"
-#include "core/artifact_store.hpp"
-#include "core/chat_session_store.hpp"
-#include "core/pipeline.hpp"
-#include "core/turn.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "core/call/artifact_store.hpp"
+#include "core/chat/chat_session_store.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/chat/turn.hpp"
 #include "json/parser.hpp"
-#include "net/event_loop.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <memory>
 #include <optional>

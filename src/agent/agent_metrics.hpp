@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/metrics.hpp"
+#include "core/audit/metrics.hpp"
 
 namespace crab::agent {
 

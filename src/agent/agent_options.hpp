@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "core/tool_scope.hpp"
+#include "core/call/tool_scope.hpp"
 
 #include <cstddef>
 #include <functional>

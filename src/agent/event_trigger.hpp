@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/glob.hpp"
-#include "core/event_filter.hpp"
+#include "core/events/event_filter.hpp"
 #include "json/parser.hpp"
 
 #include <string>

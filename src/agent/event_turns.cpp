@@ -1,7 +1,7 @@
 #include "agent/event_turns.hpp"
 
 #include "base/log.hpp"
-#include "core/draft_keeper.hpp"
+#include "core/chat/draft_keeper.hpp"
 #include "crypto/digest.hpp"
 
 #include <algorithm>

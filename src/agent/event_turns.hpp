@@ -1,15 +1,15 @@
 #pragma once
 
 #include "agent/event_trigger.hpp"
-#include "base/blocking_pool.hpp"
-#include "base/task_group.hpp"
-#include "core/chat_session_store.hpp"
-#include "core/event_outbox.hpp"
-#include "core/event_turn_store.hpp"
-#include "core/metrics.hpp"
-#include "core/turn.hpp"
-#include "core/turn_log.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "base/task/task_group.hpp"
+#include "core/chat/chat_session_store.hpp"
+#include "core/events/event_outbox.hpp"
+#include "core/events/event_turn_store.hpp"
+#include "core/audit/metrics.hpp"
+#include "core/chat/turn.hpp"
+#include "core/chat/turn_log.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "agent/event_turns.hpp"
 
-#include "core/chat_session_memory.hpp"
-#include "core/event_store_memory.hpp"
-#include "core/event_turn_store_memory.hpp"
+#include "core/chat/chat_session_memory.hpp"
+#include "core/events/event_store_memory.hpp"
+#include "core/events/event_turn_store_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

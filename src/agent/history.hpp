@@ -1,7 +1,7 @@
 #pragma once
 
 #include "agent/conversation.hpp"
-#include "core/chat_session_store.hpp"
+#include "core/chat/chat_session_store.hpp"
 
 #include <cstddef>
 #include <span>

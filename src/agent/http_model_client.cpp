@@ -1,7 +1,7 @@
 #include "agent/http_model_client.hpp"
 
 #include "base/log.hpp"
-#include "base/waiter.hpp"
+#include "base/task/waiter.hpp"
 #include "net/codec/sse.hpp"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 #include "agent/model_api.hpp"
 #include "agent/model_client.hpp"
 #include "agent/retry_rule.hpp"
-#include "net/http_client.hpp"
-#include "net/name_lookups.hpp"
-#include "net/tls_context.hpp"
+#include "net/http/http_client.hpp"
+#include "net/http/name_lookups.hpp"
+#include "net/tls/tls_context.hpp"
 
 #include <memory>
 #include <string>

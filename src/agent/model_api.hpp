@@ -4,7 +4,7 @@
 #include "agent/model_client.hpp"
 #include "agent/tool_names.hpp"
 #include "base/secret.hpp"
-#include "net/http_service.hpp"
+#include "net/http/http_service.hpp"
 
 #include <cstdint>
 #include <memory>

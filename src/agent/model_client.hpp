@@ -3,7 +3,7 @@
 #include "agent/conversation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "base/task.hpp"
+#include "base/task/task.hpp"
 
 #include <cstdint>
 #include <memory>

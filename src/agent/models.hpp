@@ -1,7 +1,7 @@
 #pragma once
 
 #include "agent/model_client.hpp"
-#include "core/metrics.hpp"
+#include "core/audit/metrics.hpp"
 
 #include <memory>
 #include <span>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "agent/tool_access.hpp"
-#include "core/pipeline.hpp"
-#include "core/turn.hpp"
-#include "net/event_loop.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/chat/turn.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <memory>
 #include <string>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "agent/agent.hpp"
-#include "base/spawn.hpp"
-#include "core/audit_store_none.hpp"
-#include "core/chat_session_memory.hpp"
-#include "core/function_host.hpp"
+#include "base/task/spawn.hpp"
+#include "core/audit/audit_store_none.hpp"
+#include "core/chat/chat_session_memory.hpp"
+#include "core/call/function_host.hpp"
 
 #include <deque>
 #include <functional>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "agent/agent_options.hpp"
-#include "core/call.hpp"
-#include "core/registry.hpp"
-#include "core/turn.hpp"
+#include "core/call/call.hpp"
+#include "core/registry/registry.hpp"
+#include "core/chat/turn.hpp"
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 #include "agent/tool_batch.hpp"
 
 #include "base/log.hpp"
-#include "base/spawn.hpp"
+#include "base/task/spawn.hpp"
 
 #include <algorithm>
 

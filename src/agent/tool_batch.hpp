@@ -2,9 +2,9 @@
 
 #include "agent/conversation.hpp"
 #include "agent/tool_access.hpp"
-#include "base/waiter.hpp"
-#include "core/pipeline.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/waiter.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <exception>
 #include <memory>

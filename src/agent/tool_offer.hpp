@@ -2,8 +2,8 @@
 
 #include "agent/agent_options.hpp"
 #include "agent/model_client.hpp"
-#include "core/registry.hpp"
-#include "core/tool_index.hpp"
+#include "core/registry/registry.hpp"
+#include "core/registry/tool_index.hpp"
 
 #include <cstddef>
 #include <memory>

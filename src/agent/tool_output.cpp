@@ -2,7 +2,7 @@
 
 #include "base/cut_text.hpp"
 #include "base/encoding.hpp"
-#include "core/artifact.hpp"
+#include "core/call/artifact.hpp"
 #include "json/parser.hpp"
 
 #include <span>

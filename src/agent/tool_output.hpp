@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/picture.hpp"
-#include "core/tool_result.hpp"
+#include "core/call/picture.hpp"
+#include "core/call/tool_result.hpp"
 
 #include <cstddef>
 #include <optional>

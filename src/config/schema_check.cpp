@@ -2,7 +2,7 @@
 
 #include "base/closest_name.hpp"
 #include "json/pointer.hpp"
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
 #include "crypto/key_folder.hpp"
 
-#include "base/file.hpp"
+#include "base/process/file.hpp"
 
 #include <cerrno>
 #include <system_error>

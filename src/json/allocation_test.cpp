@@ -1,7 +1,7 @@
 // The promises about memory, counted: this file replaces the allocator of the whole test program.
 
 #include "json/parser.hpp"
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 #include "json/writer.hpp"
 
 #include <gtest/gtest.h>

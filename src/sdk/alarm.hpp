@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/timer_wheel.hpp"
+#include "base/task/timer_wheel.hpp"
 
 #include <functional>
 #include <utility>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
-#include "base/task_group.hpp"
-#include "net/dialer.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "base/task/task_group.hpp"
+#include "net/http/dialer.hpp"
+#include "net/loop/event_loop.hpp"
 #include "sdk/device_identity.hpp"
 #include "sdk/device_link.hpp"
 #include "sdk/device_ports.hpp"

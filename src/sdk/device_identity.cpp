@@ -4,7 +4,7 @@
 #include "crypto/signature.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
-#include "net/blocking_client.hpp"
+#include "net/http/blocking_client.hpp"
 
 #include <fmt/format.h>
 

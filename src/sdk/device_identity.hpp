@@ -3,7 +3,7 @@
 #include "base/result.hpp"
 #include "base/secret.hpp"
 #include "crypto/private_key.hpp"
-#include "net/tls_context.hpp"
+#include "net/tls/tls_context.hpp"
 #include "sdk/gateway_address.hpp"
 
 #include <memory>

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "base/id_source.hpp"
 #include "json/parser.hpp"
-#include "net/websocket_session.hpp"
+#include "net/websocket/websocket_session.hpp"
 #include "sdk/alarm.hpp"
 #include "sdk/backoff.hpp"
 #include "sdk/device_frames.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/waiter.hpp"
-#include "core/frame_sink.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/waiter.hpp"
+#include "core/call/frame_sink.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include "crab/tool_client.hpp"
 

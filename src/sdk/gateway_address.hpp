@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "net/endpoint.hpp"
-#include "net/tls_context.hpp"
+#include "net/loop/endpoint.hpp"
+#include "net/tls/tls_context.hpp"
 
 #include <memory>
 #include <string>

@@ -2,12 +2,12 @@
 
 #include "adapters/sw4rm/tool_service_client.hpp"
 #include "base/id_source.hpp"
-#include "core/effective_policy.hpp"
+#include "core/call/effective_policy.hpp"
 #include "json/value.hpp"
 #include "net/codec/url.hpp"
-#include "net/name_lookups.hpp"
-#include "net/finish_on.hpp"
-#include "net/loop_group.hpp"
+#include "net/http/name_lookups.hpp"
+#include "net/loop/finish_on.hpp"
+#include "net/loop/loop_group.hpp"
 #include "sdk/frame_queue.hpp"
 #include "sdk/wire_error.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "net/endpoint.hpp"
+#include "net/loop/endpoint.hpp"
 #include "sdk/tool_transport.hpp"
 
 #include <memory>

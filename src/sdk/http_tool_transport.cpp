@@ -1,7 +1,7 @@
 #include "sdk/http_tool_transport.hpp"
 
 #include "base/id_source.hpp"
-#include "net/blocking_client.hpp"
+#include "net/http/blocking_client.hpp"
 #include "net/codec/sse.hpp"
 #include "sdk/call_wire.hpp"
 #include "sdk/wire_error.hpp"

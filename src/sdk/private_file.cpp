@@ -1,6 +1,6 @@
 #include "sdk/private_file.hpp"
 
-#include "base/file.hpp"
+#include "base/process/file.hpp"
 
 #include <cerrno>
 #include <system_error>

@@ -2,7 +2,7 @@
 
 #include "json/value.hpp"
 #include "json/writer.hpp"
-#include "net/test_support.hpp"
+#include "net/http/test_support.hpp"
 
 #include <algorithm>
 #include <condition_variable>

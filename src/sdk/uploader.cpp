@@ -3,7 +3,7 @@
 #include "base/encoding.hpp"
 #include "crypto/digest.hpp"
 #include "json/value.hpp"
-#include "net/blocking_client.hpp"
+#include "net/http/blocking_client.hpp"
 #include "net/codec/url.hpp"
 #include "sdk/answer_bytes.hpp"
 

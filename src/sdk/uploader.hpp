@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "net/tls_context.hpp"
+#include "net/tls/tls_context.hpp"
 #include "sdk/call_state.hpp"
 #include "sdk/device_frames.hpp"
 #include "sdk/gateway_address.hpp"

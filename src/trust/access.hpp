@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/policy.hpp"
+#include "core/policy/policy.hpp"
 
 #include <string>
 #include <string_view>

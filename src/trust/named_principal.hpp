@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/principal.hpp"
+#include "core/call/principal.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/published.hpp"
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "trust/access.hpp"
 #include "trust/leases.hpp"
 

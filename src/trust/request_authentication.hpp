@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/principal.hpp"
+#include "core/call/principal.hpp"
 #include "trust/credential_cache.hpp"
 #include "trust/refused_credentials.hpp"
 

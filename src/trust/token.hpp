@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/id.hpp"
-#include "core/principal.hpp"
+#include "core/call/principal.hpp"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
-#include "core/principal.hpp"
+#include "core/call/principal.hpp"
 #include "crypto/digest.hpp"
 #include "trust/token_store.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #include "adapters/cetp/tool_list.hpp"
 
 #include "adapters/cetp/envelope.hpp"
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 #include "json/value.hpp"
 #include "json/writer.hpp"
 

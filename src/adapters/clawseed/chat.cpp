@@ -3,10 +3,10 @@
 #include "adapters/clawseed/hub.hpp"
 #include "adapters/clawseed/title.hpp"
 #include "adapters/clawseed/wire.hpp"
-#include "base/waiter.hpp"
-#include "core/approval.hpp"
-#include "core/asked_question.hpp"
-#include "core/draft_keeper.hpp"
+#include "base/task/waiter.hpp"
+#include "core/approvals/approval.hpp"
+#include "core/approvals/asked_question.hpp"
+#include "core/chat/draft_keeper.hpp"
 #include "json/parser.hpp"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/task_group.hpp"
-#include "base/timer_wheel.hpp"
-#include "core/chat_session_store.hpp"
-#include "core/principal.hpp"
-#include "core/turn.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/task_group.hpp"
+#include "base/task/timer_wheel.hpp"
+#include "core/chat/chat_session_store.hpp"
+#include "core/call/principal.hpp"
+#include "core/chat/turn.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <atomic>
 #include <deque>

@@ -2,10 +2,10 @@
 
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/wire.hpp"
-#include "base/waiter.hpp"
-#include "core/tool_gate.hpp"
-#include "core/tool_host.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/waiter.hpp"
+#include "core/call/tool_gate.hpp"
+#include "core/call/tool_host.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <atomic>
 #include <memory>

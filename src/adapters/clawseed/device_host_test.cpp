@@ -3,7 +3,7 @@
 #include "adapters/clawseed/device_host.hpp"
 
 #include "adapters/clawseed/test_support.hpp"
-#include "net/test_support.hpp"
+#include "net/http/test_support.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

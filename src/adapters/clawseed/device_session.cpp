@@ -3,8 +3,8 @@
 #include "base/log.hpp"
 #include "base/log_budget.hpp"
 #include "base/scope_exit.hpp"
-#include "core/ambiguous_names.hpp"
-#include "core/approvals.hpp"
+#include "core/registry/ambiguous_names.hpp"
+#include "core/approvals/approvals.hpp"
 #include "json/writer.hpp"
 #include "trust/device_tools.hpp"
 

@@ -5,7 +5,7 @@
 #include "adapters/clawseed/frame_scan.hpp"
 #include "adapters/clawseed/hub.hpp"
 #include "json/parser.hpp"
-#include "net/websocket_session.hpp"
+#include "net/websocket/websocket_session.hpp"
 
 #include <atomic>
 #include <deque>

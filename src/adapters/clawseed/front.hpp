@@ -2,9 +2,9 @@
 
 #include "adapters/clawseed/device_session.hpp"
 #include "adapters/clawseed/hub.hpp"
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
-#include "net/http_service.hpp"
+#include "net/http/http_service.hpp"
 #include "trust/device_keys.hpp"
 #include "trust/pairing_codes.hpp"
 #include "trust/request_authentication.hpp"

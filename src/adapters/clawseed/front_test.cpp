@@ -3,8 +3,8 @@
 #include "adapters/clawseed/front.hpp"
 
 #include "adapters/clawseed/test_support.hpp"
-#include "core/ledger_store_memory.hpp"
-#include "net/test_support.hpp"
+#include "core/ledger/ledger_store_memory.hpp"
+#include "net/http/test_support.hpp"
 #include "trust/token_store_memory.hpp"
 
 #include <gmock/gmock.h>

@@ -2,12 +2,12 @@
 
 #include "base/clock.hpp"
 #include "base/id.hpp"
-#include "base/waiter.hpp"
-#include "core/admitted_call.hpp"
-#include "core/artifact.hpp"
-#include "core/frame_sink.hpp"
-#include "core/tool_result.hpp"
-#include "net/event_loop.hpp"
+#include "base/task/waiter.hpp"
+#include "core/call/admitted_call.hpp"
+#include "core/call/artifact.hpp"
+#include "core/call/frame_sink.hpp"
+#include "core/call/tool_result.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "adapters/clawseed/pending_replies.hpp"
 
-#include "base/spawn.hpp"
-#include "net/test_support.hpp"
+#include "base/task/spawn.hpp"
+#include "net/http/test_support.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
-#include "core/picture.hpp"
+#include "core/call/picture.hpp"
 
 #include <array>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "adapters/clawseed/wire.hpp"
-#include "core/policy.hpp"
-#include "core/registry.hpp"
-#include "core/tool_schemas.hpp"
+#include "core/policy/policy.hpp"
+#include "core/registry/registry.hpp"
+#include "core/call/tool_schemas.hpp"
 #include "json/element.hpp"
 #include "json/parser.hpp"
 

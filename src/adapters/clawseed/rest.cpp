@@ -2,9 +2,9 @@
 
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
-#include "base/waiter.hpp"
-#include "core/content_digest.hpp"
-#include "core/keyed_run.hpp"
+#include "base/task/waiter.hpp"
+#include "core/call/content_digest.hpp"
+#include "core/pipeline/keyed_run.hpp"
 #include "crypto/signature.hpp"
 #include "json/display_name.hpp"
 #include "json/writer.hpp"

@@ -3,13 +3,13 @@
 #include "adapters/clawseed/chat.hpp"
 #include "adapters/clawseed/device_session.hpp"
 #include "adapters/clawseed/hub.hpp"
-#include "base/spawn.hpp"
-#include "core/audit_store_none.hpp"
-#include "core/chat_session_memory.hpp"
-#include "core/pipeline.hpp"
+#include "base/task/spawn.hpp"
+#include "core/audit/audit_store_none.hpp"
+#include "core/chat/chat_session_memory.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "json/value.hpp"
-#include "net/connection.hpp"
-#include "net/websocket_session.hpp"
+#include "net/tls/connection.hpp"
+#include "net/websocket/websocket_session.hpp"
 
 #include <deque>
 #include <functional>

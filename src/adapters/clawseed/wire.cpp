@@ -1,7 +1,7 @@
 #include "adapters/clawseed/wire.hpp"
 
 #include "adapters/clawseed/frame_scan.hpp"
-#include "core/picture.hpp"
+#include "core/call/picture.hpp"
 #include "json/unicode.hpp"
 #include "json/writer.hpp"
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/approval.hpp"
-#include "core/asked_question.hpp"
-#include "core/call.hpp"
-#include "core/tool.hpp"
-#include "core/tool_result.hpp"
-#include "core/turn.hpp"
+#include "core/approvals/approval.hpp"
+#include "core/approvals/asked_question.hpp"
+#include "core/call/call.hpp"
+#include "core/call/tool.hpp"
+#include "core/call/tool_result.hpp"
+#include "core/chat/turn.hpp"
 #include "json/element.hpp"
 #include "json/parser.hpp"
 

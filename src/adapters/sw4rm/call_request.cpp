@@ -1,8 +1,8 @@
 #include "adapters/sw4rm/call_request.hpp"
 
 #include "adapters/sw4rm/struct_json.hpp"
-#include "core/effective_policy.hpp"
-#include "core/tool.hpp"
+#include "core/call/effective_policy.hpp"
+#include "core/call/tool.hpp"
 #include "json/writer.hpp"
 
 #include <simdjson.h>

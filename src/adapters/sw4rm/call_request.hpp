@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/sw4rm/messages.hpp"
-#include "core/call.hpp"
+#include "core/call/call.hpp"
 
 #include <expected>
 #include <string>

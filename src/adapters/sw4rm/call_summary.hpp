@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 
 #include <cstdint>
 #include <string>

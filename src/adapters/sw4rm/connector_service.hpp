@@ -2,7 +2,7 @@
 
 #include "adapters/sw4rm/provider_tool.hpp"
 #include "adapters/sw4rm/rpc.hpp"
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 
 #include <functional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "net/grpc_client_call.hpp"
+#include "net/grpc/grpc_client_call.hpp"
 
 #include <cstdint>
 #include <expected>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/frame_sink.hpp"
-#include "core/pipeline.hpp"
-#include "net/grpc_call.hpp"
+#include "core/call/frame_sink.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "net/grpc/grpc_call.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 #include "adapters/sw4rm/frame_writer.hpp"
 
-#include "base/spawn.hpp"
-#include "net/grpc_channel.hpp"
-#include "net/grpc_service.hpp"
-#include "net/http2_server.hpp"
-#include "net/test_support.hpp"
+#include "base/task/spawn.hpp"
+#include "net/grpc/grpc_channel.hpp"
+#include "net/grpc/grpc_service.hpp"
+#include "net/http2/http2_server.hpp"
+#include "net/http/test_support.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,8 +3,8 @@
 #include "adapters/sw4rm/call_service.hpp"
 #include "adapters/sw4rm/connector_service.hpp"
 #include "adapters/sw4rm/health_service.hpp"
-#include "net/grpc_service.hpp"
-#include "net/peer_address.hpp"
+#include "net/grpc/grpc_service.hpp"
+#include "net/loop/peer_address.hpp"
 
 #include <functional>
 #include <string_view>

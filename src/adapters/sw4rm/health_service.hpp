@@ -1,6 +1,6 @@
 #pragma once
 
-#include "net/grpc_call.hpp"
+#include "net/grpc/grpc_call.hpp"
 
 #include <unordered_set>
 

@@ -1,6 +1,6 @@
 #include "adapters/sw4rm/provider_directory.hpp"
 
-#include "net/finish_on.hpp"
+#include "net/loop/finish_on.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,8 +2,8 @@
 
 #include "adapters/sw4rm/provider_host.hpp"
 #include "adapters/sw4rm/provider_tool.hpp"
-#include "base/fair_pool.hpp"
-#include "core/tool_listing.hpp"
+#include "base/task/fair_pool.hpp"
+#include "core/registry/tool_listing.hpp"
 
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "adapters/sw4rm/tool_service_client.hpp"
-#include "core/host_breaker.hpp"
-#include "core/tool_host.hpp"
+#include "core/call/host_breaker.hpp"
+#include "core/call/tool_host.hpp"
 
 #include <functional>
 #include <memory>

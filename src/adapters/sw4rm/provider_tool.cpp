@@ -1,6 +1,6 @@
 #include "adapters/sw4rm/provider_tool.hpp"
 
-#include "core/tool_gate.hpp"
+#include "core/call/tool_gate.hpp"
 
 #include <algorithm>
 #include <unordered_set>

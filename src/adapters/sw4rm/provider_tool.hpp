@@ -1,8 +1,8 @@
 #pragma once
 
 #include "adapters/sw4rm/messages.hpp"
-#include "core/tool_listing.hpp"
-#include "core/tool_schemas.hpp"
+#include "core/registry/tool_listing.hpp"
+#include "core/call/tool_schemas.hpp"
 #include "json/value.hpp"
 
 #include <memory>

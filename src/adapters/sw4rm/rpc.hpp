@@ -2,7 +2,7 @@
 
 #include "adapters/sw4rm/error_form.hpp"
 #include "base/id_source.hpp"
-#include "net/grpc_call.hpp"
+#include "net/grpc/grpc_call.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapters/sw4rm/failure.hpp"
-#include "net/grpc_channel.hpp"
+#include "net/grpc/grpc_channel.hpp"
 
 #include <expected>
 #include <functional>

@@ -2,8 +2,8 @@
 
 #include "adapters/sw4rm/messages.hpp"
 #include "adapters/sw4rm/service_client.hpp"
-#include "base/task_group.hpp"
-#include "core/frame_sink.hpp"
+#include "base/task/task_group.hpp"
+#include "core/call/frame_sink.hpp"
 
 #include <expected>
 #include <functional>

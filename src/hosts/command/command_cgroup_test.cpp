@@ -1,7 +1,7 @@
 #include "hosts/command/command_cgroup.hpp"
 
 #include "base/scope_exit.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <gtest/gtest.h>
 

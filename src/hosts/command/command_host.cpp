@@ -152,7 +152,7 @@ CommandHost::CommandHost(CommandServices services, Options options, std::vector<
 int CommandHost::filter_of(const core::EffectivePolicy& policy) const { return filters_[filter_index(policy.privilege, policy.network)].get(); }
 
 std::optional<Error> CommandHost::refusal(const core::EffectivePolicy& policy, std::vector<std::string>& unenforced) const {
-    // What only a person may grant was granted before the call came here (core/approvals.hpp).
+    // What only a person may grant was granted before the call came here (core/approvals/approvals.hpp).
     const auto check = [&](std::string_view label, std::optional<std::string> missing) -> std::optional<Error> {
         if (!missing) return std::nullopt;
         if (options_.advisory && services_.abilities.confinement() != Confinement::kNone) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/secret.hpp"
-#include "base/timer_wheel.hpp"
-#include "core/tool_host.hpp"
+#include "base/task/timer_wheel.hpp"
+#include "core/call/tool_host.hpp"
 #include "hosts/command/command_run.hpp"
 #include "hosts/command/command_tool.hpp"
 #include "hosts/command/worktrees.hpp"

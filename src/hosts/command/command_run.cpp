@@ -2,13 +2,13 @@
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
-#include "base/pipe.hpp"
+#include "base/process/pipe.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/scratch_folder.hpp"
 #include "hosts/command/slirp_network.hpp"
 #include "hosts/command/spawn_program.hpp"
-#include "hosts/command/tool_record.hpp"
+#include "hosts/command/init/tool_record.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // What the sandbox costs at the start: a program that does nothing, by posix_spawn, by others' sandboxes, and as a command.
-#include "base/subprocess.hpp"
+#include "base/process/subprocess.hpp"
 #include "hosts/command/command_run.hpp"
 #include "hosts/command/seccomp_filter.hpp"
 

@@ -1,9 +1,9 @@
 #include "hosts/command/command_run.hpp"
 
-#include "base/pipe.hpp"
+#include "base/process/pipe.hpp"
 #include "base/scope_exit.hpp"
-#include "base/test_folder.hpp"
-#include "base/test_loop.hpp"
+#include "base/process/test_folder.hpp"
+#include "base/task/test_loop.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
 #include "hosts/command/spawn_program.hpp"

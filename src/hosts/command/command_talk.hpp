@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "base/waiter.hpp"
+#include "base/task/waiter.hpp"
 #include "hosts/command/command_end.hpp"
 
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tool.hpp"
+#include "core/call/tool.hpp"
 #include "hosts/command/argv_template.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "hosts/command/disk_quota.hpp"
 
 #include "base/descriptor.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "hosts/command/own_files.hpp"
 
 #include "base/scope_exit.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "hosts/command/visible_places.hpp"
 #include "hosts/command/worktrees.hpp"
 

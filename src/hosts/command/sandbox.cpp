@@ -1,6 +1,6 @@
 #include "hosts/command/sandbox.hpp"
 
-#include "base/subprocess.hpp"
+#include "base/process/subprocess.hpp"
 #include "hosts/command/egress.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/effective_policy.hpp"
+#include "core/call/effective_policy.hpp"
 #include "hosts/command/command_cgroup.hpp"
 #include "hosts/command/held_file.hpp"
 

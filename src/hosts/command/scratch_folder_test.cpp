@@ -1,6 +1,6 @@
 #include "hosts/command/scratch_folder.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "core/effective_policy.hpp"
+#include "core/call/effective_policy.hpp"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "base/pipe.hpp"
+#include "base/process/pipe.hpp"
 #include "base/result.hpp"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "hosts/command/spawn_program.hpp"
 
-#include "base/pipe.hpp"
+#include "base/process/pipe.hpp"
 #include "base/scope_exit.hpp"
 
 #include <csignal>

@@ -1,6 +1,6 @@
 #include "hosts/command/worktree_file.hpp"
 
-#include "base/file.hpp"
+#include "base/process/file.hpp"
 #include "json/value.hpp"
 
 #include <fmt/format.h>

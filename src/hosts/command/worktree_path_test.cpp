@@ -2,7 +2,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/scope_exit.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

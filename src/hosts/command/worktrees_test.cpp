@@ -1,6 +1,6 @@
 #include "hosts/command/worktrees.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "hosts/command/worktree_file.hpp"
 
 #include <gtest/gtest.h>

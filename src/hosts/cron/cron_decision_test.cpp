@@ -1,6 +1,6 @@
 #include "hosts/cron/cron_decision.hpp"
 
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 #include "json/value.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "base/task.hpp"
+#include "base/task/task.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include "hosts/cron/canonical_json.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 #include "hosts/cron/cron_tools.hpp"
-#include "json/format.hpp"
+#include "json/schema/format.hpp"
 #include "json/writer.hpp"
 
 #include <fmt/format.h>

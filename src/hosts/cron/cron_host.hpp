@@ -1,9 +1,9 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
-#include "core/tool_host.hpp"
+#include "core/call/tool_host.hpp"
 #include "hosts/cron/cron_store.hpp"
 #include "hosts/cron/time_zones.hpp"
 

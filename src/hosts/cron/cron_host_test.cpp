@@ -1,8 +1,8 @@
 #include "hosts/cron/cron_host.hpp"
 
-#include "base/test_loop.hpp"
-#include "core/pipeline.hpp"
-#include "core/test_tools.hpp"
+#include "base/task/test_loop.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/call/test_tools.hpp"
 #include "hosts/cron/cron_tools.hpp"
 #include "hosts/cron/test_cron_store.hpp"
 #include "json/value.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
-#include "base/waiter.hpp"
+#include "base/task/waiter.hpp"
 #include "hosts/cron/cron_event_sink.hpp"
 #include "hosts/cron/cron_store.hpp"
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
-#include "base/task_group.hpp"
-#include "base/timer_wheel.hpp"
-#include "base/waiter.hpp"
+#include "base/task/task_group.hpp"
+#include "base/task/timer_wheel.hpp"
+#include "base/task/waiter.hpp"
 #include "hosts/cron/cron_event_sink.hpp"
 #include "hosts/cron/cron_pass.hpp"
 #include "hosts/cron/cron_publisher.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tool.hpp"
+#include "core/call/tool.hpp"
 
 #include <cstddef>
 #include <string_view>

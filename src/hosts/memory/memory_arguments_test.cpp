@@ -2,7 +2,7 @@
 
 #include "hosts/memory/memory_tools.hpp"
 #include "json/parser.hpp"
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 #include "json/value.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tool.hpp"
+#include "core/call/tool.hpp"
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "hosts/memory/rfc3339.hpp"
 
-#include "json/format.hpp"
+#include "json/schema/format.hpp"
 #include "json/scan.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "base/batch_queue.hpp"
+#include "base/task/batch_queue.hpp"
 #include "hosts/memory/memory_store.hpp"
 
 namespace crab::memory {
 
-/// The group commit (base/batch_queue.hpp) of memories: one durable commit pays for the changes of many callers. Thread-safe.
+/// The group commit (base/task/batch_queue.hpp) of memories: one durable commit pays for the changes of many callers. Thread-safe.
 /// The destructor writes out what waits.
 class WriteQueue {
 public:

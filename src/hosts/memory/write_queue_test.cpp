@@ -1,6 +1,6 @@
 #include "hosts/memory/write_queue.hpp"
 
-#include "base/test_loop.hpp"
+#include "base/task/test_loop.hpp"
 
 #include <algorithm>
 #include <semaphore>

@@ -1,7 +1,7 @@
 #include "sdk/machine/command_process.hpp"
 
 #include "base/descriptor.hpp"
-#include "base/pipe.hpp"
+#include "base/process/pipe.hpp"
 #include "base/scope_exit.hpp"
 
 #include <algorithm>

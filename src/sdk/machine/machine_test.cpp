@@ -1,4 +1,4 @@
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 #include "json/value.hpp"
 #include "sdk/device_tools.hpp"
 #include "sdk/machine/command_tool.hpp"

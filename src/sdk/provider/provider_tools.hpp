@@ -3,7 +3,7 @@
 #include "adapters/cetp/envelope.hpp"
 #include "adapters/cetp/method_call.hpp"
 #include "adapters/cetp/tool_list.hpp"
-#include "json/schema.hpp"
+#include "json/schema/schema.hpp"
 
 #include "crab/cetp_provider.hpp"
 

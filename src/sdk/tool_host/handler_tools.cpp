@@ -1,7 +1,7 @@
 #include "sdk/tool_host/handler_tools.hpp"
 
 #include "base/log.hpp"
-#include "core/late_call.hpp"
+#include "core/pipeline/late_call.hpp"
 #include "json/writer.hpp"
 #include "sdk/answer_bytes.hpp"
 #include "sdk/run_handler.hpp"

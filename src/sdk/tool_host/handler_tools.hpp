@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/task_group.hpp"
-#include "core/tool_host.hpp"
+#include "base/task/task_group.hpp"
+#include "core/call/tool_host.hpp"
 #include "sdk/handler_pool.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "core/audit_log.hpp"
+#include "core/audit/audit_log.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
 

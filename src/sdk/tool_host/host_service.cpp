@@ -1,9 +1,9 @@
 #include "sdk/tool_host/host_service.hpp"
 
-#include "adapters/rtp/call_wire.hpp"
-#include "adapters/rtp/tool_routes.hpp"
+#include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/calls/tool_routes.hpp"
 #include "json/writer.hpp"
-#include "net/connection.hpp"
+#include "net/tls/connection.hpp"
 #include "trust/request_authentication.hpp"
 
 namespace crab::sdk {

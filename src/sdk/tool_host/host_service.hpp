@@ -1,8 +1,8 @@
 #pragma once
 
-#include "adapters/rtp/pairing_remote.hpp"
-#include "adapters/rtp/tools_api.hpp"
-#include "net/http_service.hpp"
+#include "adapters/rtp/pairing/pairing_remote.hpp"
+#include "adapters/rtp/calls/tools_api.hpp"
+#include "net/http/http_service.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
 
 #include <string>

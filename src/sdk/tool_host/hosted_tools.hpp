@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "core/registry.hpp"
-#include "core/tool_gate.hpp"
-#include "net/event_loop.hpp"
+#include "core/registry/registry.hpp"
+#include "core/call/tool_gate.hpp"
+#include "net/loop/event_loop.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #include "sdk/tool_host/remote_trust.hpp"
 
 #include "base/encoding.hpp"
-#include "base/file.hpp"
+#include "base/process/file.hpp"
 #include "base/log.hpp"
 
 #include <utility>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "base/blocking_pool.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/published.hpp"
-#include "core/principal.hpp"
-#include "net/endpoint.hpp"
-#include "net/tls_context.hpp"
+#include "core/call/principal.hpp"
+#include "net/loop/endpoint.hpp"
+#include "net/tls/tls_context.hpp"
 #include "trust/pairing/pairing_keys.hpp"
 #include "trust/pairing/remote_pairing.hpp"
 #include "trust/pairing/remote_store_file.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/approval_store.hpp"
+#include "core/approvals/approval_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "store/sqlite/approval_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <gtest/gtest.h>
 

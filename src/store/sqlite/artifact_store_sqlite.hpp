@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "core/artifact_store.hpp"
+#include "core/call/artifact_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/audit_store.hpp"
+#include "core/audit/audit_store.hpp"
 #include "crypto/digest.hpp"
 #include "store/sqlite/database.hpp"
 

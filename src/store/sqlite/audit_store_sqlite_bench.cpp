@@ -1,6 +1,6 @@
 #include "store/sqlite/audit_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

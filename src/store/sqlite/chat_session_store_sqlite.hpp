@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/chat_session_store.hpp"
+#include "core/chat/chat_session_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>

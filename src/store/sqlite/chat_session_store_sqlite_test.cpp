@@ -1,7 +1,7 @@
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
-#include "core/chat_session_memory.hpp"
+#include "base/process/test_folder.hpp"
+#include "core/chat/chat_session_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

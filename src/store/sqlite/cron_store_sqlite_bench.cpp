@@ -1,6 +1,6 @@
 #include "store/sqlite/cron_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "hosts/cron/cron_pass.hpp"
 
 #include <benchmark/benchmark.h>

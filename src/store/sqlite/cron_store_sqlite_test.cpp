@@ -1,7 +1,7 @@
 #include "store/sqlite/cron_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
-#include "base/test_loop.hpp"
+#include "base/process/test_folder.hpp"
+#include "base/task/test_loop.hpp"
 #include "hosts/cron/cron_occurrences.hpp"
 #include "hosts/cron/cron_scheduler.hpp"
 #include "hosts/cron/test_cron_store.hpp"

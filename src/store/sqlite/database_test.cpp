@@ -1,7 +1,7 @@
 #include "store/sqlite/database.hpp"
 
-#include "base/subprocess.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/subprocess.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "core/event_outbox.hpp"
+#include "core/events/event_outbox.hpp"
 
 #include "base/id_source.hpp"
-#include "base/spawn.hpp"
-#include "base/test_folder.hpp"
+#include "base/task/spawn.hpp"
+#include "base/process/test_folder.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
 
 #include <benchmark/benchmark.h>

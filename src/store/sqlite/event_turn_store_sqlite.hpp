@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/event_turn_store.hpp"
+#include "core/events/event_turn_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>

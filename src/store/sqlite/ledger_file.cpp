@@ -1,7 +1,7 @@
 #include "store/sqlite/ledger_file.hpp"
 
 #include "base/log.hpp"
-#include "core/call_record.hpp"
+#include "core/audit/call_record.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "core/audit_store.hpp"
+#include "core/audit/audit_store.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/ledger_store.hpp"
+#include "core/ledger/ledger_store.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <filesystem>

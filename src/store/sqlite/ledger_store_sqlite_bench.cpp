@@ -1,8 +1,8 @@
-#include "core/ledger_journal.hpp"
-#include "base/test_folder.hpp"
+#include "core/ledger/ledger_journal.hpp"
+#include "base/process/test_folder.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
 
-#include "base/spawn.hpp"
+#include "base/task/spawn.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

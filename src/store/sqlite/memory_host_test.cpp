@@ -2,12 +2,12 @@
 
 #include "hosts/memory/memory_host.hpp"
 
-#include "base/test_folder.hpp"
-#include "base/test_loop.hpp"
-#include "core/pipeline.hpp"
-#include "core/test_tools.hpp"
+#include "base/process/test_folder.hpp"
+#include "base/task/test_loop.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/call/test_tools.hpp"
 #include "hosts/memory/memory_tools.hpp"
-#include "json/format.hpp"
+#include "json/schema/format.hpp"
 #include "json/value.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
 

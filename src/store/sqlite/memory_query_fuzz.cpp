@@ -2,7 +2,7 @@
 // repeats.
 
 #include "base/fuzz_check.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
 
 #include <cstdint>

@@ -9,10 +9,10 @@
 
 #include "store/sqlite/memory_store_sqlite.hpp"
 
-#include "base/blocking_pool.hpp"
-#include "base/spawn.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "base/task/spawn.hpp"
 #include "base/id_source.hpp"
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "hosts/memory/write_queue.hpp"
 
 #include <benchmark/benchmark.h>

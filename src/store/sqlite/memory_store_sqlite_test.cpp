@@ -1,6 +1,6 @@
 #include "store/sqlite/memory_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tool_result.hpp"
+#include "core/call/tool_result.hpp"
 #include "store/sqlite/statement.hpp"
 
 #include <memory>

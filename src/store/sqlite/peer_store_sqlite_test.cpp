@@ -1,6 +1,6 @@
 #include "store/sqlite/peer_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "trust/pairing/peer_store_memory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "store/sqlite/token_store_sqlite.hpp"
 
-#include "base/test_folder.hpp"
+#include "base/process/test_folder.hpp"
 #include "crypto/digest.hpp"
 #include "trust/tokens.hpp"
 

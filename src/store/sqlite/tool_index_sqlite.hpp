@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tool_index.hpp"
+#include "core/registry/tool_index.hpp"
 #include "store/sqlite/database.hpp"
 
 #include <list>

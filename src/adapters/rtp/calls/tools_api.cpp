@@ -1,0 +1,200 @@
+#include "adapters/rtp/calls/tools_api.hpp"
+
+#include "adapters/rtp/calls/call_wire.hpp"
+#include "base/encoding.hpp"
+#include "base/scope_exit.hpp"
+#include "json/writer.hpp"
+#include "net/codec/sse.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace crab::rtp {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+
+std::string_view word_of(ToolsApi::CancelAnswer answer) {
+    switch (answer) {
+        case ToolsApi::CancelAnswer::kCancelling: return "cancelling";
+        case ToolsApi::CancelAnswer::kFinished: return "finished";
+        case ToolsApi::CancelAnswer::kNotFound: return "not_found";
+    }
+    return "not_found";
+}
+
+std::int64_t whole_ms(std::chrono::nanoseconds duration) { return std::chrono::duration_cast<Milliseconds>(duration).count(); }
+
+bool wants_events(const net::HttpRequest& request) {
+    const auto accept = request.find("accept");
+    return accept && accept->find("text/event-stream") != std::string_view::npos;
+}
+
+/// Turns frames and progress into server-sent events on the answer to the call.
+class EventSink final : public core::FrameSink {
+public:
+    explicit EventSink(net::HttpExchange& exchange) : exchange_(exchange) {}
+    bool wants_progress() const override { return true; }
+    Task<void> drained() override { return exchange_.drained(); }
+
+    void on_frame(const core::ToolFrame& frame) override {
+        std::string body;
+        json::Writer writer(body);
+        writer.begin_object().key("frame_no").unsigned_integer(frame.number).key("final").boolean(frame.final).key("content_type").string(frame.content_type);
+        if (simdjson::validate_utf8(frame.data.data(), frame.data.size())) {
+            writer.key("data").string(frame.data);
+        } else {
+            writer.key("data_base64").string(to_base64({reinterpret_cast<const std::uint8_t*>(frame.data.data()), frame.data.size()}));
+        }
+        if (!frame.summary.empty()) writer.key("summary").raw(frame.summary);
+        writer.end_object();
+        send("frame", body);
+    }
+    void on_progress(const core::Progress& progress) override {
+        std::string body;
+        json::Writer writer(body);
+        writer.begin_object();
+        if (!progress.message.empty()) writer.key("message").string(progress.message);
+        if (progress.progress) writer.key("progress").number(*progress.progress);
+        if (progress.total) writer.key("total").number(*progress.total);
+        writer.end_object();
+        send("progress", body);
+    }
+    void send(std::string_view name, std::string_view body) {
+        std::string event;
+        if (net::append_sse_event(event, name, {}, body)) exchange_.write_chunk(event);
+    }
+
+private:
+    net::HttpExchange& exchange_;
+};
+
+}  // namespace
+
+void ToolsApi::list(net::HttpExchange& exchange, const core::Principal& principal) {
+    std::string& out = exchange.begin_response(200, kJson);
+    out += R"({"version":"v1","service":)";
+    json::append_quoted(out, service_);
+    out += R"(,"tools":[)";
+    bool first = true;
+    for (const auto& listed : pipeline_.list(principal)) {
+        if (!first) out += ',';
+        first = false;
+        append_discovered_tool(out, listed.name, *listed.tool);
+    }
+    out += "]}";
+    exchange.finish_response();
+}
+
+void ToolsApi::refuse(net::HttpExchange& exchange, int status, const Error& error) {
+    const core::Outcome outcome = fail(error);
+    append_call_response(exchange.begin_response(status, kJson), "", "", 0, outcome);
+    exchange.finish_response();
+}
+
+Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view front) {
+    std::string texts = exchange.loop().take_buffer();
+    const ScopeExit give_back([&] {
+        texts.clear();
+        exchange.loop().give_buffer(std::move(texts));
+    });
+    core::Call call;
+    call.front = front;
+    call.canceller = &exchange.canceller();
+    const auto parsed = parse_call_request(exchange.request().body, parser_, texts, call);
+    parser_.shrink();
+    if (!parsed) {
+        const core::Outcome outcome = fail(ErrorCode::kInvalidArgs, parsed.error().message);
+        append_call_response(exchange.begin_response(parsed.error().http_status, kJson), call.id, call.tool, 0, outcome);
+        exchange.finish_response();
+        co_return;
+    }
+    if (const auto wait = exchange.request().find("crab-away-wait-ms"); wait && away_ != nullptr) {
+        if (auto refused = co_await wait_for_device(exchange, principal, call, *wait)) {
+            const core::Outcome outcome = fail(std::move(*refused));
+            append_call_response(exchange.begin_response(200, kJson), call.id, call.tool, 0, outcome);
+            exchange.finish_response();
+            co_return;
+        }
+    }
+    if (const auto trace = exchange.request().find("traceparent")) call.traceparent = *trace;
+    if (wants_events(exchange.request())) {
+        co_await call_streaming(exchange, principal, call);
+        co_return;
+    }
+    exchange.keep_running_when_caller_leaves();  // a repeat may join (docs/protocols/rtp.md, section 3, "Cancel")
+    core::FrameSink nobody;
+    const core::AuthenticatedCall authenticated(call, principal);
+    const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
+    static constexpr net::HttpHeader kReplayed{"Crab-Replayed", "true"};
+    std::string& out = exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
+    append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
+    exchange.finish_response();
+}
+
+/// A tool that only reads may be waited for while its device is away: `Crab-Away-Wait-Ms`, docs/protocols/clawseed.md, section 9. Nothing:
+/// the call goes on, to whatever the pipeline says.
+Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange, core::PrincipalRef principal, core::Call& call, std::string_view wait_ms) {
+    constexpr std::int64_t kMostMs = 120'000;
+    std::int64_t ms = -1;
+    const auto [end, error] = std::from_chars(wait_ms.data(), wait_ms.data() + wait_ms.size(), ms);
+    if (error != std::errc() || end != wait_ms.data() + wait_ms.size() || ms < 0 || ms > kMostMs) {
+        co_return fail(ErrorCode::kInvalidArgs, "Crab-Away-Wait-Ms: must be 0 to 120000").error();
+    }
+    const auto is_away = [&] {
+        const auto tool = pipeline_.resolve(*principal, call.tenant, call.tool);
+        return !tool && (tool.error().code == ErrorCode::kToolNotFound || tool.error().code == ErrorCode::kUnavailable);
+    };
+    if (ms == 0 || !is_away()) co_return std::nullopt;
+    net::EventLoop& loop = exchange.loop();
+    const SteadyTime now = loop.clock().steady_now();
+    const auto place = away_->enter(call, principal, loop.executor(), loop.timers());
+    if (!place && place.error().code == ErrorCode::kRateLimited) co_return place.error();
+    if (!place) co_return std::nullopt;
+    call.parsed_args.reset();  // holds until the first suspension only
+    if (call.timeout) call.caller_deadline = now + *call.timeout;
+    const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(ms));
+    while (is_away()) {
+        const WaitEnd how = co_await (*place)->wait(until);
+        if (how == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left while its call waited for a device").error();
+        if ((*place)->cancelled()) co_return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for a device; nothing was run").error();
+        if (how == WaitEnd::kExpired && is_away()) {
+            co_return Error{.code = ErrorCode::kUnavailable, .message = "the device that has this tool is away and did not come back in time; nothing was run", .details = {},
+                            .retryable = true, .retry_after = {}};
+        }
+    }
+    co_return std::nullopt;
+}
+
+Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal, core::Call& call) {
+    call.wants_stream = true;
+    exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
+    EventSink sink(exchange);
+    exchange.goes_on_when_caller_leaves([&call] { return core::Pipeline::goes_on_for_others(call); });
+    const ScopeExit answered([&] { exchange.goes_on_when_caller_leaves({}); });
+    const core::AuthenticatedCall authenticated(call, principal);
+    const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
+    std::string body;
+    append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
+    sink.send("result", body);
+    exchange.end_stream();
+}
+
+void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& principal) {
+    std::string texts;
+    const auto request = parse_cancel_request(exchange.request().body, parser_, texts);
+    if (!request) {
+        exchange.respond_error(400, "INVALID_ARGS", request.error());
+        return;
+    }
+    // In another tenant there is no call of this caller's, and none will come.
+    const bool its_own = pipeline_.may_act_in(principal, request->tenant_id);
+    const CancelAnswer answer = its_own ? cancel_(principal, request->tenant_id, request->call_id) : CancelAnswer::kNotFound;
+    std::string& out = exchange.begin_response(200, kJson);
+    json::Writer writer(out);
+    writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);
+    writer.key("status").string(word_of(answer)).end_object();
+    exchange.finish_response();
+}
+
+}  // namespace crab::rtp

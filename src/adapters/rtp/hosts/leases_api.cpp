@@ -1,0 +1,113 @@
+#include "adapters/rtp/hosts/leases_api.hpp"
+
+#include "adapters/rtp/calls/call_wire.hpp"
+#include "adapters/rtp/hosts/leases_wire.hpp"
+#include "json/writer.hpp"
+
+#include <fmt/format.h>
+
+namespace crab::rtp {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kLeases = "/v1/leases";
+constexpr std::string_view kRenew = "/renew";
+
+int status_of(ErrorCode code) {
+    if (code == ErrorCode::kInvalidArgs) return 400;
+    if (code == ErrorCode::kForbidden) return 403;
+    if (code == ErrorCode::kNotFound) return 404;
+    if (code == ErrorCode::kConflict) return 409;
+    if (code == ErrorCode::kRateLimited) return 429;
+    return code == ErrorCode::kUnavailable ? 503 : 500;
+}
+
+void refuse(net::HttpExchange& exchange, const Error& error) {
+    const std::string_view code = error.code == ErrorCode::kNotFound ? std::string_view("NOT_FOUND") : wire_code(error.code);
+    exchange.respond_error(status_of(error.code), code, error.message);
+}
+
+void respond(net::HttpExchange& exchange, int status, const Result<trust::Lease>& lease) {
+    if (!lease) return refuse(exchange, lease.error());
+    json::Writer writer(exchange.begin_response(status, kJson));
+    append_lease(writer, *lease);
+    exchange.finish_response();
+}
+
+bool allows(net::HttpExchange& exchange, std::string_view method) {
+    if (exchange.request().method() == method) return true;
+    exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
+    return false;
+}
+
+}  // namespace
+
+Task<bool> LeasesApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const std::string_view path = exchange.request().path(), method = exchange.request().method();
+    if (path == kLeases) {
+        if (method == "POST") {
+            co_await make(exchange, std::move(principal));
+        } else if (method == "GET") {
+            list(exchange, *principal);
+        } else {
+            exchange.respond_error(405, "INVALID_ARGS", "use GET or POST", {{"Allow", "GET, POST"}});
+        }
+        co_return true;
+    }
+    if (!path.starts_with("/v1/leases/")) co_return false;
+    const std::string_view rest = path.substr(kLeases.size() + 1);
+    if (rest.ends_with(kRenew)) {
+        std::string id(rest.substr(0, rest.size() - kRenew.size()));
+        if (allows(exchange, "POST")) co_await renew(exchange, std::move(principal), std::move(id));
+    } else if (allows(exchange, "DELETE")) {
+        co_await end(exchange, std::move(principal), std::string(rest));
+    }
+    co_return true;
+}
+
+Task<void> LeasesApi::make(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    auto request = parse_lease_request(exchange.request().body);
+    if (!request) {
+        refuse(exchange, request.error());
+        co_return;
+    }
+    auto work = [&access = services_.access, principal = std::move(principal), request = std::move(*request)] { return access.grant(*principal, request); };
+    const auto lease = co_await services_.pool.run(std::move(work));
+    respond(exchange, 201, lease);
+}
+
+void LeasesApi::list(net::HttpExchange& exchange, const core::Principal& principal) {
+    json::Writer writer(exchange.begin_response(200, kJson));
+    writer.begin_object().key("leases").begin_array();
+    for (const trust::Lease& lease : services_.leases.list({})) {
+        if (sees(principal, lease)) append_lease(writer, lease);
+    }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> LeasesApi::renew(net::HttpExchange& exchange, core::PrincipalRef principal, std::string lease_id) {
+    auto work = [&access = services_.access, principal = std::move(principal), id = std::move(lease_id)] { return access.renew(*principal, id); };
+    const auto lease = co_await services_.pool.run(std::move(work));
+    respond(exchange, 200, lease);
+}
+
+/// Another's lease answers like an unknown one.
+Task<void> LeasesApi::end(net::HttpExchange& exchange, core::PrincipalRef principal, std::string lease_id) {
+    const auto known = services_.leases.find(lease_id);
+    if (!known || !sees(*principal, *known)) {
+        refuse(exchange, Error{.code = ErrorCode::kNotFound, .message = "no such lease, or it has ended"});
+        co_return;
+    }
+    std::string reason = known->owner == principal->id ? std::string("deleted by its owner") : fmt::format("revoked by {}", principal->id);
+    auto work = [&leases = services_.leases, id = std::move(lease_id), reason = std::move(reason)] { return leases.revoke(id, reason); };
+    const auto lease = co_await services_.pool.run(std::move(work));
+    respond(exchange, 200, lease);
+}
+
+bool LeasesApi::sees(const core::Principal& principal, const trust::Lease& lease) const {
+    if (lease.owner == principal.id) return true;
+    return services_.access.decide(principal, "control.sessions:leases", {.tenant = lease.tenant_id, .agent_id = {}, .session_id = {}}, {}).allowed();
+}
+
+}  // namespace crab::rtp

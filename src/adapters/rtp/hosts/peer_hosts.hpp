@@ -1,0 +1,35 @@
+#pragma once
+
+#include "adapters/rtp/hosts/host_directory.hpp"
+#include "adapters/rtp/hosts/peer_route.hpp"
+
+#include <set>
+#include <string>
+
+namespace crab::rtp {
+
+/// Makes every active peer of type `tool_host` a tool host of the gateway, from the moment it is paired until it is not trusted any
+/// more; its tools are `<component_id>__<tool>`. Source: docs/protocols/rtp.md, section 4.
+class PeerHosts {
+public:
+    struct Options {
+        std::set<trust::PeerName> always;  ///< watched before they are paired, too: those that the configuration names
+        std::size_t max_reply_bytes = std::size_t{8} << 20;
+    };
+
+    /// Listens to `route.peers` from now on; both outlive this, as `hosts` does.
+    PeerHosts(HostDirectory& hosts, PeerRoute::Services route, Options options);
+
+    /// Adds those that are known already.
+    void start();
+
+private:
+    void on_change(const trust::PeerChange& change);
+    void add(const trust::PeerName& name, const trust::PeerRecord* peer);
+
+    HostDirectory& hosts_;
+    const PeerRoute::Services route_;
+    const Options options_;
+};
+
+}  // namespace crab::rtp

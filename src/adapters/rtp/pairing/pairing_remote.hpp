@@ -1,0 +1,59 @@
+#pragma once
+
+#include "adapters/rtp/pairing/pairing_link.hpp"
+#include "base/task/task_group.hpp"
+#include "net/http/http_service.hpp"
+#include "trust/pairing/remote_pairing.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace crab::rtp {
+
+/// The remote's side of pairings over real connections: the WebSocket on `/v1/pair` (or another path) and `/`, for the listener of
+/// whoever can be paired. Runs one handshake at a time, which counts from a pair.init that the gateway has signed: whoever says nothing,
+/// or cannot sign, holds nobody up. The next one waits a moment for its end, which may still be on its way to the disk, and any further
+/// one is BUSY. Lives on the loop of that listener.
+/// Source: docs/protocols/rtp.md, sections 1 and 5.
+class PairingRemote {
+public:
+    struct Options {
+        std::string path = "/v1/pair";
+        /// Who this remote is now; asked as a handshake begins, because the certificate that it shows changes with each pairing.
+        std::function<trust::RemotePairing::Remote()> identity;
+        /// Hears how each handshake ended, BUSY ones excepted.
+        std::function<void(const trust::PairingStep& end)> on_end = {};
+        /// How long the next handshake waits for the end of the one before.
+        Milliseconds longest_turn{2'000};
+        /// How long a connection may take to begin; a gateway does so at once.
+        Milliseconds longest_silence{5'000};
+    };
+
+    /// `loop`, `pool` and what Options::identity() names outlive it.
+    PairingRemote(net::EventLoop& loop, BlockingPool& pool, Options options)
+        : loop_(loop), pool_(pool), options_(std::move(options)), turn_(loop.timers()), tasks_(loop.executor()) {}
+
+    /// The answer to an upgrade on one of its paths; nothing for any other path.
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
+    bool owns(std::string_view path) const { return path == options_.path || path == "/"; }
+    /// A handshake is under way.
+    bool running() const { return running_; }
+    /// Ends the handshake that runs, then calls `done`. Needed before it is destroyed.
+    void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
+
+private:
+    class Link;
+    Task<bool> take_turn();
+    Task<void> run(std::shared_ptr<PairingLink> link);
+
+    net::EventLoop& loop_;
+    BlockingPool& pool_;
+    Options options_;
+    bool running_ = false;
+    Waiter turn_;  // of the next handshake
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::rtp

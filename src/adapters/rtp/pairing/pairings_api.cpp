@@ -1,0 +1,100 @@
+#include "adapters/rtp/pairing/pairings_api.hpp"
+
+#include "adapters/rtp/pairing/peers_wire.hpp"
+
+#include <utility>
+
+namespace crab::rtp {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+
+}  // namespace
+
+/// One admin client's WebSocket: a question, an answer, the end.
+class PairingsApi::Socket final : public net::WebSocketHandler, public std::enable_shared_from_this<Socket> {
+public:
+    explicit Socket(PairingsApi& api) : api_(api) {}
+
+    void on_open(net::WebSocketSession& session) override { session_ = session.shared_from_this(); }
+    void on_text(net::WebSocketSession&, std::span<char> text) override {
+        if (std::exchange(asked_, true) || api_.stopping_) return;
+        api_.tasks_.spawn("pairing over a WebSocket", api_.pair_over(shared_from_this(), std::string(text.data(), text.size())));
+    }
+    void on_closed(net::WebSocketSession&, const net::CloseInfo&) override { session_.reset(); }
+    void answer(std::string_view text) {
+        if (!session_) return;
+        session_->send_text(text);
+        session_->close(1000, {});
+    }
+
+private:
+    PairingsApi& api_;
+    std::shared_ptr<net::WebSocketSession> session_;  // while it is open
+    bool asked_ = false;
+};
+
+std::optional<net::Upgrade> PairingsApi::upgrade(const net::HttpRequest& request) {
+    if (request.path() != "/v1/pairings/ws") return std::nullopt;
+    return net::AcceptUpgrade{.handler = std::make_shared<Socket>(*this), .options = {.max_message_bytes = 64 * 1024}};
+}
+
+Task<bool> PairingsApi::serve(net::HttpExchange& exchange) {
+    const std::string_view path = exchange.request().path();
+    if (path == "/v1/pairings") {
+        if (allows(exchange, "POST")) co_await pair(exchange);
+        co_return true;
+    }
+    if (path == "/v1/pairings/ws") {
+        if (allows(exchange, "GET")) exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket", {{"Upgrade", "websocket"}});
+        co_return true;
+    }
+    const auto route = parse_peer_path(path);
+    if (!route || route->verb != PeerPath::Verb::kRenew) co_return false;
+    if (allows(exchange, "POST")) co_await renew(exchange, route->name);
+    co_return true;
+}
+
+Task<void> PairingsApi::pair(net::HttpExchange& exchange) {
+    auto request = parse_pairing(exchange.request().body);
+    if (!request) {
+        refuse_pairing(exchange, request.error());
+        co_return;
+    }
+    exchange.keep_running_when_caller_leaves();
+    const auto paired = co_await dialer_.pair(std::move(*request));
+    if (!paired) {
+        refuse_pairing(exchange, paired.error());
+        co_return;
+    }
+    json::Writer writer(exchange.begin_response(200, kJson));
+    append_paired(writer, *paired);
+    exchange.finish_response();
+}
+
+Task<void> PairingsApi::pair_over(std::shared_ptr<Socket> socket, std::string text) {
+    auto request = parse_pair_start(text);
+    if (!request) {
+        socket->answer(pair_result(std::unexpected(request.error())));
+        co_return;
+    }
+    const auto outcome = co_await dialer_.pair(std::move(*request));
+    socket->answer(pair_result(outcome));
+}
+
+Task<void> PairingsApi::renew(net::HttpExchange& exchange, trust::PeerName name) {
+    if (const auto empty = parse_nothing(exchange.request().body); !empty) {
+        refuse_pairing(exchange, empty.error());
+        co_return;
+    }
+    if (!peers_.find(name)) {
+        respond_unknown_peer(exchange);
+        co_return;
+    }
+    exchange.keep_running_when_caller_leaves();
+    trust::PairingRequest request{.name = std::move(name), .kind = trust::PairingRequest::Kind::kRenew};
+    const auto renewed = co_await dialer_.pair(std::move(request));
+    renewed ? respond_peer(exchange, renewed->peer) : refuse_pairing(exchange, renewed.error());
+}
+
+}  // namespace crab::rtp

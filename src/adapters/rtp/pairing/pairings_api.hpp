@@ -1,0 +1,46 @@
+#pragma once
+
+#include "adapters/rtp/pairing/pairing_dialer.hpp"
+#include "base/task/task_group.hpp"
+#include "net/http/http_service.hpp"
+#include "trust/peers.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::rtp {
+
+/// The operator's routes that pair and renew: `/v1/pairings`, `/v1/pairings/ws`, `/v1/peers/{type}/{id}/renew`. For the admin socket only,
+/// on its loop; who asks has been found out before. Source: docs/protocols/rtp.md, section 7.
+class PairingsApi {
+public:
+    /// `dialer` runs on `loop`; all outlive this.
+    PairingsApi(net::EventLoop& loop, PairingDialer& dialer, const trust::Peers& peers) : dialer_(dialer), peers_(peers), tasks_(loop.executor()) {}
+
+    /// Answers the request, or returns false when the path is none of its own.
+    Task<bool> serve(net::HttpExchange& exchange);
+    /// The answer to an upgrade on `/v1/pairings/ws`; nothing for any other path.
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request);
+    /// Begins no more pairings over WebSockets, ends those that run, then calls `done`. Needed before it is destroyed.
+    void stop(std::function<void()> done) {
+        stopping_ = true;
+        tasks_.stop(std::move(done));
+    }
+
+private:
+    class Socket;
+
+    Task<void> pair(net::HttpExchange& exchange);
+    Task<void> pair_over(std::shared_ptr<Socket> socket, std::string text);
+    Task<void> renew(net::HttpExchange& exchange, trust::PeerName name);
+
+    PairingDialer& dialer_;
+    const trust::Peers& peers_;
+    bool stopping_ = false;
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::rtp

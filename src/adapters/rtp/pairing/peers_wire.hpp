@@ -1,0 +1,61 @@
+#pragma once
+
+#include "adapters/rtp/pairing/pairing_dialer.hpp"
+#include "json/value.hpp"
+#include "json/writer.hpp"
+#include "net/http/http_exchange.hpp"
+#include "trust/pairing/pairing_plan.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace crab::rtp {
+
+// The bodies of the operator's routes for pairing and peers. Source: docs/protocols/rtp.md, section 7.
+
+/// The body of `POST /v1/pairings`. Errors: kInvalidArgs, also for members that are not known.
+trust::PairingResult<trust::PairingRequest> parse_pairing(std::string_view body);
+/// The one message of `GET /v1/pairings/ws`: the same and `action`, which is `pair.start`. Errors: kInvalidArgs.
+trust::PairingResult<trust::PairingRequest> parse_pair_start(std::string_view text);
+
+/// What `PATCH /v1/peers/...` changes; at least one of them is there.
+struct PeerChange {
+    std::optional<trust::PeerStatus> status;  ///< active or inactive
+    std::optional<std::string> tool_url;      ///< `https://` and more, or empty: the endpoint again
+};
+/// Errors: kInvalidArgs.
+trust::PairingResult<PeerChange> parse_peer_change(std::string_view body);
+/// The operator's words for a revocation: `{"reason"?}` or no body at all. Errors: kInvalidArgs.
+trust::PairingResult<std::string> parse_revocation(std::string_view body);
+/// No body, or an object without members. Errors: kInvalidArgs.
+trust::PairingResult<void> parse_nothing(std::string_view body);
+
+/// A path below `/v1/peers/`: `{type}/{id}`, `{type}/{id}/renew`, `{type}/{id}/revoke`.
+struct PeerPath {
+    enum class Verb : std::uint8_t { kRecord, kRenew, kRevoke };
+    trust::PeerName name;
+    Verb verb = Verb::kRecord;
+};
+/// Nothing for any other path.
+std::optional<PeerPath> parse_peer_path(std::string_view path);
+
+/// `problem`: why its last connection was not accepted; empty when it was.
+void append_peer(json::Writer& writer, const trust::PeerRecord& peer, std::string_view problem = {});
+/// `{"pairing_id","endpoint","peer"}`.
+void append_paired(json::Writer& writer, const Paired& paired);
+/// `{"action":"pair.result","ok",...}`.
+std::string pair_result(const trust::PairingResult<Paired>& outcome);
+
+/// 400 for what was asked wrongly, 409 for what is in the way, 504 for what took too long, else 502: the other side's fault.
+int http_status(trust::PairingCode code);
+
+// Answers that several of these routes give.
+
+/// Whether the request has this method; has answered with 405 otherwise.
+bool allows(net::HttpExchange& exchange, std::string_view method);
+void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error);
+void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer, std::string_view problem = {});
+void respond_unknown_peer(net::HttpExchange& exchange);
+
+}  // namespace crab::rtp

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/task/blocking_pool.hpp"
+#include "hosts/command/worktrees.hpp"
+#include "net/http/http_exchange.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+namespace crab::app {
+
+/// Worktrees on the admin socket: `GET /v1/admin/worktrees` tells {`worktrees`, `bindings`}; `POST /v1/admin/worktrees/bind?who&worktree` and
+/// `POST /v1/admin/worktrees/unbind?who` change a binding, durably before the answer. Used on one loop; the
+/// pool ends before it does.
+class WorktreesApi {
+public:
+    WorktreesApi(std::shared_ptr<command::Worktrees> worktrees, std::filesystem::path file, BlockingPool& pool)
+        : worktrees_(std::move(worktrees)), file_(std::move(file)), pool_(pool) {}
+    /// Answers the request, or returns false when the path is none of its own.
+    Task<bool> serve(net::HttpExchange& exchange);
+
+private:
+    void list(net::HttpExchange& exchange) const;
+    Task<void> change(net::HttpExchange& exchange, bool bind);
+
+    std::shared_ptr<command::Worktrees> worktrees_;
+    std::filesystem::path file_;
+    BlockingPool& pool_;
+    std::mutex file_mutex_;
+};
+
+}  // namespace crab::app

@@ -1,0 +1,150 @@
+#include "base/process/subprocess.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace crab {
+namespace {
+
+using namespace std::chrono_literals;
+
+Deadline in(std::chrono::nanoseconds span) { return std::chrono::steady_clock::now() + span; }
+SubprocessOptions shell(std::string script) {
+    SubprocessOptions options;
+    options.argv = {"sh", "-c", std::move(script)};
+    options.deadline = in(20s);
+    return options;
+}
+/// Whether the process ends within a few seconds; kill(pid, 0) also finds zombies, whose parent is long gone here.
+bool has_ended(pid_t pid) {
+    for (const auto until = in(5s); std::chrono::steady_clock::now() < until;) {
+        if (::kill(pid, 0) != 0) return true;
+        FILE* stat = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "r");
+        if (stat == nullptr) return true;
+        char state = 0;
+        const int read = std::fscanf(stat, "%*d %*s %c", &state);
+        std::fclose(stat);
+        if (read == 1 && state == 'Z') return true;
+        std::this_thread::yield();
+    }
+    return false;
+}
+
+TEST(Subprocess, GivesBackOutputErrorsAndExitStatus) {
+    const auto end = run_subprocess(shell("echo out; echo err >&2; exit 3"));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->output, "out\n");
+    EXPECT_EQ(end->error_tail, "err\n");
+    EXPECT_EQ(end->exit_status, 3);
+}
+
+TEST(Subprocess, ASignalCountsAs128AndItsNumber) {
+    const auto end = run_subprocess(shell("kill -TERM $$"));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->exit_status, 128 + SIGTERM);
+}
+
+TEST(Subprocess, AMissingProgramIsUnavailable) {
+    SubprocessOptions options;
+    options.argv = {"no-such-program-anywhere"};
+    const auto end = run_subprocess(options);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().code, ErrorCode::kUnavailable);
+    options.argv.clear();
+    EXPECT_EQ(run_subprocess(options).error().code, ErrorCode::kInvalidArgs);
+}
+
+TEST(Subprocess, InputLargerThanThePipePassesThrough) {
+    SubprocessOptions options;
+    options.argv = {"cat"};
+    options.deadline = in(20s);
+    options.max_output_bytes = std::size_t{8} << 20;
+    for (int i = 0; options.input.size() < (std::size_t{3} << 20); ++i) options.input += std::to_string(i);
+    const auto end = run_subprocess(options);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->output, options.input);
+}
+
+TEST(Subprocess, AProgramThatDoesNotReadItsInputDoesNoHarm) {
+    SubprocessOptions options = shell("exec 0<&-; echo done");
+    options.input.assign(std::size_t{1} << 20, 'x');
+    const auto end = run_subprocess(options);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->output, "done\n");
+    EXPECT_EQ(end->exit_status, 0);
+}
+
+TEST(Subprocess, EnvironmentIsAddedAndReplaced) {
+    ::setenv("CRAB_TEST_OLD", "old", 1);
+    ::setenv("CRAB_TEST_KEPT", "kept", 1);
+    SubprocessOptions options = shell("echo $CRAB_TEST_OLD $CRAB_TEST_KEPT $CRAB_TEST_NEW");
+    options.environment = {{"CRAB_TEST_OLD", "replaced"}, {"CRAB_TEST_NEW", "new"}};
+    const auto end = run_subprocess(options);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->output, "replaced kept new\n");
+}
+
+TEST(Subprocess, TheDeadlineKillsTheWholeGroup) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);  // inherited: the child tells its pid here, for there is no output to read after a timeout
+    SubprocessOptions options = shell("sh -c 'echo $$ >&" + std::to_string(ends[1]) + "; exec sleep 600' & wait");
+    options.deadline = in(300ms);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto end = run_subprocess(options);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().code, ErrorCode::kTimeout);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+    char text[32]{};
+    ASSERT_GT(::read(ends[0], text, sizeof text - 1), 0);
+    EXPECT_TRUE(has_ended(std::atoi(text)));
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST(Subprocess, WhatAProgramLeavesBehindEndsWithIt) {
+    const auto end = run_subprocess(shell("sleep 600 & echo $!"));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->exit_status, 0);
+    EXPECT_TRUE(has_ended(std::atoi(end->output.c_str())));
+}
+
+TEST(Subprocess, ADaemonThatKeepsThePipeOpenHoldsUpNobody) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto end = run_subprocess(shell("setsid sleep 30 & echo started"));
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(end->output, "started\n");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
+TEST(Subprocess, MoreOutputThanAllowedIsOversize) {
+    SubprocessOptions options = shell("exec yes");
+    options.max_output_bytes = 100'000;
+    const auto end = run_subprocess(options);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().code, ErrorCode::kOversize);
+}
+
+TEST(Subprocess, OfManyErrorLinesTheLastAreKept) {
+    const auto end = run_subprocess(shell("yes error | head -n 5000 >&2; echo last >&2"));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->error_tail.size(), 4096u);
+    EXPECT_TRUE(end->error_tail.ends_with("error\nlast\n"));
+}
+
+TEST(Subprocess, CancellationKillsIt) {
+    SubprocessOptions options = shell("exec sleep 600");
+    std::atomic<int> asked = 0;
+    options.cancelled = [&] { return ++asked > 2; };
+    const auto end = run_subprocess(options);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(end.error().code, ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace crab

@@ -1,0 +1,66 @@
+#include "base/task/fair_pool.hpp"
+
+#include <stop_token>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace crab {
+namespace {
+
+constexpr int kNice = 5;
+
+}  // namespace
+
+FairPool::FairPool(std::size_t threads) {
+    for (std::size_t i = 0; i < threads; ++i) {
+        threads_.emplace_back([this](const std::stop_token& stop) {
+            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);  // of this thread alone on Linux; a wish, so its failure is none
+            work(stop);
+        });
+    }
+}
+
+FairPool::~FairPool() { settle(); }
+
+void FairPool::post(std::string line, std::function<bool()> work) {
+    {
+        const std::scoped_lock lock(mutex_);
+        auto& waiting = lines_[line];
+        waiting.push_back(std::move(work));
+        if (waiting.size() > 1) return;  // the line has its turn already, or runs
+        turns_.push_back(std::move(line));
+    }
+    changed_.notify_all();
+}
+
+void FairPool::work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !turns_.empty(); })) {
+        const auto line = lines_.find(turns_.front());
+        turns_.pop_front();
+        std::function<bool()> next = std::move(line->second.front());
+        lock.unlock();
+        const bool more = next();
+        if (!more) next = nullptr;  // what it held goes before anybody is told that it has ended
+        lock.lock();
+        if (more) {
+            line->second.front() = std::move(next);
+        } else {
+            line->second.pop_front();
+        }
+        if (line->second.empty()) {
+            lines_.erase(line);
+        } else {
+            turns_.push_back(line->first);
+        }
+        changed_.notify_all();
+    }
+}
+
+void FairPool::settle() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return lines_.empty(); });
+}
+
+}  // namespace crab

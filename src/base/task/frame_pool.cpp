@@ -1,0 +1,79 @@
+#include "base/task/frame_pool.hpp"
+
+#include <array>
+#include <new>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define CRAB_FRAMES_FROM_HEAP 1
+#endif
+#endif
+
+namespace crab {
+namespace {
+
+constexpr std::size_t kGrain = 64;
+constexpr std::size_t kLargest = 4096;
+constexpr std::size_t kMostKept = std::size_t{8} << 20;
+
+struct Unused {
+    Unused* next;
+};
+
+/// Trivial, so that reaching it costs no check whether it was made; Emptier cleans up.
+struct Kept {
+    std::array<Unused*, kLargest / kGrain> frames;
+    std::size_t bytes;
+    bool over;   ///< the thread ends
+};
+constinit thread_local Kept kept{};
+
+struct Emptier {
+    ~Emptier() {
+        kept.over = true;
+        for (Unused*& first : kept.frames) {
+            while (first != nullptr) {
+                Unused* const frame = first;
+                first = frame->next;
+                ::operator delete(frame);
+            }
+        }
+    }
+    void touch() const {}
+};
+thread_local const Emptier emptier;
+
+constexpr std::size_t class_of(std::size_t size) { return (size - 1) / kGrain; }
+
+}  // namespace
+
+#ifdef CRAB_FRAMES_FROM_HEAP
+
+void* FramePool::take(std::size_t size) { return ::operator new(size); }
+void FramePool::give(void* frame, std::size_t) noexcept { ::operator delete(frame); }
+
+#else
+
+void* FramePool::take(std::size_t size) {
+    if (size > kLargest) return ::operator new(size);
+    Unused*& first = kept.frames[class_of(size)];
+    if (first == nullptr) {
+        emptier.touch();
+        return ::operator new((class_of(size) + 1) * kGrain);
+    }
+    Unused* const frame = first;
+    first = frame->next;
+    kept.bytes -= (class_of(size) + 1) * kGrain;
+    return frame;
+}
+
+void FramePool::give(void* frame, std::size_t size) noexcept {
+    if (size > kLargest || kept.over || kept.bytes >= kMostKept) return ::operator delete(frame);
+    Unused*& first = kept.frames[class_of(size)];
+    first = ::new (frame) Unused{first};
+    kept.bytes += (class_of(size) + 1) * kGrain;
+}
+
+#endif
+
+}  // namespace crab

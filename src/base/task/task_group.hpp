@@ -1,0 +1,42 @@
+#pragma once
+
+#include "base/task/spawn.hpp"
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+namespace crab {
+
+/// The tasks that somebody started and has to see ended. Used on one thread: that of its executor.
+/// Declare it last, so that all that a task uses outlives it; call stop() before it is destroyed.
+class TaskGroup {
+public:
+    explicit TaskGroup(const Executor& executor) : executor_(executor) {}
+    TaskGroup(const TaskGroup&) = delete;
+    TaskGroup& operator=(const TaskGroup&) = delete;
+    ~TaskGroup();
+
+    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`. `owner` is kept until the task
+    /// has ended and been counted out: give the object that holds this group if the task may be its last user.
+    void spawn(std::string name, Task<void> task, std::shared_ptr<void> owner = nullptr);
+    /// Asks every task to end; each ends at its current wait.
+    void cancel();
+    /// cancel(), then calls `done`, which may destroy the group, when the last task has ended; at once if there is none.
+    void stop(std::function<void()> done);
+    std::size_t size() const { return running_.size(); }
+
+private:
+    struct Running {
+        std::string name;
+        CancelSignal signal;
+    };
+
+    Executor executor_;
+    std::list<Running> running_;
+    std::list<Running>::iterator next_ = running_.end();   ///< whom cancel() comes to next
+    std::function<void()> on_empty_;
+};
+
+}  // namespace crab

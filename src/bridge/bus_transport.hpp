@@ -1,0 +1,37 @@
+#pragma once
+
+#include "bridge/provider_transport.hpp"
+#include "bridge/dbus/bus_link.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace crab::app {
+
+/// Providers on the session bus and the system bus. Source: docs/protocols/cetp.md, section 2.
+class BusTransport final : public ProviderTransport {
+public:
+    /// `events` are those of the session bus; with a system bus nothing is watched.
+    BusTransport(net::EventLoop& loop, BusLink::Events events);
+
+    /// Connects to the session bus; the system bus is dialled when a provider needs it.
+    void start();
+    void stop(std::function<void()> done);
+    BusLink& session() { return session_; }
+    BusLink& link_for(cetp::Bus bus);
+
+    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
+    Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
+
+    /// The provider that once answered under this unique name; empty when none did.
+    std::string provider_of(const std::string& owner) const;
+
+private:
+    net::EventLoop& loop_;
+    BusLink session_, system_;
+    bool system_started_ = false;
+    std::map<std::string, std::string> owners_;  // unique name → provider id
+};
+
+}  // namespace crab::app

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "bridge/dbus/watched_descriptor.hpp"
+#include "base/task/task.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace crab::app {
+
+/// Says when files come, go or are rewritten in folders that may not exist yet: of a missing one the nearest parent is watched.
+/// Used on its loop's thread. Source: docs/protocols/cetp.md, section 2, watching.
+class FolderWatch {
+public:
+    struct Folder {
+        std::filesystem::path path;
+        std::string ending;  ///< of the files that count; those that begin with a dot never do
+        std::function<void()> on_change;
+    };
+    FolderWatch(net::EventLoop& loop, std::vector<Folder> folders);
+
+    /// Watches until its chain is cancelled. What happened before it began is not told.
+    Task<void> run();
+
+private:
+    /// What a watch of the kernel is for.
+    struct Purpose {
+        std::size_t folder;
+        std::string next;  ///< the name below it that is waited for; empty: it is the folder itself
+    };
+    void watch_all();
+    void watch(std::size_t folder);
+    /// Takes what the kernel has to say; false when watches have to be made anew.
+    bool take_events();
+    bool take_event(int watch, std::uint32_t mask, std::string_view name);
+
+    std::vector<Folder> folders_;
+    std::multimap<int, Purpose> purposes_;
+    WatchedDescriptor inotify_;
+};
+
+}  // namespace crab::app

@@ -1,0 +1,128 @@
+#pragma once
+
+#include "adapters/cetp/manifest.hpp"
+#include "adapters/cetp/refresh_timer.hpp"
+#include "adapters/cetp/tool_set.hpp"
+#include "bridge/bridge_paths.hpp"
+#include "bridge/provider_caller.hpp"
+#include "bridge/user_choices.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
+#include "base/task/task_group.hpp"
+#include "base/task/waiter.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace crab::app {
+
+/// What the bridge knows of one provider.
+struct KnownProvider {
+    enum class State : std::uint8_t {
+        kOff,        ///< until the user says yes
+        kListing,    ///< asked for its tools for the first time
+        kListed,
+        kLeftOut,    ///< `problem` says why
+    };
+    std::shared_ptr<const cetp::ProviderRecord> record{};
+    State state = State::kOff;
+    std::vector<cetp::DeclaredTool> tools{};
+    std::vector<std::string> diagnostics{};  ///< what of its list was dropped
+    std::string problem{};                   ///< kLeftOut
+    bool queued = false, asked = false;      ///< for its list
+    bool broken = false;                     ///< does not speak the protocol: not called until its record changes
+    cetp::RefreshTimer refresh{};            ///< its own changes
+};
+std::string_view name_of(KnownProvider::State state);
+
+/// Finds providers, asks them for their tools, eight at a time, and gives out one set per refresh. One that hangs is left out
+/// after 5 s, and nobody waits for it. Used on its loop's thread. Source: docs/protocols/cetp.md, rules 3 to 13 and 34 to 42.
+class ProviderDirectory {
+public:
+    static constexpr std::size_t kAtOnce = 8;
+    static constexpr Milliseconds kListTimeout{5'000};
+    /// A set waits for lists that are still on their way: until none has come for kQuiet, since then whoever is left hangs or is slow,
+    /// and at most kGather.
+    static constexpr Milliseconds kQuiet{100};
+    static constexpr Milliseconds kGather{1'000};
+
+    struct Services {
+        net::EventLoop& loop;
+        BlockingPool& blocking;
+        FairPool& lists;  ///< where lists of tools are read and their schemas compiled, providers in turn
+        ProviderCaller& caller;
+        const BridgePaths& paths;
+    };
+    using Providers = std::map<std::string, KnownProvider, std::less<>>;
+    /// Takes every new set, the first one even when it is empty.
+    using OnSet = std::function<void(const std::shared_ptr<const cetp::ToolSet>& set)>;
+    /// Further candidates, of lowest precedence, such as bus names; asked at each scan.
+    using MoreCandidates = std::function<Task<std::vector<cetp::Candidate>>()>;
+
+    ProviderDirectory(const Services& services, OnSet on_set, std::function<void()> on_status, MoreCandidates more = {});
+
+    /// Scans, and again after each change, until stop().
+    void start();
+    void stop(std::function<void()> done) { tasks_.stop(std::move(done)); }
+
+    /// A record, a choice or the bus has changed: one scan for a burst of them.
+    void on_change();
+    /// The file of choices was written, perhaps by this bridge: a scan only if the user decided otherwise than before.
+    void on_choices_change();
+    /// This provider alone says that its tools have changed, or behaves as if: one question for a burst of that.
+    void on_provider_change(std::string_view id);
+    /// A call has shown that it does not speak the protocol.
+    void on_not_spoken(std::string_view id, const cetp::Envelope& answer);
+
+    const Providers& providers() const { return providers_; }
+    const std::vector<std::string>& diagnostics() const { return diagnostics_; }
+    /// Since the latest scan of the records began.
+    std::chrono::nanoseconds since_scan() const { return services_.loop.clock().steady_now() - scan_began_; }
+    /// The label of a provider that has one.
+    std::string label_of(std::string_view id) const { return labels_.find(id); }
+
+private:
+    struct Found {
+        std::vector<cetp::Candidate> candidates;
+        Result<UserChoices> choices;
+    };
+    Task<void> watch_changes();
+    Task<void> compare_choices();
+    Task<void> scan();
+    Deadline next_due() const;
+    void take_records(std::vector<cetp::ProviderRecord> records);
+    void ask(std::string_view id);
+    void ask_next();
+    Task<void> list(std::string id);
+    Task<Result<cetp::ToolList>> read(std::string id, cetp::Envelope answer);
+    static void take_list(KnownProvider& provider, Result<cetp::ToolList> list);
+    void publish_soon();
+    Task<void> publish_later();
+    void publish();
+
+    const Services services_;
+    const OnSet on_set_;
+    const std::function<void()> on_status_;
+    const MoreCandidates more_;
+    UserChoices choices_;
+    cetp::LabelBook labels_;
+    Providers providers_;
+    std::vector<std::string> diagnostics_;
+    std::deque<std::string> to_ask_;
+    std::size_t asking_ = 0;
+    std::shared_ptr<const cetp::ToolSet> set_;
+    cetp::RefreshTimer refresh_;
+    Waiter changed_;
+    bool scanned_ = false;         // at least once
+    SteadyTime scan_began_{};
+    bool publish_waits_ = false;
+    SteadyTime last_news_{};       // the latest list that came while others were on their way
+    TaskGroup tasks_;
+};
+
+}  // namespace crab::app

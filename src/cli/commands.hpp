@@ -1,0 +1,428 @@
+#pragma once
+
+#include "cli/device_run.hpp"
+#include "cli/gateway_program.hpp"
+#include "hosting/built_in_host.hpp"
+#include "base/clock.hpp"
+#include "base/secret.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What each subcommand was asked to do, and the function that does it. command_line.cpp fills the structs; every run() returns
+/// a process exit code (exit_codes.hpp), prints results to standard output and everything else to standard error.
+namespace crab::app {
+
+enum class Output : std::uint8_t { kText, kJson, kNames };
+
+/// Which gateway a command talks to: the admin socket of this machine, or with `url` a gateway's public listener.
+struct Target {
+    std::filesystem::path socket;  ///< --socket; empty: CRAB_SOCKET, the configuration's, the default
+    std::filesystem::path config;  ///< --config; empty: the usual places
+    std::string url;               ///< --url; empty: the admin socket
+    Secret<std::string> token;     ///< --token or CRAB_TOKEN, for `url`
+    std::string ca_file;           ///< --ca-file or CRAB_CA_FILE, for `url`; empty: the system's authorities
+};
+
+struct GatewayRun {
+    std::filesystem::path config;
+    bool system = false;
+};
+struct GatewayCheck {
+    std::filesystem::path config;
+    bool schema = false;
+    Output output = Output::kText;
+};
+/// `crab host memory|cron|exec`.
+struct RunHost {
+    HostKind kind = HostKind::kMemory;
+    std::filesystem::path socket;     ///< --unix; or
+    std::string listen;               ///< --listen, with the three that follow
+    std::string component_id;         ///< empty: the kind's name
+    std::string gateway_key;          ///< base64
+    std::string pair_path;
+    std::filesystem::path tls_ca, tls_cert, tls_key;   ///< of an operator-made CA: all or none
+    std::string events_to;            ///< of cron: `unix:/path` or `https://host:port`; empty: events wait
+    std::filesystem::path config;     ///< of exec: its `worktrees` and `providers` count
+    std::filesystem::path state_dir;  ///< empty: below the usual place
+};
+struct ToolsList {
+    Target target;
+    Output output = Output::kText;
+};
+struct ToolsShow {
+    Target target;
+    std::string tool;
+    Output output = Output::kText;
+};
+struct CallTool {
+    Target target;
+    std::string tool;
+    std::string args;               ///< JSON, `@file` or `-`; empty: none
+    std::vector<std::string> arg;   ///< --arg, each `k=v` or `k:=json`
+    std::optional<Milliseconds> timeout;
+    std::optional<Milliseconds> away_wait;   ///< for a device that is away and has the tool; nothing: not at all
+    bool stream = false;
+    std::string idempotency_key;
+    std::vector<std::string> policy;  ///< --policy, each `field=value`; over gRPC only
+    bool summary = false;           ///< over gRPC: what the server says of the run goes to standard error
+    std::string call_id;            ///< empty: made here
+    std::string tenant = "default";
+    std::string agent = "cli";
+    std::string session = "cli";
+    Output output = Output::kText;
+};
+struct ToolsCost {
+    Target target;
+    std::string agent = "crab";
+    Output output = Output::kText;
+};
+struct AgentsList {
+    Target target;
+    bool turns = false;             ///< the turns that events have started, in place of the agents
+    Output output = Output::kText;
+};
+struct AgentsShow {
+    Target target;
+    std::string turn_id;
+    Output output = Output::kText;
+};
+struct Chat {
+    Target target;
+    std::string session;            ///< empty: a new one
+    std::string agent;              ///< persona of a new one; empty: the standard agent
+    std::string once;               ///< one question, `-` reads it from standard input; empty: a conversation
+    Output output = Output::kText;
+};
+struct CallsList {
+    Target target;
+    int limit = 20;
+    Output output = Output::kText;
+};
+struct CallsShow {
+    Target target;
+    std::string call_id;
+    Output output = Output::kText;
+};
+struct CallsCancel {
+    Target target;
+    std::string call_id;
+};
+struct EventsTail {
+    Target target;
+    std::string types;          ///< globs, separated by commas; empty: all
+    std::string from;           ///< `earliest` or a cursor; empty: what comes next
+    std::uint64_t count = 0;    ///< then it ends; 0: never
+    Output output = Output::kText;
+};
+struct EventsForward {
+    Target target;
+    std::string webhook;        ///< http:// or https://
+    std::string types;          ///< globs, separated by commas; empty: all
+    std::string subscription = "webhook";   ///< the name under which the gateway remembers what was taken
+    std::string from;           ///< `earliest` or a cursor, whatever was taken; empty: behind what was taken, else what comes next
+    std::uint64_t count = 0;    ///< then it ends; 0: never
+};
+struct Explain {
+    Target target;
+    std::string call_id;
+    Output output = Output::kText;
+};
+struct DevicesList {
+    Target target;
+    Output output = Output::kText;
+};
+struct DevicesPair {
+    Target target;
+    std::string name;
+    std::vector<std::string> roles;
+    std::vector<std::string> tenants;   ///< beside the default one …
+    bool no_default_tenant = false;     ///< … or in its place
+    std::optional<std::chrono::seconds> expires;
+    bool token = false;
+    bool trust_annotations = false;   ///< believe what the device says of its tools
+    std::filesystem::path out;   ///< a new file for the token, mode 0600; empty: standard output
+    bool qr = false;    ///< the address of the device page, code included, as a QR code
+    std::string page;   ///< that address, when the gateway is known by another one; empty: as the gateway says
+    Output output = Output::kText;
+};
+/// New tools of a known device.
+struct DevicesApprove {
+    Target target;
+    std::string device;
+    std::vector<std::string> tools;   ///< empty: all that wait
+};
+struct DevicesRevoke {
+    Target target;
+    std::string device;    ///< or
+    std::string token_id;
+};
+/// `crab pair tool|subscriber|cli`.
+struct PairRemote {
+    Target target;
+    std::string component_type;  ///< `tool_host`, `subscriber` or `operator`
+    std::string endpoint;
+    std::string name;
+    std::string remote_key;      ///< base64; empty: whoever is there, on first use
+    bool replace = false;
+    Milliseconds timeout{20'000};
+};
+struct PairTest {
+    Target target;
+    std::string gateway_public_key;  ///< base64; empty: the gateway is asked
+    std::string component_id;        ///< empty: the host's name
+    std::string listen_address = "ws://127.0.0.1:0/v1/pair";
+    std::string listen_path;         ///< empty: that of the address
+    bool replace = false;
+    Milliseconds timeout{20'000};
+};
+struct PeersList {
+    Target target;
+    Output output = Output::kText;
+};
+struct PeersShow {
+    Target target;
+    std::string peer;  ///< `<type>/<id>`, as in all that follow
+    Output output = Output::kText;
+};
+struct PeersRenew {
+    Target target;
+    std::string peer;
+};
+struct PeersRevoke {
+    Target target;
+    std::string peer;
+    std::string reason;
+};
+/// `crab peers enable|disable`.
+struct PeersSetStatus {
+    Target target;
+    std::string peer;
+    std::string status;  ///< `active` or `inactive`
+};
+struct PeersIdentity {
+    Target target;
+    Output output = Output::kText;
+};
+struct WorktreeBind {
+    std::string who, worktree;   ///< an empty worktree: unbind
+    Target target;
+};
+struct WorktreeStatus {
+    Target target;
+    Output output = Output::kText;
+};
+
+struct ApprovalsList {
+    Target target;
+    bool all = false;        ///< those that are over as well
+    Output output = Output::kText;
+};
+struct ApprovalsShow {
+    Target target;
+    std::string id;
+    Output output = Output::kText;
+};
+/// `crab approvals allow|deny`.
+struct ApprovalsDecide {
+    Target target;
+    std::string id;
+    bool allow = false;
+    std::string scope = "once";
+};
+struct ApprovalsWatch {
+    Target target;
+    bool ask = false;        ///< decide here, at the terminal
+    Output output = Output::kText;
+};
+struct ApprovalsRemembered {
+    Target target;
+    Output output = Output::kText;
+};
+struct ApprovalsForget {
+    Target target;
+    std::string id;
+};
+struct LeasesList {
+    Target target;
+    Output output = Output::kText;
+};
+struct LeasesRevoke {
+    Target target;
+    std::string lease_id;
+};
+struct ArtifactsList {
+    Target target;
+    Output output = Output::kText;
+};
+struct ArtifactsGet {
+    Target target;
+    std::string id;
+    std::string file;   ///< empty: the id, in this folder; `-`: standard output
+};
+struct ArtifactsDelete {
+    Target target;
+    std::string id;
+};
+/// May this principal do that, and by which rule?
+struct PolicyTest {
+    Target target;                      ///< the configuration; the socket only with `lease`
+    std::string as;                     ///< principal id
+    std::vector<std::string> question;  ///< an action, or `call TOOL`, or `register TOOL`
+    std::vector<std::string> roles;     ///< empty: those that the principal has by default
+    std::string tenant, agent, session;
+    std::string lease;                  ///< asks the running gateway, which knows it
+    std::string args;                   ///< of a call; empty: whichever it may be
+    std::string source;                 ///< of a call's tool, such as `device/phone`
+    std::string effects = "possible";   ///< of a call's tool: none or possible
+    bool bytes = false;                 ///< a call's arguments are bytes, which no rule sees
+    Output output = Output::kText;
+};
+/// `crab tls init`
+struct TlsInit {
+    std::vector<std::string> names;   ///< host names and addresses; none: this machine's
+    std::filesystem::path directory;  ///< empty: `tls` in the state directory
+    std::filesystem::path cert, key;  ///< files that are there already, only checked; empty: made
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
+struct Doctor {
+    Target target;
+    bool system = false;
+    Output output = Output::kText;
+};
+struct AuditVerify {
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
+struct AuditExport {
+    std::filesystem::path config;
+    bool system = false;
+    std::optional<Milliseconds> since;  ///< nothing: all that is kept
+};
+struct Backup {
+    std::filesystem::path to;           ///< a folder that is not there yet
+    std::filesystem::path config;
+    bool system = false;
+    Output output = Output::kText;
+};
+struct Completion {
+    std::string shell;
+};
+struct SchemaCheck {
+    std::filesystem::path schema;
+    std::filesystem::path instance;
+};
+struct SchemaSuite {
+    std::filesystem::path directory;
+    std::filesystem::path remotes;
+};
+struct Help {
+    std::vector<std::string> topic;  ///< names of commands, or `exit-codes`
+    bool markdown = false;
+};
+struct Device {
+    DeviceOptions options;
+    Target target;                       ///< the admin socket that is told whose device this is
+    std::filesystem::path token_file;
+    std::vector<std::string> exec;       ///< --exec, each `NAME=COMMAND`
+    std::vector<std::string> schemas;    ///< --schema, each `NAME=JSON` or `NAME=@FILE`
+    std::vector<std::string> descriptions;   ///< --describe, each `NAME=TEXT`
+};
+
+struct BridgeRun {
+    std::string gateway = "ws://127.0.0.1:42617";
+    Secret<std::string> token;
+    std::filesystem::path token_file;
+    std::string pair_code;
+    std::string name;
+    std::string ca_file;
+};
+struct BridgeList {
+    Output output = Output::kText;
+};
+struct BridgeStatusShow {
+    Output output = Output::kText;
+};
+struct BridgeEnable {
+    std::string provider;
+    bool yes = true;  ///< false: disable
+};
+struct BridgeCall {
+    std::string provider;
+    std::string tool;  ///< empty: ask for its list of tools
+    std::string args = "{}";
+    std::optional<Milliseconds> timeout;
+};
+
+using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow,
+                             CallsCancel, EventsTail, EventsForward, Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
+                             PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet,
+                             ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest,
+                             WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
+                             AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+
+int run(const GatewayRun& options, const GatewayProgram& gateway);
+int run(const GatewayCheck& options, const GatewayProgram& gateway);
+int run(const RunHost& options);
+int run(const ToolsList& options);
+int run(const ToolsShow& options);
+int run(const ToolsCost& options);
+int run(const CallTool& options);
+int run(const AgentsList& options);
+int run(const AgentsShow& options);
+int run(const Chat& options);
+int run(const CallsList& options);
+int run(const CallsShow& options);
+int run(const CallsCancel& options);
+int run(const EventsTail& options);
+int run(const EventsForward& options);
+int run(const Explain& options);
+int run(const DevicesList& options);
+int run(const DevicesPair& options);
+int run(const DevicesApprove& options);
+int run(const DevicesRevoke& options);
+int run(const PairRemote& options);
+int run(const PairTest& options);
+int run(const PeersList& options);
+int run(const PeersShow& options);
+int run(const PeersRenew& options);
+int run(const PeersRevoke& options);
+int run(const PeersSetStatus& options);
+int run(const PeersIdentity& options);
+int run(const WorktreeBind& options);
+int run(const WorktreeStatus& options);
+int run(const LeasesList& options);
+int run(const LeasesRevoke& options);
+int run(const ApprovalsList& options);
+int run(const ApprovalsShow& options);
+int run(const ApprovalsDecide& options);
+int run(const ApprovalsWatch& options);
+int run(const ApprovalsRemembered& options);
+int run(const ApprovalsForget& options);
+int run(const ArtifactsList& options);
+int run(const ArtifactsGet& options);
+int run(const ArtifactsDelete& options);
+int run(const PolicyTest& options);
+int run(const Device& options);
+int run(const BridgeRun& options);
+int run(const BridgeList& options);
+int run(const BridgeStatusShow& options);
+int run(const BridgeEnable& options);
+int run(const BridgeCall& options);
+int run(const TlsInit& options);
+int run(const Doctor& options);
+int run(const AuditVerify& options);
+int run(const AuditExport& options);
+int run(const Backup& options);
+int run(const Completion& options);
+int run(const SchemaCheck& options);
+int run(const SchemaSuite& options);
+int run(const Help& options);
+
+}  // namespace crab::app

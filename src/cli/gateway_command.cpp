@@ -1,0 +1,72 @@
+#include "cli/admin_client.hpp"
+#include "cli/commands.hpp"
+#include "cli/output/exit_codes.hpp"
+#include "cli/output/pretty_json.hpp"
+#include "cli/output/terminal.hpp"
+#include "config/load.hpp"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+
+namespace {
+
+/// Every problem on a line of its own, as compilers write them.
+int report_problems(const Error& error) {
+    if (error.details.empty()) return report(error);
+    std::fputs((printable(error.message, Lines::kKeep) + "\n").c_str(), stderr);
+    return kExitUsage;
+}
+
+/// As the errors of the file's own content are told.
+std::unexpected<Error> invalid(const std::filesystem::path& source, const std::vector<std::string>& problems) {
+    const std::string file = source.empty() ? "configuration" : source.string();
+    json::Value entries = json::Value::array();
+    std::string text;
+    for (const std::string& problem : problems) {
+        entries.push_back(json::Value::object({{"file", file}, {"message", problem}}));
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", file, problem);
+    }
+    return fail(ErrorCode::kInvalidArgs, std::move(text), json::Value::object({{"errors", std::move(entries)}}).dump());
+}
+
+}  // namespace
+
+int run(const GatewayRun& options, const GatewayProgram& gateway) {
+    const config::Paths paths = config::Paths::find(options.system, ::getuid());
+    Result<config::GatewayConfig> config = config::load_first(options.config, paths);
+    if (!config) return report_problems(config.error());
+    return gateway.run({.config = std::move(*config), .config_file = options.config, .paths = paths});
+}
+
+int run(const GatewayCheck& options, const GatewayProgram& gateway) {
+    if (options.schema) return print(config::schema_text()), kExitOk;
+    const config::Paths paths = config::Paths::find(false, ::getuid());
+    Result<config::GatewayConfig> config = config::load_first(options.config, paths);
+    std::vector<std::string> warnings;
+    if (config) {
+        config::Findings findings = gateway.check({.config = *config, .config_file = options.config, .paths = paths});
+        warnings = std::move(findings.warnings);
+        if (!findings.problems.empty()) config = invalid(config->source, findings.problems);
+    }
+    if (options.output == Output::kJson) {
+        json::Value answer = json::Value::object({{"valid", config.has_value()}});
+        if (config) answer.set("file", config->source.string());
+        if (!warnings.empty()) answer.set("warnings", json::Value(json::Value::array()));
+        for (const std::string& warning : warnings) answer.find("warnings")->push_back(warning);
+        const Result<json::Value> details = json::Value::parse(config || config.error().details.empty() ? "{}" : config.error().details);
+        if (!config) answer.set("errors", details->find("errors") ? *details->find("errors") : json::Value::array());
+        if (!config && config.error().details.empty()) answer.find("errors")->push_back(json::Value::object({{"message", config.error().message}}));
+        print_json(answer);
+        return config ? kExitOk : config.error().details.empty() ? exit_code_of(config.error().code) : kExitFailed;
+    }
+    if (!config && config.error().details.empty()) return report(config.error());  // not the file's content: the file itself
+    for (const std::string& warning : warnings) complain("warning: " + warning);
+    if (!config) return report_problems(config.error()), kExitFailed;
+    print_line(config->source.empty() ? "no configuration file: the defaults count, and they are valid" : config->source.string() + ": valid");
+    return kExitOk;
+}
+
+}  // namespace crab::app

@@ -1,0 +1,70 @@
+#include "cli/gateway_place.hpp"
+
+#include "config/load.hpp"
+#include "config/paths.hpp"
+#include "net/codec/url.hpp"
+
+#include <unistd.h>
+
+namespace crab::app {
+namespace {
+
+/// The socket of a service that root started, when root's own has nobody behind it.
+constexpr const char* kServiceSocket = "/run/crab/admin.sock";
+
+Result<std::filesystem::path> find_socket(const Target& target) {
+    const config::Paths paths = config::Paths::find(false, ::getuid());
+    std::error_code ignored;
+    if (!target.config.empty() && !std::filesystem::exists(target.config, ignored)) return fail(config::load_first(target.config, paths).error());
+    // A configuration that does not load (its secrets may be the service's) still leaves the default socket.
+    const config::GatewayConfig config = config::load_first(target.config, paths).value_or(config::GatewayConfig{});
+    const std::filesystem::path socket = config::client_socket(target.socket, config, paths);
+    std::error_code error;
+    const bool by_default = socket == paths.admin_socket_of({});
+    return by_default && !std::filesystem::exists(socket, error) && std::filesystem::exists(kServiceSocket, error) ? kServiceSocket : socket;
+}
+
+}  // namespace
+
+Result<GatewayPlace> find_gateway(const Target& target) {
+    GatewayPlace place;
+    if (target.url.empty()) {
+        const auto socket = find_socket(target);
+        if (!socket) return fail(socket.error());
+        place.text = socket->string();
+        place.endpoint = net::Endpoint::unix_socket(place.text);
+        return place;
+    }
+    std::string_view rest = target.url;
+    const bool secure = rest.starts_with("https://");
+    if (!secure && !rest.starts_with("http://")) return fail(ErrorCode::kInvalidArgs, "--url has to start with http:// or https://");
+    rest.remove_prefix(secure ? 8 : 7);
+    const std::string_view authority = rest.substr(0, rest.find('/'));
+    std::string_view path = rest.substr(authority.size());
+    while (path.ends_with('/')) path.remove_suffix(1);
+    const auto host = net::parse_host(authority);
+    if (!host) return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
+    if (secure) {
+        net::TlsContext::Options options{.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName};
+        options.ca.file = target.ca_file;
+        auto tls = net::TlsContext::make(std::move(options));
+        if (!tls) return fail(tls.error());
+        place.tls = std::move(*tls);
+    }
+    place.endpoint = net::Endpoint::tcp(std::string(host->host), host->port.value_or(secure ? 443 : 80));
+    place.host = authority;
+    place.server_name = host->host;
+    place.prefix = path;
+    place.token = target.token;
+    place.text = target.url;
+    return place;
+}
+
+Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system) {
+    const config::Paths paths = config::Paths::find(system, ::getuid());
+    const auto config = config::load_first(config_file, paths);
+    if (!config) return fail(config.error());
+    return paths.state_dir_of(*config);
+}
+
+}  // namespace crab::app

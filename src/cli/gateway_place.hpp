@@ -1,0 +1,33 @@
+#pragma once
+
+#include "cli/commands.hpp"
+#include "base/result.hpp"
+#include "net/loop/endpoint.hpp"
+#include "net/tls/tls_context.hpp"
+
+#include <memory>
+#include <string>
+
+namespace crab::app {
+
+/// Where a gateway is and how to speak to it.
+struct GatewayPlace {
+    net::Endpoint endpoint;
+    std::string host = "localhost";          ///< the Host field
+    std::shared_ptr<net::TlsContext> tls;    ///< null: plain
+    std::string server_name;                 ///< for TLS
+    std::string prefix;                      ///< of every path: that of the URL
+    Secret<std::string> token;               ///< empty on the admin socket
+    std::string text;                        ///< the address, for messages
+
+    bool is_remote() const { return !endpoint.is_unix(); }
+};
+
+/// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for a URL that is none.
+Result<GatewayPlace> find_gateway(const Target& target);
+
+/// Where the gateway that this configuration file describes keeps its state; empty: the usual file. `system`: that of the system service.
+/// Errors: those of config::load_first().
+Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system);
+
+}  // namespace crab::app

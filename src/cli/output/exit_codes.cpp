@@ -1,0 +1,61 @@
+#include "cli/output/exit_codes.hpp"
+
+#include <array>
+
+namespace crab::app {
+namespace {
+
+constexpr std::array kTexts{
+    ExitCodeText{kExitOk, "it worked"},
+    ExitCodeText{kExitFailed, "the tool or the check failed"},
+    ExitCodeText{kExitUsage, "the command line, the arguments or the configuration are wrong"},
+    ExitCodeText{kExitUnreachable, "the gateway, or the device that runs the tool, cannot be reached"},
+    ExitCodeText{kExitRefused, "refused: not authenticated, forbidden, not paired, or approval is missing"},
+    ExitCodeText{kExitNotFound, "no such tool, call or device"},
+    ExitCodeText{kExitTimeout, "no answer in time"},
+    ExitCodeText{kExitUnknown, "the outcome is unknown: the tool may or may not have run"},
+    ExitCodeText{kExitInterrupted, "interrupted by Ctrl-C; a running call was cancelled"},
+};
+
+}  // namespace
+
+std::span<const ExitCodeText> exit_code_texts() { return kTexts; }
+
+ExitCode exit_code_of(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidArgs:
+        case ErrorCode::kAmbiguousTool: return kExitUsage;
+        case ErrorCode::kToolNotFound:
+        case ErrorCode::kNotFound: return kExitNotFound;
+        case ErrorCode::kUnauthenticated:
+        case ErrorCode::kForbidden:
+        case ErrorCode::kAuthRequired:
+        case ErrorCode::kPairingRequired:
+        case ErrorCode::kPairingFailed:
+        case ErrorCode::kApprovalRequired:
+        case ErrorCode::kWorktreeNotBound:
+        case ErrorCode::kPolicyUnenforceable: return kExitRefused;
+        case ErrorCode::kUnavailable: return kExitUnreachable;
+        case ErrorCode::kTimeout:
+        case ErrorCode::kWallTimeout: return kExitTimeout;
+        case ErrorCode::kOutcomeUnknown: return kExitUnknown;
+        case ErrorCode::kConflict:
+        case ErrorCode::kAlreadyInProgress:
+        case ErrorCode::kRateLimited:
+        case ErrorCode::kOversize:
+        case ErrorCode::kCancelled:
+        case ErrorCode::kCpuBudgetExceeded:
+        case ErrorCode::kToolFailed:
+        case ErrorCode::kInternal: return kExitFailed;
+    }
+    return kExitFailed;
+}
+
+ExitCode exit_code_of(std::string_view token) {
+    if (token == "UNAUTHORIZED") return kExitRefused;
+    if (token == "DEPENDENCY_UNAVAILABLE") return kExitUnreachable;
+    const std::optional<ErrorCode> code = find_error_code(token);
+    return code ? exit_code_of(*code) : kExitFailed;
+}
+
+}  // namespace crab::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "cli/output/terminal.hpp"
+
+#include <string>
+#include <vector>
+
+namespace crab::app {
+
+/// Rows in aligned columns. On a terminal the head is bold and the last column is cut to the width.
+class Table {
+public:
+    explicit Table(std::vector<std::string> head) : head_(std::move(head)) {}
+    /// One cell per column; control characters are made visible.
+    void add(std::vector<std::string> cells);
+    bool empty() const { return rows_.empty(); }
+    std::string to_text(const Terminal& terminal) const;
+
+private:
+    std::vector<std::string> head_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace crab::app

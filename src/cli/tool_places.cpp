@@ -1,0 +1,44 @@
+#include "cli/tool_places.hpp"
+
+#include "cli/admin_client.hpp"
+#include "cli/output/pretty_json.hpp"
+
+namespace crab::app {
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};   // it is only told beside what matters
+
+std::string place_of(const json::Value& tool) {
+    const std::string kind = text_of(tool, "source_kind"), source = text_of(tool, "source");
+    if (kind.empty()) return source;
+    return source.empty() ? kind : kind + "/" + source;
+}
+
+}  // namespace
+
+void ToolPlaces::fetch() {
+    Result<AdminClient> client = AdminClient::make(target_);
+    if (!client) return;
+    const auto reply = accepted(client->get(client->is_remote() ? "/api/tools" : "/v1/admin/tools", RealClock().steady_now() + kPatience));
+    if (!reply) return;
+    places_.clear();
+    for (const json::Value& tool : items_of(*reply, "tools")) {
+        const std::string place = place_of(tool), name = text_of(tool, "name"), qualified = text_of(tool, "qualified_name");
+        const std::size_t mark = name.find("__");
+        const std::string plain = mark == std::string::npos ? name : name.substr(mark + 2);
+        places_[name] = place;
+        if (!qualified.empty()) places_[qualified] = place;
+        const auto [it, added] = places_.emplace(plain, place);
+        if (!added && it->second != place && plain != name) it->second.clear();
+    }
+}
+
+std::string ToolPlaces::of(const std::string& tool) {
+    if (!places_.contains(tool)) {
+        fetch();
+        places_.try_emplace(tool);  // not asked for again when nobody knows it
+    }
+    return places_[tool];
+}
+
+}  // namespace crab::app

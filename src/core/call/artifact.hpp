@@ -1,0 +1,38 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "core/call/tool_result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace crab::core {
+
+/// A result too large for a message: bytes that a tool's host has stored and that callers fetch. Immutable.
+struct Artifact {
+    std::string id;              ///< 32 hexadecimal characters, random: it cannot be guessed, nor told from the content
+    std::string tenant;          ///< of the call; whoever may act for it may read this
+    std::string owner;           ///< principal that stored it, such as `device/kitchen`
+    std::string call_id;         ///< of the call it answers, as its caller named it
+    std::string tool;            ///< unique name of the tool
+    std::string content_type;
+    std::string sha256;          ///< 64 lower-case hexadecimal characters
+    std::uint64_t bytes = 0;
+    SystemTime created_at{};
+    SystemTime expires_at{};
+};
+
+/// Whether that can be an artifact's id.
+bool is_artifact_id(std::string_view text);
+
+/// The result of a call whose output is an artifact, the same JSON in every protocol:
+/// `{"artifact":{"id","href","content_type","bytes","sha256","expires_at"}}`. `href` is a path of the public listener.
+/// Source: docs/protocols/clawseed.md, section 9, "Large results".
+ToolResult to_reference(const Artifact& artifact);
+/// Whether a result is such a reference and not the tool's own JSON: it says so as its content type.
+bool is_reference(const ToolResult& result);
+/// The object inside of it, appended to `out`, with tenant, owner, call and tool when `whole`.
+void append_artifact(std::string& out, const Artifact& artifact, bool whole);
+
+}  // namespace crab::core

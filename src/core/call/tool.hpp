@@ -1,0 +1,106 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/id.hpp"
+#include "base/result.hpp"
+#include "core/call/effective_policy.hpp"
+#include "core/call/tool_gate.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crab::json {
+class Schema;
+}
+
+namespace crab::core {
+
+class ToolHost;
+
+/// A claim of the tool's author about its behaviour. Untrusted claims can only make the gateway more careful.
+struct Annotations {
+    std::optional<bool> read_only, destructive, idempotent, open_world;
+    bool trusted = false;
+};
+
+/// Whether a tool changes something. kDeclared: its author, or the operator, said so. kUnknown: nobody whose word counts said anything.
+/// kNone: somebody who is trusted said that it only reads.
+enum class Effects : std::uint8_t { kNone, kUnknown, kDeclared };
+std::string_view name_of(Effects effects);   ///< `none`, `unknown`, `declared`
+
+/// A named operation: what it takes, gives and may do.
+struct ToolSpec {
+    std::string name;                        ///< `[A-Za-z0-9_.-]{1,128}`
+    std::string title;
+    std::string description;
+    std::string input_schema;                ///< JSON Schema, compact text
+    std::string output_schema;               ///< empty: unchecked
+    std::string version;
+    std::vector<std::string> accepts;        ///< media types, in lower case, of arguments that it takes as bytes instead of a JSON object
+    bool takes(std::string_view media_type) const { return std::ranges::find(accepts, media_type) != accepts.end(); }
+    Milliseconds default_timeout{30'000};
+    Milliseconds max_timeout{120'000};
+    std::optional<std::uint32_t> max_concurrency;
+    Annotations annotations;
+    bool idempotent = false;                 ///< a repeat has no second effect
+    bool side_effects = false;               ///< declared by the tool, whose word counts when it makes the gateway more careful
+    bool effects_known = false;              ///< somebody who is trusted said whether there are any
+    /// The one meaning of "effects": lists and events tell it, rules ask for it, and calls of tools that declare some are recorded
+    /// before they run. An untrusted `read_only` says nothing.
+    Effects effects() const { return side_effects ? Effects::kDeclared : effects_known ? Effects::kNone : Effects::kUnknown; }
+    /// What whoever has to be careful asks.
+    bool may_have_effects() const { return effects() != Effects::kNone; }
+    bool accepts_idempotency_key = false;
+    bool needs_worktree = false;
+    bool interactive = false;
+    bool streams = false;
+};
+
+enum class SourceKind : std::uint8_t { kBuiltIn, kDevice, kPeer, kProvider, kCommand, kMcpServer };
+std::string_view name_of(SourceKind kind);
+
+/// Where a tool comes from, as callers see it.
+struct ToolSource {
+    SourceKind kind = SourceKind::kBuiltIn;
+    std::string name;                        ///< device slug, host name, provider id; prefix of the qualified name
+    std::string owner;                       ///< principal id behind it; empty for built-ins
+    ConnectionId connection{};               ///< for devices
+};
+
+/// A registered tool: its spec, its compiled validators, and who runs it. Immutable; shared between threads.
+struct Tool {
+    TenantId tenant;                         ///< empty: every tenant sees it; first, for every resolve looks at it
+    std::vector<TenantId> more_tenants{};    ///< that see it beside `tenant`
+    ToolSpec spec;
+    ToolSource source;
+    std::shared_ptr<const json::Schema> input;
+    std::shared_ptr<const json::Schema> output;   ///< null: unchecked
+    std::shared_ptr<ToolHost> host;
+    std::shared_ptr<ToolGate> gate;          ///< null: unlimited
+    std::shared_ptr<const PolicyLimits> limits;   ///< null: nobody here enforces execution policies for it
+
+    std::string source_text;                 ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
+    std::string unique_name;                 ///< `<source>__<name>`; of built-ins, whose plain names are reserved, the name
+    bool unique_name_only = false;           ///< its plain name is reserved for another and does not lead here
+
+    /// Sets the source and the unique name that follows from it; before the tool is registered.
+    void set_source(ToolSource from);
+    /// Whether it has a name beside the plain one.
+    bool is_qualified() const { return !source.name.empty(); }
+    bool has_plain_name() const { return is_qualified() && !unique_name_only; }
+};
+using ToolRef = std::shared_ptr<const Tool>;
+
+/// Whether `name` is one that a tool may have.
+bool is_tool_name(std::string_view name);
+
+/// Checks `spec` (name, schemas, timeouts) and compiles its schemas; sources and the host are the caller's to set.
+/// Errors: kInvalidArgs with what is wrong.
+Result<std::shared_ptr<Tool>> make_tool(ToolSpec spec);
+
+}  // namespace crab::core

@@ -1,0 +1,162 @@
+#include "core/events/event_outbox.hpp"
+
+#include "base/log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace crab::core {
+namespace {
+
+using Queue = BatchQueue<NewEvent, EventReceipt>;
+
+constexpr std::size_t kMostInACommit = 2'048;
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+std::size_t bytes_of(const NewEvent& event) { return event.event.envelope.size() + sizeof(NewEvent); }
+
+}  // namespace
+
+EventOutbox::EventOutbox(EventStore& store, BlockingPool& writer, BlockingPool& pool, const Clock& clock, Options options, EventBounds bounds)
+    : store_(store),
+      pool_(pool),
+      clock_(clock),
+      options_(options),
+      first_(bounds.first),
+      last_(bounds.last),
+      bounds_(bounds),
+      queue_({.name = "events", .max_waiting_bytes = options.max_waiting_bytes, .max_batch_weight = kMostInACommit},
+             [this](std::vector<NewEvent>& events) { return write(events); }, writer, clock) {}
+
+Result<std::unique_ptr<EventOutbox>> EventOutbox::open(EventStore& store, BlockingPool& writer, BlockingPool& pool, const Clock& clock, Options options) {
+    const auto bounds = store.bounds();
+    if (!bounds) return fail(bounds.error());
+    return std::unique_ptr<EventOutbox>(new EventOutbox(store, writer, pool, clock, options, *bounds));
+}
+
+Task<Result<EventReceipt>> EventOutbox::publish(NewEvent event, Deadline deadline) {
+    const std::size_t bytes = bytes_of(event);
+    return queue_.ask(std::move(event), {.bytes = bytes, .deadline = deadline});
+}
+
+bool EventOutbox::post(NewEvent event) {
+    if (posted_bytes_.load(std::memory_order_relaxed) + bytes_of(event) > options_.max_waiting_bytes) {
+        ++lost_;
+        return false;
+    }
+    post_owed(std::move(event));
+    return true;
+}
+
+void EventOutbox::post_owed(NewEvent event) {
+    posted_bytes_ += bytes_of(event);
+    event.posted = true;
+    queue_.post(std::move(event));
+}
+
+std::vector<Result<EventReceipt>> EventOutbox::write(std::vector<NewEvent>& events) {
+    const SystemTime now = clock_.system_now();
+    auto answers = store_.append(events, now);
+    const bool failed = !answers.empty() && !answers.front();
+    std::vector<EventRef> taken;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].posted) {
+            posted_bytes_ -= bytes_of(events[i]);
+            if (failed) ++lost_;
+        }
+        if (answers[i] && answers[i]->standing == EventStanding::kAccepted)
+            taken.push_back(std::make_shared<const StoredEvent>(StoredEvent{.position = answers[i]->position, .at = now, .event = std::move(events[i].event)}));
+    }
+    if (failed) {
+        if (!failing_.exchange(true)) log::error("events cannot be written; publishers are refused", {{"reason", answers.front().error().message}});
+        return answers;
+    }
+    if (failing_.exchange(false)) log::info("events can be written again");
+    ++commits_;
+    accepted_ += taken.size();
+    if (!taken.empty()) {
+        remember(std::move(taken));
+        ring();
+    }
+    return answers;
+}
+
+void EventOutbox::remember(std::vector<EventRef> events) {
+    const std::scoped_lock lock(mutex_);
+    if (first_ > last_) bounds_.oldest = events.front()->at;
+    for (EventRef& event : events) {
+        recent_bytes_ += event->event.envelope.size();
+        bounds_.bytes += event->event.envelope.size();
+        recent_.push_back(std::move(event));
+    }
+    while (recent_bytes_ > options_.recent_bytes && recent_.size() > 1) {
+        recent_bytes_ -= recent_.front()->event.envelope.size();
+        recent_.pop_front();
+    }
+    bounds_.last = recent_.back()->position;
+    last_.store(bounds_.last, std::memory_order_release);
+}
+
+void EventOutbox::ring() {
+    std::vector<std::shared_ptr<EventBell>> awake;
+    {
+        const std::scoped_lock lock(mutex_);
+        std::erase_if(bells_, [&](const std::weak_ptr<EventBell>& weak) {
+            auto bell = weak.lock();
+            if (!bell) return true;
+            if (bell->listening_.exchange(false)) awake.push_back(std::move(bell));
+            return false;
+        });
+    }
+    for (const auto& bell : awake) bell->wake();
+}
+
+void EventOutbox::add(const std::shared_ptr<EventBell>& bell) {
+    const std::scoped_lock lock(mutex_);
+    bells_.push_back(bell);
+}
+
+Task<WaitEnd> EventOutbox::sleep(EventBell& bell, EventPosition after, Deadline until) {
+    bell.listening_ = true;
+    // What was committed before the bell listened would ring it no more.
+    if (last() > after) co_return WaitEnd::kWoken;
+    co_return co_await bell.wait(until);
+}
+
+Task<Result<std::vector<EventOutbox::EventRef>>> EventOutbox::read(EventPosition after, std::size_t most) {
+    if (after + 1 < first()) co_return fail(ErrorCode::kNotFound, "these events are not kept any more");
+    std::vector<EventRef> events;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (after >= bounds_.last) co_return events;
+        if (!recent_.empty() && recent_.front()->position <= after + 1) {
+            const auto begin = recent_.begin() + (after + 1 - recent_.front()->position);
+            const auto count = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(most), recent_.end() - begin);
+            events.assign(begin, begin + count);
+            co_return events;
+        }
+    }
+    auto work = [this, after, most] { return store_.read(after, most, kReadBytes); };
+    auto stored = co_await pool_.run(std::move(work));
+    if (!stored) co_return fail(std::move(stored.error()));
+    for (StoredEvent& event : *stored) events.push_back(std::make_shared<const StoredEvent>(std::move(event)));
+    co_return events;
+}
+
+bool EventOutbox::forget_old() {
+    const auto left = store_.forget(clock_.system_now() - options_.keep, options_.max_bytes);
+    if (!left) return false;
+    const std::scoped_lock lock(mutex_);
+    bounds_.first = left->first;
+    bounds_.bytes = left->bytes;
+    bounds_.oldest = left->oldest;
+    first_.store(left->first, std::memory_order_release);
+    return true;
+}
+
+EventBounds EventOutbox::bounds() const {
+    const std::scoped_lock lock(mutex_);
+    return bounds_;
+}
+
+}  // namespace crab::core

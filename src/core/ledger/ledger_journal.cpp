@@ -1,0 +1,80 @@
+#include "core/ledger/ledger_journal.hpp"
+
+#include "base/log.hpp"
+
+#include <utility>
+
+namespace crab::core {
+namespace {
+
+using Queue = BatchQueue<LedgerChange, LedgerEntry>;
+
+constexpr std::size_t kMostInACommit = 4'096;
+
+/// An admission that nobody waits for any more is no admission: its call is not made.
+std::optional<LedgerChange> release_of(const Result<LedgerEntry>& written) {
+    if (!written || written->standing != Standing::kAdmitted) return std::nullopt;
+    return LedgerRelease{written->number};
+}
+
+}  // namespace
+
+LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock, Options options)
+    : store_(store),
+      clock_(clock),
+      options_(options),
+      queue_({.name = "calls", .max_batch_weight = kMostInACommit, .undo = release_of}, [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
+
+Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline, TimerWheel* timers) {
+    const SystemTime now = clock_.system_now();
+    const std::size_t bytes = key.key.size() + admission.record.size() + admission.event.size();
+    LedgerAdmission change{.tenant = std::string(key.tenant),
+                           .principal = std::string(key.principal),
+                           .key = std::string(key.key),
+                           .content = admission.content,
+                           .at = now,
+                           .forgotten_before = now - options_.keep,
+                           .may_run_again = admission.may_run_again,
+                           .tool = std::string(admission.tool),
+                           .source = std::string(admission.source),
+                           .side_effects = admission.side_effects,
+                           .record = std::move(admission.record),
+                           .event = std::move(admission.event),
+                           .addressee = std::move(admission.addressee)};
+    return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline, .timers = timers});
+}
+
+Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline deadline, TimerWheel* timers) {
+    LedgerQuestion question{.tenant = std::string(key.tenant),
+                            .principal = std::string(key.principal),
+                            .key = std::string(key.key),
+                            .forgotten_before = clock_.system_now() - options_.keep};
+    return queue_.ask(std::move(question), {.bytes = key.key.size(), .deadline = deadline, .timers = timers});
+}
+
+Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration) {
+    LedgerEnd change{.number = number, .outcome = std::move(outcome), .duration = duration};
+    // As many as were admitted, so nothing else has to bound them.
+    return queue_.ask(std::move(change), {.entry = Queue::Entry::kCertain});
+}
+
+void LedgerJournal::release(std::int64_t number) { queue_.post(LedgerRelease{number}); }
+
+std::vector<Result<LedgerEntry>> LedgerJournal::write(std::vector<LedgerChange>& changes) {
+    auto answers = store_.write(changes);
+    const bool failed = !answers.empty() && !answers.front();
+    if (failed) {
+        refused_ += changes.size();
+        if (!failing_.exchange(true)) {
+            log::error("the ledger cannot be written; calls with side effects or a key are refused, others go on",
+                       {{"reason", answers.front().error().message}});
+        }
+    } else {
+        ++commits_;
+        changes_ += changes.size();
+        if (failing_.exchange(false)) log::info("the ledger can be written again");
+    }
+    return answers;
+}
+
+}  // namespace crab::core

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "core/ledger/ledger_store.hpp"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace crab::core {
+
+/// For tests: keeps entries in memory, and refuses changes as it is told.
+class LedgerStoreMemory final : public LedgerStore {
+public:
+    std::vector<Result<LedgerEntry>> write(const std::vector<LedgerChange>& changes) override {
+        const std::scoped_lock lock(mutex_);
+        ++commits_;
+        std::vector<Result<LedgerEntry>> answers;
+        for (const LedgerChange& change : changes) answers.push_back(std::visit([this](const auto& one) { return apply(one); }, change));
+        return answers;
+    }
+    Result<std::vector<UnfinishedCall>> unfinished() override { return std::vector<UnfinishedCall>{}; }
+    Result<void> mark_told() override { return {}; }
+    Result<std::uint64_t> forget(SystemTime) override { return 0; }
+
+    enum class Refuse : std::uint8_t { kNothing, kAll, kEnds };
+    void refuse(Refuse what) {
+        const std::scoped_lock lock(mutex_);
+        refuse_ = what;
+    }
+    /// As if an older program had recorded all there is.
+    void forget_contents() {
+        const std::scoped_lock lock(mutex_);
+        for (auto& [key, kept] : entries_) kept.entry.content.reset();
+    }
+    std::size_t commits() const {
+        const std::scoped_lock lock(mutex_);
+        return commits_;
+    }
+    std::size_t entries() const {
+        const std::scoped_lock lock(mutex_);
+        return entries_.size();
+    }
+    /// The audit record of the only entry.
+    std::string record() const {
+        const std::scoped_lock lock(mutex_);
+        return entries_.size() == 1 ? entries_.begin()->second.record : "there is not one entry";
+    }
+    /// The request event of the only entry.
+    std::string event() const {
+        const std::scoped_lock lock(mutex_);
+        return entries_.size() == 1 ? entries_.begin()->second.event : "there is not one entry";
+    }
+
+private:
+    using Key = std::tuple<std::string, std::string, std::string>;
+    struct Kept {
+        LedgerEntry entry;
+        std::string record, event;
+    };
+    static std::unexpected<Error> full() { return fail(ErrorCode::kUnavailable, "the disk is full"); }
+
+    Result<LedgerEntry> apply(const LedgerAdmission& wanted) {
+        if (refuse_ == Refuse::kAll) return full();
+        const Key key{wanted.tenant, wanted.principal, wanted.key};
+        const auto known = entries_.find(key);
+        if (known != entries_.end()) {
+            LedgerEntry entry = known->second.entry;
+            if (entry.content != wanted.content) entry.standing = entry.content ? Standing::kConflict : Standing::kIncomparable;
+            if (entry.standing != Standing::kOpen || !wanted.may_run_again) return entry;
+            entries_.erase(known);
+        }
+        LedgerEntry entry{.standing = Standing::kOpen, .number = next_++, .content = wanted.content, .tool = wanted.tool, .source = wanted.source,
+                          .side_effects = wanted.side_effects, .may_run_again = wanted.may_run_again, .outcome = {}, .admitted_at = wanted.at};
+        entries_.emplace(key, Kept{entry, wanted.record, wanted.event});
+        entry.standing = Standing::kAdmitted;
+        return entry;
+    }
+    Result<LedgerEntry> apply(const LedgerEnd& end) {
+        if (refuse_ != Refuse::kNothing) return full();
+        for (auto& [key, kept] : entries_) {
+            if (kept.entry.number != end.number) continue;
+            kept.entry.standing = Standing::kFinished;
+            kept.entry.outcome = end.outcome;
+            kept.entry.duration = end.duration;
+        }
+        return LedgerEntry{};
+    }
+    Result<LedgerEntry> apply(const LedgerQuestion& asked) {
+        if (refuse_ == Refuse::kAll) return full();
+        const auto known = entries_.find(Key{asked.tenant, asked.principal, asked.key});
+        return known != entries_.end() ? known->second.entry : LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
+    }
+    Result<LedgerEntry> apply(const LedgerRelease& release) {
+        std::erase_if(entries_, [&](const auto& kept) { return kept.second.entry.number == release.number; });
+        return LedgerEntry{};
+    }
+
+    mutable std::mutex mutex_;
+    std::map<Key, Kept> entries_;
+    std::int64_t next_ = 1;
+    std::size_t commits_ = 0;
+    Refuse refuse_ = Refuse::kNothing;
+};
+
+}  // namespace crab::core

@@ -1,0 +1,308 @@
+#include "core/registry/registry.hpp"
+
+#include "base/closest_name.hpp"
+#include "core/registry/absent_tool.hpp"
+#include "core/policy/policy.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::core {
+namespace {
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
+
+bool is_visible(const View& view, const Tool& tool) {
+    if (!view.tenant.empty() && !view.principal->may_act_in(view.tenant)) return false;
+    const std::string_view tenant = view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+    const auto is_it = [&](const TenantId& its) { return its.text() == tenant; };
+    if (!tool.tenant.empty() && !tenant.empty() && !is_it(tool.tenant) && std::ranges::none_of(tool.more_tenants, is_it)) return false;
+    if (view.scope != nullptr && !view.scope->holds(tool)) return false;
+    return view.policy->may_call(*view.principal, tool, tenant);
+}
+
+bool is_same(const ToolSource& one, const ToolSource& other) { return one.kind == other.kind && one.name == other.name; }
+
+Error not_told_yet(const ToolSource& source) {
+    return Error{.code = ErrorCode::kUnavailable,
+                 .message = fmt::format("{} has not told its tools since this gateway started, and this may be one of them; nothing was run, call again in a moment", source.name),
+                 .details = {}, .retryable = true, .retry_after = Milliseconds(1'000)};
+}
+
+Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool more) {
+    std::vector<std::string> names;
+    for (const ToolRef& tool : choices) names.push_back(tool->unique_name);
+    std::ranges::sort(names);
+    std::string details = R"({"choices":[)";
+    for (const std::string& choice : names) details += fmt::format(R"({}"{}")", &choice == &names.front() ? "" : ",", choice);
+    details += "]}";
+    return Error{.code = ErrorCode::kAmbiguousTool,
+                 .message = fmt::format("several devices offer {}; use one of {}{}", name, fmt::join(names, ", "), more ? ", …" : ""),
+                 .details = std::move(details), .retryable = {}, .retry_after = {}};
+}
+
+}  // namespace
+
+/// Whether tools are there whose unique names begin so.
+bool RegistrySnapshot::has_source(std::string_view prefix) const {
+    bool found = false;
+    names_.for_each_after(prefix, [&](std::string_view name) {
+        found = name.starts_with(prefix);
+        return false;
+    });
+    return found;
+}
+
+/// The source that has not told its tools and may have this one, if the caller might call it there; nothing is said to others.
+const ToolSource* RegistrySnapshot::expected_source(const View& view, std::string_view name, std::string_view provider) const {
+    if (!expected_) return nullptr;
+    const std::size_t mark = provider.empty() ? name.find("__") : std::string_view::npos;
+    for (const ToolSource& source : *expected_) {
+        if (!provider.empty() && provider != source.name) continue;
+        std::string_view plain = name;
+        if (provider.empty() && name.starts_with(source.name) && name.substr(source.name.size()).starts_with("__")) plain.remove_prefix(source.name.size() + 2);
+        else if (mark != std::string_view::npos && has_source(name.substr(0, mark + 2))) continue;   // a name of another source, which is there
+        if (is_tool_name(plain) && is_visible(view, *absent_tool(source, plain, {}))) return &source;
+    }
+    return nullptr;
+}
+
+ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name, std::string_view plain_name) const {
+    const Name* found = entries_.find(unique_name);
+    return found != nullptr ? visible_own(view, *found->entry, plain_name) : nullptr;
+}
+
+/// The registration that wins among those with one unique name: the gateway's own, that of the preferred connection, the latest.
+ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry, std::string_view plain_name) {
+    const auto rank = [&](const Tool& tool) {
+        if (!tool.is_qualified()) return 2;
+        return view.prefer != ConnectionId{} && tool.source.connection == view.prefer ? 1 : 0;
+    };
+    const ToolRef* best = nullptr;
+    for (const ToolRef& tool : entry.own) {
+        if (!plain_name.empty() && tool->spec.name != plain_name) continue;
+        if (is_visible(view, *tool) && (best == nullptr || rank(*tool) >= rank(**best))) best = &tool;
+    }
+    return best != nullptr ? *best : nullptr;
+}
+
+template <class F>
+void RegistrySnapshot::for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry, F&& visit) const {
+    entry.plain_of.for_each_after({}, [&](std::string_view unique) {
+        ToolRef tool = visible_own(view, unique, plain_name);
+        return !tool || visit(std::move(tool));
+    });
+}
+
+Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view name, std::string_view provider) const {
+    constexpr std::size_t kMaxChoices = 32;
+    const Name* found = entries_.find(name);
+    if (found != nullptr && provider.empty()) {
+        if (found->only && is_visible(view, *found->only)) return found->only;
+        if (ToolRef own = visible_own(view, *found->entry)) return own;
+    }
+    if (!provider.empty() || !view.prefer_source.empty()) {
+        const std::string_view source = provider.empty() ? view.prefer_source : provider;
+        if (ToolRef own = visible_own(view, fmt::format("{}__{}", source, name), name)) return own;
+    }
+    if (found != nullptr && provider.empty()) {
+        ToolRef only;
+        std::vector<ToolRef> choices;  // filled only when there is a choice
+        for_each_candidate(view, name, *found->entry, [&](ToolRef tool) {
+            if (!only) {
+                only = std::move(tool);
+                return true;
+            }
+            if (choices.empty()) choices.push_back(only);
+            choices.push_back(std::move(tool));
+            return choices.size() <= kMaxChoices;
+        });
+        if (only && choices.empty()) return only;
+        const bool more = choices.size() > kMaxChoices;
+        if (more) choices.pop_back();
+        if (!choices.empty()) return fail(ambiguous(name, choices, more));
+    }
+    if (const ToolSource* source = expected_source(view, name, provider)) return fail(not_told_yet(*source));
+    constexpr std::size_t kSuggestFrom = 500;  // beyond that a suggestion costs more than it helps
+    std::vector<std::string> names;
+    if (tools_ <= kSuggestFrom) {
+        for (Listed& listed : list(view)) names.push_back(std::move(listed.name));
+    }
+    const std::string_view near = closest_name(name.substr(0, 128), names);
+    return fail(ErrorCode::kToolNotFound,
+                near.empty() ? std::string("no tool of that name is visible to you; list the tools to see which are there now")
+                             : fmt::format("no tool of that name is visible to you; did you mean {}?", near));
+}
+
+/// Whether the plain name does not lead to the one tool that has it.
+bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_name) const {
+    const Name* found = entries_.find(plain_name);
+    if (found == nullptr) return true;
+    if (found->only && found->entry->own.empty()) return !is_visible(view, *found->only);
+    if (visible_own(view, *found->entry)) return true;  // taken by a built-in's or somebody's unique name
+    int candidates = 0;
+    for_each_candidate(view, plain_name, *found->entry, [&](const ToolRef&) { return ++candidates < 2; });
+    return candidates != 1;
+}
+
+std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, std::string_view after, std::size_t limit) const {
+    std::vector<Listed> page;
+    if (limit == 0) return page;
+    names_.for_each_after(after, [&](std::string_view name) {
+        if (ToolRef own = visible_own(view, name)) {
+            // A qualified name is listed only where the plain one does not do.
+            if (!own->has_plain_name() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
+        } else if (!is_ambiguous(view, name)) {
+            for_each_candidate(view, name, *entries_.find(name)->entry, [&](ToolRef tool) {
+                page.push_back({std::string(name), std::move(tool)});
+                return false;
+            });
+        }
+        return page.size() < limit;
+    });
+    return page;
+}
+
+ToolRef RegistrySnapshot::only_of(std::string_view key, const Entry& entry) const {
+    if (entry.own.size() + (entry.plain_of.empty() ? 0 : 1) != 1) return nullptr;
+    if (!entry.own.empty()) return entry.own.front();
+    const auto unique = entry.plain_of.only();
+    const Name* target = unique ? entries_.find(*unique) : nullptr;
+    if (target == nullptr) return nullptr;
+    ToolRef only;
+    for (const ToolRef& tool : target->entry->own) {
+        if (tool->spec.name != key) continue;
+        if (only) return nullptr;
+        only = tool;
+    }
+    return only;
+}
+
+/// Whoever changes the registrations of a unique name changes the entry of its plain name afterwards.
+void RegistrySnapshot::change(std::string_view key, const std::function<void(Entry&)>& edit) {
+    const Name* old = entries_.find(key);
+    auto entry = old != nullptr ? std::make_shared<Entry>(*old->entry) : std::make_shared<Entry>();
+    const bool known = old != nullptr;
+    edit(*entry);
+    if (entry->own.empty() && entry->plain_of.empty()) {
+        entries_ = entries_.erase(key);
+        names_ = names_.erase(key);
+        return;
+    }
+    ToolRef only = only_of(key, *entry);
+    if (!known) names_ = names_.insert(key);
+    entries_ = entries_.set(key, {std::move(only), std::move(entry)});
+}
+
+void RegistrySnapshot::add(const ToolRef& tool) {
+    ++tools_;
+    const std::string& unique = tool->unique_name;
+    change(unique, [&](Entry& entry) { entry.own.push_back(tool); });
+    if (tool->has_plain_name()) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
+}
+
+void RegistrySnapshot::remove(const ToolRef& tool) {
+    --tools_;
+    const std::string& unique = tool->unique_name;
+    bool last = false;
+    change(unique, [&](Entry& entry) {
+        std::erase(entry.own, tool);
+        last = std::ranges::none_of(entry.own, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
+    });
+    if (!tool->has_plain_name()) return;
+    change(tool->spec.name, [&](Entry& entry) {
+        if (last) entry.plain_of = entry.plain_of.erase(unique);
+    });
+}
+
+Registry::Registry() : current_(std::make_shared<RegistrySnapshot>()) {}
+
+void Registry::change(ConnectionId owner, std::span<const ToolRef> add, std::span<const std::string> drop) {
+    const std::scoped_lock lock(mutex_);
+    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    Owned& owned = owners_[owner];
+    for (const std::string& name : drop) {
+        if (const auto it = owned.find(name); it != owned.end()) {
+            next->remove(it->second);
+            owned.erase(it);
+        }
+    }
+    for (const ToolRef& tool : add) {
+        ToolRef& slot = owned[tool->spec.name];
+        if (slot) next->remove(slot);
+        slot = tool;
+        next->add(tool);
+    }
+    if (owned.empty()) owners_.erase(owner);
+    current_.set(std::move(next));
+}
+
+void Registry::replace(ConnectionId owner, std::span<const ToolRef> tools) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = owners_.find(owner);
+    if (it == owners_.end() && tools.empty()) return;
+    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    if (it != owners_.end()) {
+        for (const auto& [name, tool] : it->second) next->remove(tool);
+        owners_.erase(it);
+    }
+    if (!tools.empty()) {
+        Owned& owned = owners_[owner];
+        for (const ToolRef& tool : tools) {
+            ToolRef& slot = owned[tool->spec.name];
+            if (slot) next->remove(slot);
+            slot = tool;
+            next->add(tool);
+        }
+    }
+    current_.set(std::move(next));
+}
+
+void Registry::expect(const ToolSource& source) {
+    const std::scoped_lock lock(mutex_);
+    auto next = std::make_shared<RegistrySnapshot>(*current_.get());
+    auto all = next->expected_ ? *next->expected_ : std::vector<ToolSource>();
+    if (std::ranges::any_of(all, [&](const ToolSource& known) { return is_same(known, source); })) return;
+    all.push_back(source);
+    next->expected_ = std::make_shared<const std::vector<ToolSource>>(std::move(all));
+    current_.set(std::move(next));
+}
+
+void Registry::settle(const ToolSource& source) {
+    const std::scoped_lock lock(mutex_);
+    const SnapshotRef now = current_.get();
+    if (!now->expected_ || std::ranges::none_of(*now->expected_, [&](const ToolSource& known) { return is_same(known, source); })) return;
+    auto next = std::make_shared<RegistrySnapshot>(*now);
+    auto rest = *now->expected_;
+    std::erase_if(rest, [&](const ToolSource& known) { return is_same(known, source); });
+    next->expected_ = rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
+    current_.set(std::move(next));
+}
+
+std::vector<ToolRef> Registry::owned_by(ConnectionId owner) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ToolRef> tools;
+    if (const auto it = owners_.find(owner); it != owners_.end()) {
+        for (const auto& [name, tool] : it->second) tools.push_back(tool);
+    }
+    return tools;
+}
+
+void Registry::reserve(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    reserved_[lower(name)] = true;
+}
+
+bool Registry::is_reserved(std::string_view name) const {
+    const std::scoped_lock lock(mutex_);
+    return reserved_.contains(lower(name));
+}
+
+}  // namespace crab::core

@@ -1,0 +1,372 @@
+#include "core/registry/registry.hpp"
+
+#include "core/policy/policy.hpp"
+#include "core/call/test_tools.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace crab::core {
+namespace {
+
+constexpr ConnectionId kFirst{1}, kSecond{2}, kThird{3};
+
+struct RegistryTest : testing::Test {
+    Registry registry;
+    PrincipalRef caller = principal_of("caller/ann");
+    std::shared_ptr<const Policy> policy = policy_of();
+
+    View view(std::string_view prefer_source = {}, ConnectionId prefer = {}, std::string_view tenant = {}) const {
+        return {.principal = caller.get(), .policy = policy.get(), .tenant = tenant, .prefer_source = prefer_source, .prefer = prefer};
+    }
+    void add(ConnectionId owner, ToolRef tool) { registry.change(owner, std::array{std::move(tool)}, {}); }
+    void drop(ConnectionId owner, std::string name) { registry.change(owner, {}, std::array{std::move(name)}); }
+    Result<ToolRef> resolve(std::string_view name) const { return registry.snapshot()->resolve(view(), name); }
+    std::vector<std::string> listed() const {
+        std::vector<std::string> names;
+        for (const auto& [name, tool] : registry.snapshot()->list(view())) names.push_back(name);
+        return names;
+    }
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(RegistryTest, AToolHasItsPlainAndItsQualifiedName) {
+    const ToolRef tool = tool_of("echo", "phone", kFirst);
+    add(kFirst, tool);
+    EXPECT_EQ(resolve("echo").value(), tool);
+    EXPECT_EQ(resolve("phone__echo").value(), tool);
+    EXPECT_EQ(listed(), Names{"echo"});
+    EXPECT_EQ(registry.snapshot()->size(), 1u);
+}
+
+TEST_F(RegistryTest, WhatAConnectionRegisteredLeavesWithItAndNothingElseDoes) {
+    add(kFirst, tool_of("echo", "phone", kFirst));
+    add(kSecond, tool_of("echo", "tablet", kSecond));
+    registry.remove_owner(kFirst);
+    EXPECT_EQ(resolve("echo").value()->source.name, "tablet");
+    EXPECT_EQ(resolve("phone__echo").error().code, ErrorCode::kToolNotFound);
+    registry.remove_owner(kFirst);
+    registry.remove_owner(kSecond);
+    EXPECT_EQ(listed(), Names{});
+    EXPECT_EQ(registry.snapshot()->size(), 0u);
+}
+
+TEST_F(RegistryTest, AnotherConnectionCannotDropWhatItDoesNotOwn) {
+    add(kFirst, tool_of("echo", "phone", kFirst));
+    drop(kSecond, "echo");
+    EXPECT_TRUE(resolve("echo"));
+}
+
+TEST_F(RegistryTest, ChangeAddsToTheSetAndReplaceIsTheSet) {
+    const ToolRef a = tool_of("a", "phone", kFirst), b = tool_of("b", "phone", kFirst), c = tool_of("c", "phone", kFirst);
+    registry.change(kFirst, std::array{a, b}, {});
+    registry.change(kFirst, std::array{c}, std::array<std::string, 2>{"a", "no such"});
+    EXPECT_EQ(listed(), (Names{"b", "c"}));
+    registry.replace(kFirst, std::array{a});
+    EXPECT_EQ(listed(), Names{"a"});
+    EXPECT_EQ(registry.owned_by(kFirst), std::vector{a});
+}
+
+TEST_F(RegistryTest, OfOneOwnersEqualNamesTheLastWins) {
+    const ToolRef old = tool_of("a", "phone", kFirst), newer = tool_of("a", "phone", kFirst);
+    registry.change(kFirst, std::array{old, newer}, {});
+    EXPECT_EQ(resolve("a").value(), newer);
+    EXPECT_EQ(registry.snapshot()->size(), 1u);
+    registry.replace(kFirst, std::array{newer, old});
+    EXPECT_EQ(resolve("a").value(), old);
+    registry.replace(kFirst, std::array{old, old});
+    EXPECT_EQ(registry.snapshot()->size(), 1u);
+}
+
+TEST_F(RegistryTest, OfOneDevicesConnectionsTheLatestWinsUnlessOneIsPreferred) {
+    const ToolRef old = tool_of("a", "phone", kFirst), newer = tool_of("a", "phone", kSecond);
+    add(kFirst, old);
+    add(kSecond, newer);
+    EXPECT_EQ(resolve("a").value(), newer);
+    EXPECT_EQ(registry.snapshot()->resolve(view({}, kFirst), "a").value(), old);
+    EXPECT_EQ(registry.snapshot()->resolve(view({}, kFirst), "phone__a").value(), old);
+    EXPECT_EQ(registry.snapshot()->resolve(view({}, kThird), "a").value(), newer);
+    registry.remove_owner(kSecond);
+    EXPECT_EQ(resolve("a").value(), old);
+}
+
+TEST_F(RegistryTest, AnAmbiguousNameListsTheChoicesAndEachOfThemWorks) {
+    add(kFirst, tool_of("echo", "phone", kFirst));
+    add(kSecond, tool_of("echo", "tablet", kSecond));
+    const auto refused = resolve("echo");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kAmbiguousTool);
+    EXPECT_EQ(refused.error().details, R"({"choices":["phone__echo","tablet__echo"]})");
+    EXPECT_EQ(listed(), (Names{"phone__echo", "tablet__echo"}));
+    for (const std::string& name : listed()) EXPECT_EQ(resolve(name).value()->unique_name, name);
+    EXPECT_EQ(registry.snapshot()->resolve(view("tablet"), "echo").value()->source.name, "tablet");
+    EXPECT_EQ(registry.snapshot()->resolve(view(), "echo", "phone").value()->source.name, "phone");
+    EXPECT_EQ(registry.snapshot()->resolve(view(), "echo", "nobody").error().code, ErrorCode::kToolNotFound);
+}
+
+TEST_F(RegistryTest, OfVeryManyChoicesSomeAreListed) {
+    for (std::uint64_t i = 1; i <= 100; ++i) add(ConnectionId{i}, tool_of("echo", "phone" + std::to_string(i), ConnectionId{i}));
+    const auto refused = resolve("echo");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(std::ranges::count(refused.error().details, ','), 31);
+    EXPECT_LT(refused.error().message.size(), 1000u);
+}
+
+TEST_F(RegistryTest, APlainNameCannotShadowAQualifiedOne) {
+    const ToolRef good = tool_of("open", "door", kFirst);
+    add(kFirst, good);
+    add(kSecond, tool_of("door__open", "evil", kSecond));
+    EXPECT_EQ(resolve("door__open").value(), good);
+    EXPECT_EQ(resolve("evil__door__open").value()->source.name, "evil");
+    EXPECT_EQ(listed(), (Names{"evil__door__open", "open"}));
+}
+
+TEST_F(RegistryTest, ADeviceCannotTakeABuiltInsNameWithItsQualifiedOne) {
+    const ToolRef built_in = tool_of("door__open");
+    add(kFirst, built_in);
+    const ToolRef device = tool_of("open", "door", kSecond);
+    add(kSecond, device);
+    EXPECT_EQ(resolve("door__open").value(), built_in);
+    EXPECT_EQ(resolve("open").value(), device);
+    registry.remove_owner(kSecond);
+    EXPECT_EQ(resolve("door__open").value(), built_in);
+    EXPECT_EQ(resolve("open").error().code, ErrorCode::kToolNotFound);
+}
+
+TEST_F(RegistryTest, TwoSourcesThatShareAQualifiedNameDoNotAnswerForEachOthersPlainNames) {
+    const ToolRef one = tool_of("b__c", "a", kFirst), other = tool_of("c", "a__b", kSecond);
+    add(kFirst, one);
+    add(kSecond, other);
+    EXPECT_EQ(resolve("b__c").value(), one);
+    EXPECT_EQ(resolve("c").value(), other);
+    registry.remove_owner(kSecond);
+    EXPECT_EQ(resolve("c").error().code, ErrorCode::kToolNotFound);
+    EXPECT_EQ(resolve("b__c").value(), one);
+    EXPECT_EQ(resolve("a__b__c").value(), one);
+}
+
+TEST_F(RegistryTest, APlainNameGoesToTheBuiltInAndTheDevicesKeepTheirQualifiedOnes) {
+    const ToolRef built_in = tool_of("echo"), device = tool_of("echo", "phone", kSecond);
+    add(kFirst, built_in);
+    add(kSecond, device);
+    EXPECT_EQ(resolve("echo").value(), built_in);
+    EXPECT_EQ(resolve("phone__echo").value(), device);
+    EXPECT_EQ(listed(), (Names{"echo", "phone__echo"}));
+}
+
+TEST_F(RegistryTest, NamesAreReservedInAnyCase) {
+    registry.reserve("Memory.Search");
+    EXPECT_TRUE(registry.is_reserved("memory.search"));
+    EXPECT_TRUE(registry.is_reserved("MEMORY.SEARCH"));
+    EXPECT_FALSE(registry.is_reserved("memory.searc"));
+}
+
+TEST_F(RegistryTest, ATenantSeesItsOwnToolsAndThoseOfNobody) {
+    add(kFirst, tool_of("a", "phone", kFirst, "acme"));
+    add(kSecond, tool_of("b", "tablet", kSecond, "other"));
+    add(kThird, tool_of("c", "shared", kThird));
+    caller = principal_of("caller/ann", {Role::kCaller}, "acme");
+    EXPECT_EQ(listed(), (Names{"a", "c"}));
+    EXPECT_EQ(resolve("b").error().code, ErrorCode::kToolNotFound);
+    caller = principal_of("caller/ann");
+    EXPECT_EQ(listed(), (Names{"a", "b", "c"}));
+    EXPECT_EQ(registry.snapshot()->list(view({}, {}, "other")).size(), 2u);
+}
+
+TEST_F(RegistryTest, APrincipalOfOneTenantSeesNothingOfAnotherHoweverItAsks) {
+    add(kFirst, tool_of("a", "phone", kFirst, "acme"));
+    caller = principal_of("caller/eve", {Role::kCaller}, "other");
+    EXPECT_TRUE(registry.snapshot()->list(view({}, {}, "acme")).empty());
+    EXPECT_EQ(registry.snapshot()->resolve(view({}, {}, "acme"), "a").error().code, ErrorCode::kToolNotFound);
+}
+
+TEST_F(RegistryTest, WhatMayNotBeCalledIsNeitherListedNorFoundNorSuggested) {
+    add(kFirst, tool_of("camera", "phone", kFirst));
+    policy = policy_of({PolicyRule{.principal = {}, .tenant = {}, .roles = {}, .sources = {}, .call_allow = {}, .call_deny = globs({"camera"}), .call_needs_approval = {}, .register_allow = {}, .register_deny = {}, .where = {}}});
+    EXPECT_EQ(listed(), Names{});
+    const auto refused = resolve("camera");
+    EXPECT_EQ(refused.error().code, ErrorCode::kToolNotFound);
+    EXPECT_EQ(refused.error().message.find("camera"), std::string::npos);
+}
+
+TEST_F(RegistryTest, AMisspeltNameGetsASuggestion) {
+    add(kFirst, tool_of("camera", "phone", kFirst));
+    EXPECT_NE(resolve("camrea").error().message.find("did you mean camera?"), std::string::npos);
+}
+
+TEST_F(RegistryTest, WhatASourceMayHaveThatHasNotToldItsToolsIsUnavailableNotUnknown) {
+    const ToolSource shop{.kind = SourceKind::kPeer, .name = "shop", .owner = {}}, bank{.kind = SourceKind::kProvider, .name = "bank", .owner = {}};
+    const auto code_of = [&](std::string_view name, std::string_view provider = {}) {
+        const auto found = registry.snapshot()->resolve(view(), name, provider);
+        EXPECT_EQ(!found && found.error().may_retry(), !found && found.error().code == ErrorCode::kUnavailable);
+        return found ? std::nullopt : std::optional(found.error().code);
+    };
+    registry.expect(shop);
+    registry.expect(shop);
+    registry.expect(bank);
+    add(kFirst, tool_of("echo", "phone", kFirst));
+    EXPECT_EQ(code_of("echo"), std::nullopt);
+    EXPECT_EQ(code_of("buy"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("pay", "bank"), ErrorCode::kUnavailable);
+    EXPECT_EQ(code_of("pay", "phone"), ErrorCode::kToolNotFound);
+    EXPECT_EQ(code_of("phone__buy"), ErrorCode::kToolNotFound) << "the phone is there, and has no such tool";
+    EXPECT_EQ(code_of("no tool's name!"), ErrorCode::kToolNotFound);
+    policy = policy_of({{.principal = {}, .sources = globs({"peer/*"}), .call_deny = globs({"*"})}});
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable) << "it may be the bank's: a plain name holds anything";
+    EXPECT_EQ(code_of("buy", "shop"), ErrorCode::kToolNotFound) << "nothing is said of what may not be called";
+    policy = policy_of();
+    registry.settle(bank);
+    EXPECT_EQ(code_of("buy"), ErrorCode::kUnavailable);
+    registry.settle(shop);
+    registry.settle(shop);
+    EXPECT_EQ(code_of("buy"), ErrorCode::kToolNotFound);
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kToolNotFound);
+}
+
+TEST_F(RegistryTest, AHiddenDeviceDoesNotMakeANameAmbiguous) {
+    add(kFirst, tool_of("echo", "phone", kFirst));
+    add(kSecond, tool_of("echo", "tablet", kSecond));
+    policy = policy_of({PolicyRule{.principal = {}, .tenant = {}, .roles = {}, .sources = globs({"device/tablet"}), .call_allow = {}, .call_deny = globs({"*"}), .call_needs_approval = {}, .register_allow = {}, .register_deny = {}, .where = {}}});
+    EXPECT_EQ(resolve("echo").value()->source.name, "phone");
+    EXPECT_EQ(listed(), Names{"echo"});
+}
+
+TEST_F(RegistryTest, PagesTogetherAreTheWholeList) {
+    for (std::uint64_t i = 1; i <= 250; ++i) add(ConnectionId{i}, tool_of("t" + std::to_string(i % 83), "d" + std::to_string(i), ConnectionId{i}));
+    Names all;
+    for (std::string after;;) {
+        const auto page = registry.snapshot()->list(view(), after, 7);
+        if (page.empty()) break;
+        ASSERT_LE(page.size(), 7u);
+        for (const auto& [name, tool] : page) all.push_back(name);
+        after = page.back().name;
+    }
+    EXPECT_EQ(all, listed());
+    EXPECT_TRUE(std::ranges::is_sorted(all));
+    EXPECT_TRUE(registry.snapshot()->list(view(), {}, 0).empty());
+}
+
+TEST_F(RegistryTest, ASnapshotInUseDoesNotChange) {
+    add(kFirst, tool_of("a", "phone", kFirst));
+    const SnapshotRef before = registry.snapshot();
+    registry.remove_owner(kFirst);
+    EXPECT_TRUE(before->resolve(view(), "a"));
+    EXPECT_FALSE(resolve("a"));
+}
+
+/// What the documentation promises, told without any of the registry's own structure.
+struct Model {
+    std::vector<ToolRef> tools;   ///< oldest first
+    const View& view;
+
+    bool visible(const Tool& tool) const {
+        return (tool.tenant.empty() || view.tenant.empty() || tool.tenant.text() == view.tenant) && view.policy->may_call(*view.principal, tool);
+    }
+    /// The tools that a unique name may mean, one for each source: its latest.
+    std::vector<ToolRef> reachable() const {
+        std::map<std::string, ToolRef> by_name;
+        for (const ToolRef& tool : tools) {
+            if (visible(*tool)) by_name[tool->unique_name] = tool;
+        }
+        std::vector<ToolRef> out;
+        for (auto& [name, tool] : by_name) out.push_back(std::move(tool));
+        return out;
+    }
+};
+
+TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
+    for (std::uint32_t seed = 1; seed <= 150; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        std::mt19937 random(seed);
+        const auto one_of = [&](std::initializer_list<const char*> words) { return std::string(words.begin()[random() % words.size()]); };
+        Registry registry;
+        std::map<std::uint64_t, std::map<std::string, ToolRef>> owned;
+        std::vector<ToolRef> tools;  // oldest first
+        const auto forget = [&](const ToolRef& tool) { std::erase(tools, tool); };
+        for (int step = 0; step < 60; ++step) {
+            const std::uint64_t owner = random() % 8 + 1;
+            const ConnectionId connection{owner};
+            if (random() % 10 == 0) {
+                registry.remove_owner(connection);
+                for (const auto& [name, tool] : owned[owner]) forget(tool);
+                owned.erase(owner);
+                continue;
+            }
+            // Owner 1 holds the built-ins; 2 and 3 are connections of one device.
+            const std::string slug = owner == 1 ? "" : owner <= 3 ? "d2" : "d" + std::to_string(owner);
+            const std::string name = owner == 1 ? one_of({"built", "in"}) : one_of({"a", "b", "c", "d2__a", "d4__b", "a__b"});
+            const ToolRef tool = tool_of(name, slug, connection, owner == 1 ? "" : one_of({"", "", "acme", "other"}));
+            if (random() % 4 == 0) {
+                registry.change(connection, {}, std::array{name});
+                if (const auto it = owned[owner].find(name); it != owned[owner].end()) {
+                    forget(it->second);
+                    owned[owner].erase(it);
+                }
+                continue;
+            }
+            registry.change(connection, std::array{tool}, {});
+            if (const auto it = owned[owner].find(name); it != owned[owner].end()) forget(it->second);
+            owned[owner][name] = tool;
+            tools.push_back(tool);
+        }
+        PolicyRule deny, allow;
+        deny.call_deny = {Glob(one_of({"a", "d2__*", "*b*", "built", "none"}))};
+        if (random() % 2 == 0) deny.sources = {Glob(one_of({"device/d2", "device/*", "built_in"}))};
+        allow.call_allow = {Glob(one_of({"*", "a", "d*", "built"})), Glob(one_of({"b", "in", "d4__*"}))};
+        std::vector<PolicyRule> rules;
+        if (random() % 2 == 0) rules.push_back(deny);
+        if (random() % 3 == 0) rules.push_back(allow);
+        const auto policy = policy_of(std::move(rules));
+        const auto caller = principal_of("caller/ann");
+        const std::string tenant = one_of({"", "acme", "other"});
+        const View view{.principal = caller.get(), .policy = policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
+        const SnapshotRef snapshot = registry.snapshot();
+        ASSERT_EQ(snapshot->size(), tools.size());
+        const Model model{.tools = tools, .view = view};
+        const auto reachable = model.reachable();
+
+        // Every listed name leads to the listed tool, and every tool is listed once.
+        std::multiset<const Tool*> seen;
+        const auto listed = snapshot->list(view);
+        for (const auto& [name, tool] : listed) {
+            const auto found = snapshot->resolve(view, name);
+            ASSERT_TRUE(found) << name << ": " << found.error().message;
+            ASSERT_EQ(*found, tool) << name;
+            seen.insert(tool.get());
+        }
+        std::multiset<const Tool*> expected;
+        for (const ToolRef& tool : reachable) expected.insert(tool.get());
+        ASSERT_EQ(seen, expected);
+        ASSERT_TRUE(std::ranges::is_sorted(listed, {}, &RegistrySnapshot::Listed::name));
+
+        // Unique names lead to their tools; plain ones where exactly one has them.
+        for (const ToolRef& tool : reachable) {
+            const auto own = snapshot->resolve(view, tool->unique_name);
+            ASSERT_TRUE(own) << tool->unique_name;
+            ASSERT_EQ(*own, tool);
+            const auto plain = snapshot->resolve(view, tool->spec.name);
+            const bool taken = std::ranges::any_of(reachable, [&](const ToolRef& other) { return other->unique_name == tool->spec.name; });
+            const auto same = std::ranges::count_if(reachable, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
+            if (taken) {
+                ASSERT_EQ(plain.value()->unique_name, tool->spec.name);
+            } else if (same == 1) {
+                ASSERT_EQ(plain.value(), tool);
+            } else {
+                ASSERT_EQ(plain.error().code, ErrorCode::kAmbiguousTool);
+            }
+        }
+        // Nothing invisible can be reached.
+        for (const ToolRef& tool : tools) {
+            const auto found = snapshot->resolve(view, tool->unique_name);
+            if (found) ASSERT_TRUE(model.visible(**found));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace crab::core

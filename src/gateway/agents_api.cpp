@@ -1,0 +1,146 @@
+#include "gateway/agents_api.hpp"
+
+#include "json/writer.hpp"
+#include "net/codec/url.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace crab::app {
+namespace {
+
+constexpr std::string_view kPath = "/v1/admin/agents";
+constexpr std::size_t kLatest = 100;
+constexpr std::size_t kSearched = 10'000;   // turns among which one is looked for by its id
+
+void append_turn(json::Writer& writer, const core::EventTurn& turn) {
+    writer.begin_object().key("turn_id").string(turn.turn_id).key("agent").string(turn.agent).key("event_id").string_lossy(turn.event_id);
+    writer.key("event_type").string(turn.event_type).key("session_id").string(turn.session.text()).key("begun_at").string(to_rfc3339(turn.begun));
+    if (turn.ended) writer.key("ended_at").string(to_rfc3339(*turn.ended)).key("end").string(turn.end);
+    writer.end_object();
+}
+
+void append_texts(json::Writer& writer, const std::vector<std::string>& texts) {
+    writer.begin_array();
+    for (const std::string& text : texts) writer.string_lossy(text);
+    writer.end_array();
+}
+
+std::string model_name(const config::ModelOptions& model) { return model.name.empty() ? model.model : model.name; }
+
+}  // namespace
+
+Task<bool> AgentsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
+    const std::string_view path = exchange.request().path();
+    if (!path.starts_with(kPath)) co_return false;
+    const std::string_view rest = path.substr(kPath.size());
+    constexpr std::string_view kTurn = "/turns/";
+    if (!rest.empty() && rest != "/tools" && !rest.starts_with(kTurn)) co_return false;
+    if (exchange.request().method() != "GET") {
+        exchange.respond_error(405, "INVALID_ARGS", "use GET", {{"Allow", "GET"}});
+    } else if (rest.empty()) {
+        co_await list(exchange);
+    } else if (rest == "/tools") {
+        price(exchange, *principal);
+    } else {
+        co_await show(exchange, std::string(rest.substr(kTurn.size())));
+    }
+    co_return true;
+}
+
+Task<void> AgentsApi::list(net::HttpExchange& exchange) {
+    auto read = [&turns = services_.turns] { return turns.latest(kLatest); };
+    const auto turns = co_await services_.pool.run(std::move(read));
+    if (!turns) {
+        exchange.respond_error(503, "UNAVAILABLE", turns.error().message);
+        co_return;
+    }
+    const std::shared_ptr<const TurnSetup> setup = services_.setup.get();
+    const config::GatewayConfig& config = *setup->config;
+    const auto append_agent = [&](json::Writer& writer, const agent::AgentOptions& agent, const config::NamedAgentOptions* named) {
+        writer.begin_object().key("name").string(agent.name).key("tenant").string_lossy(agent.tenant).key("models").begin_array();
+        for (const std::size_t place : agent.models) {
+            if (place < config.models.size()) writer.string_lossy(model_name(config.models[place]));
+        }
+        writer.end_array().key("events").begin_array();
+        for (const auto& trigger : named != nullptr ? named->on : std::vector<config::TriggerOptions>()) writer.string_lossy(trigger.event);
+        writer.end_array().key("tools").begin_object().key("allow");
+        append_texts(writer, named != nullptr && named->tools_allow ? *named->tools_allow : config.agent.tools_allow);
+        writer.key("deny");
+        append_texts(writer, named != nullptr && named->tools_deny ? *named->tools_deny : config.agent.tools_deny);
+        writer.end_object().end_object();
+    };
+    std::string& out = exchange.begin_response(200, "application/json");
+    json::Writer writer(out);
+    writer.begin_object().key("agents").begin_array();
+    append_agent(writer, setup->agents->standard, nullptr);
+    for (const config::NamedAgentOptions& named : config.agents) {
+        if (const auto agent = setup->agents->find(named.name)) append_agent(writer, **agent, &named);
+    }
+    writer.end_array().key("turns").begin_array();
+    for (const core::EventTurn& turn : *turns) append_turn(writer, turn);
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+Task<void> AgentsApi::show(net::HttpExchange& exchange, std::string turn_id) {
+    struct Found {
+        std::optional<core::EventTurn> turn;
+        std::vector<core::ChatMessage> messages;
+    };
+    auto read = [this, turn_id]() -> Result<Found> {
+        auto turns = services_.turns.latest(kSearched);
+        if (!turns) return fail(std::move(turns.error()));
+        const auto turn = std::ranges::find(*turns, turn_id, &core::EventTurn::turn_id);
+        if (turn == turns->end()) return Found{};
+        auto messages = services_.chats.messages(turn->session);
+        if (!messages) return fail(std::move(messages.error()));
+        return Found{.turn = std::move(*turn), .messages = std::move(*messages)};
+    };
+    const auto found = co_await services_.pool.run(std::move(read));
+    if (!found) {
+        exchange.respond_error(503, "UNAVAILABLE", found.error().message);
+        co_return;
+    }
+    if (!found->turn) {
+        exchange.respond_error(404, "NOT_FOUND", "no event has started a turn of that id, or it is forgotten; crab agents turns lists them");
+        co_return;
+    }
+    std::string& out = exchange.begin_response(200, "application/json");
+    json::Writer writer(out);
+    writer.begin_object().key("turn");
+    append_turn(writer, *found->turn);
+    writer.key("messages").begin_array();
+    for (const core::ChatMessage& message : found->messages) {
+        writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content).key("created_at").string(to_rfc3339(message.created_at)).end_object();
+    }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& principal) {
+    const std::string name = net::find_query(exchange.request().query(), "agent").value_or("");
+    const std::shared_ptr<const agent::AgentBook> agents = services_.setup.get()->agents;
+    const auto agent = agents->find(name == agents->standard.name ? std::string() : name);
+    if (!agent) {
+        exchange.respond_error(404, "NOT_FOUND", fmt::format("no agent {} is configured; crab agents list lists them", name));
+        return;
+    }
+    const agent::AgentOptions& options = **agent;
+    const auto listed = services_.pipeline.list_for({.principal = &principal, .policy = nullptr, .tenant = options.tenant, .prefer_source = {}, .prefer = {}, .scope = &options.tools});
+    agent::ToolOffer offer;
+    const std::vector<agent::PricedTool> prices = offers_.prices(listed, options, offer);
+    std::string& out = exchange.begin_response(200, "application/json");
+    json::Writer writer(out);
+    writer.begin_object().key("agent").string(options.name).key("searched").boolean(offer.searched);
+    writer.key("visible").unsigned_integer(offer.visible).key("visible_tokens").unsigned_integer(offer.visible_tokens).key("offered_tokens").unsigned_integer(offer.tokens);
+    writer.key("max_tools").unsigned_integer(options.max_tools).key("max_tokens").unsigned_integer(options.tool_tokens).key("tools").begin_array();
+    for (const agent::PricedTool& each : prices) {
+        writer.begin_object().key("name").string_lossy(each.tool->name).key("tokens").unsigned_integer(each.tokens).key("offered").boolean(each.offered).end_object();
+    }
+    writer.end_array().end_object();
+    exchange.finish_response();
+}
+
+}  // namespace crab::app

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "agent/tool_offer.hpp"
+#include "gateway/turn_runners.hpp"
+#include "base/task/blocking_pool.hpp"
+#include "core/chat/chat_session_store.hpp"
+#include "core/events/event_turn_store.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "net/http/http_exchange.hpp"
+
+#include <memory>
+
+namespace crab::app {
+
+/// Agents on the admin socket. Used on one loop.
+/// - `GET /v1/admin/agents`: {`agents`, `turns`}, the latest turns that events have started.
+/// - `GET /v1/admin/agents/turns/{turn_id}`: {`turn`, `messages`}, what was said in its chat session.
+/// - `GET /v1/admin/agents/tools?agent`: {`tools` of {`name`, `tokens`, `offered`}, …}, what a model of that agent would be told of.
+class AgentsApi {
+public:
+    struct Services {
+        const Published<TurnSetup>& setup;
+        core::Pipeline& pipeline;
+        core::EventTurnStore& turns;
+        core::ChatSessionStore& chats;
+        BlockingPool& pool;
+    };
+    explicit AgentsApi(Services services) : services_(std::move(services)) {}
+    /// Answers the request, or returns false when the path is none of its own.
+    Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
+
+private:
+    Task<void> list(net::HttpExchange& exchange);
+    Task<void> show(net::HttpExchange& exchange, std::string turn_id);
+    void price(net::HttpExchange& exchange, const core::Principal& principal);
+
+    Services services_;
+    agent::ToolOffers offers_;
+};
+
+}  // namespace crab::app

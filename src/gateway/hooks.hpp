@@ -1,0 +1,21 @@
+#pragma once
+
+#include "base/task/blocking_pool.hpp"
+#include "config/gateway_config.hpp"
+#include "core/call/hook.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace crab::app {
+
+/// The hook that one entry of the configuration describes: a fixed refusal, a merge patch (RFC 7396) over the arguments, or a
+/// program that gets the call as JSON on standard input and answers {"decision":"proceed"|"replace"|"deny","args"?,"reason"?}.
+/// `pool` has threads for nothing else: a program holds one while it runs. Errors: kInvalidArgs.
+Result<std::shared_ptr<core::Hook>> make_hook(const config::HookRule& rule, BlockingPool& pool);
+
+/// How many threads let each program run as often at once as its gate does; 64 at most.
+std::size_t threads_of(const std::vector<config::HookRule>& hooks);
+
+}  // namespace crab::app

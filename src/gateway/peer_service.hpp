@@ -1,0 +1,50 @@
+#pragma once
+
+#include "adapters/rtp/events/events_api.hpp"
+#include "adapters/rtp/hosts/leases_api.hpp"
+#include "adapters/rtp/pairing/peers_api.hpp"
+#include "admin/approvals_api.hpp"
+#include "gateway/peer_certificates.hpp"
+#include "net/http/http_service.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace crab::app {
+
+/// What the peer listener serves: events and leases to paired peers, and the operator's routes that neither pair nor renew to those
+/// whose policy grants them. Who calls is found out from the certificate before a byte of a body is read. On one event loop.
+/// Source: docs/protocols/rtp.md, sections 1, 6 and 8.
+class PeerService final : public net::HttpService {
+public:
+    /// What outlives the service.
+    struct Services {
+        PeerCertificates::Services certificates;
+        const trust::Access& access;
+        rtp::PeersApi& records;
+        rtp::EventsApi& events;
+        rtp::LeasesApi& leases;
+        admin::ApprovalsApi& approvals;
+        ByteBudgets& budgets;   ///< by principal
+    };
+    explicit PeerService(Services services) : services_(std::move(services)), certificates_(services_.certificates) {}
+
+    bool knows(const net::Connection& connection) override { return certificates_.proves(connection.peer_certificate_der()); }
+    Task<void> serve(net::HttpExchange& exchange) override;
+    std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    net::BodyAdmission admit_body(const net::HttpRequest& request) override;
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
+    /// From here on `/healthz` says that the gateway is stopping.
+    void stop() { stopping_ = true; }
+
+private:
+    bool allows(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action) const;
+
+    Services services_;
+    PeerCertificates certificates_;
+    bool stopping_ = false;
+};
+
+}  // namespace crab::app

@@ -1,0 +1,28 @@
+#include "hosting/cron_sinks.hpp"
+
+#include "adapters/rtp/events/event_wire.hpp"
+
+namespace crab::app {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+}  // namespace
+
+Task<Result<void>> OutboxEventSink::publish(std::string envelope) {
+    auto published = rtp::parse_envelope(envelope, parser_, {.transport = "internal"});
+    if (!published) co_return fail(std::move(published.error()));
+    published->event.publisher = "built_in/cron";
+    const Deadline deadline = clock_.steady_now() + kPatience;
+    const auto receipt = co_await outbox_.publish(std::move(published->event), deadline);
+    if (!receipt) co_return fail(receipt.error());
+    if (receipt->standing == core::EventStanding::kConflict) co_return fail(ErrorCode::kConflict, "another event has this id or key");
+    co_return Result<void>();
+}
+
+Task<Result<void>> NoEventSink::publish(std::string) {
+    co_return fail(
+        Error{.code = ErrorCode::kUnavailable, .message = "nobody takes events", .details = {}, .retryable = true, .retry_after = std::chrono::minutes(1)});
+}
+
+}  // namespace crab::app

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "core/events/event_outbox.hpp"
+#include "hosts/cron/cron_event_sink.hpp"
+#include "json/parser.hpp"
+
+namespace crab::app {
+
+/// Puts events into the gateway's outbox: accepted once they are durable there.
+class OutboxEventSink final : public cron::CronEventSink {
+public:
+    OutboxEventSink(core::EventOutbox& outbox, const Clock& clock) : outbox_(outbox), clock_(clock) {}
+    /// Errors: kInvalidArgs for what is no envelope; kConflict; those of the outbox.
+    Task<Result<void>> publish(std::string envelope) override;
+
+private:
+    core::EventOutbox& outbox_;
+    const Clock& clock_;
+    json::Parser parser_;
+};
+
+/// Takes nothing: events wait in the store of their jobs.
+class NoEventSink final : public cron::CronEventSink {
+public:
+    /// Always kUnavailable, to be asked again in a minute.
+    Task<Result<void>> publish(std::string envelope) override;
+};
+
+}  // namespace crab::app

@@ -1,0 +1,71 @@
+#include "hosts/command/egress/egress_list.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crab::app {
+namespace {
+
+EgressList list(std::vector<std::string> items) { return EgressList::parse(items).value(); }
+bool open_internet(std::string_view text) { return is_public(parse_ip_address(text).value()); }
+
+TEST(EgressList, ANameIsAllowedInAnyCaseWithItsPortOnly) {
+    const EgressList names = list({"api.example.org:443"});
+    EXPECT_TRUE(names.allows("api.example.org", 443));
+    EXPECT_TRUE(names.allows("API.Example.org.", 443));
+    EXPECT_FALSE(names.allows("api.example.org", 80));
+    EXPECT_FALSE(names.allows("example.org", 443));
+    EXPECT_FALSE(names.allows("xapi.example.org", 443));
+    EXPECT_FALSE(names.allows("api.example.org.evil.net", 443));
+    EXPECT_FALSE(list({}).allows("api.example.org", 443));
+}
+
+TEST(EgressList, AStarStandsForAllNamesBelowAndNotForTheNameItself) {
+    const EgressList names = list({"*.example.net:443"});
+    EXPECT_TRUE(names.allows("a.example.net", 443));
+    EXPECT_TRUE(names.allows("b.a.example.net", 443));
+    EXPECT_FALSE(names.allows("example.net", 443));
+    EXPECT_FALSE(names.allows("notexample.net", 443));
+    EXPECT_FALSE(names.allows(".example.net", 443));
+}
+
+TEST(EgressList, AnAddressIsAllowedHoweverItIsSpelled) {
+    const EgressList addresses = list({"192.0.2.7:80", "[2001:db8::7]:443"});
+    EXPECT_TRUE(addresses.allows("192.0.2.7", 80));
+    EXPECT_TRUE(addresses.allows("::ffff:192.0.2.7", 80));
+    EXPECT_TRUE(addresses.allows("[2001:DB8:0::7]", 443));
+    EXPECT_FALSE(addresses.allows("192.0.2.8", 80));
+}
+
+TEST(EgressList, AnAddressThatIsNotPublicHasToBeListedItself) {
+    const EgressList names = list({"printer.example.org:631", "10.0.0.9:631"});
+    EXPECT_FALSE(names.allows_address(parse_ip_address("10.0.0.8").value(), 631));
+    EXPECT_TRUE(names.allows_address(parse_ip_address("10.0.0.9").value(), 631));
+    EXPECT_FALSE(names.allows_address(parse_ip_address("10.0.0.9").value(), 80));
+    EXPECT_TRUE(names.allows_address(parse_ip_address("8.8.8.8").value(), 631));
+}
+
+TEST(EgressList, WhatIsNotOfTheOpenInternetIsKnown) {
+    for (const char* text : {"127.0.0.1", "127.8.8.8", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0",
+                             "224.0.0.1", "255.255.255.255", "198.18.0.1", "::", "::1", "fe80::1", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1",
+                             "64:ff9b::10.0.0.1", "2002:7f00:1::", "::127.0.0.1"}) {
+        EXPECT_FALSE(open_internet(text)) << text;
+    }
+    for (const char* text : {"8.8.8.8", "172.32.0.1", "100.128.0.1", "203.0.113.80", "2606:4700::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::"}) {
+        EXPECT_TRUE(open_internet(text)) << text;
+    }
+}
+
+TEST(EgressList, SpellingsThatOnlySomeProgramsTakeForAnAddressAreNames) {
+    for (const char* text : {"127.1", "0x7f.0.0.1", "2130706433", "0177.0.0.1", ""}) EXPECT_EQ(parse_ip_address(text), std::nullopt) << text;
+}
+
+TEST(EgressList, WhatIsNoHostAndPortIsNamed) {
+    for (const char* text : {"example.org", "example.org:", "example.org:0", "example.org:70000", ":443", "*:443", "a b:1", "2001:db8::1:443", "https://x:443", "*.*.x:1"}) {
+        const auto made = EgressList::parse({text});
+        ASSERT_FALSE(made) << text;
+        EXPECT_NE(made.error().message.find(text), std::string::npos) << made.error().message;
+    }
+}
+
+}  // namespace
+}  // namespace crab::app

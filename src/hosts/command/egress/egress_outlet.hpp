@@ -1,0 +1,47 @@
+#pragma once
+
+#include "hosts/command/egress/egress_list.hpp"
+#include "hosts/command/egress/egress_proxy.hpp"
+#include "base/descriptor.hpp"
+#include "net/tls/connection.hpp"
+#include "net/loop/listener.hpp"
+
+#include <memory>
+#include <unordered_set>
+
+namespace crab::app {
+
+/// The proxy socket of one command on the loop. Made on any thread, used on the loop's; it lives until close() and the end of its connections.
+class EgressOutlet : public std::enable_shared_from_this<EgressOutlet> {
+public:
+    EgressOutlet(EgressServices services, std::shared_ptr<const EgressList> list, command::EgressUser user)
+        : services_(services), list_(std::move(list)), user_(std::move(user)) {}
+
+    /// Serves whoever connects to `listening`.
+    void listen(Descriptor listening);
+    /// Ends all at once.
+    void close();
+
+    net::EventLoop& loop() const { return services_.loop; }
+    const EgressList& list() const { return *list_; }
+    net::NameLookups& names() const { return services_.names; }
+    const command::EgressUser& user() const { return user_; }
+    /// A connection from either side that ends with this outlet.
+    void add(net::Connection& connection) { open_.insert(&connection); }
+    void remove(net::Connection& connection) { open_.erase(&connection); }
+    bool closed() const { return closed_; }
+    /// Tells log and audit that `target` was refused.
+    void refused(std::string_view target, std::string_view why);
+
+private:
+    void serve(int fd);
+
+    EgressServices services_;
+    std::shared_ptr<const EgressList> list_;
+    command::EgressUser user_;
+    std::shared_ptr<net::Acceptor> acceptor_;
+    std::unordered_set<net::Connection*> open_;
+    bool closed_ = false;
+};
+
+}  // namespace crab::app

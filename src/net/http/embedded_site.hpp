@@ -1,0 +1,40 @@
+#pragma once
+
+#include "net/http/http_exchange.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace crab::net {
+
+/// A file that is part of the program.
+struct EmbeddedFile {
+    enum class Caching : std::uint8_t {
+        kAskEachTime,  ///< kept, and used after the gateway has said that it is still the one
+        kForever,      ///< its name changes with its content
+    };
+    std::string_view path;  ///< below the root of its site, such as `assets/app-1a2b.js`
+    std::string_view content_type;
+    std::string_view etag;  ///< strong, with its quotes (RFC 9110, section 8.8.3)
+    Caching caching = Caching::kAskEachTime;
+    std::string_view content;
+};
+
+/// Serves files of the program by name. Thread-safe: nothing in it changes.
+class EmbeddedSite {
+public:
+    explicit EmbeddedSite(std::span<const EmbeddedFile> files) : files_(files) {}
+
+    /// Answers a request for the file of that name: 200, 304 when `If-None-Match` names it, 405 for other methods than GET and HEAD.
+    /// `headers` go with every 200 and 304. False, and no answer, when there is no such file.
+    bool serve(HttpExchange& exchange, std::string_view path, std::span<const HttpHeader> headers) const;
+
+private:
+    std::span<const EmbeddedFile> files_;
+};
+
+/// Whether an `If-None-Match` field names `etag`, in the weak comparison of RFC 9110, section 13.1.2.
+bool names_etag(std::string_view if_none_match, std::string_view etag);
+
+}  // namespace crab::net

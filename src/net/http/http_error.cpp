@@ -1,0 +1,48 @@
+#include "net/http/http_error.hpp"
+
+#include "base/error_code.hpp"
+
+namespace crab::net {
+namespace {
+
+void append_json_string(std::string& out, std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    out += '"';
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20) {
+            out += "\\u00";
+            out += kHex[byte >> 4];
+            out += kHex[byte & 15];
+        } else {
+            out += c;
+        }
+    }
+    out += '"';
+}
+
+}  // namespace
+
+void append_error_body(std::string& out, std::string_view code, std::string_view message) {
+    out += "{\"error\":";
+    append_json_string(out, message);
+    out += ",\"code\":";
+    append_json_string(out, code);
+    out += '}';
+}
+
+std::string_view code_for_status(int status) {
+    switch (status) {
+        case 408: return token_of(ErrorCode::kTimeout);
+        case 413:
+        case 431: return token_of(ErrorCode::kOversize);
+        case 429: return token_of(ErrorCode::kRateLimited);
+        case 503: return token_of(ErrorCode::kUnavailable);
+        default: return token_of(status >= 500 ? ErrorCode::kInternal : ErrorCode::kInvalidArgs);
+    }
+}
+
+}  // namespace crab::net

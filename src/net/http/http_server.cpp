@@ -1,0 +1,129 @@
+#include "net/http/http_server.hpp"
+
+#include "net/http/http_session.hpp"
+
+#include <cassert>
+#include <utility>
+
+#include <unistd.h>
+
+namespace crab::net {
+namespace {
+
+constexpr std::size_t kRefusedAtOnce = 256;  // connections beyond the limit that are told so; more are just closed
+
+}  // namespace
+
+HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options)
+    : loop_(loop), service_(service), options_(std::move(options)), date_(loop.clock()),
+      places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+
+HttpServer::~HttpServer() {
+    for (const auto& acceptor : acceptors_) acceptor->close();
+    for (const auto& connection : places_.connections()) connection->close_now(CloseReason::kShutdown);
+    assert(running_ == 0 && "stop() a server before it is destroyed");
+}
+
+Result<void> HttpServer::listen(Listener& listener) {
+    const auto fd = listener.descriptor();
+    if (!fd) return fail(fd.error());
+    acceptors_.push_back(std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
+    return {};
+}
+
+void HttpServer::serve(int fd) {
+    if (!accepting_) {
+        ::close(fd);
+        return;
+    }
+    const auto place = places_.take();
+    if (place->before() >= options_.max_connections + kRefusedAtOnce) {
+        ::close(fd);
+        return;
+    }
+    const bool room = place->before() < options_.max_connections;
+    auto session = std::make_shared<HttpSession>(*this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, place);
+    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session)));
+}
+
+void HttpServer::close_acceptors() {
+    accepting_ = false;
+    for (const auto& acceptor : std::exchange(acceptors_, {})) {
+        acceptor->close();
+        loop_.bury(acceptor);
+    }
+}
+
+void HttpServer::stop_accepting() {
+    close_acceptors();
+    for (const auto& connection : places_.connections()) {
+        if (connection->is_handshaking()) {
+            connection->close_now(CloseReason::kShutdown);
+            continue;
+        }
+        const auto handler = connection->handler();
+        if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) session->finish();
+    }
+}
+
+void HttpServer::drain(Milliseconds limit, std::function<void()> done) {
+    on_drained_ = std::move(done);
+    stop_accepting();
+    if (serving_ == 0) return end_drain();
+    loop_.timers().arm(*this, loop_.now() + limit);
+}
+
+void HttpServer::end_drain() {
+    disarm();
+    if (on_drained_) loop_.post(std::exchange(on_drained_, nullptr));
+}
+
+void HttpServer::exchange_ended() {
+    serving_ -= 1;
+    if (serving_ == 0 && on_drained_) end_drain();
+}
+
+void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code, std::string_view reason) {
+    for (const auto& connection : places_.connections()) {
+        if (!chosen(*connection)) continue;
+        const auto handler = connection->handler();
+        if (connection->is_handshaking()) {
+            connection->close_now(CloseReason::kShutdown);
+        } else if (auto* const websocket = dynamic_cast<WebSocketSession*>(handler.get())) {
+            websocket->close(code, reason);
+        } else if (auto* const session = dynamic_cast<HttpSession*>(handler.get())) {
+            session->stop();
+        }
+    }
+}
+
+void HttpServer::stop(std::function<void()> done) {
+    stopping_ = true;
+    on_stopped_ = std::move(done);
+    close_acceptors();
+    end_connections([](const Connection&) { return true; }, close_code::kGoingAway, "the server is stopping");
+    for (HttpSession* const session : std::vector(callerless_.begin(), callerless_.end())) {
+        if (callerless_.contains(session)) session->stop();
+    }
+    check_stopped();
+}
+
+void HttpServer::remember_callerless(HttpSession& session) {
+    if (callerless_.insert(&session).second) places_.count()->fetch_add(1, std::memory_order_relaxed);
+}
+
+void HttpServer::forget_callerless(HttpSession& session) {
+    if (callerless_.erase(&session) != 0) places_.count()->fetch_sub(1, std::memory_order_relaxed);
+}
+
+void HttpServer::session_ended() {
+    running_ -= 1;
+    check_stopped();
+}
+
+void HttpServer::check_stopped() {
+    if (!stopping_ || places_.size() != 0 || running_ != 0 || !on_stopped_) return;
+    loop_.post(std::exchange(on_stopped_, nullptr));
+}
+
+}  // namespace crab::net

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "base/task/fair_pool.hpp"
+#include "net/http/dialer.hpp"
+#include "net/loop/endpoint.hpp"
+#include "net/loop/event_loop.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace crab::net {
+
+/// Looks up names on threads of its own: the system's resolver hangs for as long as it likes, and
+/// nothing else is to wait for it. Of each line one name is looked up at a time, the lines take
+/// turns, and who asks for what is being looked up shares it. Thread-safe.
+class NameLookups {
+public:
+    using Resolve = std::function<Result<std::vector<SocketAddress>>(const Endpoint&)>;
+
+    /// As many names as may hang without holding up others. `resolve` blocks.
+    explicit NameLookups(std::size_t threads, Resolve resolve = net::resolve)
+        : resolve_(std::move(resolve)), threads_(threads) {}
+
+    /// Where `endpoint` is: at once for an address, else within `deadline`, also while no thread is
+    /// free. On `loop`'s thread. An empty `line`: that of the name. Errors: those of resolve();
+    /// kTimeout, kCancelled.
+    Task<Result<std::vector<SocketAddress>>> find(EventLoop& loop, Endpoint endpoint,
+                                                  Deadline deadline, std::string line = {});
+    /// The same as a target for dial(), on the thread's own loop; `tls` null for a plain one.
+    Task<Result<DialTarget>> find_target(Endpoint endpoint, std::shared_ptr<TlsContext> tls,
+                                         Deadline deadline);
+    /// Waits until no name is looked up.
+    void settle() { threads_.settle(); }
+
+private:
+    struct Asker;
+    void look_up(const std::string& what, const Endpoint& endpoint);
+    bool is_wanted(const std::string& what);
+
+    const Resolve resolve_;
+    std::mutex mutex_;
+    /// Of each lookup that waits or is under way.
+    std::map<std::string, std::vector<std::weak_ptr<Asker>>> askers_;
+    FairPool threads_;  ///< last: what it runs refers to the rest
+};
+
+}  // namespace crab::net

@@ -1,0 +1,92 @@
+#include "net/http2/http2_server.hpp"
+
+#include "base/exception_text.hpp"
+#include "base/log.hpp"
+#include "base/task/spawn.hpp"
+
+#include <cassert>
+#include <exception>
+#include <utility>
+
+#include <unistd.h>
+
+namespace crab::net {
+
+Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOptions options)
+    : loop_(loop), service_(service), options_(std::move(options)), places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+
+Http2Server::~Http2Server() {
+    for (const auto& acceptor : acceptors_) acceptor->close();
+    for (const auto& connection : places_.connections()) connection->close_now(CloseReason::kShutdown);
+    assert(running_ == 0 && "stop() a server before it is destroyed");
+}
+
+Result<void> Http2Server::listen(Listener& listener) {
+    const auto fd = listener.descriptor();
+    if (!fd) return fail(fd.error());
+    acceptors_.push_back(std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
+    return {};
+}
+
+void Http2Server::serve(int fd) {
+    const auto place = accepting_ ? places_.take() : nullptr;
+    if (!place || place->before() >= options_.max_connections) {
+        ::close(fd);
+        return;
+    }
+    Http2Session::Events events;
+    events.on_stream = [this](const std::shared_ptr<Http2Stream>& stream) { begin(stream); };
+    auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer, options_.limits, std::move(events));
+    session->hold(place);
+    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session)));
+}
+
+void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
+    ++running_;
+    auto ended = [this, stream](const std::exception_ptr& failure) {
+        if (failure && !stream->gone()) log::error("stream failed", {{"path", stream->fields().find(":path").value_or("")}, {"reason", text_of(failure)}});
+        if (!stream->finished()) stream->reset(Http2Error::kInternal);
+        --running_;
+        check_stopped();
+    };
+    spawn(loop_.executor(), service_.serve(stream), std::move(ended), &stream->canceller());
+}
+
+std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {
+    std::vector<std::shared_ptr<Http2Session>> all;
+    for (const auto& connection : places_.connections()) {
+        if (auto session = std::dynamic_pointer_cast<Http2Session>(connection->handler())) all.push_back(std::move(session));
+    }
+    return all;
+}
+
+void Http2Server::stop_accepting() {
+    accepting_ = false;
+    for (const auto& acceptor : std::exchange(acceptors_, {})) {
+        acceptor->close();
+        loop_.bury(acceptor);
+    }
+    for (const auto& connection : places_.connections()) {
+        if (connection->is_handshaking()) connection->close_now(CloseReason::kShutdown);
+    }
+    for (const auto& session : sessions()) session->finish();
+}
+
+void Http2Server::cancel() {
+    for (const auto& session : sessions()) session->cancel_streams();
+}
+
+void Http2Server::stop(std::function<void()> done) {
+    stopping_ = true;
+    on_stopped_ = std::move(done);
+    stop_accepting();
+    for (const auto& session : sessions()) session->stop();
+    check_stopped();
+}
+
+void Http2Server::check_stopped() {
+    if (!stopping_ || places_.size() != 0 || running_ != 0 || !on_stopped_) return;
+    loop_.post(std::exchange(on_stopped_, nullptr));
+}
+
+}  // namespace crab::net

@@ -1,0 +1,259 @@
+#include "net/loop/event_loop.hpp"
+
+#include "base/task/spawn.hpp"
+#include "base/task/waiter.hpp"
+#include "net/tls/connection.hpp"
+#include "net/loop/listener.hpp"
+#include "net/http/test_support.hpp"
+#include "net/loop/wakeup.hpp"
+
+#include <sys/socket.h>
+
+namespace crab::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two connected sockets: one for a Connection, one for the test to hold by hand.
+struct SocketPair {
+    int ours = -1;
+    int theirs = -1;
+    SocketPair() {
+        int fds[2];
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) != 0) std::abort();
+        ours = fds[0];
+        theirs = fds[1];
+    }
+    ~SocketPair() {
+        if (theirs >= 0) ::close(theirs);
+    }
+    std::string take() {
+        char space[4096];
+        const ssize_t count = ::recv(theirs, space, sizeof space, MSG_DONTWAIT);
+        return count > 0 ? std::string(space, static_cast<std::size_t>(count)) : std::string();
+    }
+};
+
+class Recorder : public ConnectionHandler {
+public:
+    std::size_t on_bytes(Connection&, std::span<char> bytes) override {
+        offered.emplace_back(bytes.data(), bytes.size());
+        const std::size_t taken = std::min(take, bytes.size());
+        return taken;
+    }
+    void on_drained(Connection&) override { drained += 1; }
+    void on_closed(Connection&, CloseReason why) override {
+        reason = why;
+        closed += 1;
+    }
+    std::vector<std::string> offered;
+    std::size_t take = SIZE_MAX;
+    int drained = 0;
+    int closed = 0;
+    std::optional<CloseReason> reason;
+};
+
+class EventLoopTest : public ::testing::Test {
+protected:
+    template <class Done>
+    void run_until(Done done) {
+        for (int i = 0; i < 1000 && !done(); ++i) loop.run_some(20ms);
+        EXPECT_TRUE(done());
+    }
+    std::shared_ptr<Connection> connect(SocketPair& pair) { return Connection::accepted(loop, pair.ours, nullptr, limits, recorder); }
+
+    RealClock clock;
+    ConnectionLimits limits;
+    std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+    EventLoop loop{clock};
+};
+
+TEST_F(EventLoopTest, KnowsItsThreadOnlyWhileItRuns) {
+    EXPECT_EQ(EventLoop::current(), nullptr);
+    bool inside = false;
+    loop.post([&] { inside = loop.in_this_thread(); });
+    run_until([&] { return inside; });
+    EXPECT_FALSE(loop.in_this_thread());
+}
+
+TEST_F(EventLoopTest, TimersFireInOrderOnARealClock) {
+    struct Node : TimerNode {
+        std::string& log;
+        char name;
+        Node(std::string& to, char what) : log(to), name(what) {}
+        void on_expired() override { log += name; }
+    };
+    std::string log;
+    Node late(log, 'c'), early(log, 'a'), middle(log, 'b'), never(log, 'x');
+    loop.timers().arm(late, loop.now() + 30ms);
+    loop.timers().arm(never, loop.now() + 1h);
+    loop.timers().arm(middle, loop.now() + 15ms);
+    loop.timers().arm(early, loop.now() + 1ms);
+    run_until([&] { return log.size() == 3; });
+    EXPECT_EQ(log, "abc");
+}
+
+TEST_F(EventLoopTest, WritesOfSeveralHandlersGoOutOnce) {
+    SocketPair pair;
+    const auto connection = connect(pair);
+    for (const char* text : {"one ", "two ", "three"}) {
+        loop.post([&, text] {
+            connection->out() += text;
+            connection->mark_dirty();
+        });
+    }
+    run_until([&] { return recorder->drained > 0; });
+    EXPECT_EQ(recorder->drained, 1);
+    EXPECT_EQ(pair.take(), "one two three");
+    EXPECT_EQ(connection->queued_bytes(), 0u);
+    connection->close_now(CloseReason::kLocal);
+}
+
+TEST_F(EventLoopTest, WhatADestructorWritesGoesOutInTheSameTurn) {
+    struct LastWords {
+        std::shared_ptr<Connection> connection;
+        ~LastWords() {
+            connection->out() += "farewell";
+            connection->mark_dirty();
+        }
+    };
+    SocketPair pair;
+    const auto connection = connect(pair);
+    auto speaker = std::make_shared<LastWords>(connection);
+    loop.post([&] { loop.bury(std::move(speaker)); });
+    run_until([&] { return recorder->drained > 0; });
+    EXPECT_EQ(pair.take(), "farewell");
+    connection->close_now(CloseReason::kLocal);
+}
+
+TEST_F(EventLoopTest, BytesThatWereNotConsumedAreOfferedAgainWithTheNext) {
+    SocketPair pair;
+    const auto connection = connect(pair);
+    recorder->take = 1;
+    for (const std::string_view part : {"abc", "de"}) {
+        const std::size_t before = recorder->offered.size();
+        ASSERT_EQ(::send(pair.theirs, part.data(), part.size(), 0), static_cast<ssize_t>(part.size()));
+        run_until([&] { return recorder->offered.size() > before; });
+    }
+    EXPECT_EQ(recorder->offered, (std::vector<std::string>{"abc", "bcde"}));
+    EXPECT_EQ(connection->kept_bytes(), 3u);
+    recorder->take = SIZE_MAX;
+    connection->offer_again();
+    EXPECT_EQ(recorder->offered.size(), 2u) << "not in this turn";
+    run_until([&] { return recorder->offered.size() > 2; });
+    EXPECT_EQ(recorder->offered.back(), "cde");
+    EXPECT_EQ(connection->kept_bytes(), 0u);
+    connection->close_now(CloseReason::kLocal);
+}
+
+TEST_F(EventLoopTest, PausedConnectionsReadNothingAndMissNothing) {
+    SocketPair pair;
+    const auto connection = connect(pair);
+    connection->pause_reading();
+    ASSERT_EQ(::send(pair.theirs, "x", 1, 0), 1);
+    ::shutdown(pair.theirs, SHUT_WR);
+    for (int i = 0; i < 3; ++i) loop.run_some(1ms);
+    EXPECT_TRUE(recorder->offered.empty());
+    EXPECT_EQ(recorder->closed, 0);
+    connection->resume_reading();
+    run_until([&] { return recorder->closed == 1; });
+    EXPECT_EQ(recorder->offered, std::vector<std::string>{"x"});
+    EXPECT_EQ(recorder->reason, CloseReason::kPeerClosed);
+}
+
+TEST_F(EventLoopTest, ABusyConnectionLeavesTurnsToOthers) {
+    limits.read_per_turn = 10'000;
+    SocketPair busy, other;
+    const auto busy_connection = connect(busy);
+    const std::string flood(100'000, 'f');
+    ASSERT_EQ(::send(busy.theirs, flood.data(), flood.size(), 0), static_cast<ssize_t>(flood.size()));
+    const auto patient = std::make_shared<Recorder>();
+    const auto other_connection = Connection::accepted(loop, other.ours, nullptr, limits, patient);
+    ASSERT_EQ(::send(other.theirs, "x", 1, 0), 1);
+    run_until([&] { return !patient->offered.empty(); });
+    run_until([&] {
+        std::size_t total = 0;
+        for (const std::string& part : recorder->offered) total += part.size();
+        return total == flood.size();
+    });
+    busy_connection->close_now(CloseReason::kLocal);
+    other_connection->close_now(CloseReason::kLocal);
+}
+
+TEST_F(EventLoopTest, CloseAfterFlushWaitsForTheOtherHalf) {
+    SocketPair pair;
+    const auto connection = connect(pair);
+    connection->out() += "last words";
+    connection->close_after_flush();
+    run_until([&] { return recorder->drained == 1; });
+    EXPECT_EQ(pair.take(), "last words");
+    EXPECT_EQ(recorder->closed, 0);
+    ::close(std::exchange(pair.theirs, -1));
+    run_until([&] { return recorder->closed == 1; });
+    EXPECT_EQ(recorder->reason, CloseReason::kLocal);
+}
+
+TEST_F(EventLoopTest, FailedDialsAreToldLaterAndOnce) {
+    const auto connection = Connection::dial(loop, *to_socket_address(Endpoint::unix_socket("/nonexistent/s")), nullptr, {}, limits, recorder);
+    EXPECT_EQ(recorder->closed, 0);
+    run_until([&] { return recorder->closed == 1; });
+    EXPECT_EQ(recorder->reason, CloseReason::kConnectFailed);
+    EXPECT_EQ(connection->failure(), "No such file or directory");
+}
+
+TEST(EventLoopEndTest, ClosesWhatIsLeft) {
+    const RealClock clock;
+    const ConnectionLimits limits;
+    SocketPair pair;
+    const auto recorder = std::make_shared<Recorder>();
+    {
+        EventLoop loop(clock);
+        Connection::accepted(loop, pair.ours, nullptr, limits, recorder);
+        loop.run_some(1ms);
+    }
+    EXPECT_EQ(recorder->closed, 1);
+    EXPECT_EQ(recorder->reason, CloseReason::kShutdown);
+}
+
+TEST_F(EventLoopTest, WakeupsAreRememberedResumeAtOnceAndCanBeCancelled) {
+    Wakeup wakeup;
+    int woken = 0;
+    CancelSignal cancel;
+    bool ended = false;
+    wakeup.notify();
+    const auto count = [](Wakeup& notified, int& times) -> Task<void> {
+        TaskChain& chain = co_await this_chain();
+        while (!chain.cancelled()) {
+            co_await notified.wait();
+            times += 1;
+        }
+    };
+    spawn(loop.executor(), count(wakeup, woken), [&](const std::exception_ptr&) { ended = true; }, &cancel);
+    run_until([&] { return wakeup.waiting(); });
+    EXPECT_EQ(woken, 1);
+    loop.post([&] {
+        wakeup.notify();
+        EXPECT_EQ(woken, 2);
+        cancel.emit();
+        EXPECT_EQ(woken, 3);
+    });
+    run_until([&] { return ended; });
+}
+
+TEST_F(EventLoopTest, AWaitThatBeginsInACancelledTaskEndsAtOnce) {
+    Wakeup wakeup;
+    bool ended = false;
+    CancelSignal cancel;
+    const auto wait_twice = [](Wakeup& never) -> Task<void> {
+        co_await never.wait();
+        co_await never.wait();  // nobody interrupts this one
+    };
+    spawn(loop.executor(), wait_twice(wakeup), [&](const std::exception_ptr&) { ended = true; }, &cancel);
+    run_until([&] { return wakeup.waiting(); });
+    loop.post([&] { cancel.emit(); });
+    run_until([&] { return ended; });
+    EXPECT_FALSE(wakeup.waiting());
+}
+
+}  // namespace
+}  // namespace crab::net
