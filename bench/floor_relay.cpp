@@ -1,7 +1,8 @@
-// The floor of bench/relay: the least work that still makes the same hops as the gateway. HTTP/1.1 callers over TCP or a
-// Unix socket on one side, WebSocket devices on the other, one thread, level-triggered epoll, writes batched per turn.
-// It parses no JSON, checks no credential and keeps no record: a call is found again by the fixed-width id that stands at
-// a known place in the frame. It reads only what bench/load writes (one spelling of each header, no pipelining) and uses
+// The floor of bench/relay: the least work that still makes the same hops as the gateway. HTTP/1.1
+// callers over TCP or a Unix socket on one side, WebSocket devices on the other, one thread,
+// level-triggered epoll, writes batched per turn. It parses no JSON, checks no credential and keeps
+// no record: a call is found again by the fixed-width id that stands at a known place in the frame.
+// It reads only what bench/load writes (one spelling of each header, no pipelining) and uses
 // nothing of src/, so that a slower gateway cannot slow its own measure down.
 //
 // Usage: floor_relay --socket PATH; prints `floor ready public=127.0.0.1:PORT admin=PATH`.
@@ -38,11 +39,14 @@ using namespace std::literals;
 constexpr std::string_view kCallPrefix = R"({"type":"tool_call_request","id":")";
 constexpr std::string_view kCallMiddle = R"(","name":"echo","args":)";
 constexpr std::string_view kResultPrefix = R"({"type":"tool_result","id":")";
-constexpr std::string_view kAnswerPrefix = R"({"version":"v1","tool_name":"echo","status":"ok","duration_ms":0,"result":)";
-constexpr std::size_t kIdDigits = 16;  // 8 hex digits of the caller's descriptor, 8 of its generation
+constexpr std::string_view kAnswerPrefix =
+    R"({"version":"v1","tool_name":"echo","status":"ok","duration_ms":0,"result":)";
+// 8 hex digits of the caller's descriptor, 8 of its generation
+constexpr std::size_t kIdDigits = 16;
 
 void append_hex(std::string& out, std::uint32_t value) {
-    for (int shift = 28; shift >= 0; shift -= 4) out.push_back("0123456789abcdef"[(value >> shift) & 15]);
+    for (int shift = 28; shift >= 0; shift -= 4)
+        out.push_back("0123456789abcdef"[(value >> shift) & 15]);
 }
 
 std::uint32_t read_hex(const char* digits) {
@@ -51,11 +55,19 @@ std::uint32_t read_hex(const char* digits) {
     return value;
 }
 
-void append_answer(std::string& out, std::string_view status, std::string_view prefix, std::string_view payload, std::string_view suffix) {
+void append_answer(std::string& out, std::string_view status, std::string_view prefix,
+                   std::string_view payload, std::string_view suffix) {
     std::array<char, 8> digits;
-    const auto length = std::to_chars(digits.begin(), digits.end(), prefix.size() + payload.size() + suffix.size());
-    out.append("HTTP/1.1 ").append(status).append("\r\nContent-Type: application/json\r\nContent-Length: ");
-    out.append(digits.data(), length.ptr).append("\r\n\r\n").append(prefix).append(payload).append(suffix);
+    const auto length =
+        std::to_chars(digits.begin(), digits.end(), prefix.size() + payload.size() + suffix.size());
+    out.append("HTTP/1.1 ")
+        .append(status)
+        .append("\r\nContent-Type: application/json\r\nContent-Length: ");
+    out.append(digits.data(), length.ptr)
+        .append("\r\n\r\n")
+        .append(prefix)
+        .append(payload)
+        .append(suffix);
 }
 
 /// A server's text frame: FIN, unmasked (RFC 6455, section 5.2); `length` up to 65535 bytes follow.
@@ -108,28 +120,34 @@ std::string_view header(std::string_view head, std::string_view name) {
 struct Connection {
     int fd;
     bool device = false;
-    bool waiting = false;         ///< a caller whose call is out
-    bool dirty = false;           ///< has bytes to flush when the turn ends
+    bool waiting = false;  ///< a caller whose call is out
+    bool dirty = false;  ///< has bytes to flush when the turn ends
     bool wants_writable = false;  ///< the last flush was short
-    int via = -1;                 ///< descriptor of the device that has the call
-    std::uint32_t generation;     ///< of this descriptor number, so that a late answer finds nobody
-    std::string in;               ///< the head of an incomplete request or frame
+    int via = -1;  ///< descriptor of the device that has the call
+    std::uint32_t generation;  ///< of this descriptor number, so that a late answer finds nobody
+    std::string in;  ///< the head of an incomplete request or frame
     std::string out;
 };
 
 class Relay {
 public:
-    explicit Relay(const std::string& socket_path) : scratch_(256 * 1024), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-        sockaddr_in tcp{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    explicit Relay(const std::string& socket_path)
+        : scratch_(256 * 1024), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+        sockaddr_in tcp{.sin_family = AF_INET,
+                        .sin_port = 0,
+                        .sin_addr = {htonl(INADDR_LOOPBACK)},
+                        .sin_zero = {}};
         tcp_ = listen_on(reinterpret_cast<sockaddr*>(&tcp), sizeof tcp);
         socklen_t size = sizeof tcp;
         getsockname(tcp_, reinterpret_cast<sockaddr*>(&tcp), &size);
 
         sockaddr_un local{.sun_family = AF_UNIX, .sun_path = {}};
-        if (socket_path.size() >= sizeof local.sun_path) throw std::runtime_error("socket path too long: " + socket_path);
+        if (socket_path.size() >= sizeof local.sun_path)
+            throw std::runtime_error("socket path too long: " + socket_path);
         socket_path.copy(local.sun_path, sizeof local.sun_path - 1);
         unix_ = listen_on(reinterpret_cast<sockaddr*>(&local), sizeof local);
-        std::printf("floor ready public=127.0.0.1:%u admin=%s\n", ntohs(tcp.sin_port), socket_path.c_str());
+        std::printf("floor ready public=127.0.0.1:%u admin=%s\n", ntohs(tcp.sin_port),
+                    socket_path.c_str());
         std::fflush(stdout);
     }
 
@@ -146,7 +164,8 @@ public:
 private:
     int listen_on(const sockaddr* address, socklen_t size) {
         const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (bind(fd, address, size) != 0 || listen(fd, SOMAXCONN) != 0) throw std::system_error(errno, std::generic_category(), "listen");
+        if (bind(fd, address, size) != 0 || listen(fd, SOMAXCONN) != 0)
+            throw std::system_error(errno, std::generic_category(), "listen");
         watch(fd, EPOLLIN, EPOLL_CTL_ADD);
         return fd;
     }
@@ -159,20 +178,23 @@ private:
     void on_event(const epoll_event& event) {
         const int fd = event.data.fd;
         if (fd == tcp_ || fd == unix_) return accept_all(fd);
-        if (static_cast<std::size_t>(fd) >= connections_.size() || !connections_[fd]) return;  // closed earlier in this turn
+        // closed earlier in this turn
+        if (static_cast<std::size_t>(fd) >= connections_.size() || !connections_[fd]) return;
         if (event.events & EPOLLOUT) mark(*connections_[fd]);
         if (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_from(fd);
     }
 
     void accept_all(int listener) {
-        for (int fd; (fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+        for (int fd;
+             (fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
             const int on = 1;
             if (listener == tcp_) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
             if (static_cast<std::size_t>(fd) >= connections_.size()) {
                 connections_.resize(fd + 1);
                 generations_.resize(fd + 1);
             }
-            connections_[fd] = std::make_unique<Connection>(Connection{.fd = fd, .generation = ++generations_[fd], .in = {}, .out = {}});
+            connections_[fd] = std::make_unique<Connection>(
+                Connection{.fd = fd, .generation = ++generations_[fd], .in = {}, .out = {}});
             watch(fd, EPOLLIN, EPOLL_CTL_ADD);
         }
     }
@@ -184,7 +206,8 @@ private:
         if (got <= 0) return drop(fd);
         if (from.in.empty()) {
             const std::size_t used = consume(from, scratch_.data(), got);
-            if (connections_[fd] && used < static_cast<std::size_t>(got)) from.in.assign(scratch_.data() + used, got - used);
+            if (connections_[fd] && used < static_cast<std::size_t>(got))
+                from.in.assign(scratch_.data() + used, got - used);
         } else {
             std::string bytes = std::exchange(from.in, {});
             bytes.append(scratch_.data(), got);
@@ -193,12 +216,15 @@ private:
         }
     }
 
-    /// Handles what is complete in `bytes`; how many bytes that was. The connection may be gone afterwards.
+    /// Handles what is complete in `bytes`; how many bytes that was. The connection may be gone
+    /// afterwards.
     std::size_t consume(Connection& from, char* bytes, std::size_t size) {
         std::size_t used = 0;
         const int fd = from.fd;
         while (connections_[fd] && used < size) {
-            const std::size_t step = from.device ? consume_frame(from, bytes + used, size - used) : consume_request(from, {bytes + used, size - used});
+            const std::size_t step = from.device
+                                         ? consume_frame(from, bytes + used, size - used)
+                                         : consume_request(from, {bytes + used, size - used});
             if (step == 0) break;
             used += step;
         }
@@ -210,7 +236,8 @@ private:
         if (end == std::string_view::npos) return 0;
         const std::string_view head = bytes.substr(0, end + 2);
         std::size_t length = 0;
-        if (const auto value = header(head, "Content-Length: "); !value.empty()) std::from_chars(value.begin(), value.end(), length);
+        if (const auto value = header(head, "Content-Length: "); !value.empty())
+            std::from_chars(value.begin(), value.end(), length);
         if (bytes.size() < end + 4 + length) return 0;
         if (head.starts_with("POST ")) {
             relay(from, bytes.substr(end + 4, length));
@@ -228,7 +255,8 @@ private:
         caller.via = devices_[next_device_++ % devices_.size()];
         caller.waiting = true;
         Connection& device = *connections_[caller.via];
-        append_frame_header(device.out, kCallPrefix.size() + kIdDigits + kCallMiddle.size() + body.size() + 1);
+        append_frame_header(device.out,
+                            kCallPrefix.size() + kIdDigits + kCallMiddle.size() + body.size() + 1);
         device.out.append(kCallPrefix);
         append_hex(device.out, static_cast<std::uint32_t>(caller.fd));
         append_hex(device.out, caller.generation);
@@ -244,9 +272,13 @@ private:
     void upgrade(Connection& from, std::string_view head) {
         from.device = true;
         devices_.push_back(from.fd);
-        from.out.append("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ");
+        from.out.append(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "
+            "Upgrade\r\nSec-WebSocket-Accept: ");
         from.out.append(accept_key(header(head, "Sec-WebSocket-Key: "))).append("\r\n\r\n");
-        append_frame(from.out, R"({"type":"session_start","v":1,"session_id":"floor","resumed":false,"message_count":0})");
+        append_frame(from.out,
+                     R"({"type":"session_start","v":1,"session_id":"floor","resumed":false,)"
+                     R"("message_count":0})");
         append_frame(from.out, R"({"type":"connected","v":1,"message":"floor"})");
         append_frame(from.out, R"({"type":"tools_registered","count":1,"registered":1})");
         mark(from);
@@ -259,9 +291,11 @@ private:
         if (length == 126) {
             head = 8;
             if (size < head) return 0;
-            length = static_cast<std::size_t>(static_cast<unsigned char>(bytes[2])) << 8 | static_cast<unsigned char>(bytes[3]);
+            length = static_cast<std::size_t>(static_cast<unsigned char>(bytes[2])) << 8 |
+                     static_cast<unsigned char>(bytes[3]);
         }
-        if (length == 127 || bytes[0] != '\x81') {  // larger than the floor relays, a fragment, or a control frame: the end
+        // larger than the floor relays, a fragment, or a control frame: the end
+        if (length == 127 || bytes[0] != '\x81') {
             drop(device.fd);
             return size;
         }
@@ -274,7 +308,9 @@ private:
     }
 
     void on_text(std::string_view text) {
-        if (text.size() < kResultPrefix.size() + kIdDigits || !text.starts_with(kResultPrefix)) return;  // connect, register_tools
+        // connect, register_tools
+        if (text.size() < kResultPrefix.size() + kIdDigits || !text.starts_with(kResultPrefix))
+            return;
         const char* id = text.data() + kResultPrefix.size();
         const std::uint32_t fd = read_hex(id);
         if (fd >= connections_.size() || !connections_[fd]) return;
@@ -293,7 +329,8 @@ private:
         if (!connections_[fd]) return;
         Connection& to = *connections_[fd];
         to.dirty = false;
-        const ssize_t sent = to.out.empty() ? 0 : send(fd, to.out.data(), to.out.size(), MSG_NOSIGNAL);
+        const ssize_t sent =
+            to.out.empty() ? 0 : send(fd, to.out.data(), to.out.size(), MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN) return;  // the hang-up arrives as an event
         if (sent == static_cast<ssize_t>(to.out.size())) {
             to.out.clear();

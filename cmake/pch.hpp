@@ -20,6 +20,6 @@
 #include <variant>
 #include <vector>
 
-#include <boost/asio.hpp>
 #include <fmt/format.h>
 #include <simdjson.h>
+#include <boost/asio.hpp>

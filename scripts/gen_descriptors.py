@@ -13,11 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SPEC = ROOT / "spec" / "sw4rm"
 TARGET = ROOT / "src" / "adapters" / "sw4rm" / "descriptors.cpp"
-PER_LINE = 36
+PER_LINE = 24
 
 HEAD = """// Made by scripts/gen_descriptors.py from spec/sw4rm/*.proto: edit those, not this.
 #include "adapters/sw4rm/descriptors.hpp"
 
+// clang-format off
 namespace crab::sw4rm {
 namespace {
 

@@ -6,6 +6,7 @@ usage: gen_errors.py [--check]
 """
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,13 +18,20 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=True)
 
 
+def literal(text: str, indent: str) -> list:
+    """The text as string literals that stand one below the other, within 100 columns."""
+    parts = textwrap.wrap(text, 94 - len(indent), drop_whitespace=False, break_on_hyphens=False)
+    return [indent + quoted(part) for part in parts]
+
+
 def header(codes: list) -> str:
-    lines = [f"// {MARK}", "#pragma once", "", "#include <cstdint>", "#include <optional>", "#include <span>",
+    lines = [f"// {MARK}", "// clang-format off", "#pragma once", "", "#include <cstdint>", "#include <optional>", "#include <span>",
              "#include <string_view>", "", "namespace crab {", "",
              "/// What can go wrong, in plain words; every protocol gives each of them its own form.",
              "enum class ErrorCode : std::uint8_t {"]
     for code in codes:
-        lines.append(f"    {code['name']},  ///< {code['meaning']}")
+        lines += textwrap.wrap(code["meaning"], 100, initial_indent="    /// ", subsequent_indent="    /// ")
+        lines.append(f"    {code['name']},")
     lines += ["};", "",
               "/// Every code, in the order of spec/errors.json.",
               "std::span<const ErrorCode> all_error_codes();",
@@ -31,7 +39,8 @@ def header(codes: list) -> str:
               "std::string_view token_of(ErrorCode code);",
               "/// What to do next, one sentence; never empty.",
               "std::string_view next_step(ErrorCode code);",
-              "/// Whether a call that ended so may succeed if repeated unchanged; the pipeline still asks whether that is safe.",
+              "/// Whether a call that ended so may succeed if repeated unchanged; the pipeline still asks",
+              "/// whether that is safe.",
               "bool is_retryable(ErrorCode code);",
               "/// The code with this token; nothing for any other text.",
               "std::optional<ErrorCode> find_error_code(std::string_view token);", "", "}  // namespace crab", ""]
@@ -39,13 +48,18 @@ def header(codes: list) -> str:
 
 
 def source(codes: list) -> str:
-    lines = [f"// {MARK}", '#include "base/error_code.hpp"', "", "#include <array>", "", "namespace crab {", "namespace {", "",
+    lines = [f"// {MARK}", "// clang-format off", '#include "base/error_code.hpp"', "", "#include <array>", "", "namespace crab {", "namespace {", "",
              "constexpr std::array kAll{"]
     lines += [f"    ErrorCode::{c['name']}," for c in codes] + ["};", "", "}  // namespace", "",
               "std::span<const ErrorCode> all_error_codes() { return kAll; }", ""]
     for name, field in (("token_of", "token"), ("next_step", "next")):
         lines += [f"std::string_view {name}(ErrorCode code) {{", "    switch (code) {"]
-        lines += [f"        case ErrorCode::{c['name']}: return {quoted(c[field])};" for c in codes]
+        for c in codes:
+            line = f"        case ErrorCode::{c['name']}: return {quoted(c[field])};"
+            if len(line) > 100:
+                parts = literal(c[field], " " * 16)
+                line = f"        case ErrorCode::{c['name']}:\n            return\n" + "\n".join(parts) + ";"
+            lines.append(line)
         lines += ["    }", "    return {};", "}", ""]
     lines += ["bool is_retryable(ErrorCode code) {", "    switch (code) {"]
     for value in (True, False):

@@ -1,13 +1,17 @@
-// bench/grpc's other side on grpc++: an echo server, and a load that keeps calls in flight at it or at the gateway.
+// bench/grpc's other side on grpc++: an echo server, and a load that keeps calls in flight at it or
+// at the gateway.
 //
 //   usage: grpc_peer serve
-//          grpc_peer load --target HOST:PORT --tools A,B --in-flight N --warm-up S --seconds S --server-pid PID [--token T] [--provider P] [--args JSON] [--stream 1]
+//          grpc_peer load --target HOST:PORT --tools A,B --in-flight N --warm-up S --seconds S
+//          --server-pid PID [--token T] [--provider P] [--args JSON] [--stream 1]
 //
-// `serve` prints `ready port=N`. `load` prints one JSON object with the figures that bench_load has.
+// `serve` prints `ready port=N`. `load` prints one JSON object with the figures that bench_load
+// has.
 #include "tool.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,7 +22,6 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -29,7 +32,8 @@ constexpr std::size_t kFrame = 256 * 1024;
 
 /// Gives the arguments back; a stream of as many bytes as `args` says in decimal digits.
 class Echo final : public pb::ToolService::CallbackService {
-    grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const pb::ToolCall* call, pb::ToolFrame* frame) override {
+    grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const pb::ToolCall* call,
+                                   pb::ToolFrame* frame) override {
         frame->set_call_id(call->call_id());
         frame->set_frame_no(1);
         frame->set_final(true);
@@ -39,7 +43,8 @@ class Echo final : public pb::ToolService::CallbackService {
         reactor->Finish(grpc::Status::OK);
         return reactor;
     }
-    grpc::ServerWriteReactor<pb::ToolFrame>* CallStream(grpc::CallbackServerContext*, const pb::ToolCall* call) override {
+    grpc::ServerWriteReactor<pb::ToolFrame>* CallStream(grpc::CallbackServerContext*,
+                                                        const pb::ToolCall* call) override {
         class Writer final : public grpc::ServerWriteReactor<pb::ToolFrame> {
         public:
             explicit Writer(const pb::ToolCall& wanted) : left_(std::stoull(wanted.args())) {
@@ -47,7 +52,9 @@ class Echo final : public pb::ToolService::CallbackService {
                 frame_.set_content_type("application/octet-stream");
                 next();
             }
-            void OnWriteDone(bool ok) override { ok && !frame_.final() ? next() : Finish(grpc::Status::OK); }
+            void OnWriteDone(bool ok) override {
+                ok && !frame_.final() ? next() : Finish(grpc::Status::OK);
+            }
             void OnDone() override { delete this; }
 
         private:
@@ -86,7 +93,8 @@ double cpu_of(const std::string& pid) {
     std::string text((std::istreambuf_iterator<char>(file)), {});
     text.erase(0, text.rfind(')') + 2);
     unsigned long user = 0, system = 0;
-    std::sscanf(text.c_str(), "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+    std::sscanf(text.c_str(), "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                &system);
     return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
@@ -94,7 +102,9 @@ double cpu_of(const std::string& pid) {
 class Load {
 public:
     Load(std::map<std::string, std::string> options)
-        : options_(std::move(options)), stub_(pb::ToolService::NewStub(grpc::CreateChannel(options_["target"], grpc::InsecureChannelCredentials()))),
+        : options_(std::move(options)),
+          stub_(pb::ToolService::NewStub(
+              grpc::CreateChannel(options_["target"], grpc::InsecureChannelCredentials()))),
           streams_(options_["stream"] == "1") {
         std::string names = options_["tools"];
         for (std::size_t at = 0; at <= names.size();) {
@@ -106,7 +116,8 @@ public:
 
     void run() {
         const int lanes = std::stoi(options_["in-flight"]);
-        for (int lane = 0; lane < lanes; ++lane) begin(static_cast<std::size_t>(lane) % tools_.size());
+        for (int lane = 0; lane < lanes; ++lane)
+            begin(static_cast<std::size_t>(lane) % tools_.size());
         sleep(options_["warm-up"]);
         const double cpu = cpu_of(options_["server-pid"]), own = cpu_of("self");
         {
@@ -161,7 +172,9 @@ private:
         Unary unary_;
     };
 
-    static void sleep(const std::string& seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(std::stod(seconds))); }
+    static void sleep(const std::string& seconds) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::stod(seconds)));
+    }
 
     void fill(Unary& unary, std::size_t tool) {
         unary.tool = tool;
@@ -169,7 +182,8 @@ private:
         unary.call.set_tool_name(tools_[tool]);
         unary.call.set_provider_id(options_["provider"]);
         unary.call.set_args(options_.contains("args") ? options_["args"] : "{}");
-        if (!options_["token"].empty()) unary.context.AddMetadata("authorization", "Bearer " + options_["token"]);
+        if (!options_["token"].empty())
+            unary.context.AddMetadata("authorization", "Bearer " + options_["token"]);
     }
     void begin(std::size_t tool) {
         ++open_;
@@ -179,18 +193,21 @@ private:
         }
         auto* unary = new Unary;
         fill(*unary, tool);
-        stub_->async()->Call(&unary->context, &unary->call, &unary->frame, [this, unary](const grpc::Status& status) {
-            end(*unary, status);
-            delete unary;
-        });
+        stub_->async()->Call(&unary->context, &unary->call, &unary->frame,
+                             [this, unary](const grpc::Status& status) {
+                                 end(*unary, status);
+                                 delete unary;
+                             });
     }
     void end(const Unary& unary, const grpc::Status& status) {
         {
             const std::scoped_lock lock(mutex_);
             if (measuring_) {
-                took_.push_back(std::chrono::duration<double, std::micro>(Steady::now() - unary.began).count());
+                took_.push_back(
+                    std::chrono::duration<double, std::micro>(Steady::now() - unary.began).count());
                 if (!status.ok()) {
-                    if (failures_++ == 0) std::fprintf(stderr, "%s\n", status.error_message().c_str());
+                    if (failures_++ == 0)
+                        std::fprintf(stderr, "%s\n", status.error_message().c_str());
                 }
             }
         }
@@ -200,12 +217,22 @@ private:
     }
     void report(double seconds, double cpu, double own) {
         std::sort(took_.begin(), took_.end());
-        const auto at = [&](double part) { return took_.empty() ? 0.0 : took_[std::min(took_.size() - 1, static_cast<std::size_t>(part * static_cast<double>(took_.size())))]; };
+        const auto at = [&](double part) {
+            return took_.empty()
+                       ? 0.0
+                       : took_[std::min(
+                             took_.size() - 1,
+                             static_cast<std::size_t>(part * static_cast<double>(took_.size())))];
+        };
         const double calls = std::max<double>(1, static_cast<double>(took_.size()));
-        std::printf("{\"rate\": %.1f, \"cpu_us\": %.3f, \"load_cpu_us\": %.3f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"failures\": %llu, \"answered\": %zu, \"mib_per_s\": %.2f, "
-                    "\"cpu_us_per_mib\": %.1f}\n",
-                    calls / seconds, cpu * 1e6 / calls, own * 1e6 / calls, at(0.5), at(0.99), static_cast<unsigned long long>(failures_), took_.size(),
-                    static_cast<double>(bytes_) / seconds / 1048576, bytes_ ? cpu * 1e6 / (static_cast<double>(bytes_) / 1048576) : 0.0);
+        std::printf(
+            "{\"rate\": %.1f, \"cpu_us\": %.3f, \"load_cpu_us\": %.3f, \"p50_us\": %.1f, "
+            "\"p99_us\": %.1f, \"failures\": %llu, \"answered\": %zu, \"mib_per_s\": %.2f, "
+            "\"cpu_us_per_mib\": %.1f}\n",
+            calls / seconds, cpu * 1e6 / calls, own * 1e6 / calls, at(0.5), at(0.99),
+            static_cast<unsigned long long>(failures_), took_.size(),
+            static_cast<double>(bytes_) / seconds / 1048576,
+            bytes_ ? cpu * 1e6 / (static_cast<double>(bytes_) / 1048576) : 0.0);
     }
 
     std::map<std::string, std::string> options_;

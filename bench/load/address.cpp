@@ -21,8 +21,11 @@ std::string Address::authority() const {
 Address parse_address(const std::string& text) {
     if (text.starts_with("unix:") && text.size() > 5) return {.host = {}, .path = text.substr(5)};
     const auto colon = text.rfind(':');
-    if (!text.starts_with("tcp:") || colon <= 4) throw std::invalid_argument("address is tcp:HOST:PORT or unix:PATH, not " + text);
-    return {.host = text.substr(4, colon - 4), .port = static_cast<std::uint16_t>(std::stoul(text.substr(colon + 1))), .path = {}};
+    if (!text.starts_with("tcp:") || colon <= 4)
+        throw std::invalid_argument("address is tcp:HOST:PORT or unix:PATH, not " + text);
+    return {.host = text.substr(4, colon - 4),
+            .port = static_cast<std::uint16_t>(std::stoul(text.substr(colon + 1))),
+            .path = {}};
 }
 
 int connect_to(const Address& address, int source) {
@@ -39,16 +42,23 @@ int connect_to(const Address& address, int source) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         if (source != 0) {
             setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-            sockaddr_in from{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(0x7f000000u + static_cast<unsigned>(source))}, .sin_zero = {}};
+            sockaddr_in from{.sin_family = AF_INET,
+                             .sin_port = 0,
+                             .sin_addr = {htonl(0x7f000000u + static_cast<unsigned>(source))},
+                             .sin_zero = {}};
             failed = bind(fd, reinterpret_cast<sockaddr*>(&from), sizeof from);
         }
-        sockaddr_in to{.sin_family = AF_INET, .sin_port = htons(address.port), .sin_addr = {inet_addr(address.host.c_str())}, .sin_zero = {}};
+        sockaddr_in to{.sin_family = AF_INET,
+                       .sin_port = htons(address.port),
+                       .sin_addr = {inet_addr(address.host.c_str())},
+                       .sin_zero = {}};
         if (failed == 0) failed = connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to);
     }
     if (failed != 0) {
         const int reason = errno;
         ::close(fd);
-        throw std::system_error(reason, std::generic_category(), "connect to " + (local ? address.path : address.authority()));
+        throw std::system_error(reason, std::generic_category(),
+                                "connect to " + (local ? address.path : address.authority()));
     }
     return fd;
 }
@@ -56,12 +66,14 @@ int connect_to(const Address& address, int source) {
 void allow_descriptors(std::size_t wanted) {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
-    const rlimit all{.rlim_cur = std::max<rlim_t>(wanted, limit.rlim_max), .rlim_max = std::max<rlim_t>(wanted, limit.rlim_max)};
+    const rlimit all{.rlim_cur = std::max<rlim_t>(wanted, limit.rlim_max),
+                     .rlim_max = std::max<rlim_t>(wanted, limit.rlim_max)};
     if (setrlimit(RLIMIT_NOFILE, &all) == 0) return;
     const rlimit most{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
     setrlimit(RLIMIT_NOFILE, &most);
     if (limit.rlim_max < wanted) {
-        throw std::runtime_error("needs " + std::to_string(wanted) + " descriptors, the limit is " + std::to_string(limit.rlim_max) + ": raise `ulimit -Hn`");
+        throw std::runtime_error("needs " + std::to_string(wanted) + " descriptors, the limit is " +
+                                 std::to_string(limit.rlim_max) + ": raise `ulimit -Hn`");
     }
 }
 

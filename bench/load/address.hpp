@@ -18,12 +18,13 @@ struct Address {
 /// Throws std::invalid_argument for any other form.
 Address parse_address(const std::string& text);
 
-/// A connected, blocking stream socket (TCP_NODELAY set); the caller owns the descriptor. `source` is the last byte of the
-/// loopback address to call from, 0 for the kernel's choice: one address has about 28 000 ports. Throws std::system_error.
+/// A connected, blocking stream socket (TCP_NODELAY set); the caller owns the descriptor. `source`
+/// is the last byte of the loopback address to call from, 0 for the kernel's choice: one address
+/// has about 28 000 ports. Throws std::system_error.
 int connect_to(const Address& address, int source = 0);
 
-/// Lifts the soft limit of open descriptors to the hard one and, where that is allowed, the hard one to `wanted`.
-/// Throws std::runtime_error when fewer than `wanted` are to be had.
+/// Lifts the soft limit of open descriptors to the hard one and, where that is allowed, the hard
+/// one to `wanted`. Throws std::runtime_error when fewer than `wanted` are to be had.
 void allow_descriptors(std::size_t wanted);
 
 }  // namespace crab::bench

@@ -20,13 +20,18 @@ std::string headers(const std::string& first_line, const Address& to, const std:
 
 }  // namespace
 
-CallRequest::CallRequest(const Address& to, const std::string& token, const std::string& tool, std::string_view args) {
+CallRequest::CallRequest(const Address& to, const std::string& token, const std::string& tool,
+                         std::string_view args) {
     const auto run = std::chrono::system_clock::now().time_since_epoch().count();
-    std::string body = R"({"version":"v1","call_id":"bench-)" + std::to_string(getpid()) + "-" + std::to_string(run) + "-";
+    std::string body = R"({"version":"v1","call_id":"bench-)" + std::to_string(getpid()) + "-" +
+                       std::to_string(run) + "-";
     const std::size_t digits_in_body = body.size();
-    body += std::string(kDigits, '0') + R"(","tool_name":")" + tool + R"(","tenant_id":"default","args":)" + std::string(args) +
+    body += std::string(kDigits, '0') + R"(","tool_name":")" + tool +
+            R"(","tenant_id":"default","args":)" + std::string(args) +
             R"(,"context":{"agent_id":"bench","session_id":"bench"}})";
-    text_ = headers("POST /v1/tools/call", to, token) + "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+    text_ = headers("POST /v1/tools/call", to, token) +
+            "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+            "\r\n\r\n";
     digits_at_ = text_.size() + digits_in_body;
     text_ += body;
 }
@@ -42,7 +47,8 @@ void CallRequest::append_to(std::string& out) {
     out.append(text_);
     if (digits_at_ == 0) return;
     std::uint64_t number = ++next_call;
-    for (std::size_t digit = kDigits; digit-- > 0; number /= 10) out[start + digits_at_ + digit] = static_cast<char>('0' + number % 10);
+    for (std::size_t digit = kDigits; digit-- > 0; number /= 10)
+        out[start + digits_at_ + digit] = static_cast<char>('0' + number % 10);
 }
 
 }  // namespace crab::bench

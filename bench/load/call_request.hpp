@@ -11,8 +11,10 @@ namespace crab::bench {
 /// A whole HTTP/1.1 request, written once; only the digits of its call id change from call to call.
 class CallRequest {
 public:
-    /// `POST /v1/tools/call` of `tool` with `args`; without a token there is no Authorization header.
-    CallRequest(const Address& to, const std::string& token, const std::string& tool, std::string_view args);
+    /// `POST /v1/tools/call` of `tool` with `args`; without a token there is no Authorization
+    /// header.
+    CallRequest(const Address& to, const std::string& token, const std::string& tool,
+                std::string_view args);
     /// `GET path` with the same headers and no body.
     static CallRequest get(const Address& to, const std::string& token, const std::string& path);
 

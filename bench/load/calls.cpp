@@ -36,23 +36,31 @@ void run_calls(Options options) {
     Driver driver(pace);
     std::vector<std::unique_ptr<Device>> devices;
     for (std::size_t i = 0; i < device_count; ++i) {
-        devices.push_back(std::make_unique<Device>(loop, Device::Options{.gateway = parse_address(device_at), .token = token, .tool = tool_name(i, device_count)}));
+        devices.push_back(
+            std::make_unique<Device>(loop, Device::Options{.gateway = parse_address(device_at),
+                                                           .token = token,
+                                                           .tool = tool_name(i, device_count)}));
     }
-    const auto echo = backend != 0 ? std::make_unique<HttpBackend>(loop, static_cast<int>(backend)) : nullptr;
+    const auto echo =
+        backend != 0 ? std::make_unique<HttpBackend>(loop, static_cast<int>(backend)) : nullptr;
     std::unique_ptr<Transport> transport;
     if (target == "http") {
-        const std::string call_token = server.path.empty() ? token : "";  // the Unix socket knows its caller by uid
+        // the Unix socket knows its caller by uid
+        const std::string call_token = server.path.empty() ? token : "";
         std::vector<CallRequest> requests;
         if (!get.empty()) {
             requests.push_back(CallRequest::get(server, call_token, get));
         } else if (!tool.empty() || device_count == 0) {
             requests.emplace_back(server, call_token, tool.empty() ? "echo" : tool, kArguments);
         } else {
-            for (std::size_t i = 0; i < device_count; ++i) requests.emplace_back(server, call_token, tool_name(i, device_count), kArguments);
+            for (std::size_t i = 0; i < device_count; ++i)
+                requests.emplace_back(server, call_token, tool_name(i, device_count), kArguments);
         }
-        transport = std::make_unique<HttpCallers>(loop, server, pace.lanes, std::move(requests), driver);
+        transport =
+            std::make_unique<HttpCallers>(loop, server, pace.lanes, std::move(requests), driver);
     } else if (target == "nats" || target == "nats-mux") {
-        transport = std::make_unique<NatsCallers>(loop, server, target == "nats" ? pace.lanes : 1, driver);
+        transport =
+            std::make_unique<NatsCallers>(loop, server, target == "nats" ? pace.lanes : 1, driver);
     } else {
         throw std::invalid_argument("--target is http, nats or nats-mux, not " + target);
     }

@@ -8,7 +8,8 @@
 
 namespace crab::bench {
 
-/// A stream socket on a Loop with a buffer each way. It may be closed and opened again; it outlives the turn either way.
+/// A stream socket on a Loop with a buffer each way. It may be closed and opened again; it outlives
+/// the turn either way.
 class Connection : public Source {
 public:
     explicit Connection(Loop& loop) : loop_(loop) {}
@@ -28,8 +29,8 @@ public:
 protected:
     /// What to append outgoing bytes to; they leave at the end of the turn.
     std::string& outgoing();
-    /// Handles every complete message in `bytes` and returns how many bytes that was; the rest comes again with more.
-    /// It may close the connection or change the bytes in place.
+    /// Handles every complete message in `bytes` and returns how many bytes that was; the rest
+    /// comes again with more. It may close the connection or change the bytes in place.
     virtual std::size_t on_input(std::span<char> bytes) = 0;
     /// The other side is gone; the connection is closed already.
     virtual void on_closed() = 0;

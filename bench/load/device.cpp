@@ -8,9 +8,14 @@
 
 namespace crab::bench {
 
-Device::Device(Loop& loop, Options options) : Connection(loop), options_(std::move(options)) { reconnect(); }
+Device::Device(Loop& loop, Options options) : Connection(loop), options_(std::move(options)) {
+    reconnect();
+}
 
-Device::Device(Loop& loop, Options options, int fd, std::string_view already_read) : Connection(loop), options_(std::move(options)) { open(fd, already_read); }
+Device::Device(Loop& loop, Options options, int fd, std::string_view already_read)
+    : Connection(loop), options_(std::move(options)) {
+    open(fd, already_read);
+}
 
 void Device::reconnect() {
     close();
@@ -26,7 +31,9 @@ std::size_t Device::on_input(std::span<char> bytes) {
         used += frame->size;
         if (frame->opcode == kText) on_text(frame->payload);
         if (frame->opcode == kPing) append_frame(outgoing(), kPong, std::array{frame->payload});
-        if (frame->opcode == kClose) std::fprintf(stderr, "device: closed: %.*s\n", static_cast<int>(frame->payload.size()), frame->payload.data());
+        if (frame->opcode == kClose)
+            std::fprintf(stderr, "device: closed: %.*s\n", static_cast<int>(frame->payload.size()),
+                         frame->payload.data());
     }
     return used;
 }
@@ -34,7 +41,8 @@ std::size_t Device::on_input(std::span<char> bytes) {
 void Device::on_text(std::string_view text) {
     constexpr std::string_view kId = R"("id":")";
     if (text.find("tool_call_request") > 64) {  // result_acknowledged, mostly
-        if (text.find(R"("type":"error")") != std::string_view::npos) std::fprintf(stderr, "device: %.*s\n", static_cast<int>(text.size()), text.data());
+        if (text.find(R"("type":"error")") != std::string_view::npos)
+            std::fprintf(stderr, "device: %.*s\n", static_cast<int>(text.size()), text.data());
         return;
     }
     ++calls_;
@@ -42,8 +50,11 @@ void Device::on_text(std::string_view text) {
     const auto start = text.find(kId) + kId.size();
     const auto id = text.substr(start, text.find('"', start) - start);
     const bool fails = options_.fail_every != 0 && calls_ % options_.fail_every == 0;
-    const std::string_view end = fails ? R"(,"success":false,"error":"the bench device says no"})" : R"(,"success":true})";
-    append_frame(outgoing(), kText, std::array<std::string_view, 5>{R"({"type":"tool_result","id":")", id, R"(","output":)", kResult, end});
+    const std::string_view end =
+        fails ? R"(,"success":false,"error":"the bench device says no"})" : R"(,"success":true})";
+    append_frame(outgoing(), kText,
+                 std::array<std::string_view, 5>{R"({"type":"tool_result","id":")", id,
+                                                 R"(","output":)", kResult, end});
 }
 
 void Device::on_closed() {

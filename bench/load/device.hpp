@@ -25,7 +25,8 @@ public:
     /// A device that has dialled in and registered already: takes the connected descriptor.
     Device(Loop& loop, Options options, int fd, std::string_view already_read);
 
-    /// Drops the link without a goodbye, as a phone that loses its network does, and dials in again.
+    /// Drops the link without a goodbye, as a phone that loses its network does, and dials in
+    /// again.
     void reconnect();
     std::uint64_t calls() const { return calls_; }
     /// Times the gateway closed the link.

@@ -17,7 +17,9 @@ void run_devices(Options options) {
     Loop loop;
     std::vector<std::unique_ptr<Device>> devices;
     for (std::size_t i = 0; i < count; ++i) {
-        devices.push_back(std::make_unique<Device>(loop, Device::Options{.gateway = gateway, .token = token, .tool = tool_name(i, count)}));
+        devices.push_back(std::make_unique<Device>(
+            loop,
+            Device::Options{.gateway = gateway, .token = token, .tool = tool_name(i, count)}));
     }
     std::puts("devices ready");
     std::fflush(stdout);

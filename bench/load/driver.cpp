@@ -14,7 +14,8 @@ constexpr std::uint64_t kMostFailures = 1000;
 std::chrono::nanoseconds cpu_time(pid_t pid) {
     clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
     timespec now{};
-    if (pid != 0 && clock_getcpuclockid(pid, &clock) != 0) throw std::runtime_error("the server is gone");
+    if (pid != 0 && clock_getcpuclockid(pid, &clock) != 0)
+        throw std::runtime_error("the server is gone");
     if (clock_gettime(clock, &now) != 0) throw std::runtime_error("the server is gone");
     return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
@@ -45,7 +46,8 @@ void Driver::run(Loop& loop, Transport& transport) {
     turns_until(from);
     measuring_ = true;
     const auto started = Clock::now();
-    const auto server = options_.server != 0 ? cpu_time(options_.server) : std::chrono::nanoseconds{};
+    const auto server =
+        options_.server != 0 ? cpu_time(options_.server) : std::chrono::nanoseconds{};
     const auto own = cpu_time(0);
     turns_until(until);
     if (options_.server != 0) server_cpu_ = cpu_time(options_.server) - server;
@@ -62,7 +64,8 @@ void Driver::start(std::size_t lane, Clock::time_point due) {
 
 void Driver::start_due(Clock::time_point now) {
     std::exponential_distribution<double> gap(options_.rate);
-    for (; next_due_ <= now; next_due_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap(random_)))) {
+    for (; next_due_ <= now; next_due_ += std::chrono::duration_cast<Clock::duration>(
+                                 std::chrono::duration<double>(gap(random_)))) {
         backlog_.push_back(next_due_);
     }
     while (!backlog_.empty() && !free_.empty()) {
@@ -77,7 +80,8 @@ void Driver::on_answer(std::size_t lane, std::string_view failure) {
     const auto now = Clock::now();
     if (!failure.empty()) {
         if (failures_++ == 0) first_failure_ = failure;
-        if (failures_ > kMostFailures) throw std::runtime_error("calls keep failing; the first: " + first_failure_);
+        if (failures_ > kMostFailures)
+            throw std::runtime_error("calls keep failing; the first: " + first_failure_);
     } else {
         ++answered_;
         if (measuring_) latency_.record(now - started_[lane]);
@@ -95,12 +99,18 @@ std::string Driver::report() const {
     const double seconds = std::chrono::duration<double>(took_).count();
     const double calls = latency_.total() > 0 ? static_cast<double>(latency_.total()) : 1;
     std::array<char, 512> text;
-    std::snprintf(text.data(), text.size(),
-                  R"({"calls":%llu,"answered":%llu,"failures":%llu,"backlog":%zu,"seconds":%.4f,"rate":%.1f,"cpu_us":%.4f,"load_cpu_us":%.4f,"server_busy":%.3f,"p50_us":%.2f,"p99_us":%.2f,"p999_us":%.2f})",
-                  static_cast<unsigned long long>(latency_.total()), static_cast<unsigned long long>(answered_), static_cast<unsigned long long>(failures_), backlog_.size(), seconds,
-                  static_cast<double>(latency_.total()) / seconds, static_cast<double>(server_cpu_.count()) / calls / 1000.0,
-                  static_cast<double>(own_cpu_.count()) / calls / 1000.0, static_cast<double>(server_cpu_.count()) / 1e9 / seconds,
-                  latency_.quantile_us(0.5), latency_.quantile_us(0.99), latency_.quantile_us(0.999));
+    std::snprintf(
+        text.data(), text.size(),
+        R"({"calls":%llu,"answered":%llu,"failures":%llu,"backlog":%zu,"seconds":%.4f,"rate":%.1f,)"
+        R"("cpu_us":%.4f,"load_cpu_us":%.4f,"server_busy":%.3f,"p50_us":%.2f,"p99_us":%.2f,)"
+        R"("p999_us":%.2f})",
+        static_cast<unsigned long long>(latency_.total()),
+        static_cast<unsigned long long>(answered_), static_cast<unsigned long long>(failures_),
+        backlog_.size(), seconds, static_cast<double>(latency_.total()) / seconds,
+        static_cast<double>(server_cpu_.count()) / calls / 1000.0,
+        static_cast<double>(own_cpu_.count()) / calls / 1000.0,
+        static_cast<double>(server_cpu_.count()) / 1e9 / seconds, latency_.quantile_us(0.5),
+        latency_.quantile_us(0.99), latency_.quantile_us(0.999));
     return text.data();
 }
 

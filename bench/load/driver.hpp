@@ -28,8 +28,9 @@ public:
     virtual void on_answer(std::size_t lane, std::string_view failure) = 0;
 };
 
-/// Keeps the lanes of a transport busy for a while and measures: closed loop (every lane always has a call out), or open
-/// loop at a fixed rate with Poisson arrivals, where a call's time runs from when it was due, not from when a lane was free.
+/// Keeps the lanes of a transport busy for a while and measures: closed loop (every lane always has
+/// a call out), or open loop at a fixed rate with Poisson arrivals, where a call's time runs from
+/// when it was due, not from when a lane was free.
 class Driver final : public Answers {
 public:
     struct Options {
@@ -44,7 +45,8 @@ public:
 
     /// Throws std::runtime_error when calls keep failing, naming what the first failure was.
     void run(Loop& loop, Transport& transport);
-    /// One JSON object: calls (measured), answered (warm-up included), failures, seconds, rate, server and own CPU per call, quantiles of the latency.
+    /// One JSON object: calls (measured), answered (warm-up included), failures, seconds, rate,
+    /// server and own CPU per call, quantiles of the latency.
     std::string report() const;
 
     void on_answer(std::size_t lane, std::string_view failure) override;
@@ -57,7 +59,8 @@ private:
     Transport* transport_ = nullptr;
     std::vector<Clock::time_point> started_;  // per lane
     std::vector<std::size_t> free_;
-    std::deque<Clock::time_point> backlog_;  // open loop: calls that were due while every lane was busy
+    // open loop: calls that were due while every lane was busy
+    std::deque<Clock::time_point> backlog_;
     Clock::time_point next_due_{};
     std::mt19937_64 random_{1};  // the same arrivals in every run
     bool measuring_ = false;

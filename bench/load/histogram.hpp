@@ -7,7 +7,8 @@
 
 namespace crab::bench {
 
-/// Durations in logarithmic buckets, 64 to each power of two: a quantile is off by at most 1.6 %, a record costs a nanosecond.
+/// Durations in logarithmic buckets, 64 to each power of two: a quantile is off by at most 1.6 %, a
+/// record costs a nanosecond.
 class Histogram {
 public:
     void record(std::chrono::nanoseconds duration) {
@@ -18,12 +19,14 @@ public:
 
     std::uint64_t total() const { return total_; }
 
-    /// The upper bound of the bucket below which `share` (0..1) of the records lie, in microseconds; 0 when there are none.
+    /// The upper bound of the bucket below which `share` (0..1) of the records lie, in
+    /// microseconds; 0 when there are none.
     double quantile_us(double share) const {
         std::uint64_t seen = 0;
         for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket) {
             seen += counts_[bucket];
-            if (seen > 0 && static_cast<double>(seen) >= share * static_cast<double>(total_)) return static_cast<double>(upper_bound(bucket)) / 1000.0;
+            if (seen > 0 && static_cast<double>(seen) >= share * static_cast<double>(total_))
+                return static_cast<double>(upper_bound(bucket)) / 1000.0;
         }
         return 0;
     }
@@ -31,11 +34,13 @@ public:
 private:
     static constexpr unsigned kSubBits = 6;
 
-    // Values below 64 have a bucket each; above, the leading bit chooses the group and the next six bits the bucket.
+    // Values below 64 have a bucket each; above, the leading bit chooses the group and the next six
+    // bits the bucket.
     static std::size_t bucket_of(std::uint64_t value) {
         if (value < (1u << kSubBits)) return value;
         const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kSubBits - 1;
-        return (static_cast<std::size_t>(shift + 1) << kSubBits) + ((value >> shift) & ((1u << kSubBits) - 1));
+        return (static_cast<std::size_t>(shift + 1) << kSubBits) +
+               ((value >> shift) & ((1u << kSubBits) - 1));
     }
 
     static std::uint64_t upper_bound(std::size_t bucket) {

@@ -20,7 +20,8 @@ int listen_on(const Address& address) {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     sockaddr_un at{.sun_family = AF_UNIX, .sun_path = {}};
     address.path.copy(at.sun_path, sizeof at.sun_path - 1);
-    if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 || listen(fd, 1024) != 0) {
+    if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
+        listen(fd, 1024) != 0) {
         throw std::system_error(errno, std::generic_category(), "listen on " + address.path);
     }
     return fd;

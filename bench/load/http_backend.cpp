@@ -25,15 +25,24 @@ std::string_view member(std::string_view json, std::string_view name) {
 }
 
 void append_answer(std::string& out, std::string_view body) {
-    out.append("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n\r\n").append(body);
+    out.append("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ")
+        .append(std::to_string(body.size()))
+        .append("\r\n\r\n")
+        .append(body);
 }
 
 std::string tool(std::string_view name, std::string_view effects) {
-    return R"({"name":")" + std::string(name) + R"(","description":"Sets the heating of one room and says what will happen.","input_schema":)" + std::string(kParameters) +
-           R"(,"output_schema":{"type":"object"},"timeout_ms_default":30000,"timeout_ms_max":120000,)" + std::string(effects) + "}";
+    return R"({"name":")" + std::string(name) +
+           R"(","description":"Sets the heating of one room and says what will happen.",)"
+           R"("input_schema":)" +
+           std::string(kParameters) +
+           R"(,"output_schema":{"type":"object"},"timeout_ms_default":30000,)"
+           R"("timeout_ms_max":120000,)" +
+           std::string(effects) + "}";
 }
 
-const std::string kTools = R"({"version":"v1","service":"bench","tools":[)" + tool("echo", R"("idempotent":true,"side_effects":false)") + "," +
+const std::string kTools = R"({"version":"v1","service":"bench","tools":[)" +
+                           tool("echo", R"("idempotent":true,"side_effects":false)") + "," +
                            tool("set", R"("idempotent":false,"side_effects":true)") + "]}";
 
 }  // namespace
@@ -51,7 +60,9 @@ private:
         std::size_t length = 0;
         for (auto line = text.find("\r\n"); line < end; line = text.find("\r\n", line + 2)) {
             const auto value = line + 2 + kLength.size();
-            if (value < end && strncasecmp(text.data() + line + 2, kLength.data(), kLength.size()) == 0) std::from_chars(text.data() + value, text.end(), length);
+            if (value < end &&
+                strncasecmp(text.data() + line + 2, kLength.data(), kLength.size()) == 0)
+                std::from_chars(text.data() + value, text.end(), length);
         }
         if (text.size() < end + 4 + length) return 0;
         if (text.starts_with("GET ")) {
@@ -59,8 +70,11 @@ private:
         } else {
             body_ = R"({"version":"v1","call_id":")";
             body_.append(member(text.substr(end + 4, length), "call_id"));
-            body_.append(R"(","tool_name":")").append(member(text.substr(end + 4, length), "tool_name"));
-            body_.append(R"(","status":"ok","duration_ms":0,"result":)").append(kResult).append("}");
+            body_.append(R"(","tool_name":")")
+                .append(member(text.substr(end + 4, length), "tool_name"));
+            body_.append(R"(","status":"ok","duration_ms":0,"result":)")
+                .append(kResult)
+                .append("}");
             append_answer(outgoing(), body_);
         }
         return end + 4 + length;
@@ -71,7 +85,9 @@ private:
     std::string body_;
 };
 
-HttpBackend::HttpBackend(Loop& loop, int listener) : loop_(loop), listener_(listener) { loop_.watch(listener_, *this, EPOLLIN); }
+HttpBackend::HttpBackend(Loop& loop, int listener) : loop_(loop), listener_(listener) {
+    loop_.watch(listener_, *this, EPOLLIN);
+}
 
 HttpBackend::~HttpBackend() { loop_.forget(listener_); }
 

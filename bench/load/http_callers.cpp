@@ -11,11 +11,13 @@ namespace {
 
 /// The value of a header whatever its case; empty when it is absent. `head` ends with a line break.
 std::string_view header(std::string_view head, std::string_view name) {
-    for (auto line = head.find("\r\n"); line != std::string_view::npos && line + 2 < head.size(); line = head.find("\r\n", line + 2)) {
+    for (auto line = head.find("\r\n"); line != std::string_view::npos && line + 2 < head.size();
+         line = head.find("\r\n", line + 2)) {
         const auto start = line + 2;
         if (head.size() < start + name.size() + 1 || head[start + name.size()] != ':') continue;
         if (strncasecmp(head.data() + start, name.data(), name.size()) != 0) continue;
-        auto value = head.substr(start + name.size() + 1, head.find("\r\n", start) - start - name.size() - 1);
+        auto value = head.substr(start + name.size() + 1,
+                                 head.find("\r\n", start) - start - name.size() - 1);
         while (value.starts_with(' ')) value.remove_prefix(1);
         return value;
     }
@@ -26,7 +28,9 @@ std::string_view header(std::string_view head, std::string_view name) {
 
 class HttpCallers::Caller final : public Connection {
 public:
-    Caller(HttpCallers& all, std::size_t lane) : Connection(all.loop_), all_(all), lane_(lane) { dial(); }
+    Caller(HttpCallers& all, std::size_t lane) : Connection(all.loop_), all_(all), lane_(lane) {
+        dial();
+    }
 
     void dial() {
         waiting_ = false;
@@ -46,14 +50,19 @@ private:
         const auto head = text.substr(0, end + 2);
         std::size_t length = 0;
         const auto value = header(head, "Content-Length");
-        if (value.empty()) throw std::runtime_error("an answer without Content-Length: " + std::string(head));
+        if (value.empty())
+            throw std::runtime_error("an answer without Content-Length: " + std::string(head));
         std::from_chars(value.begin(), value.end(), length);
         const std::size_t size = end + 4 + length;
         if (text.size() < size) return 0;
-        if (!waiting_) throw std::runtime_error("an answer nobody asked for: " + std::string(text.substr(0, size)));
+        if (!waiting_)
+            throw std::runtime_error("an answer nobody asked for: " +
+                                     std::string(text.substr(0, size)));
         waiting_ = false;
         const auto body = text.substr(end + 4, length);
-        const bool good = head.starts_with("HTTP/1.1 200 ") && (body.find(R"("status":"ok")") != std::string_view::npos || body == R"({"ok":true})");
+        const bool good =
+            head.starts_with("HTTP/1.1 200 ") &&
+            (body.find(R"("status":"ok")") != std::string_view::npos || body == R"({"ok":true})");
         all_.answers_.on_answer(lane_, good ? std::string_view{} : text.substr(0, size));
         return size;
     }
@@ -61,7 +70,9 @@ private:
     void on_closed() override {
         const bool failed = waiting_;
         dial();
-        if (failed) all_.answers_.on_answer(lane_, "the server closed the connection in the middle of a call");
+        if (failed)
+            all_.answers_.on_answer(lane_,
+                                    "the server closed the connection in the middle of a call");
     }
 
     HttpCallers& all_;
@@ -69,9 +80,11 @@ private:
     bool waiting_ = false;
 };
 
-HttpCallers::HttpCallers(Loop& loop, const Address& server, std::size_t lanes, std::vector<CallRequest> requests, Answers& answers)
+HttpCallers::HttpCallers(Loop& loop, const Address& server, std::size_t lanes,
+                         std::vector<CallRequest> requests, Answers& answers)
     : loop_(loop), server_(server), requests_(std::move(requests)), answers_(answers) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) callers_.push_back(std::make_unique<Caller>(*this, lane));
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+        callers_.push_back(std::make_unique<Caller>(*this, lane));
 }
 
 HttpCallers::~HttpCallers() = default;

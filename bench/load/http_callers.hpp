@@ -10,12 +10,14 @@
 
 namespace crab::bench {
 
-/// Keep-alive HTTP/1.1 callers, one connection to each lane, one call at a time on each. A success is status 200 and, for
-/// calls, `"status":"ok"` in the body. A connection that the server closes is opened again; its call counts as failed.
+/// Keep-alive HTTP/1.1 callers, one connection to each lane, one call at a time on each. A success
+/// is status 200 and, for calls, `"status":"ok"` in the body. A connection that the server closes
+/// is opened again; its call counts as failed.
 class HttpCallers final : public Transport {
 public:
     /// Lane n makes the request `requests[n % requests.size()]`.
-    HttpCallers(Loop& loop, const Address& server, std::size_t lanes, std::vector<CallRequest> requests, Answers& answers);
+    HttpCallers(Loop& loop, const Address& server, std::size_t lanes,
+                std::vector<CallRequest> requests, Answers& answers);
     ~HttpCallers() override;
 
     void start(std::size_t lane) override;

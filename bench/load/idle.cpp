@@ -27,11 +27,14 @@ struct Opened {
 };
 
 /// Answers calls to `opened` and never returns.
-[[noreturn]] void answer_calls(const Address& gateway, const std::vector<std::string>& tokens, std::size_t wanted, std::vector<Opened>& opened) {
+[[noreturn]] void answer_calls(const Address& gateway, const std::vector<std::string>& tokens,
+                               std::size_t wanted, std::vector<Opened>& opened) {
     Loop loop;
     std::vector<std::unique_ptr<Device>> devices;
     for (const auto& [number, fd, already_read] : opened) {
-        Device::Options options{.gateway = gateway, .token = tokens[number % tokens.size()], .tool = tool_name(number, wanted)};
+        Device::Options options{.gateway = gateway,
+                                .token = tokens[number % tokens.size()],
+                                .tool = tool_name(number, wanted)};
         devices.push_back(std::make_unique<Device>(loop, std::move(options), fd, already_read));
     }
     while (true) loop.turn(Clock::now() + std::chrono::hours(1));
@@ -49,7 +52,8 @@ void run_idle(Options options) {
     const bool answer = options.count("answer", 0) != 0;
     options.refuse_others();
 
-    constexpr std::size_t kPerSourceAddress = 16'000;  // well below the 28 000 ports one address has
+    // well below the 28 000 ports one address has
+    constexpr std::size_t kPerSourceAddress = 16'000;
     std::vector<std::string> tokens;
     if (!tokens_file.empty()) {
         std::ifstream lines(tokens_file);
@@ -67,9 +71,11 @@ void run_idle(Options options) {
     const auto connect = [&] {
         for (std::size_t i = next++; i < wanted; i = next++) {
             try {
-                const int source = wanted > kPerSourceAddress ? static_cast<int>(2 + i / kPerSourceAddress) : 0;
+                const int source =
+                    wanted > kPerSourceAddress ? static_cast<int>(2 + i / kPerSourceAddress) : 0;
                 Stream stream(gateway, tls, source);
-                std::string rest = open_device(stream, gateway, tokens[i % tokens.size()], tools ? tool_name(i, wanted) : "");
+                std::string rest = open_device(stream, gateway, tokens[i % tokens.size()],
+                                               tools ? tool_name(i, wanted) : "");
                 const std::scoped_lock lock(mutex);
                 opened.push_back({i, stream.release(), std::move(rest)});
             } catch (const std::exception& reason) {
@@ -85,11 +91,11 @@ void run_idle(Options options) {
     crowd.clear();
     std::printf("{\"open\":%zu}\n", opened.size());
     std::fflush(stdout);
-    if (!failure.empty()) std::fprintf(stderr, "bench_load: after %zu devices: %s\n", opened.size(), failure.c_str());
+    if (!failure.empty())
+        std::fprintf(stderr, "bench_load: after %zu devices: %s\n", opened.size(), failure.c_str());
     if (answer) answer_calls(gateway, tokens, wanted, opened);
     char byte;
-    while (read(STDIN_FILENO, &byte, 1) > 0) {
-    }
+    while (read(STDIN_FILENO, &byte, 1) > 0) {}
     for (const Opened& device : opened) ::close(device.fd);
 }
 

@@ -19,7 +19,8 @@ public:
     virtual void flush() {}
 };
 
-/// One thread's epoll. Bytes that are written during a turn leave when the turn ends, in one system call per connection.
+/// One thread's epoll. Bytes that are written during a turn leave when the turn ends, in one system
+/// call per connection.
 class Loop {
 public:
     Loop();

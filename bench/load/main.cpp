@@ -1,5 +1,6 @@
-// The load generator of bench/run: it plays the callers and the devices of a relay, one thread, one epoll. Its output is one
-// line of JSON; bench/run starts the servers, chooses the cores and compares.
+// The load generator of bench/run: it plays the callers and the devices of a relay, one thread, one
+// epoll. Its output is one line of JSON; bench/run starts the servers, chooses the cores and
+// compares.
 
 #include "load/modes.hpp"
 
@@ -10,10 +11,13 @@
 namespace {
 
 constexpr const char* kUsage = R"(usage: bench_load MODE --name value ...
-  calls  --target http|nats|nats-mux  --connect ADDRESS  [--device ADDRESS --devices N] [--backend-fd FD] [--token T]
-         [--tool NAME | --get PATH] [--in-flight N] [--rate CALLS_PER_SECOND] [--warm-up S] [--seconds S] [--server-pid PID]
+  calls  --target http|nats|nats-mux  --connect ADDRESS  [--device ADDRESS --devices N] [)"
+                               R"(--backend-fd FD] [--token T]
+         [--tool NAME | --get PATH] [--in-flight N] [--rate CALLS_PER_SECOND] [--warm-up S] [)"
+                               R"(--seconds S] [--server-pid PID]
   idle   --device ADDRESS --count N [--tokens FILE] [--tls 1] [--tools 1] [--threads N]
-  soak   --connect ADDRESS --device ADDRESS [--token T] [--devices N] [--in-flight N] [--seconds S] [--seed N]
+  soak   --connect ADDRESS --device ADDRESS [--token T] [--devices N] [--in-flight N] [--seconds )"
+                               R"(S] [--seed N]
   host   --listen unix:PATH
   device --device ADDRESS [--token T] [--devices N]
 ADDRESS is tcp:HOST:PORT or unix:PATH.

@@ -6,13 +6,17 @@ namespace crab::bench {
 
 /// Calls through a server for a few seconds; prints Driver::report().
 void run_calls(Options options);
-/// Opens idle devices, prints `{"open":n}`, and holds them until standard input ends; with `answer` they answer calls until killed.
+/// Opens idle devices, prints `{"open":n}`, and holds them until standard input ends; with `answer`
+/// they answer calls until killed.
 void run_idle(Options options);
-/// A mix of good, refused, failing and abandoned calls over devices that come and go; prints what became of them.
+/// A mix of good, refused, failing and abandoned calls over devices that come and go; prints what
+/// became of them.
 void run_soak(Options options);
-/// A tool host on a Unix socket with the tool `echo`; prints `host ready` and serves until it is killed.
+/// A tool host on a Unix socket with the tool `echo`; prints `host ready` and serves until it is
+/// killed.
 void run_host(Options options);
-/// Devices that answer, each with a tool of its own; prints `devices ready` and serves until it is killed.
+/// Devices that answer, each with a tool of its own; prints `devices ready` and serves until it is
+/// killed.
 void run_devices(Options options);
 
 }  // namespace crab::bench

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kSubject = "bench.echo";
 
-void append_publish(std::string& out, std::string_view subject, std::string_view reply, std::string_view payload) {
+void append_publish(std::string& out, std::string_view subject, std::string_view reply,
+                    std::string_view payload) {
     std::array<char, 8> digits;
     const auto end = std::to_chars(digits.begin(), digits.end(), payload.size());
     out.append("PUB ").append(subject).push_back(' ');
@@ -24,12 +25,17 @@ void append_publish(std::string& out, std::string_view subject, std::string_view
 
 }  // namespace
 
-/// One connection: handshake, then `MSG subject sid [reply] size` as messages (https://docs.nats.io, client protocol).
+/// One connection: handshake, then `MSG subject sid [reply] size` as messages
+/// (https://docs.nats.io, client protocol).
 class NatsCallers::Client : public Connection {
 public:
     Client(Loop& loop, const Address& server, std::string_view subscription) : Connection(loop) {
         Stream stream(server, false);
-        stream.write("CONNECT {\"verbose\":false,\"pedantic\":false,\"lang\":\"c++\",\"version\":\"1\",\"protocol\":1}\r\nSUB " + std::string(subscription) + " 1\r\nPING\r\n");
+        stream.write(
+            "CONNECT "
+            "{\"verbose\":false,\"pedantic\":false,\"lang\":\"c++\",\"version\":\"1\",\"protocol\":"
+            "1}\r\nSUB " +
+            std::string(subscription) + " 1\r\nPING\r\n");
         std::string in;
         std::size_t pong = 0;
         while ((pong = in.find("PONG\r\n")) == std::string::npos) stream.read_more(in);
@@ -37,7 +43,8 @@ public:
     }
 
 private:
-    virtual void on_message(std::string_view subject, std::string_view reply, std::string_view payload) = 0;
+    virtual void on_message(std::string_view subject, std::string_view reply,
+                            std::string_view payload) = 0;
 
     std::size_t on_input(std::span<char> bytes) override {
         const std::string_view all(bytes.data(), bytes.size());
@@ -46,7 +53,8 @@ private:
             const auto line = all.substr(used, end - used);
             if (!line.starts_with("MSG ")) {
                 if (line == "PING") outgoing().append("PONG\r\n");
-                if (line.starts_with("-ERR")) throw std::runtime_error("nats-server: " + std::string(line));
+                if (line.starts_with("-ERR"))
+                    throw std::runtime_error("nats-server: " + std::string(line));
                 used = end + 2;
                 continue;
             }
@@ -56,7 +64,9 @@ private:
             if (all.size() < end + 2 + size + 2) break;
             const auto subject = line.substr(4, line.find(' ', 4) - 4);
             const auto sid_end = line.find(' ', 4 + subject.size() + 1);
-            const auto reply = sid_end + 1 < size_at ? line.substr(sid_end + 1, size_at - sid_end - 2) : std::string_view{};
+            const auto reply = sid_end + 1 < size_at
+                                   ? line.substr(sid_end + 1, size_at - sid_end - 2)
+                                   : std::string_view{};
             on_message(subject, reply, all.substr(end + 2, size));
             used = end + 2 + size + 2;
         }
@@ -71,7 +81,9 @@ public:
     Caller(Loop& loop, const Address& server, const std::string& inbox, Answers& answers)
         : Client(loop, server, inbox + "*"), inbox_(inbox), answers_(answers) {}
 
-    void call(std::size_t lane) { append_publish(outgoing(), kSubject, inbox_ + std::to_string(lane), kArguments); }
+    void call(std::size_t lane) {
+        append_publish(outgoing(), kSubject, inbox_ + std::to_string(lane), kArguments);
+    }
 
 private:
     void on_message(std::string_view subject, std::string_view, std::string_view payload) override {
@@ -89,13 +101,17 @@ public:
     Responder(Loop& loop, const Address& server) : Client(loop, server, kSubject) {}
 
 private:
-    void on_message(std::string_view, std::string_view reply, std::string_view) override { append_publish(outgoing(), reply, {}, kResult); }
+    void on_message(std::string_view, std::string_view reply, std::string_view) override {
+        append_publish(outgoing(), reply, {}, kResult);
+    }
 };
 
-NatsCallers::NatsCallers(Loop& loop, const Address& server, std::size_t connections, Answers& answers)
+NatsCallers::NatsCallers(Loop& loop, const Address& server, std::size_t connections,
+                         Answers& answers)
     : responder_(std::make_unique<Responder>(loop, server)) {
     for (std::size_t i = 0; i < connections; ++i) {
-        const std::string inbox = "_INBOX." + std::to_string(getpid()) + "x" + std::to_string(i) + ".";
+        const std::string inbox =
+            "_INBOX." + std::to_string(getpid()) + "x" + std::to_string(i) + ".";
         callers_.push_back(std::make_unique<Caller>(loop, server, inbox, answers));
     }
 }

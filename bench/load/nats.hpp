@@ -10,11 +10,13 @@
 
 namespace crab::bench {
 
-/// Request/reply through nats-server in its text protocol: each request has a reply subject of its own lane, and one
-/// responder connection answers all of them. Payloads are the same 300 bytes each way as the gateway's, without envelope.
+/// Request/reply through nats-server in its text protocol: each request has a reply subject of its
+/// own lane, and one responder connection answers all of them. Payloads are the same 300 bytes each
+/// way as the gateway's, without envelope.
 class NatsCallers final : public Transport {
 public:
-    /// Lane n belongs to connection n % `connections`: one to a lane, or one that carries all of them (multiplexed).
+    /// Lane n belongs to connection n % `connections`: one to a lane, or one that carries all of
+    /// them (multiplexed).
     NatsCallers(Loop& loop, const Address& server, std::size_t connections, Answers& answers);
     ~NatsCallers() override;
 

@@ -8,7 +8,8 @@ namespace crab::bench {
 Options::Options(int argc, char** argv, int first) {
     for (int i = first; i < argc; i += 2) {
         const std::string name = argv[i];
-        if (!name.starts_with("--") || i + 1 >= argc) throw std::invalid_argument("expected --name value at " + name);
+        if (!name.starts_with("--") || i + 1 >= argc)
+            throw std::invalid_argument("expected --name value at " + name);
         left_[name.substr(2)] = argv[i + 1];
     }
 }

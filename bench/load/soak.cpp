@@ -26,7 +26,8 @@ enum class Kind { kGood, kBadArguments, kUnknownTool, kAbandoned };
 
 class Soak final : public Answers {
 public:
-    Soak(Loop& loop, const Address& server, const Device::Options& device, std::size_t device_count, std::size_t lanes, const std::string& token, std::uint64_t seed)
+    Soak(Loop& loop, const Address& server, const Device::Options& device, std::size_t device_count,
+         std::size_t lanes, const std::string& token, std::uint64_t seed)
         : loop_(loop), random_(seed), kinds_(lanes) {
         for (std::size_t i = 0; i < device_count; ++i) {
             Device::Options options = device;
@@ -42,7 +43,8 @@ public:
         devices_.push_back(std::make_unique<Device>(loop, silent));
         abandoned_.emplace_back(server, token, silent.tool, kArguments);
         unknown_.emplace_back(server, token, "soak_nowhere", kArguments);
-        callers_ = std::make_unique<HttpCallers>(loop, server, lanes, std::vector<CallRequest>{}, *this);
+        callers_ =
+            std::make_unique<HttpCallers>(loop, server, lanes, std::vector<CallRequest>{}, *this);
     }
 
     void run(std::chrono::duration<double> seconds) {
@@ -69,9 +71,11 @@ public:
         std::uint64_t lost = 0;
         for (const auto& device : devices_) lost += device->lost();
         std::printf(
-            "{\"calls\":%llu,\"ok\":%llu,\"refused\":%llu,\"failed\":%llu,\"abandoned\":%llu,\"reconnects\":%llu,\"broken\":%llu,\"devices_lost\":%llu}\n",
-            number(ok_ + refused_ + failed_ + abandoned_calls_ + broken_), number(ok_), number(refused_), number(failed_), number(abandoned_calls_),
-            number(reconnects_), number(broken_), number(lost));
+            "{\"calls\":%llu,\"ok\":%llu,\"refused\":%llu,\"failed\":%llu,\"abandoned\":%llu,"
+            "\"reconnects\":%llu,\"broken\":%llu,\"devices_lost\":%llu}\n",
+            number(ok_ + refused_ + failed_ + abandoned_calls_ + broken_), number(ok_),
+            number(refused_), number(failed_), number(abandoned_calls_), number(reconnects_),
+            number(broken_), number(lost));
     }
 
     void on_answer(std::size_t lane, std::string_view failure) override {
@@ -93,7 +97,10 @@ private:
 
     void start(std::size_t lane) {
         const auto dice = random_() % 100;
-        kinds_[lane] = dice < 3 ? Kind::kBadArguments : dice < 5 ? Kind::kUnknownTool : dice < 6 ? Kind::kAbandoned : Kind::kGood;
+        kinds_[lane] = dice < 3   ? Kind::kBadArguments
+                       : dice < 5 ? Kind::kUnknownTool
+                       : dice < 6 ? Kind::kAbandoned
+                                  : Kind::kGood;
         callers_->start(lane, request_for(kinds_[lane]));
         if (kinds_[lane] == Kind::kAbandoned) waiting_.push_back(lane);
     }
@@ -125,7 +132,8 @@ private:
     std::vector<std::unique_ptr<Device>> devices_;
     std::unique_ptr<HttpCallers> callers_;
     bool stopping_ = false;
-    std::uint64_t ok_ = 0, refused_ = 0, failed_ = 0, abandoned_calls_ = 0, broken_ = 0, reconnects_ = 0;
+    std::uint64_t ok_ = 0, refused_ = 0, failed_ = 0, abandoned_calls_ = 0, broken_ = 0,
+                  reconnects_ = 0;
 };
 
 }  // namespace
@@ -141,7 +149,8 @@ void run_soak(Options options) {
     options.refuse_others();
 
     Loop loop;
-    Soak soak(loop, server, Device::Options{.gateway = gateway, .token = token}, devices, lanes, server.path.empty() ? token : "", seed);
+    Soak soak(loop, server, Device::Options{.gateway = gateway, .token = token}, devices, lanes,
+              server.path.empty() ? token : "", seed);
     soak.run(std::chrono::duration<double>(seconds));
     soak.report();
 }

@@ -35,7 +35,8 @@ Stream::Stream(const Address& to, bool tls, int source) : fd_(connect_to(to, sou
     if (SSL_connect(tls_->session) != 1) {
         delete tls_;
         ::close(fd_);
-        throw std::runtime_error(std::string("TLS handshake: ") + ERR_error_string(ERR_get_error(), nullptr));
+        throw std::runtime_error(std::string("TLS handshake: ") +
+                                 ERR_error_string(ERR_get_error(), nullptr));
     }
 }
 
@@ -46,17 +47,23 @@ Stream::~Stream() {
 
 void Stream::write(std::string_view bytes) {
     while (!bytes.empty()) {
-        const auto sent = tls_ != nullptr ? SSL_write(tls_->session, bytes.data(), static_cast<int>(bytes.size()))
-                                          : static_cast<int>(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
-        if (sent <= 0) throw std::runtime_error("the server closed the connection during the handshake");
+        const auto sent =
+            tls_ != nullptr ? SSL_write(tls_->session, bytes.data(), static_cast<int>(bytes.size()))
+                            : static_cast<int>(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+        if (sent <= 0)
+            throw std::runtime_error("the server closed the connection during the handshake");
         bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
 }
 
 void Stream::read_more(std::string& into) {
     std::array<char, 4096> bytes;
-    const auto got = tls_ != nullptr ? SSL_read(tls_->session, bytes.data(), bytes.size()) : static_cast<int>(recv(fd_, bytes.data(), bytes.size(), 0));
-    if (got <= 0) throw std::runtime_error(errno == EAGAIN ? "the server was silent for 10 s during the handshake" : "the server closed the connection during the handshake");
+    const auto got = tls_ != nullptr ? SSL_read(tls_->session, bytes.data(), bytes.size())
+                                     : static_cast<int>(recv(fd_, bytes.data(), bytes.size(), 0));
+    if (got <= 0)
+        throw std::runtime_error(errno == EAGAIN
+                                     ? "the server was silent for 10 s during the handshake"
+                                     : "the server closed the connection during the handshake");
     into.append(bytes.data(), static_cast<std::size_t>(got));
 }
 

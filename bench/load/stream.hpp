@@ -7,7 +7,8 @@
 
 namespace crab::bench {
 
-/// A blocking client connection, in the clear or over TLS, for handshakes: the measured traffic runs on Connection.
+/// A blocking client connection, in the clear or over TLS, for handshakes: the measured traffic
+/// runs on Connection.
 class Stream {
 public:
     /// With `tls`, any certificate is accepted: the peer is the gateway under test on this machine.
@@ -17,9 +18,11 @@ public:
     Stream& operator=(const Stream&) = delete;
 
     void write(std::string_view bytes);
-    /// Appends what has come, at least one byte. Throws std::runtime_error when the other side closed or was silent for 10 s.
+    /// Appends what has come, at least one byte. Throws std::runtime_error when the other side
+    /// closed or was silent for 10 s.
     void read_more(std::string& into);
-    /// Hands the descriptor over; with TLS the keys are dropped, and the connection can only be held open.
+    /// Hands the descriptor over; with TLS the keys are dropped, and the connection can only be
+    /// held open.
     int release();
 
 private:

@@ -6,11 +6,15 @@
 
 int main(int argc, char** argv) {
     const char* token = std::getenv("CRAB_TOKEN");
-    crab::Device device({.gateway = argc > 1 ? argv[1] : "ws://127.0.0.1:42617", .token = token != nullptr ? token : "", .name = "Kitchen"});
+    crab::Device device({.gateway = argc > 1 ? argv[1] : "ws://127.0.0.1:42617",
+                         .token = token != nullptr ? token : "",
+                         .name = "Kitchen"});
     device.tool("read_thermometer", "Room temperature in Celsius",
                 R"({"type":"object","properties":{"room":{"type":"string"}},"required":["room"]})",
                 [](const crab::ToolRequest& request) -> crab::ToolAnswer {
-                    if (request.text("room") != "kitchen") return crab::ToolAnswer::error("INVALID_ARGS", "room: only `kitchen` has a thermometer");
+                    if (request.text("room") != "kitchen")
+                        return crab::ToolAnswer::error("INVALID_ARGS",
+                                                       "room: only `kitchen` has a thermometer");
                     return crab::ToolAnswer::json(R"({"celsius":21.5})");
                 },
                 {.read_only = true, .idempotent = true});

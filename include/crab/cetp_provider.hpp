@@ -11,7 +11,8 @@
 
 namespace crab {
 
-/// Who calls a provider, as the system tells it; what is unknown is absent. Such facts may lower trust, never raise it.
+/// Who calls a provider, as the system tells it; what is unknown is absent. Such facts may lower
+/// trust, never raise it.
 struct CetpCaller {
     std::optional<unsigned> uid{};
     std::optional<int> pid{};
@@ -44,8 +45,9 @@ private:
     std::unique_ptr<Parsed> parsed_;
 };
 
-/// What a tool gives back: data, or an error of `AUTH_REQUIRED`, `PERMISSION_DENIED`, `TOOL_NOT_FOUND`, `INVALID_ARGS`,
-/// `RATE_LIMITED`, `INTERNAL_ERROR` or a code of its own. Texts hold no path and no secret.
+/// What a tool gives back: data, or an error of `AUTH_REQUIRED`, `PERMISSION_DENIED`,
+/// `TOOL_NOT_FOUND`, `INVALID_ARGS`, `RATE_LIMITED`, `INTERNAL_ERROR` or a code of its own. Texts
+/// hold no path and no secret.
 class CetpAnswer {
 public:
     /// Free text, usually JSON.
@@ -59,9 +61,14 @@ public:
     }
     /// What the person can do about an error.
     CetpAnswer hint(std::string text) && { return hint_ = std::move(text), std::move(*this); }
-    /// The action of the provider's own app that asks the person; see ActivateAction of org.freedesktop.Application.
-    CetpAnswer intent(std::string action) && { return intent_ = std::move(action), std::move(*this); }
-    CetpAnswer retry_after(std::chrono::milliseconds wait) && { return retry_after_ = wait, std::move(*this); }
+    /// The action of the provider's own app that asks the person; see ActivateAction of
+    /// org.freedesktop.Application.
+    CetpAnswer intent(std::string action) && {
+        return intent_ = std::move(action), std::move(*this);
+    }
+    CetpAnswer retry_after(std::chrono::milliseconds wait) && {
+        return retry_after_ = wait, std::move(*this);
+    }
 
     bool success() const { return code_.empty(); }
     const std::string& data() const { return data_; }
@@ -79,12 +86,13 @@ private:
 /// What it throws reaches the caller as `INTERNAL_ERROR`. One call runs at a time.
 using CetpHandler = std::function<CetpAnswer(const CetpCall& call)>;
 
-/// A provider of read-only tools for the bridge of its device (`crab bridge`), over whichever transport it is started for:
+/// A provider of read-only tools for the bridge of its device (`crab bridge`), over whichever
+/// transport it is started for:
 ///
 ///     int main(int argc, char** argv) {
 ///         crab::CetpProvider provider("org.example.Ledger", "Ledger");
-///         provider.tool("balance", "One balance", R"({"type":"object"})", [](const crab::CetpCall&) { return R"({"cash":12})"; });
-///         return provider.run(argc, argv);
+///         provider.tool("balance", "One balance", R"({"type":"object"})", [](const
+///         crab::CetpCall&) { return R"({"cash":12})"; }); return provider.run(argc, argv);
 ///     }
 ///
 /// Source: docs/protocols/cetp.md, section 7.
@@ -96,16 +104,19 @@ public:
     CetpProvider& operator=(const CetpProvider&) = delete;
     ~CetpProvider();
 
-    /// Adds a tool; at any time and from handlers too, bridges are told (`ToolsChanged`). `schema` is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or used name and for a
-    /// schema that does not compile.
+    /// Adds a tool; at any time and from handlers too, bridges are told (`ToolsChanged`). `schema`
+    /// is the JSON Schema of its arguments. Throws std::invalid_argument for an empty or used name
+    /// and for a schema that does not compile.
     void tool(std::string name, std::string description, std::string schema, CetpHandler handler);
     /// Takes a tool away; false when there is none.
     bool remove_tool(std::string_view name);
 
     /// Serves until there is nothing more to do, and returns an exit status.
-    /// - The last word is a method (`Transport=exec`): answers one call, arguments on standard input, envelope on standard output.
+    /// - The last word is a method (`Transport=exec`): answers one call, arguments on standard
+    /// input, envelope on standard output.
     /// - `--socket PATH` (`Transport=unix`): listens there, mode 0600, until SIGTERM or SIGINT.
-    /// - Otherwise takes its name on the session bus and leaves it when idle for 60 s (`--idle SECONDS`) or when the bus goes.
+    /// - Otherwise takes its name on the session bus and leaves it when idle for 60 s (`--idle
+    /// SECONDS`) or when the bus goes.
     int run(int argc, char** argv);
 
 private:

@@ -59,19 +59,19 @@ struct DeviceEvent {
     Kind kind = Kind::kNotice;
     std::string message{};
     std::string session_id{};   ///< of the chat session, kConnected
-    std::string device{};       ///< the name in `<device>__<tool>`, kConnected, if the gateway tells
-    std::size_t tools = 0;      ///< registered, kConnected
+    std::string device{};  ///< the name in `<device>__<tool>`, kConnected, if the gateway tells
+    std::size_t tools = 0;  ///< registered, kConnected
     std::chrono::milliseconds retry_in{0};  ///< kLost
 };
 
 /// Why a device ended.
 struct DeviceEnd {
     enum class Reason : std::uint8_t {
-        kStopped,   ///< stop()
+        kStopped,  ///< stop()
         kSentAway,  ///< the gateway closed with 1000: do not come back by yourself
-        kRefused,   ///< no valid token, or not allowed (401, 403, 4401)
-        kLost,      ///< the link broke or could not be made, and DeviceOptions::reconnect is off
-        kInvalid,   ///< the options make no sense; nothing was tried
+        kRefused,  ///< no valid token, or not allowed (401, 403, 4401)
+        kLost,  ///< the link broke or could not be made, and DeviceOptions::reconnect is off
+        kInvalid,  ///< the options make no sense; nothing was tried
     };
     Reason reason = Reason::kStopped;
     std::string message{};
@@ -79,30 +79,39 @@ struct DeviceEnd {
 };
 
 struct DeviceOptions {
-    std::string gateway = "ws://127.0.0.1:42617";  ///< ws://, wss:// or unix:/path; a path prefix may follow the host
+    /// Ws://, wss:// or unix:/path; a path prefix may follow the host
+    std::string gateway = "ws://127.0.0.1:42617";
     std::string token{};
-    std::string name{};        ///< for people and for `<device>__<tool>`; empty: the host's name
-    std::string session_id{};  ///< chat session to use; empty: the gateway makes one, kept over reconnects
-    std::string ca_file{};     ///< PEM, for wss://; empty: the system's
-    std::string pair_code{};   ///< exchanged for a token at the start (`POST /pair`); goes before `token`
-    /// Told the key (DER) that `pair_code` is about to be exchanged for, on the device's own thread; may block.
+    std::string name{};  ///< for people and for `<device>__<tool>`; empty: the host's name
+    /// Chat session to use; empty: the gateway makes one, kept over reconnects
+    std::string session_id{};
+    std::string ca_file{};  ///< PEM, for wss://; empty: the system's
+    /// Exchanged for a token at the start (`POST /pair`); goes before `token`
+    std::string pair_code{};
+    /// Told the key (DER) that `pair_code` is about to be exchanged for, on the device's own
+    /// thread; may block.
     std::function<void(const std::string& public_key)> before_pairing{};
-    std::string token_file{};  ///< read when there is neither token nor code; what pairing gives is written to it, mode 0600
-    std::function<std::optional<std::string>()> new_token{};  ///< asked when the token is refused; nothing or the old one: end
-    std::function<void(const DeviceEvent&)> on_event{};       ///< on the device's thread; must not block
+    /// Read when there is neither token nor code; what pairing gives is written to it, mode 0600
+    std::string token_file{};
+    /// Asked when the token is refused; nothing or the old one: end
+    std::function<std::optional<std::string>()> new_token{};
+    std::function<void(const DeviceEvent&)> on_event{};  ///< on the device's thread; must not block
     bool reconnect = true;
     std::size_t parallel_handlers = 8;
     std::size_t queued_calls = 64;  ///< beyond: `RATE_LIMITED`
 };
 
-/// A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes back when the link breaks.
+/// A device whose tools a gateway can call: it dials in, registers them, answers calls, and comes
+/// back when the link breaks.
 ///
 ///     crab::Device device({.gateway = "ws://127.0.0.1:42617", .token = token, .name = "Kitchen"});
 ///     device.tool("read_thermometer", "Room temperature in Celsius", R"({"type":"object"})",
-///                 [](crab::ToolRequest) { return crab::ToolAnswer::json(R"({"celsius":21.5})"); });
+///                 [](crab::ToolRequest) { return crab::ToolAnswer::json(R"({"celsius":21.5})");
+///                 });
 ///     const crab::DeviceEnd end = device.run();
 ///
-/// Thread-safe; stop(), tool() and set_presence() may be called from handlers too. Source: docs/protocols/clawseed.md, section 10.
+/// Thread-safe; stop(), tool() and set_presence() may be called from handlers too. Source:
+/// docs/protocols/clawseed.md, section 10.
 class Device {
 public:
     explicit Device(DeviceOptions options);
@@ -111,26 +120,31 @@ public:
     /// stop() and wait(); waits for handlers that are still running.
     ~Device();
 
-    /// Adds a tool or replaces the one of that name; at any time, a live link is told within 100 ms. `schema` is the JSON Schema
-    /// of the arguments object. Throws std::invalid_argument for a name beyond `[A-Za-z0-9_.-]{1,128}`, a missing or too long
-    /// description (8 KiB), a schema that is no JSON object.
-    void tool(std::string name, std::string description, std::string schema, ToolHandler handler, ToolTraits traits = {});
+    /// Adds a tool or replaces the one of that name; at any time, a live link is told within 100
+    /// ms. `schema` is the JSON Schema of the arguments object. Throws std::invalid_argument for a
+    /// name beyond `[A-Za-z0-9_.-]{1,128}`, a missing or too long description (8 KiB), a schema
+    /// that is no JSON object.
+    void tool(std::string name, std::string description, std::string schema, ToolHandler handler,
+              ToolTraits traits = {});
     /// Takes a tool away; false when there is none. Calls that are running finish.
     bool remove_tool(std::string_view name);
-    /// Makes these the tools of the device, all at once: what is not among them goes. A live link is told within 100 ms, in one
-    /// message. Throws as tool() does, and then changes nothing. Of two with one name the last counts.
+    /// Makes these the tools of the device, all at once: what is not among them goes. A live link
+    /// is told within 100 ms, in one message. Throws as tool() does, and then changes nothing. Of
+    /// two with one name the last counts.
     void set_tools(std::vector<ToolDefinition> tools);
     std::size_t tool_count() const;
 
-    /// Says how the device is; replaces what was said, and is said again after every reconnect. At any time; a live link is told
-    /// within 100 ms if anything has changed. Throws std::invalid_argument for a battery beyond 0 to 1.
+    /// Says how the device is; replaces what was said, and is said again after every reconnect. At
+    /// any time; a live link is told within 100 ms if anything has changed. Throws
+    /// std::invalid_argument for a battery beyond 0 to 1.
     void set_presence(const DevicePresence& presence);
 
     /// start() and wait().
     DeviceEnd run();
     /// Connects and serves in the background. Throws std::logic_error while it is running.
     void start();
-    /// Says goodbye (1000), cancels running calls and lets run() and wait() return. Does nothing when not running.
+    /// Says goodbye (1000), cancels running calls and lets run() and wait() return. Does nothing
+    /// when not running.
     void stop();
     /// Waits for the end. Not from a handler or on_event.
     DeviceEnd wait();
@@ -141,6 +155,8 @@ private:
 };
 
 /// Exchanges a pairing code (`NNNN-NNNN-NNNN`) for a token. `gateway` as in DeviceOptions.
-std::expected<std::string, ToolError> pair_device(const std::string& gateway, const std::string& code, const std::string& ca_file = {});
+std::expected<std::string, ToolError> pair_device(const std::string& gateway,
+                                                  const std::string& code,
+                                                  const std::string& ca_file = {});
 
 }  // namespace crab

@@ -17,29 +17,33 @@ public:
 
     /// Text, kept byte for byte; what is not UTF-8 becomes U+FFFD.
     static ToolAnswer text(std::string text) { return {Kind::kText, std::move(text)}; }
-    /// One JSON value, such as `{"celsius":21.5}`. Text that is not JSON reaches the caller as `INTERNAL`.
+    /// One JSON value, such as `{"celsius":21.5}`. Text that is not JSON reaches the caller as
+    /// `INTERNAL`.
     static ToolAnswer json(std::string json) { return {Kind::kJson, std::move(json)}; }
-    /// Bytes, such as a photo. A device uploads them where the gateway takes that, and callers get a reference to fetch them by; elsewhere
-    /// they are JSON, `{"content_type":"image/jpeg","base64":"..."}`.
+    /// Bytes, such as a photo. A device uploads them where the gateway takes that, and callers get
+    /// a reference to fetch them by; elsewhere they are JSON,
+    /// `{"content_type":"image/jpeg","base64":"..."}`.
     static ToolAnswer bytes(std::string bytes, std::string content_type) {
         ToolAnswer answer(Kind::kBytes, std::move(bytes));
         answer.content_type_ = std::move(content_type);
         return answer;
     }
-    /// The same for the bytes of a file, which is read piece by piece and must stay as it is until it was sent.
+    /// The same for the bytes of a file, which is read piece by piece and must stay as it is until
+    /// it was sent.
     static ToolAnswer file(std::string path, std::string content_type) {
         ToolAnswer answer = bytes(std::move(path), std::move(content_type));
         answer.is_file_ = true;
         return answer;
     }
-    /// A failure. A tool may claim `INVALID_ARGS`, `TOOL_NOT_FOUND`, `FORBIDDEN`, `AUTH_REQUIRED`, `RATE_LIMITED`,
-    /// `UNAVAILABLE`, `TIMEOUT`, `CANCELLED` and `INTERNAL`; with any other code the caller sees `TOOL_FAILED`.
+    /// A failure. A tool may claim `INVALID_ARGS`, `TOOL_NOT_FOUND`, `FORBIDDEN`, `AUTH_REQUIRED`,
+    /// `RATE_LIMITED`, `UNAVAILABLE`, `TIMEOUT`, `CANCELLED` and `INTERNAL`; with any other code
+    /// the caller sees `TOOL_FAILED`.
     static ToolAnswer error(std::string_view code, std::string_view message) {
         return {Kind::kError, std::string(code).append(": ").append(message)};
     }
 
-    /// A failure whose text is in the words of another protocol. It is passed on whole; the code that it begins with, as
-    /// `CODE: ` or `[CODE] `, counts as in error().
+    /// A failure whose text is in the words of another protocol. It is passed on whole; the code
+    /// that it begins with, as `CODE: ` or `[CODE] `, counts as in error().
     static ToolAnswer failure(std::string text) { return {Kind::kError, std::move(text)}; }
 
     Kind kind() const { return kind_; }

@@ -33,7 +33,8 @@ struct ToolInfo {
     bool side_effects = true;
 };
 
-/// What a call asks of its execution, over gRPC only; zero and empty: not stated (docs/protocols/sw4rm.md, section 4).
+/// What a call asks of its execution, over gRPC only; zero and empty: not stated
+/// (docs/protocols/sw4rm.md, section 4).
 struct ExecutionPolicy {
     std::uint32_t max_retries = 0;
     std::string backoff{};          ///< `none`, `exponential`, `linear`, `constant`
@@ -49,10 +50,12 @@ struct CallOptions {
     std::string call_id{};                 ///< empty: a fresh UUID
     std::string tenant_id = "default";
     CallContext context{};
-    std::string provider_id{};             ///< the one source that is looked at; over gRPC only, as is what follows
+    /// The one source that is looked at; over gRPC only, as is what follows
+    std::string provider_id{};
     std::string content_type{};            ///< of the arguments; empty: JSON
     ExecutionPolicy policy{};
-    bool idempotent = false;               ///< a repeat does no harm; else the tool's own word is asked for before one
+    /// A repeat does no harm; else the tool's own word is asked for before one
+    bool idempotent = false;
 };
 
 /// One part of a streamed result.
@@ -74,10 +77,10 @@ struct CallResult {
     };
     Status status = Status::kNoAnswer;
     std::string call_id{};
-    std::string result{};        ///< a JSON object, when `ok()`; over gRPC bytes of `content_type`
+    std::string result{};  ///< a JSON object, when `ok()`; over gRPC bytes of `content_type`
     std::string content_type{};  ///< over gRPC
-    std::string summary{};       ///< over gRPC: what the server says of the run, JSON
-    ToolError error{};     ///< when not
+    std::string summary{};  ///< over gRPC: what the server says of the run, JSON
+    ToolError error{};  ///< when not
     std::chrono::milliseconds duration{0};
     std::vector<std::string> logs{};
     bool replayed = false;  ///< the stored outcome of an earlier call with this key
@@ -88,12 +91,15 @@ struct CallResult {
 /// What to do with the parts of a streamed call. False from on_frame ends the call early.
 struct StreamCallbacks {
     std::function<bool(const ToolFrame& frame)> on_frame{};
-    std::function<void(std::string_view message, std::optional<double> progress, std::optional<double> total)> on_progress{};
+    std::function<void(std::string_view message, std::optional<double> progress,
+                       std::optional<double> total)>
+        on_progress{};
 };
 
 enum class CancelStatus : std::uint8_t { kCancelling, kFinished, kNotFound };
 
-/// One attempt of a call over gRPC before it is sent. An interceptor may add metadata; names are in lower case.
+/// One attempt of a call over gRPC before it is sent. An interceptor may add metadata; names are in
+/// lower case.
 struct CallAttempt {
     const std::string& call_id;
     const std::string& tool;
@@ -102,26 +108,30 @@ struct CallAttempt {
 };
 
 struct ToolClientOptions {
-    std::string ca_file{};                            ///< PEM, for https:// and grpcs://; empty: the system's
+    std::string ca_file{};  ///< PEM, for https:// and grpcs://; empty: the system's
     std::chrono::milliseconds connect_timeout{5'000};
     std::size_t max_reply_bytes = 64 * 1024 * 1024;
     std::size_t kept_connections = 8;
-    std::string cert_file{}, key_file{};              ///< PEM: the certificate shown, for grpcs://; empty: none
-    std::string user_agent = "crab-cpp/1";            ///< for gRPC, as is what follows
-    int max_retries = 2;                              ///< of idempotent tools, after UNAVAILABLE
-    /// Each is called before every attempt, on the client's own thread, in this order; none may block or throw.
+    std::string cert_file{}, key_file{};  ///< PEM: the certificate shown, for grpcs://; empty: none
+    std::string user_agent = "crab-cpp/1";  ///< for gRPC, as is what follows
+    int max_retries = 2;  ///< of idempotent tools, after UNAVAILABLE
+    /// Each is called before every attempt, on the client's own thread, in this order; none may
+    /// block or throw.
     std::vector<std::function<void(CallAttempt& attempt)>> interceptors{};
 };
 
-/// Calls tools through a gateway, or any other ToolService. Blocking, thread-safe. Over HTTP each thread's call has its own connection,
-/// kept for later calls; over gRPC all share one. A call over gRPC always has an id, a correlation id and a deadline (its timeout,
-/// else 30 s, and 5 s, so that the server's answer wins), and is repeated under its id when that is safe.
-/// Source: docs/protocols/rtp.md, sections 2 and 3; docs/protocols/sw4rm.md, section 13.
+/// Calls tools through a gateway, or any other ToolService. Blocking, thread-safe. Over HTTP each
+/// thread's call has its own connection, kept for later calls; over gRPC all share one. A call over
+/// gRPC always has an id, a correlation id and a deadline (its timeout, else 30 s, and 5 s, so that
+/// the server's answer wins), and is repeated under its id when that is safe. Source:
+/// docs/protocols/rtp.md, sections 2 and 3; docs/protocols/sw4rm.md, section 13.
 class ToolClient {
 public:
-    /// `gateway`: `http://127.0.0.1:42617`, `https://…`, or `unix:/path` (no token needed there); `grpc://127.0.0.1:50063`, `grpcs://…`,
-    /// or `grpc+unix:/path`. Throws std::invalid_argument for any other text and for a file that cannot be used.
-    explicit ToolClient(const std::string& gateway, std::string token = {}, ToolClientOptions options = {});
+    /// `gateway`: `http://127.0.0.1:42617`, `https://…`, or `unix:/path` (no token needed there);
+    /// `grpc://127.0.0.1:50063`, `grpcs://…`, or `grpc+unix:/path`. Throws std::invalid_argument
+    /// for any other text and for a file that cannot be used.
+    explicit ToolClient(const std::string& gateway, std::string token = {},
+                        ToolClientOptions options = {});
     ~ToolClient();
     ToolClient(ToolClient&&) noexcept;
     ToolClient& operator=(ToolClient&&) noexcept;
@@ -129,11 +139,14 @@ public:
     /// The tools this caller may call, sorted by name.
     std::expected<std::vector<ToolInfo>, ToolError> list();
     /// Runs a tool; `args` is a JSON object. Never throws for what goes wrong on the way.
-    CallResult call(const std::string& tool, const std::string& args = "{}", const CallOptions& options = {});
+    CallResult call(const std::string& tool, const std::string& args = "{}",
+                    const CallOptions& options = {});
     /// The same, with frames and progress as they come; the callbacks run on this thread.
-    CallResult call_stream(const std::string& tool, const std::string& args, const StreamCallbacks& callbacks, const CallOptions& options = {});
+    CallResult call_stream(const std::string& tool, const std::string& args,
+                           const StreamCallbacks& callbacks, const CallOptions& options = {});
     /// Cancels a running call; from another thread than the one that waits for it.
-    std::expected<CancelStatus, ToolError> cancel(const std::string& call_id, const std::string& tenant_id = "default");
+    std::expected<CancelStatus, ToolError> cancel(const std::string& call_id,
+                                                  const std::string& tenant_id = "default");
 
 private:
     std::unique_ptr<sdk::ToolTransport> transport_;

@@ -4,7 +4,8 @@
 
 namespace crab {
 
-/// Why something failed: a code such as `RATE_LIMITED` (spec/errors.json) and a sentence that says what to do next.
+/// Why something failed: a code such as `RATE_LIMITED` (spec/errors.json) and a sentence that says
+/// what to do next.
 struct ToolError {
     std::string code{};
     std::string message{};

@@ -24,7 +24,8 @@ struct ToolProgress {
     std::optional<double> total{};
 };
 
-/// One call of a tool, as its handler sees it. A cheap handle: copies mean the same call. Thread-safe.
+/// One call of a tool, as its handler sees it. A cheap handle: copies mean the same call.
+/// Thread-safe.
 class ToolRequest {
 public:
     explicit ToolRequest(std::shared_ptr<sdk::CallState> state) : state_(std::move(state)) {}
@@ -42,13 +43,17 @@ public:
 
     /// When nobody waits for the answer any more.
     std::chrono::steady_clock::time_point deadline() const;
-    /// The caller gave up, the deadline passed, or the device stops: end soon, whatever is returned is dropped.
+    /// The caller gave up, the deadline passed, or the device stops: end soon, whatever is returned
+    /// is dropped.
     bool cancelled() const;
-    /// Calls `callback` once when cancelled() becomes true, from another thread; at once if it is already. It must not block.
+    /// Calls `callback` once when cancelled() becomes true, from another thread; at once if it is
+    /// already. It must not block.
     void on_cancel(std::function<void()> callback) const;
-    /// Tells a caller that asked how far the call is; the gateway passes on at most ten of these a second.
+    /// Tells a caller that asked how far the call is; the gateway passes on at most ten of these a
+    /// second.
     void progress(ToolProgress progress) const;
-    /// Adds a line to the `logs` of a host's answer: at most 100 lines of 4 KiB. A device's answers have no place for it.
+    /// Adds a line to the `logs` of a host's answer: at most 100 lines of 4 KiB. A device's answers
+    /// have no place for it.
     void log(std::string line) const;
 
     /// Whom the call is for, as a host's callers say it; empty on a device.

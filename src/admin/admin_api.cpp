@@ -19,9 +19,24 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kCalls = "/v1/admin/calls/";
 
 void append_running(json::Writer& writer, const core::RunningCallInfo& call) {
-    writer.begin_object().key("call_id").string_lossy(call.call_id).key("tool").string_lossy(call.tool).key("principal").string(call.principal);
-    writer.key("front").string(call.front).key("stage").string(core::name_of(call.stage)).key("started_at").string(to_rfc3339(call.started_at));
-    writer.key("elapsed_ms").integer(call.elapsed.count()).key("running").boolean(true).end_object();
+    writer.begin_object()
+        .key("call_id")
+        .string_lossy(call.call_id)
+        .key("tool")
+        .string_lossy(call.tool)
+        .key("principal")
+        .string(call.principal);
+    writer.key("front")
+        .string(call.front)
+        .key("stage")
+        .string(core::name_of(call.stage))
+        .key("started_at")
+        .string(to_rfc3339(call.started_at));
+    writer.key("elapsed_ms")
+        .integer(call.elapsed.count())
+        .key("running")
+        .boolean(true)
+        .end_object();
 }
 
 void append_claim(json::Writer& writer, std::string_view name, const std::optional<bool>& claim) {
@@ -33,14 +48,27 @@ void append_tool(json::Writer& writer, const std::string& name, const core::Tool
     writer.begin_object().key("name").string(name).key("qualified_name").string(tool.unique_name);
     writer.key("description").string(spec.description);
     if (!spec.title.empty()) writer.key("title").string(spec.title);
-    writer.key("source_kind").string(core::name_of(tool.source.kind)).key("source").string(tool.source.name);
+    writer.key("source_kind")
+        .string(core::name_of(tool.source.kind))
+        .key("source")
+        .string(tool.source.name);
     if (!tool.source.owner.empty()) writer.key("owner").string(tool.source.owner);
     writer.key("input_schema").raw(spec.input_schema);
     if (!spec.output_schema.empty()) writer.key("output_schema").raw(spec.output_schema);
-    writer.key("timeout_ms_default").integer(spec.default_timeout.count()).key("timeout_ms_max").integer(spec.max_timeout.count());
+    writer.key("timeout_ms_default")
+        .integer(spec.default_timeout.count())
+        .key("timeout_ms_max")
+        .integer(spec.max_timeout.count());
     if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
-    if (tool.gate) writer.key("running").unsigned_integer(tool.gate->running()).key("waiting").unsigned_integer(tool.gate->waiting());
-    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.may_have_effects());
+    if (tool.gate)
+        writer.key("running")
+            .unsigned_integer(tool.gate->running())
+            .key("waiting")
+            .unsigned_integer(tool.gate->waiting());
+    writer.key("idempotent")
+        .boolean(spec.idempotent)
+        .key("side_effects")
+        .boolean(spec.may_have_effects());
     writer.key("effects").string(core::name_of(spec.effects()));
     const core::Annotations& claims = spec.annotations;
     if (claims.read_only || claims.destructive || claims.idempotent || claims.open_world) {
@@ -58,18 +86,23 @@ void append_tool(json::Writer& writer, const std::string& name, const core::Tool
 void append_roles(json::Writer& writer, const core::Roles& roles) {
     using core::Role;
     writer.key("roles").begin_array();
-    for (const Role role : {Role::kDevice, Role::kCaller, Role::kOperator, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin, Role::kTrustedDevice}) {
+    for (const Role role :
+         {Role::kDevice, Role::kCaller, Role::kOperator, Role::kToolHost, Role::kSubscriber,
+          Role::kListener, Role::kCliAdmin, Role::kTrustedDevice}) {
         if (roles.has(role)) writer.string(core::name_of(role));
     }
     writer.end_array();
 }
 
 void append_reach(json::Writer& writer, const Gateway::Reach& reach) {
-    if (!reach.url.empty()) writer.key("gateway").string(reach.url).key("only_here").boolean(reach.only_here);
+    if (!reach.url.empty())
+        writer.key("gateway").string(reach.url).key("only_here").boolean(reach.only_here);
     if (!reach.ca_file.empty()) writer.key("ca_file").string_lossy(reach.ca_file);
 }
 
-void respond(net::HttpExchange& exchange, const Error& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
+void respond(net::HttpExchange& exchange, const Error& error) {
+    exchange.respond_error(http_status(error.code), token_of(error.code), error.message);
+}
 
 }  // namespace
 
@@ -108,19 +141,25 @@ Task<bool> AdminApi::serve(net::HttpExchange& exchange, core::PrincipalRef princ
     const std::string_view method = exchange.request().method();
     const auto allows = [&](std::string_view wanted) {
         if (method == wanted) return true;
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted), {{"Allow", wanted}});
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", wanted),
+                               {{"Allow", wanted}});
         return false;
     };
     if (path == "/metrics") {
-        if (allows("GET")) exchange.respond(200, "text/plain; version=0.0.4", services_.metrics.text());
+        if (allows("GET"))
+            exchange.respond(200, "text/plain; version=0.0.4", services_.metrics.text());
     } else if (path == "/v1/admin/tools") {
         if (allows("GET")) tools(exchange, *principal);
     } else if (path == "/v1/admin/calls") {
         if (allows("GET")) co_await calls(exchange);
     } else if (path.starts_with(kCalls) && path.ends_with("/cancel")) {
-        if (allows("POST")) cancel(exchange, *principal, net::percent_decode(path.substr(kCalls.size(), path.size() - kCalls.size() - 7)).value_or(""));
+        if (allows("POST"))
+            cancel(exchange, *principal,
+                   net::percent_decode(path.substr(kCalls.size(), path.size() - kCalls.size() - 7))
+                       .value_or(""));
     } else if (path.starts_with(kCalls)) {
-        if (allows("GET")) co_await call(exchange, net::percent_decode(path.substr(kCalls.size())).value_or(""));
+        if (allows("GET"))
+            co_await call(exchange, net::percent_decode(path.substr(kCalls.size())).value_or(""));
     } else if (path == "/v1/admin/devices") {
         if (allows("GET")) devices(exchange);
     } else if (path == "/v1/admin/devices/pair") {
@@ -152,7 +191,8 @@ void AdminApi::tools(net::HttpExchange& exchange, const core::Principal& princip
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     writer.begin_object().key("tools").begin_array();
-    for (const auto& [name, tool] : services_.pipeline.list(principal)) append_tool(writer, name, *tool);
+    for (const auto& [name, tool] : services_.pipeline.list(principal))
+        append_tool(writer, name, *tool);
     writer.end_array().end_object();
     exchange.finish_response();
 }
@@ -160,7 +200,8 @@ void AdminApi::tools(net::HttpExchange& exchange, const core::Principal& princip
 Task<void> AdminApi::calls(net::HttpExchange& exchange) {
     constexpr std::size_t kMost = 1000;
     std::size_t limit = 20;
-    if (const auto given = net::find_query(exchange.request().query(), "limit")) std::from_chars(given->data(), given->data() + given->size(), limit);
+    if (const auto given = net::find_query(exchange.request().query(), "limit"))
+        std::from_chars(given->data(), given->data() + given->size(), limit);
     const auto recent = co_await services_.audit.latest(std::min(limit, kMost) * 2);
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
@@ -170,7 +211,8 @@ Task<void> AdminApi::calls(net::HttpExchange& exchange) {
     std::size_t shown = 0;
     for (const std::string& record : recent) {
         if (shown == std::min(limit, kMost)) break;
-        if (!record.starts_with(R"({"call_id":)")) continue;  // registrations and pairings are recorded there too
+        if (!record.starts_with(R"({"call_id":)"))
+            continue;  // registrations and pairings are recorded there too
         writer.raw(record);
         ++shown;
     }
@@ -191,13 +233,17 @@ Task<void> AdminApi::call(net::HttpExchange& exchange, std::string id) {
     if (record) {
         exchange.respond(200, kJson, *record);
     } else {
-        exchange.respond_error(404, "NOT_FOUND", "no call with this id is running or in the audit trail of the last 7 days");
+        exchange.respond_error(
+            404, "NOT_FOUND",
+            "no call with this id is running or in the audit trail of the last 7 days");
     }
 }
 
-void AdminApi::cancel(net::HttpExchange& exchange, const core::Principal& principal, std::string id) {
+void AdminApi::cancel(net::HttpExchange& exchange, const core::Principal& principal,
+                      std::string id) {
     const bool found = gateway_.cancel(principal, id) > 0;
-    exchange.respond(200, kJson, found ? R"({"status":"cancelling"})" : R"({"status":"not_found"})");
+    exchange.respond(200, kJson,
+                     found ? R"({"status":"cancelling"})" : R"({"status":"not_found"})");
 }
 
 void AdminApi::devices(net::HttpExchange& exchange) {
@@ -210,7 +256,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         std::vector<trust::TokenRecord> tokens;
         std::vector<Presence::Refused> refused;
     };
-    std::map<std::string, Row> rows, callers;   // by principal: two may have one name; a token without a device is nobody's device
+    // by principal: two may have one name; a token without a device is nobody's device
+    std::map<std::string, Row> rows, callers;
     for (const auto& record : services_.tokens.devices()) {
         Row& row = rows[fmt::format("device/{}", record.slug)];
         row.device = record.slug;
@@ -218,7 +265,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         row.last_seen = record.last_seen_at;
     }
     for (const auto& token : services_.tokens.list()) {
-        Row& row = token.device.empty() ? callers[token.principal_id()] : rows[token.principal_id()];
+        Row& row =
+            token.device.empty() ? callers[token.principal_id()] : rows[token.principal_id()];
         if (row.device.empty()) row.device = token.device.empty() ? token.name : token.device;
         if (row.name.empty()) row.name = token.name;
         row.tokens.push_back(token);
@@ -241,16 +289,36 @@ void AdminApi::devices(net::HttpExchange& exchange) {
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     const auto append = [&](std::string_view key, const std::string& principal, const Row& row) {
-        writer.begin_object().key(key).string_lossy(row.device).key("name").string_lossy(row.name).key("principal").string(principal);
-        writer.key("connected").boolean(row.connections > 0).key("connections").unsigned_integer(row.connections).key("tools").unsigned_integer(row.tools);
+        writer.begin_object()
+            .key(key)
+            .string_lossy(row.device)
+            .key("name")
+            .string_lossy(row.name)
+            .key("principal")
+            .string(principal);
+        writer.key("connected")
+            .boolean(row.connections > 0)
+            .key("connections")
+            .unsigned_integer(row.connections)
+            .key("tools")
+            .unsigned_integer(row.tools);
         if (!row.refused.empty()) {
             writer.key("refused_tools").begin_array();
             for (const Presence::Refused& refused : row.refused) {
-                writer.begin_object().key("tool").string_lossy(refused.tool).key("code").string(refused.code).key("reason").string_lossy(refused.reason).end_object();
+                writer.begin_object()
+                    .key("tool")
+                    .string_lossy(refused.tool)
+                    .key("code")
+                    .string(refused.code)
+                    .key("reason")
+                    .string_lossy(refused.reason)
+                    .end_object();
             }
             writer.end_array();
         }
-        if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(row.device) : std::vector<std::string>(); !waiting.empty()) {
+        if (const auto waiting = gateway_.waiting_tools ? gateway_.waiting_tools(row.device)
+                                                        : std::vector<std::string>();
+            !waiting.empty()) {
             writer.key("waiting_tools").begin_array();
             for (const std::string& tool : waiting) writer.string(tool);
             writer.end_array();
@@ -262,7 +330,8 @@ void AdminApi::devices(net::HttpExchange& exchange) {
         if (row.foreground) writer.key("foreground").boolean(*row.foreground);
         writer.key("tokens").begin_array();
         for (const auto& token : row.tokens) {
-            writer.begin_object().key("id").string(token.id).key("kind").string(token.public_key.empty() ? "token" : "key");
+            writer.begin_object().key("id").string(token.id).key("kind").string(
+                token.public_key.empty() ? "token" : "key");
             append_roles(writer, token.roles);
             writer.key("tenants").begin_array();
             for (const TenantId& tenant : token.tenants) writer.string_lossy(tenant.text());
@@ -284,7 +353,8 @@ Task<void> AdminApi::approve_tools(net::HttpExchange& exchange) {
     const auto root = parser_.parse(exchange.request().body);
     const auto device = root ? json::get_string(root->element(), "device") : std::nullopt;
     if (!device) {
-        exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object with `device`, and perhaps `tools`");
+        exchange.respond_error(400, "INVALID_ARGS",
+                               "the body must be a JSON object with `device`, and perhaps `tools`");
         co_return;
     }
     std::vector<std::string> names;
@@ -295,7 +365,9 @@ Task<void> AdminApi::approve_tools(net::HttpExchange& exchange) {
         }
     }
     exchange.keep_running_when_caller_leaves();
-    auto work = [this, device = std::string(*device), names = std::move(names)] { return gateway_.approve_tools(device, names); };
+    auto work = [this, device = std::string(*device), names = std::move(names)] {
+        return gateway_.approve_tools(device, names);
+    };
     const auto approved = co_await services_.pool.run(std::move(work));
     if (!approved) {
         respond(exchange, approved.error());
@@ -309,7 +381,8 @@ Task<void> AdminApi::approve_tools(net::HttpExchange& exchange) {
 }
 
 Task<void> AdminApi::pair(net::HttpExchange& exchange) {
-    const std::string_view body = exchange.request().body.empty() ? std::string_view("{}") : exchange.request().body;
+    const std::string_view body =
+        exchange.request().body.empty() ? std::string_view("{}") : exchange.request().body;
     const auto root = parser_.parse(body);
     if (!root || !root->element().is_object()) {
         exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object");
@@ -331,9 +404,13 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         offer.roles = core::Roles{};
         for (const json::Element item : *roles) {
             std::string_view name;
-            const auto role = item.get(name) == simdjson::SUCCESS ? core::find_role(name) : std::nullopt;
+            const auto role =
+                item.get(name) == simdjson::SUCCESS ? core::find_role(name) : std::nullopt;
             if (!role) {
-                exchange.respond_error(400, "INVALID_ARGS", "/roles: each is one of device, caller, operator, tool_host, subscriber, listener, cli_admin, trusted_device");
+                exchange.respond_error(
+                    400, "INVALID_ARGS",
+                    "/roles: each is one of device, caller, operator, tool_host, subscriber, "
+                    "listener, cli_admin, trusted_device");
                 co_return;
             }
             offer.roles.add(*role);
@@ -345,7 +422,8 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     }
     if (json::get_bool(request, "trust_annotations").value_or(false)) {
         if (!offer.roles.has(core::Role::kDevice)) {
-            exchange.respond_error(400, "INVALID_ARGS", "/trust_annotations: goes with the role device");
+            exchange.respond_error(400, "INVALID_ARGS",
+                                   "/trust_annotations: goes with the role device");
             co_return;
         }
         offer.roles.add(core::Role::kTrustedDevice);
@@ -353,13 +431,20 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     if (const auto tenants = json::get_array(request, "tenants")) {
         for (const json::Element item : *tenants) {
             std::string_view name;
-            if (item.get(name) != simdjson::SUCCESS) co_return exchange.respond_error(400, "INVALID_ARGS", "/tenants: each is the name of one");
+            if (item.get(name) != simdjson::SUCCESS)
+                co_return exchange.respond_error(400, "INVALID_ARGS",
+                                                 "/tenants: each is the name of one");
             offer.tenants.emplace_back(std::string(name));
         }
     }
     if (json::get_bool(request, "token").value_or(false)) {
-        auto issue = [&tokens = services_.tokens, wanted = trust::IssueRequest{.name = offer.name.empty() ? std::string("Device") : offer.name, .roles = offer.roles,
-                                                                              .tenants = offer.tenants, .lifetime = offer.lifetime, .device = offer.device}] { return tokens.issue(wanted); };
+        auto issue = [&tokens = services_.tokens,
+                      wanted = trust::IssueRequest{
+                          .name = offer.name.empty() ? std::string("Device") : offer.name,
+                          .roles = offer.roles,
+                          .tenants = offer.tenants,
+                          .lifetime = offer.lifetime,
+                          .device = offer.device}] { return tokens.issue(wanted); };
         const auto issued = co_await services_.pool.run(std::move(issue));
         if (!issued) {
             respond(exchange, issued.error());
@@ -367,8 +452,15 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
         }
         std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
         json::Writer writer(out);
-        writer.begin_object().key("token").string(issued->token.reveal()).key("device").string(issued->slug).key("token_id").string(issued->record.id);
-        if (issued->record.expires_at) writer.key("expires_at").string(to_rfc3339(*issued->record.expires_at));
+        writer.begin_object()
+            .key("token")
+            .string(issued->token.reveal())
+            .key("device")
+            .string(issued->slug)
+            .key("token_id")
+            .string(issued->record.id);
+        if (issued->record.expires_at)
+            writer.key("expires_at").string(to_rfc3339(*issued->record.expires_at));
         append_roles(writer, issued->record.roles);
         append_reach(writer, gateway_.reach);
         writer.end_object();
@@ -383,22 +475,33 @@ Task<void> AdminApi::pair(net::HttpExchange& exchange) {
     }
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
     json::Writer writer(out);
-    writer.begin_object().key("code").string(code->code.reveal()).key("expires_at").string(to_rfc3339(code->expires_at));
+    writer.begin_object()
+        .key("code")
+        .string(code->code.reveal())
+        .key("expires_at")
+        .string(to_rfc3339(code->expires_at));
     append_roles(writer, roles);
     append_reach(writer, gateway_.reach);
-    if (!gateway_.device_page.empty()) writer.key("page").string(fmt::format("{}#pair={}", gateway_.device_page, code->code.reveal()));
+    if (!gateway_.device_page.empty())
+        writer.key("page").string(
+            fmt::format("{}#pair={}", gateway_.device_page, code->code.reveal()));
     writer.end_object();
     exchange.finish_response();
 }
 
-/// `{"code","public_key"}`, base64 of DER as in `POST /pair`: whoever may ask here says that this device is theirs.
+/// `{"code","public_key"}`, base64 of DER as in `POST /pair`: whoever may ask here says that this
+/// device is theirs.
 void AdminApi::vouch(net::HttpExchange& exchange) {
     const auto root = parser_.parse(exchange.request().body);
     const auto code = root ? json::get_string(root->element(), "code") : std::nullopt;
     const auto text = root ? json::get_string(root->element(), "public_key") : std::nullopt;
     auto key = text ? from_base64(*text) : std::nullopt;
-    if (!code || !key || key->empty()) return exchange.respond_error(400, "INVALID_ARGS", "the body must be a JSON object with `code` and `public_key`, in base64");
-    if (const auto vouched = services_.codes.vouch(*code, std::move(*key)); !vouched) return respond(exchange, vouched.error());
+    if (!code || !key || key->empty())
+        return exchange.respond_error(
+            400, "INVALID_ARGS",
+            "the body must be a JSON object with `code` and `public_key`, in base64");
+    if (const auto vouched = services_.codes.vouch(*code, std::move(*key)); !vouched)
+        return respond(exchange, vouched.error());
     exchange.respond(200, kJson, R"({"vouched":true})");
 }
 
@@ -410,7 +513,10 @@ Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
         exchange.respond_error(400, "INVALID_ARGS", "name a device or a token_id");
         co_return;
     }
-    auto work = [&tokens = services_.tokens, by_id = !device, id = std::string(device ? *device : *token)] { return by_id ? tokens.revoke_token(id) : tokens.revoke(id); };
+    auto work = [&tokens = services_.tokens, by_id = !device,
+                 id = std::string(device ? *device : *token)] {
+        return by_id ? tokens.revoke_token(id) : tokens.revoke(id);
+    };
     const auto revoked = co_await services_.pool.run(std::move(work));
     if (revoked) {
         exchange.respond(200, kJson, fmt::format(R"({{"revoked":{}}})", *revoked));
@@ -420,19 +526,45 @@ Task<void> AdminApi::revoke(net::HttpExchange& exchange) {
 }
 
 void AdminApi::status(net::HttpExchange& exchange) {
-    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(exchange.loop().clock().steady_now() - gateway_.started).count();
+    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(
+                            exchange.loop().clock().steady_now() - gateway_.started)
+                            .count();
     std::size_t tools = 0;
     const auto presence = gateway_.presence();
     for (const auto& live : presence) tools += live.tools;
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
-    writer.begin_object().key("version").string(gateway_.version).key("pid").integer(::getpid()).key("uptime_seconds").integer(uptime).key("public").string(gateway_.public_endpoint);
-    writer.key("admin").string(gateway_.admin_socket).key("state_dir").string(gateway_.state_dir).key("devices").unsigned_integer(presence.size());
+    writer.begin_object()
+        .key("version")
+        .string(gateway_.version)
+        .key("pid")
+        .integer(::getpid())
+        .key("uptime_seconds")
+        .integer(uptime)
+        .key("public")
+        .string(gateway_.public_endpoint);
+    writer.key("admin")
+        .string(gateway_.admin_socket)
+        .key("state_dir")
+        .string(gateway_.state_dir)
+        .key("devices")
+        .unsigned_integer(presence.size());
     append_reach(writer, gateway_.reach);
     if (!gateway_.reach.peers.empty()) writer.key("peers").string(gateway_.reach.peers);
-    writer.key("tools").unsigned_integer(tools).key("running_calls").unsigned_integer(gateway_.running().size());
-    writer.key("audit").begin_object().key("backlog_bytes").unsigned_integer(services_.audit.backlog_bytes()).key("lost_records").unsigned_integer(services_.audit.lost()).end_object();
-    writer.key("storage").string(services_.audit.lost() == 0 && !gateway_.ledger_failing() ? "ok" : "failing").end_object();
+    writer.key("tools")
+        .unsigned_integer(tools)
+        .key("running_calls")
+        .unsigned_integer(gateway_.running().size());
+    writer.key("audit")
+        .begin_object()
+        .key("backlog_bytes")
+        .unsigned_integer(services_.audit.backlog_bytes())
+        .key("lost_records")
+        .unsigned_integer(services_.audit.lost())
+        .end_object();
+    writer.key("storage")
+        .string(services_.audit.lost() == 0 && !gateway_.ledger_failing() ? "ok" : "failing")
+        .end_object();
     exchange.finish_response();
 }
 

@@ -32,7 +32,8 @@ struct Presence {
     std::optional<bool> charging{}, metered{}, foreground{};
 };
 
-/// What the API asks the rest of the process. Functions are called on the admin socket's event loop.
+/// What the API asks the rest of the process. Functions are called on the admin socket's event
+/// loop.
 struct Gateway {
     std::function<std::vector<Presence>()> presence;
     std::function<std::vector<core::RunningCallInfo>()> running;
@@ -41,23 +42,29 @@ struct Gateway {
     std::function<Result<void>()> reload;   ///< called on the pool; blocks, compiles
     /// Tools of a device that wait for an operator.
     std::function<std::vector<std::string>(std::string_view device)> waiting_tools;
-    /// Approves these, or all when there are none; answers what had waited. May block; called on the pool.
-    std::function<Result<std::vector<std::string>>(const std::string& device, const std::vector<std::string>& names)> approve_tools;
-    std::function<bool()> ledger_failing;   ///< calls with side effects or a key are refused
+    /// Approves these, or all when there are none; answers what had waited. May block; called on
+    /// the pool.
+    std::function<Result<std::vector<std::string>>(const std::string& device,
+                                                   const std::vector<std::string>& names)>
+        approve_tools;
+    std::function<bool()> ledger_failing;  ///< calls with side effects or a key are refused
     std::string version, public_endpoint, admin_socket, state_dir;
-    /// Where others dial, and what they have to trust for it: lines that are meant to be pasted hold these.
+    /// Where others dial, and what they have to trust for it: lines that are meant to be pasted
+    /// hold these.
     struct Reach {
-        std::string url;                    ///< `wss://host:port/prefix`; empty: the public listener is off
-        std::string ca_file;                ///< on this machine; empty: none has to be named
-        bool only_here = false;             ///< a loopback address
-        std::string peers;                  ///< `https://host:port` of the peer listener; empty: off
+        std::string url;  ///< `wss://host:port/prefix`; empty: the public listener is off
+        std::string ca_file;  ///< on this machine; empty: none has to be named
+        bool only_here = false;  ///< a loopback address
+        std::string peers;  ///< `https://host:port` of the peer listener; empty: off
     } reach;
-    std::string device_page;                ///< the address under which a browser finds the device page; empty: not served
+    /// The address under which a browser finds the device page; empty: not served
+    std::string device_page;
     Milliseconds token_lifetime = std::chrono::hours(24 * 365);
     SteadyTime started;
 };
 
-/// The routes below `/v1/admin/`, `/metrics`, `/healthz` and `/readyz` of the admin socket. One, on the socket's event loop.
+/// The routes below `/v1/admin/`, `/metrics`, `/healthz` and `/readyz` of the admin socket. One, on
+/// the socket's event loop.
 class AdminApi {
 public:
     struct Services {
@@ -68,7 +75,8 @@ public:
         trust::PairingCodes& codes;
         BlockingPool& pool;
     };
-    AdminApi(Services services, Gateway gateway) : services_(services), gateway_(std::move(gateway)) {}
+    AdminApi(Services services, Gateway gateway)
+        : services_(services), gateway_(std::move(gateway)) {}
 
     /// Answers the request, or returns false when the path is none of its own.
     Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);

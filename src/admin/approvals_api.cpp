@@ -17,7 +17,9 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kPath = "/v1/admin/approvals";
 constexpr std::chrono::seconds kKeepAlive{15};
 
-void refuse(net::HttpExchange& exchange, const Error& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
+void refuse(net::HttpExchange& exchange, const Error& error) {
+    exchange.respond_error(http_status(error.code), token_of(error.code), error.message);
+}
 
 bool allows(net::HttpExchange& exchange, std::string_view method) {
     if (exchange.request().method() == method) return true;
@@ -25,12 +27,16 @@ bool allows(net::HttpExchange& exchange, std::string_view method) {
     return false;
 }
 
-Result<core::ApprovalDecision> parse_decision(std::string_view body, json::Parser& parser, const core::Principal& principal) {
+Result<core::ApprovalDecision> parse_decision(std::string_view body, json::Parser& parser,
+                                              const core::Principal& principal) {
     const auto root = parser.parse(body);
-    if (!root || !root->element().is_object()) return fail(ErrorCode::kInvalidArgs, "the body must be a JSON object");
+    if (!root || !root->element().is_object())
+        return fail(ErrorCode::kInvalidArgs, "the body must be a JSON object");
     const std::string_view word = json::get_string(root->element(), "decision").value_or("");
-    if (word != "allow" && word != "deny") return fail(ErrorCode::kInvalidArgs, "/decision: allow or deny");
-    const auto scope = core::find_approval_scope(json::get_string(root->element(), "scope").value_or("once"));
+    if (word != "allow" && word != "deny")
+        return fail(ErrorCode::kInvalidArgs, "/decision: allow or deny");
+    const auto scope =
+        core::find_approval_scope(json::get_string(root->element(), "scope").value_or("once"));
     if (!scope) return fail(ErrorCode::kInvalidArgs, "/scope: once, session or always");
     return core::ApprovalDecision{.allow = word == "allow", .scope = *scope, .by = principal.id};
 }
@@ -62,15 +68,23 @@ Task<bool> ApprovalsApi::serve(net::HttpExchange& exchange, core::PrincipalRef p
 
 void ApprovalsApi::list(net::HttpExchange& exchange) const {
     json::Writer writer(exchange.begin_response(200, kJson));
-    writer.begin_object().key("watchers").unsigned_integer(watchers_).key("approvals").begin_array();
-    for (const auto& standing : approvals_.list()) append_approval(writer, *standing.question, standing.end);
+    writer.begin_object()
+        .key("watchers")
+        .unsigned_integer(watchers_)
+        .key("approvals")
+        .begin_array();
+    for (const auto& standing : approvals_.list())
+        append_approval(writer, *standing.question, standing.end);
     writer.end_array().end_object();
     exchange.finish_response();
 }
 
 void ApprovalsApi::show(net::HttpExchange& exchange, std::string_view id) const {
     const auto standing = approvals_.find(id);
-    if (!standing) return exchange.respond_error(404, "NOT_FOUND", "no such approval is open or ended lately; crab approvals list shows them");
+    if (!standing)
+        return exchange.respond_error(
+            404, "NOT_FOUND",
+            "no such approval is open or ended lately; crab approvals list shows them");
     json::Writer writer(exchange.begin_response(200, kJson));
     append_approval(writer, *standing->question, standing->end);
     exchange.finish_response();
@@ -84,14 +98,17 @@ void ApprovalsApi::remembered(net::HttpExchange& exchange) const {
     exchange.finish_response();
 }
 
-Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef principal, std::string id) {
+Task<void> ApprovalsApi::decide(net::HttpExchange& exchange, core::PrincipalRef principal,
+                                std::string id) {
     auto decision = parse_decision(exchange.request().body, parser_, *principal);
     if (!decision) {
         refuse(exchange, decision.error());
         co_return;
     }
     exchange.keep_running_when_caller_leaves();
-    auto work = [this, id = std::move(id), decision = std::move(*decision)] { return approvals_.decide(id, decision); };
+    auto work = [this, id = std::move(id), decision = std::move(*decision)] {
+        return approvals_.decide(id, decision);
+    };
     const auto standing = co_await pool_.run(std::move(work));
     if (!standing) {
         refuse(exchange, standing.error());

@@ -13,12 +13,15 @@
 namespace crab::admin {
 
 /// Approvals on the admin socket, below `/v1/admin/approvals`:
-/// `GET` {`watchers`, `approvals`: open and lately ended}; `GET /<id>`; `POST /<id>` {`decision`: `allow`|`deny`, `scope`?: `once`|`session`|`always`};
-/// `GET /remembered` {`remembered`}; `DELETE /remembered/<id>`; `GET /watch`: server-sent events `question` and `end`, beginning with
-/// the open questions. While somebody watches, calls that need an approval wait for it. Used on one loop; the pool ends before it does.
+/// `GET` {`watchers`, `approvals`: open and lately ended}; `GET /<id>`; `POST /<id>` {`decision`:
+/// `allow`|`deny`, `scope`?: `once`|`session`|`always`}; `GET /remembered` {`remembered`}; `DELETE
+/// /remembered/<id>`; `GET /watch`: server-sent events `question` and `end`, beginning with the
+/// open questions. While somebody watches, calls that need an approval wait for it. Used on one
+/// loop; the pool ends before it does.
 class ApprovalsApi {
 public:
-    ApprovalsApi(core::Approvals& approvals, ApprovalFeed& feed, BlockingPool& pool) : approvals_(approvals), feed_(feed), pool_(pool) {}
+    ApprovalsApi(core::Approvals& approvals, ApprovalFeed& feed, BlockingPool& pool)
+        : approvals_(approvals), feed_(feed), pool_(pool) {}
     /// Answers the request, or returns false when the path is none of its own.
     Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
 

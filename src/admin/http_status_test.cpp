@@ -22,7 +22,8 @@ TEST(HttpStatus, EveryCodeHasTheStatusThatSpecErrorsSays) {
     for (const Value& entry : codes) {
         const auto code = find_error_code(*entry.find("token")->as_string());
         ASSERT_TRUE(code);
-        EXPECT_EQ(http_status(*code), entry.find("http")->as_int64()) << *entry.find("token")->as_string();
+        EXPECT_EQ(http_status(*code), entry.find("http")->as_int64())
+            << *entry.find("token")->as_string();
     }
 }
 

@@ -21,7 +21,8 @@ Task<bool> WorktreesApi::serve(net::HttpExchange& exchange) {
     if (!rest.empty() && rest != "/bind" && rest != "/unbind") co_return false;
     const std::string_view method = rest.empty() ? "GET" : "POST";
     if (exchange.request().method() != method) {
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method), {{"Allow", method}});
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", method),
+                               {{"Allow", method}});
     } else if (rest.empty()) {
         list(exchange);
     } else {
@@ -35,14 +36,25 @@ void WorktreesApi::list(net::HttpExchange& exchange) const {
     json::Writer writer(out);
     writer.begin_object().key("worktrees").begin_array();
     for (const command::Worktree& worktree : worktrees_->all()) {
-        writer.begin_object().key("id").string(worktree.id).key("path").string_lossy(worktree.path.native());
+        writer.begin_object()
+            .key("id")
+            .string(worktree.id)
+            .key("path")
+            .string_lossy(worktree.path.native());
         writer.key("read_only").boolean(worktree.read_only).end_object();
     }
     writer.end_array().key("bindings").begin_array();
     const command::Worktrees::Bindings bindings = worktrees_->bindings();
     for (const auto* its : {&bindings.principals, &bindings.agents}) {
         for (const auto& [who, worktree] : *its) {
-            writer.begin_object().key("who").string(who).key("kind").string(its == &bindings.agents ? "agent" : "principal").key("worktree").string(worktree).end_object();
+            writer.begin_object()
+                .key("who")
+                .string(who)
+                .key("kind")
+                .string(its == &bindings.agents ? "agent" : "principal")
+                .key("worktree")
+                .string(worktree)
+                .end_object();
         }
     }
     writer.end_array().end_object();
@@ -51,13 +63,16 @@ void WorktreesApi::list(net::HttpExchange& exchange) const {
 
 Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
     const std::string who = net::find_query(exchange.request().query(), "who").value_or("");
-    const std::string worktree = net::find_query(exchange.request().query(), "worktree").value_or("");
+    const std::string worktree =
+        net::find_query(exchange.request().query(), "worktree").value_or("");
     if (who.empty() || who.size() > 256 || !simdjson::validate_utf8(who)) {
         exchange.respond_error(400, "INVALID_ARGS", "name a principal or an agent (who)");
         co_return;
     }
     if (bind && worktrees_->find(worktree) == nullptr) {
-        exchange.respond_error(404, "NOT_FOUND", "no worktree of that id is configured; crab worktree status lists them");
+        exchange.respond_error(
+            404, "NOT_FOUND",
+            "no worktree of that id is configured; crab worktree status lists them");
         co_return;
     }
     command::Worktrees::Bindings bindings = worktrees_->bindings();
@@ -71,9 +86,12 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
         exchange.respond_error(429, "RATE_LIMITED", "there are too many bindings; unbind some");
         co_return;
     }
-    if (bind) its.insert_or_assign(who, worktree);
-    else its.erase(who);
-    // In memory at once, so that changes under way at the same time build on each other; the file holds the last of them.
+    if (bind)
+        its.insert_or_assign(who, worktree);
+    else
+        its.erase(who);
+    // In memory at once, so that changes under way at the same time build on each other; the file
+    // holds the last of them.
     worktrees_->set_bindings(std::move(bindings));
     auto store = [this] {
         const std::scoped_lock lock(file_mutex_);
@@ -85,7 +103,13 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
         co_return;
     }
     std::string& out = exchange.begin_response(200, "application/json");
-    json::Writer(out).begin_object().key("who").string(who).key("worktree").string(bind ? worktree : std::string()).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key("who")
+        .string(who)
+        .key("worktree")
+        .string(bind ? worktree : std::string())
+        .end_object();
     exchange.finish_response();
 }
 

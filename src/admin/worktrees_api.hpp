@@ -10,12 +10,13 @@
 
 namespace crab::app {
 
-/// Worktrees on the admin socket: `GET /v1/admin/worktrees` tells {`worktrees`, `bindings`}; `POST /v1/admin/worktrees/bind?who&worktree` and
-/// `POST /v1/admin/worktrees/unbind?who` change a binding, durably before the answer. Used on one loop; the
-/// pool ends before it does.
+/// Worktrees on the admin socket: `GET /v1/admin/worktrees` tells {`worktrees`, `bindings`}; `POST
+/// /v1/admin/worktrees/bind?who&worktree` and `POST /v1/admin/worktrees/unbind?who` change a
+/// binding, durably before the answer. Used on one loop; the pool ends before it does.
 class WorktreesApi {
 public:
-    WorktreesApi(std::shared_ptr<command::Worktrees> worktrees, std::filesystem::path file, BlockingPool& pool)
+    WorktreesApi(std::shared_ptr<command::Worktrees> worktrees, std::filesystem::path file,
+                 BlockingPool& pool)
         : worktrees_(std::move(worktrees)), file_(std::move(file)), pool_(pool) {}
     /// Answers the request, or returns false when the path is none of its own.
     Task<bool> serve(net::HttpExchange& exchange);

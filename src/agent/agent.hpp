@@ -10,8 +10,8 @@
 #include "base/task/blocking_pool.hpp"
 #include "core/call/artifact_store.hpp"
 #include "core/chat/chat_session_store.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/chat/turn.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "json/parser.hpp"
 #include "net/loop/event_loop.hpp"
 
@@ -23,25 +23,31 @@
 
 namespace crab::agent {
 
-/// Runs turns: asks the model, has its tool calls made by the one pipeline, tells it the outcomes, until it answers. The tools are
-/// those that the principal may call at each request, so one that appears or vanishes during a turn is honoured at the next.
-/// One for each event loop. Source: docs/protocols/clawseed.md, sections 5 and 6.
+/// Runs turns: asks the model, has its tool calls made by the one pipeline, tells it the outcomes,
+/// until it answers. The tools are those that the principal may call at each request, so one that
+/// appears or vanishes during a turn is honoured at the next. One for each event loop. Source:
+/// docs/protocols/clawseed.md, sections 5 and 6.
 class Agent final : public core::TurnRunner {
 public:
     struct Services {
         net::EventLoop& loop;
         core::Pipeline& pipeline;
         core::ChatSessionStore& chats;
-        BlockingPool& store_pool;                ///< the one that stores what is said: what was posted before is read
+        /// The one that stores what is said: what was posted before is read
+        BlockingPool& store_pool;
         core::ToolIndex& index;
         BlockingPool& pool;                      ///< for searching the index
-        core::ArtifactStore* artifacts = nullptr;        ///< null: pictures that tools upload are not shown to models
+        /// Null: pictures that tools upload are not shown to models
+        core::ArtifactStore* artifacts = nullptr;
         BlockingPool* artifact_pool = nullptr;           ///< with `artifacts`
         AgentMetrics& metrics;
     };
     /// There is at least one model.
-    Agent(Services services, std::vector<std::unique_ptr<ModelClient>> models, std::shared_ptr<const AgentBook> agents)
-        : services_(services), models_(services.loop.clock(), std::move(models), services.metrics.fallbacks), agents_(std::move(agents)) {}
+    Agent(Services services, std::vector<std::unique_ptr<ModelClient>> models,
+          std::shared_ptr<const AgentBook> agents)
+        : services_(services),
+          models_(services.loop.clock(), std::move(models), services.metrics.fallbacks),
+          agents_(std::move(agents)) {}
 
     core::TurnAgent agent_of(std::string_view persona) override;
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;

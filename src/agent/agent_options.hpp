@@ -17,34 +17,42 @@ namespace crab::agent {
 
 /// What the operator says about one agent.
 struct AgentOptions {
-    std::string name = "crab";                   ///< `agent_id` of its calls: whose memories and jobs it works with
-    std::string tenant = "default";              ///< for principals that may act for it; others bring their own
-    std::string instructions;                    ///< the system prompt; empty: ours
-    std::vector<std::size_t> models{0};          ///< places among the configured ones, in the order in which they are asked
-    core::ToolScope tools;                       ///< what it may use of what its principal may call
-    bool may_ask = true;                         ///< ask_user is among them
-    std::size_t max_rounds = 25;                 ///< model requests in one turn
+    std::string name = "crab";  ///< `agent_id` of its calls: whose memories and jobs it works with
+    std::string tenant = "default";  ///< for principals that may act for it; others bring their own
+    std::string instructions;  ///< the system prompt; empty: ours
+    /// Places among the configured ones, in the order in which they are asked
+    std::vector<std::size_t> models{0};
+    core::ToolScope tools;  ///< what it may use of what its principal may call
+    bool may_ask = true;  ///< ask_user is among them
+    std::size_t max_rounds = 25;  ///< model requests in one turn
     Milliseconds turn_timeout{600'000};
-    std::size_t context_tokens = 32'768;         ///< conversation and tools together, estimated; older turns are left out
-    std::size_t output_bytes = 65'536;           ///< of one tool's output that the model sees
-    std::size_t max_tools = 128;                 ///< offered to the model; with more it gets find_tools in place of the rest
-    std::size_t tool_tokens = 16'384;            ///< the same in estimated tokens
-    std::vector<Glob> pinned;                    ///< tools that are offered even then
+    /// Conversation and tools together, estimated; older turns are left out
+    std::size_t context_tokens = 32'768;
+    std::size_t output_bytes = 65'536;  ///< of one tool's output that the model sees
+    /// Offered to the model; with more it gets find_tools in place of the rest
+    std::size_t max_tools = 128;
+    std::size_t tool_tokens = 16'384;  ///< the same in estimated tokens
+    std::vector<Glob> pinned;  ///< tools that are offered even then
 };
 
 /// All agents of a gateway. Immutable once turns run.
 struct AgentBook {
-    AgentOptions standard;                       ///< of chats without a persona
+    AgentOptions standard;  ///< of chats without a persona
     std::map<std::string, AgentOptions, std::less<>> named;
 
-    /// The agent of a persona, never null; the standard one for none. Errors: kNotFound for one that is not configured (any more): no
-    /// other takes its place, which may have other rights.
+    /// The agent of a persona, never null; the standard one for none. Errors: kNotFound for one
+    /// that is not configured (any more): no other takes its place, which may have other rights.
     Result<const AgentOptions*> find(std::string_view persona) const {
         if (persona.empty()) return &standard;
         if (const auto it = named.find(persona); it != named.end()) return &it->second;
-        return fail(ErrorCode::kNotFound, fmt::format("the agent {} is not configured any more; begin another chat session", persona));
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("the agent {} is not configured any more; begin another chat session",
+                        persona));
     }
-    const AgentOptions& find_or_standard(std::string_view persona) const { return *find(persona).value_or(&standard); }
+    const AgentOptions& find_or_standard(std::string_view persona) const {
+        return *find(persona).value_or(&standard);
+    }
 };
 
 }  // namespace crab::agent

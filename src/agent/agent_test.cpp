@@ -16,10 +16,13 @@ using testing::HasSubstr;
 class AgentTest : public testing::Test {
 protected:
     AgentTest() {
-        world.say = [this](const ModelRequest& request, AnswerSink& sink, Deadline) -> Task<Result<ModelAnswer>> {
+        world.say = [this](const ModelRequest& request, AnswerSink& sink,
+                           Deadline) -> Task<Result<ModelAnswer>> {
             std::vector<std::string> offered;
             for (const OfferedToolRef& tool : request.tools) offered.push_back(tool->name);
-            asked.push_back({.messages = request.messages, .tools = std::move(offered), .may_call = request.may_call});
+            asked.push_back({.messages = request.messages,
+                             .tools = std::move(offered),
+                             .may_call = request.may_call});
             if (script.empty()) co_return says("ok");
             ModelAnswer answer = std::move(script.front());
             script.pop_front();
@@ -44,12 +47,20 @@ protected:
 };
 
 TEST_F(AgentTest, AnswersAndTellsEachStepInOrder) {
-    world.add_tool("add", [](std::string_view args, const core::Principal&) -> core::Outcome { return core::ToolResult{.kind = core::ContentKind::kText, .content = "sum of " + std::string(args)}; });
-    script = {ModelAnswer{.text = "I add. ", .requests = {{.id = "1", .tool = "add", .args = R"({"a":1})"}, {.id = "2", .tool = "add", .args = ""}}}, says("Done.")};
+    world.add_tool("add", [](std::string_view args, const core::Principal&) -> core::Outcome {
+        return core::ToolResult{.kind = core::ContentKind::kText,
+                                .content = "sum of " + std::string(args)};
+    });
+    script = {ModelAnswer{.text = "I add. ",
+                          .requests = {{.id = "1", .tool = "add", .args = R"({"a":1})"},
+                                       {.id = "2", .tool = "add", .args = ""}}},
+              says("Done.")};
     const auto running = turn("add it");
     ASSERT_TRUE(running->answer && *running->answer);
     EXPECT_EQ(**running->answer, "I add. Done.");
-    EXPECT_THAT(running->told.lines, ElementsAre("chunk I add. ", R"(call add {"a":1})", "call add {}", R"(result add sum of {"a":1})", "result add sum of {}", "chunk Done."));
+    EXPECT_THAT(running->told.lines,
+                ElementsAre("chunk I add. ", R"(call add {"a":1})", "call add {}",
+                            R"(result add sum of {"a":1})", "result add sum of {}", "chunk Done."));
     EXPECT_THAT(running->told.kept, ElementsAre("assistant", "tool", "tool"));
     ASSERT_EQ(asked.size(), 2u);
     EXPECT_EQ(asked[0].messages.back().text, "add it");
@@ -59,12 +70,16 @@ TEST_F(AgentTest, AnswersAndTellsEachStepInOrder) {
 
 TEST_F(AgentTest, MoreCallsThanADeviceTakesAtOnceAreMadeInBatches) {
     std::size_t made = 0;
-    world.add_tool("count", [&made](std::string_view args, const core::Principal&) -> core::Outcome {
-        ++made;
-        return core::ToolResult{.kind = core::ContentKind::kText, .content = std::string(args)};
-    });
+    world.add_tool(
+        "count", [&made](std::string_view args, const core::Principal&) -> core::Outcome {
+            ++made;
+            return core::ToolResult{.kind = core::ContentKind::kText, .content = std::string(args)};
+        });
     std::vector<ToolRequest> wanted;
-    for (int i = 0; i < 150; ++i) wanted.push_back({.id = fmt::format("c{}", i), .tool = "count", .args = fmt::format(R"({{"n":{}}})", i)});
+    for (int i = 0; i < 150; ++i)
+        wanted.push_back({.id = fmt::format("c{}", i),
+                          .tool = "count",
+                          .args = fmt::format(R"({{"n":{}}})", i)});
     script = {calls(std::move(wanted)), says("Done.")};
     const auto running = turn("count them");
     ASSERT_TRUE(running->answer && *running->answer);
@@ -76,11 +91,14 @@ TEST_F(AgentTest, MoreCallsThanADeviceTakesAtOnceAreMadeInBatches) {
 
 TEST_F(AgentTest, OffersTheToolsThatThereAreAtEachRequest) {
     world.add_tool("first", [this](std::string_view, const core::Principal&) -> core::Outcome {
-        world.add_tool("second", [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
+        world.add_tool("second", [](std::string_view, const core::Principal&) -> core::Outcome {
+            return core::ToolResult{};
+        });
         world.drop_tool("first");
         return core::ToolResult{};
     });
-    script = {calls({{.id = "1", .tool = "first", .args = "{}"}}), calls({{.id = "2", .tool = "first", .args = "{}"}}), says("ok")};
+    script = {calls({{.id = "1", .tool = "first", .args = "{}"}}),
+              calls({{.id = "2", .tool = "first", .args = "{}"}}), says("ok")};
     const auto running = turn();
     EXPECT_THAT(asked[0].tools, ElementsAre("first"));
     EXPECT_THAT(asked[1].tools, ElementsAre("second"));
@@ -106,7 +124,8 @@ TEST_F(AgentTest, ACancelledTurnEndsAsCancelledWhateverTheModelThenSays) {
 
 TEST_F(AgentTest, AnAnswerAfterTheDeadlineIsATimeoutIfItIsAnError) {
     world.options.turn_timeout = 5s;
-    world.say = [&](const ModelRequest&, AnswerSink&, Deadline deadline) -> Task<Result<ModelAnswer>> {
+    world.say = [&](const ModelRequest&, AnswerSink&,
+                    Deadline deadline) -> Task<Result<ModelAnswer>> {
         EXPECT_EQ(deadline, clock.steady_now() + 5s);
         clock.advance(6s);
         co_return fail(ErrorCode::kUnavailable, "gone");
@@ -117,7 +136,8 @@ TEST_F(AgentTest, AnAnswerAfterTheDeadlineIsATimeoutIfItIsAnError) {
 
 TEST_F(AgentTest, TheLastRoundIsAskedWithoutCalls) {
     world.options.max_rounds = 2;
-    script = {calls({{.id = "1", .tool = "x", .args = "{}"}}), calls({{.id = "2", .tool = "x", .args = "{}"}}), says("never")};
+    script = {calls({{.id = "1", .tool = "x", .args = "{}"}}),
+              calls({{.id = "2", .tool = "x", .args = "{}"}}), says("never")};
     EXPECT_EQ(turn()->answer->error().code, ErrorCode::kInternal);
     ASSERT_EQ(asked.size(), 2u);
     EXPECT_TRUE(asked[0].may_call);
@@ -132,23 +152,40 @@ TEST_F(AgentTest, AModelThatSaysNothingIsAFailure) {
 TEST_F(AgentTest, WithMoreToolsThanTheBudgetTheModelFindsThemAndCallsWhatItFound) {
     world.options.max_tools = 3;
     world.options.pinned = {Glob("t0")};
-    for (int i = 0; i < 10; ++i) world.add_tool("t" + std::to_string(i), [i](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{.kind = core::ContentKind::kText, .content = std::to_string(i)}; });
+    for (int i = 0; i < 10; ++i)
+        world.add_tool("t" + std::to_string(i),
+                       [i](std::string_view, const core::Principal&) -> core::Outcome {
+                           return core::ToolResult{.kind = core::ContentKind::kText,
+                                                   .content = std::to_string(i)};
+                       });
     world.index.found = {"t7", "t3"};
-    script = {calls({{.id = "1", .tool = "find_tools", .args = R"({"query":"seven"})"}}), calls({{.id = "2", .tool = "t7", .args = "{}"}}), says("seven")};
+    script = {calls({{.id = "1", .tool = "find_tools", .args = R"({"query":"seven"})"}}),
+              calls({{.id = "2", .tool = "t7", .args = "{}"}}), says("seven")};
     const auto running = turn();
     EXPECT_THAT(asked.at(0).tools, ElementsAre("t0", "find_tools"));
-    EXPECT_THAT(asked.at(1).tools, ElementsAre("t0", "t7", "find_tools")) << "t3 goes beyond the budget";
+    EXPECT_THAT(asked.at(1).tools, ElementsAre("t0", "t7", "find_tools"))
+        << "t3 goes beyond the budget";
     EXPECT_EQ(world.index.asked, "seven");
-    EXPECT_THAT(running->told.lines, ElementsAre("call find_tools {\"query\":\"seven\"}", HasSubstr(R"("name":"t7")"), "call t7 {}", "result t7 7", "chunk seven"));
+    EXPECT_THAT(running->told.lines,
+                ElementsAre("call find_tools {\"query\":\"seven\"}", HasSubstr(R"("name":"t7")"),
+                            "call t7 {}", "result t7 7", "chunk seven"));
     EXPECT_EQ(world.metrics.searched_turns.value(), 1u);
     const ToolRequest called{.id = "9", .tool = "t7", .args = "{}"};
-    world.keep({.role = "assistant", .content = "", .created_at = {}, .extra = requests_extra(std::span(&called, 1))});
+    world.keep({.role = "assistant",
+                .content = "",
+                .created_at = {},
+                .extra = requests_extra(std::span(&called, 1))});
     turn("again");
-    EXPECT_THAT(asked.back().tools, ElementsAre("t0", "t7", "find_tools")) << "what the conversation has called stays on offer";
+    EXPECT_THAT(asked.back().tools, ElementsAre("t0", "t7", "find_tools"))
+        << "what the conversation has called stays on offer";
 }
 
 TEST_F(AgentTest, TheBudgetOfTokensCountsAsWell) {
-    for (int i = 0; i < 10; ++i) world.add_tool("t" + std::to_string(i), [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
+    for (int i = 0; i < 10; ++i)
+        world.add_tool("t" + std::to_string(i),
+                       [](std::string_view, const core::Principal&) -> core::Outcome {
+                           return core::ToolResult{};
+                       });
     turn();
     EXPECT_EQ(asked.at(0).tools.size(), 10u);
     world.options.tool_tokens = 100;
@@ -157,7 +194,9 @@ TEST_F(AgentTest, TheBudgetOfTokensCountsAsWell) {
 }
 
 TEST_F(AgentTest, AToolThatIsReallyCalledFindToolsIsCalledWhileNothingIsLeftOut) {
-    world.add_tool("find_tools", [](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{.kind = core::ContentKind::kText, .content = "mine"}; });
+    world.add_tool("find_tools", [](std::string_view, const core::Principal&) -> core::Outcome {
+        return core::ToolResult{.kind = core::ContentKind::kText, .content = "mine"};
+    });
     script = {calls({{.id = "1", .tool = "find_tools", .args = R"({"query":"x"})"}})};
     EXPECT_EQ(turn()->told.lines.at(1), "result find_tools mine");
 }
@@ -169,10 +208,12 @@ TEST_F(AgentTest, OnlyAsMuchHistoryIsReadAsHasRoom) {
         world.keep({.role = "assistant", .content = std::string(300, '.')});
     }
     turn("now");
-    ASSERT_EQ(asked.at(0).messages.size(), 1u) << "with our instructions not even the turn before fits";
+    ASSERT_EQ(asked.at(0).messages.size(), 1u)
+        << "with our instructions not even the turn before fits";
     world.options.instructions = "short";
     turn("then");
-    EXPECT_EQ(asked.at(1).messages.front().text, "new") << "and what was before that is not even read";
+    EXPECT_EQ(asked.at(1).messages.front().text, "new")
+        << "and what was before that is not even read";
 }
 
 TEST_F(AgentTest, AQuestionThatTheStoreDoesNotHaveIsAskedAllTheSame) {
@@ -190,12 +231,15 @@ TEST_F(AgentTest, AnAgentSeesAndCallsTheToolsOfItsScopeAlone) {
     world.agents->named.emplace("butler", butler);
     std::vector<std::string> made;
     for (const char* name : {"tray.carry", "tray.drop", "shell"}) {
-        world.add_tool(name, [&made, name](std::string_view, const core::Principal&) -> core::Outcome {
-            made.emplace_back(name);
-            return core::ToolResult{};
-        });
+        world.add_tool(name,
+                       [&made, name](std::string_view, const core::Principal&) -> core::Outcome {
+                           made.emplace_back(name);
+                           return core::ToolResult{};
+                       });
     }
-    script = {calls({{.id = "1", .tool = "tray.drop", .args = "{}"}, {.id = "2", .tool = "shell", .args = "{}"}, {.id = "3", .tool = "tray.carry", .args = "{}"}})};
+    script = {calls({{.id = "1", .tool = "tray.drop", .args = "{}"},
+                     {.id = "2", .tool = "shell", .args = "{}"},
+                     {.id = "3", .tool = "tray.carry", .args = "{}"}})};
     const auto running = turn("serve tea", "butler");
     EXPECT_THAT(asked.at(0).tools, ElementsAre("tray.carry"));
     EXPECT_THAT(made, ElementsAre("tray.carry"));
@@ -217,7 +261,10 @@ TEST_F(AgentTest, APrincipalWithoutATenantIsOfferedTheToolsThatItsCallsReach) {
         spec.input_schema = R"({"type":"object"})";
         auto tool = core::make_tool(std::move(spec)).value();
         tool->tenant = TenantId(tenant);
-        tool->host = std::make_shared<core::FunctionHost>([](std::string_view, const core::Principal&) -> core::Outcome { return core::ToolResult{}; });
+        tool->host = std::make_shared<core::FunctionHost>(
+            [](std::string_view, const core::Principal&) -> core::Outcome {
+                return core::ToolResult{};
+            });
         const std::vector<core::ToolRef> tools{std::move(tool)};
         world.registry.change(ConnectionId{}, tools, {});
     }

@@ -16,18 +16,21 @@ struct AnswerLimits {
     std::size_t requests = 256;
 };
 
-/// Puts an answer together from the pieces of a stream. Errors of its functions: kOversize beyond a limit.
-/// Many servers leave a model's reasoning in its text, as `<think>…</think>` at the beginning: that is
-/// reasoning here, wherever the pieces are cut. Later in the text it is text.
+/// Puts an answer together from the pieces of a stream. Errors of its functions: kOversize beyond a
+/// limit. Many servers leave a model's reasoning in its text, as `<think>…</think>` at the
+/// beginning: that is reasoning here, wherever the pieces are cut. Later in the text it is text.
 class AnswerBuilder {
 public:
-    explicit AnswerBuilder(AnswerSink& sink, AnswerLimits limits = {}) : sink_(sink), limits_(limits) {}
+    explicit AnswerBuilder(AnswerSink& sink, AnswerLimits limits = {})
+        : sink_(sink), limits_(limits) {}
 
     Result<void> text(std::string_view piece);
-    /// No text follows: what was held back because it might have become a tag is what it looks like.
+    /// No text follows: what was held back because it might have become a tag is what it looks
+    /// like.
     Result<void> end_text();
     Result<void> thinking(std::string_view piece);
-    /// Begins the request of that place in the batch, which the stream chooses; its name is still the model's.
+    /// Begins the request of that place in the batch, which the stream chooses; its name is still
+    /// the model's.
     Result<void> begin_request(std::int64_t place, std::string_view id, std::string_view tool);
     /// More of its arguments; kInternal when it was not begun.
     Result<void> arguments(std::int64_t place, std::string_view piece);
@@ -37,8 +40,9 @@ public:
     const ToolRequest* find(std::int64_t place) const;
 
     ModelAnswer answer;
-    bool heard = false;   ///< a piece has gone to the sink
-    bool keeps_reasoning = false;   ///< the API reads reasoning again as plain text: it is in `answer`
+    bool heard = false;  ///< a piece has gone to the sink
+    /// The API reads reasoning again as plain text: it is in `answer`
+    bool keeps_reasoning = false;
 
 private:
     enum class Part : std::uint8_t { kBeginning, kReasoning, kAfterReasoning, kText };
@@ -49,8 +53,8 @@ private:
     AnswerSink& sink_;
     const AnswerLimits limits_;
     Part part_ = Part::kBeginning;
-    std::string held_;                   ///< text that may yet turn out to be a tag, or reasoning
-    std::vector<std::int64_t> places_;   ///< of each request in the answer
+    std::string held_;  ///< text that may yet turn out to be a tag, or reasoning
+    std::vector<std::int64_t> places_;  ///< of each request in the answer
     std::size_t thinking_bytes_ = 0;
     std::size_t arguments_bytes_ = 0;
 };

@@ -19,7 +19,8 @@ struct BaseUrl {
     std::string host_field() const;
 };
 
-/// `http://` or `https://`, a host, perhaps a port and a path; no query, fragment or credentials. Errors: kInvalidArgs.
+/// `http://` or `https://`, a host, perhaps a port and a path; no query, fragment or credentials.
+/// Errors: kInvalidArgs.
 Result<BaseUrl> parse_base_url(std::string_view text);
 
 }  // namespace crab::agent

@@ -4,17 +4,20 @@
 
 namespace crab::agent {
 
-/// Chat completions, as OpenAI, llama.cpp, Ollama, vLLM and others speak them: streamed, with native tool calling.
-/// `reasoning_content` and `reasoning` are taken for streamed reasoning.
+/// Chat completions, as OpenAI, llama.cpp, Ollama, vLLM and others speak them: streamed, with
+/// native tool calling. `reasoning_content` and `reasoning` are taken for streamed reasoning.
 class ChatCompletions final : public ModelApi {
 public:
     std::string_view path() const override { return "/chat/completions"; }
     net::OwnedHeaders headers(const Secret<std::string>& key) const override;
-    void write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const override;
+    void write(std::string& out, const ModelRequest& request, const ToolNames& names,
+               const ModelSettings& settings) const override;
     std::unique_ptr<AnswerReader> reader(AnswerSink& sink) const override;
 };
 
-/// Appends the conversation as the array `messages` of a request; with `settings`, also what their model wants to read again of its own.
-void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages, const ToolNames& names, const ModelSettings* settings = nullptr);
+/// Appends the conversation as the array `messages` of a request; with `settings`, also what their
+/// model wants to read again of its own.
+void append_chat_messages(std::string& out, std::string_view system, const Conversation& messages,
+                          const ToolNames& names, const ModelSettings* settings = nullptr);
 
 }  // namespace crab::agent

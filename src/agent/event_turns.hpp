@@ -3,12 +3,12 @@
 #include "agent/event_trigger.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/task_group.hpp"
-#include "core/chat/chat_session_store.hpp"
-#include "core/events/event_outbox.hpp"
-#include "core/events/event_turn_store.hpp"
 #include "core/audit/metrics.hpp"
+#include "core/chat/chat_session_store.hpp"
 #include "core/chat/turn.hpp"
 #include "core/chat/turn_log.hpp"
+#include "core/events/event_outbox.hpp"
+#include "core/events/event_turn_store.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <functional>
@@ -30,27 +30,29 @@ struct EventAgent {
 /// The principal of an agent's own turns.
 inline std::string principal_id_of(std::string_view agent) { return "agent/" + std::string(agent); }
 
-/// The chat session of an agent's own turns: `agent-<name>`, or a digest in place of a name that no id of a session can hold.
+/// The chat session of an agent's own turns: `agent-<name>`, or a digest in place of a name that no
+/// id of a session can hold.
 std::string session_id_of(std::string_view agent);
 
 /// What all of one loop count.
 struct EventTurnCounts {
     core::Counter begun, failed;
-    core::Counter late;              ///< events that were too old to start anything, or no longer kept
+    core::Counter late;  ///< events that were too old to start anything, or no longer kept
 };
 
-/// Watches the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant with the role of a caller. An event
-/// starts at most one turn of an agent: it is claimed durably before the turn begins, and a turn that a crash interrupts is not
-/// begun again. What is said is stored in a chat session of that principal. Lives on one loop.
+/// Watches the outbox for one agent and runs its turns, as principal `agent/<name>` of its tenant
+/// with the role of a caller. An event starts at most one turn of an agent: it is claimed durably
+/// before the turn begins, and a turn that a crash interrupts is not begun again. What is said is
+/// stored in a chat session of that principal. Lives on one loop.
 class EventTurns {
 public:
     struct Services {
         net::EventLoop& loop;
-        core::TurnRunner& runner;                ///< of that loop
+        core::TurnRunner& runner;  ///< of that loop
         core::EventOutbox& outbox;
         core::EventTurnStore& turns;
         core::ChatSessionStore& chats;
-        BlockingPool& store_pool;                ///< one thread: what is stored keeps its order
+        BlockingPool& store_pool;  ///< one thread: what is stored keeps its order
         core::TurnLog& log;
         EventTurnCounts& counts;
     };
@@ -60,7 +62,8 @@ public:
     void start();
     /// Cancels what runs and calls `done` when all has ended. Needed before it is destroyed.
     void stop(std::function<void()> done);
-    /// After a reload: another word on the agent of that name, for events from now on; turns that run go on as they began. On the loop.
+    /// After a reload: another word on the agent of that name, for events from now on; turns that
+    /// run go on as they began. On the loop.
     void set_agent(EventAgent agent);
 
 private:
@@ -69,7 +72,8 @@ private:
     Task<bool> find_position();
     Task<bool> look_at(core::EventOutbox::EventRef event);
     Task<bool> pause();
-    Task<void> run_turn(core::EventTurn turn, core::PrincipalRef principal, std::string title, std::string question, std::string target);
+    Task<void> run_turn(core::EventTurn turn, core::PrincipalRef principal, std::string title,
+                        std::string question, std::string target);
     const EventTrigger* trigger_of(const EventAgent& agent, const core::StoredEvent& event);
     void store(const core::NewChatSession& session, core::ChatMessage message);
 
@@ -78,9 +82,9 @@ private:
     core::PrincipalRef principal_;
     std::shared_ptr<core::EventBell> bell_;
     core::EventPosition position_ = 0;
-    std::size_t passed_over_ = 0;                ///< events since the position was stored
+    std::size_t passed_over_ = 0;  ///< events since the position was stored
     std::size_t running_ = 0;
-    Waiter room_;                                ///< a turn has ended
+    Waiter room_;  ///< a turn has ended
     json::Parser parser_;
     TaskGroup tasks_;
 };

@@ -52,17 +52,33 @@ struct ToldTurns final : core::TurnLog {
         lines.push_back("begun " + story.event_id);
         targets.push_back(story.target);
     }
-    void ended(const core::TurnStory& story, const core::TurnEnd& end) override { lines.push_back(end.outcome + " " + story.event_id); }
+    void ended(const core::TurnStory& story, const core::TurnEnd& end) override {
+        lines.push_back(end.outcome + " " + story.event_id);
+    }
     std::vector<std::string> lines, targets;
 };
 
 class EventTurnsTest : public testing::Test {
 protected:
-    EventTurnsTest() { agent.triggers.push_back({.filter = {.types = core::EventTypes::parse("cron.triggered").value(), .tenant = "default", .agent_id = {}, .session_id = {}}}); }
+    EventTurnsTest() {
+        agent.triggers.push_back(
+            {.filter = {.types = core::EventTypes::parse("cron.triggered").value(),
+                        .tenant = "default",
+                        .agent_id = {},
+                        .session_id = {}}});
+    }
     ~EventTurnsTest() override { end(); }
 
     void begin() {
-        turns = std::make_unique<EventTurns>(EventTurns::Services{.loop = loop, .runner = runner, .outbox = *outbox, .turns = store, .chats = chats, .store_pool = pool, .log = log, .counts = counts}, agent);
+        turns = std::make_unique<EventTurns>(EventTurns::Services{.loop = loop,
+                                                                  .runner = runner,
+                                                                  .outbox = *outbox,
+                                                                  .turns = store,
+                                                                  .chats = chats,
+                                                                  .store_pool = pool,
+                                                                  .log = log,
+                                                                  .counts = counts},
+                                             agent);
         loop.post([this] { turns->start(); });
         settle();
     }
@@ -81,10 +97,17 @@ protected:
             while (!done) loop.run_some(1s);
         }
     }
-    void publish(std::string id, core::EventType type = core::EventType::kCronTriggered, std::string payload = "{}", std::string tenant = "default",
+    void publish(std::string id, core::EventType type = core::EventType::kCronTriggered,
+                 std::string payload = "{}", std::string tenant = "default",
                  std::string more = {}) {
         core::NewEvent made;
-        made.event = {.type = type, .event_id = id, .tenant = std::move(tenant), .agent_id = "somebody", .session_id = "s", .addressee = {}, .envelope = fmt::format(R"({{"payload":{}{}}})", payload, more)};
+        made.event = {.type = type,
+                      .event_id = id,
+                      .tenant = std::move(tenant),
+                      .agent_id = "somebody",
+                      .session_id = "s",
+                      .addressee = {},
+                      .envelope = fmt::format(R"({{"payload":{}{}}})", payload, more)};
         outbox->post_owed(std::move(made));
         settle();
     }
@@ -94,7 +117,9 @@ protected:
     }
     std::vector<std::string> said(const std::string& session) {
         std::vector<std::string> words;
-        for (const auto& message : chats.messages(ChatSessionId(session)).value()) words.push_back(message.role + ": " + message.content.substr(0, message.content.find('\n')));
+        for (const auto& message : chats.messages(ChatSessionId(session)).value())
+            words.push_back(message.role + ": " +
+                            message.content.substr(0, message.content.find('\n')));
         return words;
     }
 
@@ -104,7 +129,8 @@ protected:
     core::EventTurnStoreMemory store;
     core::ChatSessionMemory chats;
     BlockingPool pool{1}, writer{1};
-    std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(events, writer, pool, clock).value();
+    std::unique_ptr<core::EventOutbox> outbox =
+        core::EventOutbox::open(events, writer, pool, clock).value();
     HeldRunner runner{loop};
     EventAgent agent{.name = "butler", .tenant = "default", .triggers = {}};
     ToldTurns log;
@@ -118,8 +144,12 @@ TEST_F(EventTurnsTest, TheAnswerBelongsWhereTheEventSaysElseInTheChannelThatItCa
         publish(std::move(id), core::EventType::kCronTriggered, "{}", "default", std::move(more));
         return log.targets.back();
     };
-    EXPECT_EQ(target_with("e1", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{"target":{"address":"a@b"}})"), R"({"address":"a@b"})");
-    EXPECT_EQ(target_with("e2", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{})"), R"({"platform":"discord","channel_id":"42"})");
+    EXPECT_EQ(target_with("e1", R"(,"source":{"platform":"discord","channel_id":"42"},)"
+                                R"("routing":{"target":{"address":"a@b"}})"),
+              R"({"address":"a@b"})");
+    EXPECT_EQ(
+        target_with("e2", R"(,"source":{"platform":"discord","channel_id":"42"},"routing":{})"),
+        R"({"platform":"discord","channel_id":"42"})");
     EXPECT_EQ(target_with("e3", R"(,"source":{"channel_id":"42"})"), R"({"channel_id":"42"})");
     EXPECT_EQ(target_with("e4", R"(,"source":{"platform":"cli"})"), "");
 }
@@ -135,7 +165,8 @@ TEST_F(EventTurnsTest, AnEventStartsATurnOfTheAgentWithItsOwnPrincipal) {
     EXPECT_TRUE(request.principal->roles == core::Roles({core::Role::kCaller}));
     EXPECT_EQ(request.persona, "butler");
     EXPECT_EQ(request.front, "event");
-    EXPECT_THAT(request.content, testing::AllOf(testing::StartsWith("Light the lamps."), HasSubstr(R"({"job_name":"evening"})")));
+    EXPECT_THAT(request.content, testing::AllOf(testing::StartsWith("Light the lamps."),
+                                                HasSubstr(R"({"job_name":"evening"})")));
     EXPECT_THAT(said(request.session_id), ElementsAre("user: Light the lamps.", "assistant: done"));
     EXPECT_EQ(chats.find(ChatSessionId(request.session_id)).value()->owner, "agent/butler");
     EXPECT_THAT(log.lines, ElementsAre("begun e1", "answer e1"));
@@ -156,9 +187,11 @@ TEST_F(EventTurnsTest, EventsOfOtherTypesTenantsAndPayloadsStartNothing) {
 TEST_F(EventTurnsTest, WhatTurnsCauseStartsNoTurns) {
     agent.triggers[0].filter.types = core::EventTypes();
     begin();
-    for (const auto type : core::all_event_types()) publish(fmt::format("e-{}", name_of(type)), type);
+    for (const auto type : core::all_event_types())
+        publish(fmt::format("e-{}", name_of(type)), type);
     for (const core::TurnRequest& request : runner.requests) {
-        EXPECT_THAT(request.content, testing::Not(testing::AnyOf(HasSubstr("agent."), HasSubstr("tool.call."))));
+        EXPECT_THAT(request.content,
+                    testing::Not(testing::AnyOf(HasSubstr("agent."), HasSubstr("tool.call."))));
     }
     EXPECT_EQ(runner.requests.size(), 10u);
 }
@@ -187,7 +220,9 @@ TEST_F(EventTurnsTest, ATurnThatIsInterruptedSaysSoAndIsNotBegunAgain) {
     begin();
     publish("e1");
     end();
-    EXPECT_THAT(said(runner.requests.front().session_id), ElementsAre(testing::StartsWith("user: "), "assistant: [interrupted: the gateway stopped]"));
+    EXPECT_THAT(said(runner.requests.front().session_id),
+                ElementsAre(testing::StartsWith("user: "),
+                            "assistant: [interrupted: the gateway stopped]"));
     EXPECT_EQ(store.latest(1).value().front().end, token_of(ErrorCode::kCancelled));
     begin();
     EXPECT_EQ(runner.requests.size(), 1u);
@@ -222,10 +257,15 @@ TEST_F(EventTurnsTest, AnEventThatIsTooOldStartsNothing) {
 }
 
 TEST_F(EventTurnsTest, AFailedTurnIsToldAndTheNextOneRuns) {
-    runner.failure = Error{.code = ErrorCode::kUnavailable, .message = "no model", .details = {}, .retryable = {}, .retry_after = {}};
+    runner.failure = Error{.code = ErrorCode::kUnavailable,
+                           .message = "no model",
+                           .details = {},
+                           .retryable = {},
+                           .retry_after = {}};
     begin();
     publish("e1");
-    EXPECT_THAT(said(runner.requests.front().session_id).back(), "assistant: [the turn failed: no model]");
+    EXPECT_THAT(said(runner.requests.front().session_id).back(),
+                "assistant: [the turn failed: no model]");
     runner.failure.reset();
     publish("e2");
     EXPECT_THAT(log.lines, ElementsAre("begun e1", "UNAVAILABLE e1", "begun e2", "answer e2"));
@@ -242,7 +282,8 @@ TEST_F(EventTurnsTest, AnotherWordOnTheAgentHoldsForTheNextEventAndNotForTurnsTh
     agent.at_once = 2;
     loop.post([this] { turns->set_agent(agent); });
     settle();
-    EXPECT_EQ(runner.requests.size(), 1u) << "an event of the tenant before is none of the agent's any more";
+    EXPECT_EQ(runner.requests.size(), 1u)
+        << "an event of the tenant before is none of the agent's any more";
     publish("e3", core::EventType::kCronTriggered, "{}", "harbour");
     ASSERT_EQ(runner.requests.size(), 2u);
     EXPECT_EQ(runner.requests[0].principal->tenant.text(), "default");

@@ -6,10 +6,15 @@ namespace crab::agent {
 namespace {
 
 core::ChatMessage said(std::string role, std::string content, std::string extra = {}) {
-    return {.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = std::move(extra)};
+    return {.role = std::move(role),
+            .content = std::move(content),
+            .created_at = {},
+            .extra = std::move(extra)};
 }
 
-ToolRequest wants(std::string id) { return {.id = std::move(id), .tool = "look", .args = R"({"at":"sky"})"}; }
+ToolRequest wants(std::string id) {
+    return {.id = std::move(id), .tool = "look", .args = R"({"at":"sky"})"};
+}
 
 std::string shape(const Conversation& conversation) {
     std::string text;
@@ -39,8 +44,10 @@ bool is_whole(const Conversation& conversation) {
 
 TEST(History, ComesBackAsItWasSaid) {
     const std::vector<ToolRequest> requests{wants("1"), wants("2")};
-    const std::vector<core::ChatMessage> stored{said("user", "what?"), said("assistant", "let me see", requests_extra(requests)), said("tool", "blue", result_extra(requests[0])),
-                                                said("tool", "grey", result_extra(requests[1])), said("assistant", "blue and grey")};
+    const std::vector<core::ChatMessage> stored{
+        said("user", "what?"), said("assistant", "let me see", requests_extra(requests)),
+        said("tool", "blue", result_extra(requests[0])),
+        said("tool", "grey", result_extra(requests[1])), said("assistant", "blue and grey")};
     const Conversation conversation = to_conversation(stored);
     ASSERT_EQ(shape(conversation), "uAtta");
     EXPECT_EQ(conversation[1].requests[1].id, "2");
@@ -51,7 +58,9 @@ TEST(History, ComesBackAsItWasSaid) {
 
 TEST(History, OfATurnThatNeverEndedSaysSo) {
     const std::vector<ToolRequest> requests{wants("1"), wants("2")};
-    const std::vector<core::ChatMessage> stored{said("user", "what?"), said("assistant", "", requests_extra(requests)), said("tool", "grey", result_extra(requests[1])), said("user", "well?")};
+    const std::vector<core::ChatMessage> stored{
+        said("user", "what?"), said("assistant", "", requests_extra(requests)),
+        said("tool", "grey", result_extra(requests[1])), said("user", "well?")};
     const Conversation conversation = to_conversation(stored);
     ASSERT_EQ(shape(conversation), "uAttu");
     EXPECT_TRUE(conversation[3].text.starts_with("Error: OUTCOME_UNKNOWN: "));
@@ -59,7 +68,9 @@ TEST(History, OfATurnThatNeverEndedSaysSo) {
 }
 
 TEST(History, DropsResultsThatNobodyAskedForAndIsNotMisledByDamage) {
-    const std::vector<core::ChatMessage> stored{said("tool", "lost", R"({"call_id":"9"})"), said("user", "hi"), said("assistant", "ho", "{broken"), said("tool", "x", "7"), said("else", "y")};
+    const std::vector<core::ChatMessage> stored{
+        said("tool", "lost", R"({"call_id":"9"})"), said("user", "hi"),
+        said("assistant", "ho", "{broken"), said("tool", "x", "7"), said("else", "y")};
     EXPECT_EQ(shape(to_conversation(stored)), "ua");
 }
 
@@ -67,9 +78,16 @@ Conversation long_talk(int turns, std::size_t output_bytes = 400) {
     Conversation conversation;
     for (int i = 0; i < turns; ++i) {
         conversation.push_back({.speaker = Speaker::kUser, .text = std::string(40, 'q')});
-        conversation.push_back({.speaker = Speaker::kAssistant, .text = "", .requests = {wants("1"), wants("2")}});
-        conversation.push_back({.speaker = Speaker::kTool, .text = std::string(output_bytes, 'o'), .requests = {}, .request_id = "1"});
-        conversation.push_back({.speaker = Speaker::kTool, .text = std::string(output_bytes, 'o'), .requests = {}, .request_id = "2"});
+        conversation.push_back(
+            {.speaker = Speaker::kAssistant, .text = "", .requests = {wants("1"), wants("2")}});
+        conversation.push_back({.speaker = Speaker::kTool,
+                                .text = std::string(output_bytes, 'o'),
+                                .requests = {},
+                                .request_id = "1"});
+        conversation.push_back({.speaker = Speaker::kTool,
+                                .text = std::string(output_bytes, 'o'),
+                                .requests = {},
+                                .request_id = "2"});
         conversation.push_back({.speaker = Speaker::kAssistant, .text = "so it is"});
     }
     return conversation;
@@ -98,7 +116,10 @@ TEST(Trimming, OfOneLongTurnLeavesOutOlderOutputsButNotTheLastBatch) {
     Conversation conversation = long_talk(1, 40'000);
     conversation.pop_back();
     conversation.push_back({.speaker = Speaker::kAssistant, .text = "", .requests = {wants("3")}});
-    conversation.push_back({.speaker = Speaker::kTool, .text = std::string(40'000, 'n'), .requests = {}, .request_id = "3"});
+    conversation.push_back({.speaker = Speaker::kTool,
+                            .text = std::string(40'000, 'n'),
+                            .requests = {},
+                            .request_id = "3"});
     trim(conversation, 5'000);
     EXPECT_EQ(shape(conversation), "uAttAt");
     EXPECT_TRUE(conversation[2].text.starts_with("[an output of 40000 bytes"));

@@ -22,20 +22,24 @@ struct HttpModel {
     ModelSettings settings;
     std::shared_ptr<net::TlsContext> tls;         ///< null for plain HTTP
     RetryRule retry;
-    Milliseconds silence{120'000};                ///< without a byte from the model; then it counts as unreachable
+    /// Without a byte from the model; then it counts as unreachable
+    Milliseconds silence{120'000};
 };
 
-/// Asks a model over HTTP and reads its answer as server-sent events. Names are looked up again when no connection can be made.
-/// Lives on one loop; requests must have ended before it goes.
+/// Asks a model over HTTP and reads its answer as server-sent events. Names are looked up again
+/// when no connection can be made. Lives on one loop; requests must have ended before it goes.
 class HttpModelClient final : public ModelClient {
 public:
-    HttpModelClient(net::EventLoop& loop, net::NameLookups& names, std::shared_ptr<const HttpModel> model) : loop_(loop), names_(names), model_(std::move(model)) {}
+    HttpModelClient(net::EventLoop& loop, net::NameLookups& names,
+                    std::shared_ptr<const HttpModel> model)
+        : loop_(loop), names_(names), model_(std::move(model)) {}
     ~HttpModelClient() override;
 
     std::string_view provider() const override { return model_->provider; }
     std::string_view model() const override { return model_->settings.model; }
     bool sees() const override { return model_->settings.sees; }
-    Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink, Deadline deadline) override;
+    Task<Result<ModelAnswer>> ask(const ModelRequest& request, AnswerSink& sink,
+                                  Deadline deadline) override;
 
 private:
     struct Attempt;

@@ -18,9 +18,11 @@ class AnswerReader {
 public:
     explicit AnswerReader(AnswerSink& sink, AnswerLimits limits = {}) : builder_(sink, limits) {}
     virtual ~AnswerReader() = default;
-    /// One server-sent event. Errors: kOversize; kInternal for one that cannot be understood; whatever the vendor reports in it.
+    /// One server-sent event. Errors: kOversize; kInternal for one that cannot be understood;
+    /// whatever the vendor reports in it.
     virtual Result<void> on_event(std::string_view type, std::string_view data) = 0;
-    /// The body of an answer that came whole although a stream was asked for. Errors: those of on_event().
+    /// The body of an answer that came whole although a stream was asked for. Errors: those of
+    /// on_event().
     virtual Result<void> on_whole(std::string_view body) = 0;
     /// The stream ended here: whether the answer is whole.
     virtual bool whole() const = 0;
@@ -37,11 +39,14 @@ protected:
 /// What a request is made of beside the conversation.
 struct ModelSettings {
     std::string model;
-    std::int64_t max_output_tokens = 0;   ///< 0: the vendor's own limit, or 8192 where it has to be said
-    bool reasons_within_limit = false;    ///< that limit counts reasoning as well, and is asked for under the name for that (OpenAI's own servers)
-    std::int64_t thinking_tokens = 0;     ///< for thinking, where it has to be asked for; 0: none
-    bool sees = false;                    ///< it is shown pictures
-    bool return_reasoning = false;        ///< it wants to read again what it thought in this turn
+    /// 0: the vendor's own limit, or 8192 where it has to be said
+    std::int64_t max_output_tokens = 0;
+    /// That limit counts reasoning as well, and is asked for under the name for that (OpenAI's own
+    /// servers)
+    bool reasons_within_limit = false;
+    std::int64_t thinking_tokens = 0;  ///< for thinking, where it has to be asked for; 0: none
+    bool sees = false;  ///< it is shown pictures
+    bool return_reasoning = false;  ///< it wants to read again what it thought in this turn
 };
 
 /// One vendor's way of saying it: pure functions on text.
@@ -52,11 +57,13 @@ public:
     virtual std::string_view path() const = 0;
     virtual net::OwnedHeaders headers(const Secret<std::string>& key) const = 0;
     /// Appends the request's body, JSON.
-    virtual void write(std::string& out, const ModelRequest& request, const ToolNames& names, const ModelSettings& settings) const = 0;
+    virtual void write(std::string& out, const ModelRequest& request, const ToolNames& names,
+                       const ModelSettings& settings) const = 0;
     virtual std::unique_ptr<AnswerReader> reader(AnswerSink& sink) const = 0;
 };
 
-/// `error.message`, or `error`, or `message` of a refusal's JSON body, at most 300 bytes; empty when there is none.
+/// `error.message`, or `error`, or `message` of a refusal's JSON body, at most 300 bytes; empty
+/// when there is none.
 std::string refusal_text(std::string_view body);
 
 /// The error that a vendor's refusal means; `text` is what refusal_text() found.

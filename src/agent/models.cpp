@@ -29,11 +29,15 @@ private:
 
 }  // namespace
 
-Models::Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients, core::Counter& fallbacks) : clock_(clock), fallbacks_(fallbacks) {
+Models::Models(const Clock& clock, std::vector<std::unique_ptr<ModelClient>> clients,
+               core::Counter& fallbacks)
+    : clock_(clock), fallbacks_(fallbacks) {
     for (auto& client : clients) slots_.push_back({.client = std::move(client)});
 }
 
-Task<Result<ModelAnswer>> Models::ask(std::span<const std::size_t> order, const ModelRequest& request, AnswerSink& sink, Deadline deadline) {
+Task<Result<ModelAnswer>> Models::ask(std::span<const std::size_t> order,
+                                      const ModelRequest& request, AnswerSink& sink,
+                                      Deadline deadline) {
     const TaskChain& chain = co_await this_chain();
     const SteadyTime now = clock_.steady_now();
     const auto rests = [&](std::size_t place) { return slots_.at(place).rests_until > now; };
@@ -50,10 +54,18 @@ Task<Result<ModelAnswer>> Models::ask(std::span<const std::size_t> order, const 
             co_return answer;
         }
         const bool away = answer.error().code == ErrorCode::kUnavailable;
-        if (away) slot.rests_until = clock_.steady_now() + std::max(kRest, answer.error().retry_after.value_or(Milliseconds(0)));
-        if (!away || listener.heard || i + 1 == places.size() || chain.cancelled() || clock_.steady_now() >= deadline) co_return answer;
-        log::warn("a model is away, the next is asked", {{"provider", slot.client->provider()}, {"model", slot.client->model()}, {"reason", answer.error().message},
-                                                         {"next", slots_.at(places[i + 1]).client->model()}});
+        if (away)
+            slot.rests_until =
+                clock_.steady_now() +
+                std::max(kRest, answer.error().retry_after.value_or(Milliseconds(0)));
+        if (!away || listener.heard || i + 1 == places.size() || chain.cancelled() ||
+            clock_.steady_now() >= deadline)
+            co_return answer;
+        log::warn("a model is away, the next is asked",
+                  {{"provider", slot.client->provider()},
+                   {"model", slot.client->model()},
+                   {"reason", answer.error().message},
+                   {"next", slots_.at(places[i + 1]).client->model()}});
     }
 }
 

@@ -15,7 +15,8 @@ class ModelsTest : public testing::Test {
 protected:
     ModelsTest() {
         for (std::size_t place = 0; place < 3; ++place) {
-            says_[place] = [this, place](const ModelRequest&, AnswerSink& sink, Deadline) -> Task<Result<ModelAnswer>> {
+            says_[place] = [this, place](const ModelRequest&, AnswerSink& sink,
+                                         Deadline) -> Task<Result<ModelAnswer>> {
                 asked.push_back(place);
                 if (!half_said.empty()) sink.on_text(half_said);
                 if (failures[place]) co_return fail(*failures[place]);
@@ -35,12 +36,21 @@ protected:
         const ModelRequest request{.system = "", .messages = conversation, .tools = tools};
         asked.clear();
         loop.post([&] {
-            spawn(loop.executor(), models->ask(order, request, nobody, clock.steady_now() + 1h), [&](const std::exception_ptr&, std::optional<Result<ModelAnswer>> made) { answer = std::move(made); });
+            spawn(loop.executor(), models->ask(order, request, nobody, clock.steady_now() + 1h),
+                  [&](const std::exception_ptr&, std::optional<Result<ModelAnswer>> made) {
+                      answer = std::move(made);
+                  });
         });
         while (!answer) loop.run_some(1s);
         return std::move(*answer);
     }
-    static Error away(std::optional<Milliseconds> retry_after = {}) { return {.code = ErrorCode::kUnavailable, .message = "away", .details = {}, .retryable = {}, .retry_after = retry_after}; }
+    static Error away(std::optional<Milliseconds> retry_after = {}) {
+        return {.code = ErrorCode::kUnavailable,
+                .message = "away",
+                .details = {},
+                .retryable = {},
+                .retry_after = retry_after};
+    }
 
     FakeClock clock;
     net::EventLoop loop{clock};
@@ -96,7 +106,11 @@ TEST_F(ModelsTest, NobodyElseFinishesWhatOneHasBegunToSay) {
 }
 
 TEST_F(ModelsTest, ARefusalThatIsNoAbsenceIsNobodyElsesMatter) {
-    failures[0] = Error{.code = ErrorCode::kUnauthenticated, .message = "no", .details = {}, .retryable = {}, .retry_after = {}};
+    failures[0] = Error{.code = ErrorCode::kUnauthenticated,
+                        .message = "no",
+                        .details = {},
+                        .retryable = {},
+                        .retry_after = {}};
     EXPECT_EQ(ask().error().code, ErrorCode::kUnauthenticated);
     EXPECT_THAT(asked, ElementsAre(0));
 }

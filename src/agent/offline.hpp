@@ -1,8 +1,8 @@
 #pragma once
 
 #include "agent/tool_access.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/chat/turn.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <memory>
@@ -11,22 +11,26 @@
 
 namespace crab::agent {
 
-/// The runner of a gateway without a model. It says so, and still lets a person use the tools: `/tools` lists them and
+/// The runner of a gateway without a model. It says so, and still lets a person use the tools:
+/// `/tools` lists them and
 /// `/tool NAME {json}` calls one, through the pipeline like every call. One for each event loop.
 class Offline final : public core::TurnRunner {
 public:
-    Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::shared_ptr<const AgentBook> agents) : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
+    Offline(net::EventLoop& loop, core::Pipeline& pipeline, std::shared_ptr<const AgentBook> agents)
+        : loop_(loop), pipeline_(pipeline), agents_(std::move(agents)) {}
 
     core::TurnAgent agent_of(std::string_view persona) override {
         const AgentOptions& options = agents_->find_or_standard(persona);
         return {.name = options.name, .tenant = options.tenant, .provider = "offline", .model = {}};
     }
-    /// Errors: kUnavailable for what only a model could answer; kInvalidArgs for `/tool` without a name; kCancelled.
+    /// Errors: kUnavailable for what only a model could answer; kInvalidArgs for `/tool` without a
+    /// name; kCancelled.
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
 
 private:
     std::string list_tools(const ToolAccess& access);
-    Task<Result<std::string>> call_tool(const ToolAccess& access, std::string_view rest, std::size_t output_bytes, core::TurnEvents& events);
+    Task<Result<std::string>> call_tool(const ToolAccess& access, std::string_view rest,
+                                        std::size_t output_bytes, core::TurnEvents& events);
 
     net::EventLoop& loop_;
     core::Pipeline& pipeline_;

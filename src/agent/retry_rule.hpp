@@ -15,18 +15,24 @@ struct RetryRule {
     Milliseconds longest_asked{60'000};   ///< a longer Retry-After is not waited for
 
     /// Whether a repeat may find the server in a better mood.
-    static constexpr bool helps(int status) { return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505); }
+    static constexpr bool helps(int status) {
+        return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+    }
 
-    /// How long to wait before repeat number `repeat` (from 0): what the server asked for, else uniform in the upper half of a
-    /// doubling delay; nothing when it is not worth it. `random` is any 64 bits.
-    constexpr std::optional<Milliseconds> delay(int repeat, std::optional<Milliseconds> asked, std::uint64_t random) const {
+    /// How long to wait before repeat number `repeat` (from 0): what the server asked for, else
+    /// uniform in the upper half of a doubling delay; nothing when it is not worth it. `random` is
+    /// any 64 bits.
+    constexpr std::optional<Milliseconds> delay(int repeat, std::optional<Milliseconds> asked,
+                                                std::uint64_t random) const {
         if (repeat >= most) return std::nullopt;
         if (asked) return *asked <= longest_asked ? asked : std::nullopt;
         Milliseconds full = first;
         for (int i = 0; i < repeat && full < longest; ++i) full *= 2;
         if (full > longest) full = longest;
         const auto half = full.count() / 2;
-        return Milliseconds(half + static_cast<std::int64_t>(random % (static_cast<std::uint64_t>(full.count() - half) + 1)));
+        return Milliseconds(half +
+                            static_cast<std::int64_t>(
+                                random % (static_cast<std::uint64_t>(full.count() - half) + 1)));
     }
 };
 

@@ -30,14 +30,17 @@ TEST(BaseUrl, HasSchemeHostPortAndPath) {
 }
 
 TEST(BaseUrl, IsNothingElse) {
-    for (const std::string_view text : {"", "api.example.com", "ftp://a/b", "http://", "http://a/b?c", "http://user:pass@a/b", "http://a b/"}) EXPECT_FALSE(parse_base_url(text)) << text;
+    for (const std::string_view text : {"", "api.example.com", "ftp://a/b", "http://",
+                                        "http://a/b?c", "http://user:pass@a/b", "http://a b/"})
+        EXPECT_FALSE(parse_base_url(text)) << text;
 }
 
 TEST(RetryRule, DoublesWithJitterUpToALimit) {
     const RetryRule rule{.most = 6};
     for (const std::uint64_t random : {std::uint64_t{0}, std::uint64_t{12'345}, UINT64_MAX}) {
         Milliseconds full = rule.first;
-        for (int repeat = 0; repeat < rule.most; ++repeat, full = std::min(full * 2, rule.longest)) {
+        for (int repeat = 0; repeat < rule.most;
+             ++repeat, full = std::min(full * 2, rule.longest)) {
             const auto delay = rule.delay(repeat, {}, random);
             ASSERT_TRUE(delay);
             EXPECT_GE(*delay, full / 2);
@@ -51,7 +54,9 @@ TEST(RetryRule, HonoursWhatTheServerAsksForUnlessItIsTooLong) {
     const RetryRule rule;
     EXPECT_EQ(rule.delay(0, 7s, 1), 7s);
     EXPECT_FALSE(rule.delay(0, 1h, 1));
-    EXPECT_TRUE(RetryRule::helps(408) && RetryRule::helps(429) && RetryRule::helps(524) && RetryRule::helps(529) && !RetryRule::helps(501) && !RetryRule::helps(400) && !RetryRule::helps(401));
+    EXPECT_TRUE(RetryRule::helps(408) && RetryRule::helps(429) && RetryRule::helps(524) &&
+                RetryRule::helps(529) && !RetryRule::helps(501) && !RetryRule::helps(400) &&
+                !RetryRule::helps(401));
 }
 
 TEST(CutText, NeverCutsACharacter) {
@@ -64,17 +69,31 @@ TEST(CutText, NeverCutsACharacter) {
 }
 
 TEST(ToolOutput, IsTheTextOrTheErrorWithItsCodeOnce) {
-    EXPECT_EQ(shown_to_model(core::ToolResult{.kind = core::ContentKind::kText, .content = "warm"}, 100), "warm");
-    EXPECT_EQ(shown_to_model(fail(ErrorCode::kTimeout, "no answer"), 100), "Error: TIMEOUT: no answer");
-    EXPECT_EQ(shown_to_model(fail(ErrorCode::kUnavailable, "UNAVAILABLE: asleep"), 100), "Error: UNAVAILABLE: asleep");
-    for (const char* said : {"no consent", "[AUTH_REQUIRED] no consent", "AUTH_REQUIRED: no consent", "AUTH_REQUIRED: [AUTH_REQUIRED] no consent", "[AUTH_REQUIRED] AUTH_REQUIRED: no consent"}) {
-        EXPECT_EQ(shown_to_model(fail(ErrorCode::kAuthRequired, said), 100), "Error: AUTH_REQUIRED: no consent") << said;
+    EXPECT_EQ(
+        shown_to_model(core::ToolResult{.kind = core::ContentKind::kText, .content = "warm"}, 100),
+        "warm");
+    EXPECT_EQ(shown_to_model(fail(ErrorCode::kTimeout, "no answer"), 100),
+              "Error: TIMEOUT: no answer");
+    EXPECT_EQ(shown_to_model(fail(ErrorCode::kUnavailable, "UNAVAILABLE: asleep"), 100),
+              "Error: UNAVAILABLE: asleep");
+    for (const char* said :
+         {"no consent", "[AUTH_REQUIRED] no consent", "AUTH_REQUIRED: no consent",
+          "AUTH_REQUIRED: [AUTH_REQUIRED] no consent",
+          "[AUTH_REQUIRED] AUTH_REQUIRED: no consent"}) {
+        EXPECT_EQ(shown_to_model(fail(ErrorCode::kAuthRequired, said), 100),
+                  "Error: AUTH_REQUIRED: no consent")
+            << said;
     }
-    EXPECT_EQ(shown_to_model(core::ToolResult{.kind = core::ContentKind::kBytes, .content = "123", .content_type = "image/png"}, 100), "[3 bytes of image/png]");
+    EXPECT_EQ(shown_to_model(core::ToolResult{.kind = core::ContentKind::kBytes,
+                                              .content = "123",
+                                              .content_type = "image/png"},
+                             100),
+              "[3 bytes of image/png]");
 }
 
 TEST(ToolOutput, SaysThatItWasCut) {
-    const std::string shown = shown_to_model(core::ToolResult{.kind = core::ContentKind::kText, .content = std::string(1'000, 'x')}, 10);
+    const std::string shown = shown_to_model(
+        core::ToolResult{.kind = core::ContentKind::kText, .content = std::string(1'000, 'x')}, 10);
     EXPECT_TRUE(shown.starts_with("xxxxxxxxxx\n[cut here: 10 of 1000 bytes")) << shown;
 }
 

@@ -2,21 +2,28 @@
 
 #include "agent/agent_options.hpp"
 #include "core/call/call.hpp"
-#include "core/registry/registry.hpp"
 #include "core/chat/turn.hpp"
+#include "core/registry/registry.hpp"
 
 #include <string_view>
 
 namespace crab::agent {
 
-/// As whom a turn sees and calls tools; one decision for both. Views what it was made of, which outlives it.
+/// As whom a turn sees and calls tools; one decision for both. Views what it was made of, which
+/// outlives it.
 class ToolAccess {
 public:
-    ToolAccess(const core::TurnRequest& turn, const AgentOptions& agent) : turn_(turn), agent_(agent) {}
+    ToolAccess(const core::TurnRequest& turn, const AgentOptions& agent)
+        : turn_(turn), agent_(agent) {}
 
     /// Without its policy, which the pipeline has.
     core::View view() const {
-        return {.principal = turn_.principal.get(), .policy = nullptr, .tenant = tenant(), .prefer_source = turn_.prefer_source, .prefer = turn_.prefer_connection, .scope = &agent_.tools};
+        return {.principal = turn_.principal.get(),
+                .policy = nullptr,
+                .tenant = tenant(),
+                .prefer_source = turn_.prefer_source,
+                .prefer = turn_.prefer_connection,
+                .scope = &agent_.tools};
     }
     /// Sets all of `call` that does not depend on which tool it is for.
     void address(core::Call& call) const {

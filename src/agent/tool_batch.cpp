@@ -22,18 +22,23 @@ Task<void> ToolBatch::call(One& one) {
 
 void ToolBatch::on_end(One& one, const std::exception_ptr& failure) {
     if (failure || !one.outcome) {
-        log::error("tool call of a turn failed unexpectedly", {{"tool", one.request->tool}, {"session_id", access_.session_id()}});
+        log::error("tool call of a turn failed unexpectedly",
+                   {{"tool", one.request->tool}, {"session_id", access_.session_id()}});
         one.outcome = fail(ErrorCode::kInternal, "the call failed unexpectedly");
     }
     if (--left_ == 0) ended_.wake();
 }
 
-/// Makes these calls and returns when the last has ended; after that the chain is cancelled if it was meanwhile.
+/// Makes these calls and returns when the last has ended; after that the chain is cancelled if it
+/// was meanwhile.
 Task<void> ToolBatch::run_some(std::span<const std::unique_ptr<One>> calls) {
     TaskChain& chain = co_await this_chain();
     left_ = calls.size();
     for (const auto& one : calls) {
-        spawn(loop_.executor(), call(*one), [this, at = one.get()](const std::exception_ptr& failure) { on_end(*at, failure); }, &one->signal);
+        spawn(
+            loop_.executor(), call(*one),
+            [this, at = one.get()](const std::exception_ptr& failure) { on_end(*at, failure); },
+            &one->signal);
     }
     bool cancelled = false;
     while (left_ > 0) {
@@ -54,7 +59,9 @@ Task<std::vector<core::Outcome>> ToolBatch::run(const std::vector<const ToolRequ
     }
     std::vector<core::Outcome> outcomes;
     for (const auto& one : calls_) {
-        if (!one->outcome) one->outcome = fail(ErrorCode::kCancelled, "the turn was cancelled before this call was made");
+        if (!one->outcome)
+            one->outcome =
+                fail(ErrorCode::kCancelled, "the turn was cancelled before this call was made");
         outcomes.push_back(std::move(*one->outcome));
     }
     co_return outcomes;

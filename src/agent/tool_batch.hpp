@@ -14,19 +14,25 @@
 
 namespace crab::agent {
 
-/// The tool calls of one model's answer, made at once through the pipeline, as many as a device takes; what is beyond follows when those have
-/// ended. Lives in the turn's frame, on its loop.
+/// The tool calls of one model's answer, made at once through the pipeline, as many as a device
+/// takes; what is beyond follows when those have ended. Lives in the turn's frame, on its loop.
 class ToolBatch {
 public:
     static constexpr std::size_t kAtOnce = 64;
 
-    ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const ToolAccess& access, Deadline deadline)
-        : pipeline_(pipeline), loop_(loop), access_(access), deadline_(deadline), ended_(loop.timers()) {}
+    ToolBatch(core::Pipeline& pipeline, net::EventLoop& loop, const ToolAccess& access,
+              Deadline deadline)
+        : pipeline_(pipeline),
+          loop_(loop),
+          access_(access),
+          deadline_(deadline),
+          ended_(loop.timers()) {}
     ToolBatch(const ToolBatch&) = delete;
     ToolBatch& operator=(const ToolBatch&) = delete;
 
-    /// Runs the calls and returns when the last has ended; the outcomes are in the order of `requests`, which must hold until then.
-    /// Cancelling the turn cancels them; then they end as kCancelled, and the chain stays cancelled.
+    /// Runs the calls and returns when the last has ended; the outcomes are in the order of
+    /// `requests`, which must hold until then. Cancelling the turn cancels them; then they end as
+    /// kCancelled, and the chain stays cancelled.
     Task<std::vector<core::Outcome>> run(const std::vector<const ToolRequest*>& requests);
 
 private:

@@ -12,7 +12,8 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_fit(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; }
 bool is_fit(std::string_view name) {
-    return !name.empty() && name.size() <= ToolNames::kMost && is_letter(name.front()) && std::ranges::all_of(name, [](char c) { return is_fit(c); });
+    return !name.empty() && name.size() <= ToolNames::kMost && is_letter(name.front()) &&
+           std::ranges::all_of(name, [](char c) { return is_fit(c); });
 }
 
 }  // namespace
@@ -27,14 +28,17 @@ std::string fit_for_models(std::string_view text) {
 
 ToolNames::ToolNames(std::span<const std::string_view> names) {
     std::vector<std::string_view> unfit;
-    std::ranges::copy_if(names, std::back_inserter(unfit), [](std::string_view name) { return !is_fit(name); });
+    std::ranges::copy_if(names, std::back_inserter(unfit),
+                         [](std::string_view name) { return !is_fit(name); });
     if (unfit.empty()) return;
     std::set<std::string, std::less<>> taken;
     for (const std::string_view name : names) {
         if (is_fit(name)) taken.emplace(name);
     }
     std::ranges::sort(unfit);
-    std::unordered_map<std::string, int> numbers;  // the last one behind each form, so that a thousand names that begin alike are not tried against each other
+    // the last one behind each form, so that a thousand names that begin alike are not tried
+    // against each other
+    std::unordered_map<std::string, int> numbers;
     for (const std::string_view name : unfit) {
         const std::string base = fit_for_models(name);
         std::string told = base;

@@ -42,7 +42,8 @@ TEST(ToolNames, BeginWithALetterAsSomeVendorsWant) {
 
 TEST(ToolNames, StayWithin64CharactersEvenForAThousandLongNamesThatBeginAlike) {
     std::vector<std::string> owned;
-    for (int i = 0; i < 1'000; ++i) owned.push_back(std::string(100, 'x') + "." + std::to_string(i));
+    for (int i = 0; i < 1'000; ++i)
+        owned.push_back(std::string(100, 'x') + "." + std::to_string(i));
     std::vector<std::string_view> tools(owned.begin(), owned.end());
     const ToolNames names(tools);
     std::set<std::string> told;

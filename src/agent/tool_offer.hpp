@@ -15,42 +15,49 @@
 
 namespace crab::agent {
 
-/// The tool by which a model finds others when there are too many to show; a reserved name, made by the turn loop itself.
+/// The tool by which a model finds others when there are too many to show; a reserved name, made by
+/// the turn loop itself.
 inline constexpr std::string_view kFindTools = "find_tools";
 
 /// A visible tool and what it costs a model to be told of it.
 struct PricedTool {
     OfferedToolRef tool;
-    std::size_t tokens = 0;          ///< estimated
+    std::size_t tokens = 0;  ///< estimated
     bool offered = false;
 };
 
 /// What a model is offered at one request, and of how much.
 struct ToolOffer {
     std::vector<OfferedToolRef> tools;
-    std::size_t tokens = 0;          ///< of those
-    std::size_t visible = 0;         ///< tools that the turn may call
+    std::size_t tokens = 0;  ///< of those
+    std::size_t visible = 0;  ///< tools that the turn may call
     std::size_t visible_tokens = 0;
-    bool searched = false;           ///< find_tools stands for those that are left out
+    bool searched = false;  ///< find_tools stands for those that are left out
 };
 
 /// About how many tokens a model reads for this tool.
 std::size_t estimated_tokens(const OfferedTool& tool);
 
-/// Decides what a model is told of the tools that it may call: all of them while they fit into the agent's budget, else its pinned ones,
-/// those of `wanted` (found or called before, the latest last) as far as they fit, and find_tools. Used on one thread.
+/// Decides what a model is told of the tools that it may call: all of them while they fit into the
+/// agent's budget, else its pinned ones, those of `wanted` (found or called before, the latest
+/// last) as far as they fit, and find_tools. Used on one thread.
 class ToolOffers {
 public:
-    ToolOffer offer(std::span<const core::RegistrySnapshot::Listed> listed, const AgentOptions& agent, std::span<const std::string> wanted);
+    ToolOffer offer(std::span<const core::RegistrySnapshot::Listed> listed,
+                    const AgentOptions& agent, std::span<const std::string> wanted);
     /// The same decision, tool by tool, for people.
-    std::vector<PricedTool> prices(std::span<const core::RegistrySnapshot::Listed> listed, const AgentOptions& agent, ToolOffer& offer);
+    std::vector<PricedTool> prices(std::span<const core::RegistrySnapshot::Listed> listed,
+                                   const AgentOptions& agent, ToolOffer& offer);
 
     /// For the index: the same object while the tools are the same.
-    std::shared_ptr<const core::ToolCatalog> catalog(std::span<const core::RegistrySnapshot::Listed> listed);
+    std::shared_ptr<const core::ToolCatalog> catalog(
+        std::span<const core::RegistrySnapshot::Listed> listed);
 
 private:
     std::vector<PricedTool> price(std::span<const core::RegistrySnapshot::Listed> listed);
-    ToolOffer choose(std::vector<PricedTool>& priced, std::span<const core::RegistrySnapshot::Listed> listed, const AgentOptions& agent, std::span<const std::string> wanted);
+    ToolOffer choose(std::vector<PricedTool>& priced,
+                     std::span<const core::RegistrySnapshot::Listed> listed,
+                     const AgentOptions& agent, std::span<const std::string> wanted);
 
     /// A tool in the form for models, made once for each registration.
     struct Known {

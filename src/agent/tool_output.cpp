@@ -8,7 +8,6 @@
 #include <span>
 #include <utility>
 
-
 #include <fmt/format.h>
 
 namespace crab::agent {
@@ -16,9 +15,11 @@ namespace {
 
 std::string error_text(const Error& error) {
     const std::string_view code = token_of(error.code);
-    // A tool may have put its code in front already, in one form or the other or in both; it is said once.
+    // A tool may have put its code in front already, in one form or the other or in both; it is
+    // said once.
     std::string_view text = error.message;
-    for (const std::string& said : {fmt::format("{}: ", code), fmt::format("[{}] ", code), fmt::format("{}: ", code)}) {
+    for (const std::string& said :
+         {fmt::format("{}: ", code), fmt::format("[{}] ", code), fmt::format("{}: ", code)}) {
         if (text.starts_with(said)) text.remove_prefix(said.size());
     }
     return fmt::format("Error: {}: {}", code, text);
@@ -29,7 +30,9 @@ std::string whole_text(const core::ToolResult& result) {
         case core::ContentKind::kText:
         case core::ContentKind::kJson: return result.content;
         case core::ContentKind::kBytes:
-            return fmt::format("[{} bytes of {}]", result.content.size(), result.content_type.empty() ? "application/octet-stream" : result.content_type);
+            return fmt::format(
+                "[{} bytes of {}]", result.content.size(),
+                result.content_type.empty() ? "application/octet-stream" : result.content_type);
     }
     return result.content;
 }
@@ -40,7 +43,8 @@ std::string shown_to_model(const core::Outcome& outcome, std::size_t most_bytes)
     const std::string text = outcome ? whole_text(*outcome) : error_text(outcome.error());
     if (text.size() <= most_bytes) return text;
     const std::string_view kept = cut_text(text, most_bytes);
-    return fmt::format("{}\n[cut here: {} of {} bytes are shown; ask for less at once]", kept, kept.size(), text.size());
+    return fmt::format("{}\n[cut here: {} of {} bytes are shown; ask for less at once]", kept,
+                       kept.size(), text.size());
 }
 
 namespace {
@@ -62,18 +66,23 @@ std::optional<ToolPicture> inline_picture(const core::ToolResult& result) {
     constexpr std::string_view kData = "data:image/", kBase64 = ";base64,";
     const std::string_view content = result.content;
     if (result.kind == core::ContentKind::kBytes) {
-        return is_picture_type(result.content_type) && content.size() <= core::kMostPictureBytes ? picture_of(to_base64(std::span(reinterpret_cast<const std::uint8_t*>(content.data()), content.size()))) : std::nullopt;
+        return is_picture_type(result.content_type) && content.size() <= core::kMostPictureBytes
+                   ? picture_of(to_base64(std::span(
+                         reinterpret_cast<const std::uint8_t*>(content.data()), content.size())))
+                   : std::nullopt;
     }
     if (content.starts_with(kData)) {
         const std::size_t at = content.find(kBase64);
         return at < 64 ? picture_of(content.substr(at + kBase64.size())) : std::nullopt;
     }
-    if (!content.starts_with('{') || content.find("image/") == std::string_view::npos) return std::nullopt;
+    if (!content.starts_with('{') || content.find("image/") == std::string_view::npos)
+        return std::nullopt;
     json::Parser parser(json::Limits{.max_bytes = std::size_t{16} << 20, .max_depth = 64});
     const auto root = parser.parse(content);
     if (!root) return std::nullopt;
     const json::Element object = root->element();
-    const bool picture = is_picture_type(json::get_string(object, "mime_type").value_or("")) || is_picture_type(json::get_string(object, "content_type").value_or(""));
+    const bool picture = is_picture_type(json::get_string(object, "mime_type").value_or("")) ||
+                         is_picture_type(json::get_string(object, "content_type").value_or(""));
     for (const std::string_view member : {"data_base64", "base64", "data"}) {
         const auto data = json::get_string(object, member);
         if (picture && data) return picture_of(*data);
@@ -86,13 +95,15 @@ std::optional<std::string> picture_artifact(const core::ToolResult& result) {
     json::Parser parser;
     const auto root = parser.parse(result.content);
     const auto artifact = root ? json::get(root->element(), "artifact") : std::nullopt;
-    if (!artifact || !is_picture_type(json::get_string(*artifact, "content_type").value_or(""))) return std::nullopt;
+    if (!artifact || !is_picture_type(json::get_string(*artifact, "content_type").value_or("")))
+        return std::nullopt;
     const auto id = json::get_string(*artifact, "id");
     return id ? std::optional<std::string>(*id) : std::nullopt;
 }
 
 std::string picture_note(const core::Picture& picture, bool shown) {
-    return fmt::format("[a picture, {}, {} x {} pixels, {} bytes; {}]", picture.mime_type, picture.width, picture.height, picture.bytes,
+    return fmt::format("[a picture, {}, {} x {} pixels, {} bytes; {}]", picture.mime_type,
+                       picture.width, picture.height, picture.bytes,
                        shown ? "it is shown to you" : "you cannot see pictures");
 }
 

@@ -9,12 +9,13 @@
 
 namespace crab::agent {
 
-/// What the model reads as a tool's output: the text or JSON it gave, or `Error: CODE: message`. Longer than `most_bytes`, it is cut
-/// and says so. Source: docs/protocols/clawseed.md, section 5.
+/// What the model reads as a tool's output: the text or JSON it gave, or `Error: CODE: message`.
+/// Longer than `most_bytes`, it is cut and says so. Source: docs/protocols/clawseed.md, section 5.
 std::string shown_to_model(const core::Outcome& outcome, std::size_t most_bytes);
 
-/// A picture that a tool gave in its result, as base64: an object with `mime_type` or `content_type` and `data_base64`, `base64` or `data` (what
-/// devices give), or a data URL. Nothing for any other result, and for what is no picture of a kind and size that models take.
+/// A picture that a tool gave in its result, as base64: an object with `mime_type` or
+/// `content_type` and `data_base64`, `base64` or `data` (what devices give), or a data URL. Nothing
+/// for any other result, and for what is no picture of a kind and size that models take.
 struct ToolPicture {
     core::Picture picture;
     std::string base64;

@@ -11,10 +11,12 @@
 
 namespace crab {
 
-/// How many bytes somebody may make us hold at once, as a part of what a whole may: a principal's of the process's. Thread-safe.
+/// How many bytes somebody may make us hold at once, as a part of what a whole may: a principal's
+/// of the process's. Thread-safe.
 class ByteBudget {
 public:
-    explicit ByteBudget(std::size_t most, std::shared_ptr<ByteBudget> whole = nullptr) : most_(most), whole_(std::move(whole)) {}
+    explicit ByteBudget(std::size_t most, std::shared_ptr<ByteBudget> whole = nullptr)
+        : most_(most), whole_(std::move(whole)) {}
     ByteBudget(const ByteBudget&) = delete;
     ByteBudget& operator=(const ByteBudget&) = delete;
 
@@ -29,12 +31,14 @@ private:
     std::atomic<std::size_t> held_{0};
 };
 
-/// What one holder has taken of a budget; it is given back when this ends. Without a budget nothing is counted.
+/// What one holder has taken of a budget; it is given back when this ends. Without a budget nothing
+/// is counted.
 class HeldBytes {
 public:
     HeldBytes() = default;
     explicit HeldBytes(std::shared_ptr<ByteBudget> budget) : budget_(std::move(budget)) {}
-    HeldBytes(HeldBytes&& other) noexcept : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+    HeldBytes(HeldBytes&& other) noexcept
+        : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
     HeldBytes& operator=(HeldBytes&& other) noexcept {
         std::swap(budget_, other.budget_);
         std::swap(bytes_, other.bytes_);
@@ -42,7 +46,8 @@ public:
     }
     ~HeldBytes() { shrink_to(0); }
 
-    /// Holds `bytes` in all from here on, if that is more than now. False: the budget does not allow it, and nothing has changed.
+    /// Holds `bytes` in all from here on, if that is more than now. False: the budget does not
+    /// allow it, and nothing has changed.
     bool grow_to(std::size_t bytes) {
         if (!budget_ || bytes <= bytes_) return true;
         if (!budget_->take(bytes - bytes_)) return false;
@@ -63,7 +68,8 @@ private:
 /// The budgets of many under their names, each a part of one whole. Thread-safe.
 class ByteBudgets {
 public:
-    ByteBudgets(std::size_t most_of_one, std::size_t most_in_all) : most_of_one_(most_of_one), whole_(std::make_shared<ByteBudget>(most_in_all)) {}
+    ByteBudgets(std::size_t most_of_one, std::size_t most_in_all)
+        : most_of_one_(most_of_one), whole_(std::make_shared<ByteBudget>(most_in_all)) {}
     /// The budget of that name, the same for as long as somebody has it.
     std::shared_ptr<ByteBudget> of(std::string_view name);
     const ByteBudget& whole() const { return *whole_; }

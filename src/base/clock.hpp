@@ -13,7 +13,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 using SystemTime = std::chrono::system_clock::time_point;
 using Milliseconds = std::chrono::milliseconds;
 
-/// A point on the steady clock after which nobody waits any more. Deadlines travel down a call, timeouts do not.
+/// A point on the steady clock after which nobody waits any more. Deadlines travel down a call,
+/// timeouts do not.
 using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();
 
@@ -31,11 +32,15 @@ public:
     SystemTime system_now() const override { return std::chrono::system_clock::now(); }
 };
 
-/// Stands still until advance(); starts at a fixed moment, so that what tests print is the same every day.
+/// Stands still until advance(); starts at a fixed moment, so that what tests print is the same
+/// every day.
 class FakeClock final : public Clock {
 public:
     SteadyTime steady_now() const override { return SteadyTime(std::chrono::hours(1) + offset()); }
-    SystemTime system_now() const override { return SystemTime(std::chrono::seconds(1'780'000'000) + offset() + std::chrono::nanoseconds(set_.load())); }
+    SystemTime system_now() const override {
+        return SystemTime(std::chrono::seconds(1'780'000'000) + offset() +
+                          std::chrono::nanoseconds(set_.load()));
+    }
     void advance(std::chrono::nanoseconds by) { offset_ += by.count(); }
     /// Somebody sets the system's clock: forward, or back by a negative time.
     void set_system_clock(std::chrono::nanoseconds by) { set_ += by.count(); }

@@ -11,7 +11,8 @@ namespace {
 
 TEST(Rfc3339Text, AgreesWithStrftimeOverRandomTimes) {
     std::mt19937_64 random(11);
-    std::uniform_int_distribution<std::int64_t> any(-9'000'000'000'000, 9'000'000'000'000);  // milliseconds; 1684 to 2255
+    // milliseconds; 1684 to 2255
+    std::uniform_int_distribution<std::int64_t> any(-9'000'000'000'000, 9'000'000'000'000);
     for (int i = 0; i < 20'000; ++i) {
         const std::int64_t ms = any(random);
         const std::int64_t within = ((ms % 1000) + 1000) % 1000;
@@ -28,7 +29,8 @@ TEST(Rfc3339Text, AgreesWithStrftimeOverRandomTimes) {
 
 TEST(Rfc3339Text, WritesTheExampleOfItsDescription) {
     EXPECT_EQ(to_rfc3339(SystemTime(Milliseconds(1'795'253'400'250))), "2026-11-21T09:30:00.250Z");
-    EXPECT_EQ(Rfc3339Text(SystemTime(std::chrono::nanoseconds(999'999'999))).view(), "1970-01-01T00:00:00.999Z");
+    EXPECT_EQ(Rfc3339Text(SystemTime(std::chrono::nanoseconds(999'999'999))).view(),
+              "1970-01-01T00:00:00.999Z");
 }
 
 TEST(FakeClock, MovesBothTimesByHandOnly) {

@@ -7,10 +7,13 @@ namespace {
 
 TEST(CodedText, SaysTheCodeOnce) {
     EXPECT_EQ(coded_text("INVALID_ARGS", "no such room"), "INVALID_ARGS: no such room");
-    EXPECT_EQ(coded_text("INVALID_ARGS", "INVALID_ARGS: no such room"), "INVALID_ARGS: no such room");
-    EXPECT_EQ(coded_text("AUTH_REQUIRED", "[AUTH_REQUIRED] sign in"), "[AUTH_REQUIRED] sign in") << "as its author wrote it";
+    EXPECT_EQ(coded_text("INVALID_ARGS", "INVALID_ARGS: no such room"),
+              "INVALID_ARGS: no such room");
+    EXPECT_EQ(coded_text("AUTH_REQUIRED", "[AUTH_REQUIRED] sign in"), "[AUTH_REQUIRED] sign in")
+        << "as its author wrote it";
     EXPECT_EQ(coded_text("INVALID_ARGS", "INVALID_ARGS: INVALID_ARGS: x"), "INVALID_ARGS: x");
-    EXPECT_EQ(coded_text("FORBIDDEN", "INVALID_ARGS: x"), "FORBIDDEN: INVALID_ARGS: x") << "another code is not ours to drop";
+    EXPECT_EQ(coded_text("FORBIDDEN", "INVALID_ARGS: x"), "FORBIDDEN: INVALID_ARGS: x")
+        << "another code is not ours to drop";
     EXPECT_EQ(coded_text("INVALID_ARGS", "INVALID_ARGS2: x"), "INVALID_ARGS: INVALID_ARGS2: x");
 }
 

@@ -1,4 +1,5 @@
 // Made by scripts/gen_errors.py from spec/errors.json: edit that file, not this one.
+// clang-format off
 #include "base/error_code.hpp"
 
 #include <array>
@@ -69,28 +70,55 @@ std::string_view token_of(ErrorCode code) {
 
 std::string_view next_step(ErrorCode code) {
     switch (code) {
-        case ErrorCode::kInvalidArgs: return "Mend the value that the message names by JSON pointer, then call again.";
-        case ErrorCode::kToolNotFound: return "List the tools (crab tools list) and use a name from there; a device's tools exist only while it is connected.";
-        case ErrorCode::kNotFound: return "Check the id; what belongs to others answers the same way.";
-        case ErrorCode::kUnauthenticated: return "Pair the device or make a token (crab devices pair), and send it as a bearer token.";
+        case ErrorCode::kInvalidArgs:
+            return
+                "Mend the value that the message names by JSON pointer, then call again.";
+        case ErrorCode::kToolNotFound:
+            return
+                "List the tools (crab tools list) and use a name from there; a device's tools "
+                "exist only while it is connected.";
+        case ErrorCode::kNotFound:
+            return
+                "Check the id; what belongs to others answers the same way.";
+        case ErrorCode::kUnauthenticated:
+            return
+                "Pair the device or make a token (crab devices pair), and send it as a bearer "
+                "token.";
         case ErrorCode::kForbidden: return "Ask the operator; crab explain CALL_ID names the rule.";
-        case ErrorCode::kAuthRequired: return "Let the person sign in or allow it there, then call again.";
+        case ErrorCode::kAuthRequired:
+            return
+                "Let the person sign in or allow it there, then call again.";
         case ErrorCode::kPairingRequired: return "Pair it first (crab pair).";
-        case ErrorCode::kPairingFailed: return "Read the message for the step that failed and pair again.";
+        case ErrorCode::kPairingFailed:
+            return
+                "Read the message for the step that failed and pair again.";
         case ErrorCode::kApprovalRequired: return "Have it approved, then call again.";
-        case ErrorCode::kPolicyUnenforceable: return "Drop the restriction, or run the tool where crab doctor says it can be enforced.";
+        case ErrorCode::kPolicyUnenforceable:
+            return
+                "Drop the restriction, or run the tool where crab doctor says it can be "
+                "enforced.";
         case ErrorCode::kWorktreeNotBound: return "Bind one (crab worktree bind), then call again.";
-        case ErrorCode::kAmbiguousTool: return "Use one of the qualified names that the message lists.";
+        case ErrorCode::kAmbiguousTool:
+            return
+                "Use one of the qualified names that the message lists.";
         case ErrorCode::kConflict: return "Use a new id or key for a new call.";
-        case ErrorCode::kAlreadyInProgress: return "Wait for it to end and ask again with the same id.";
+        case ErrorCode::kAlreadyInProgress:
+            return
+                "Wait for it to end and ask again with the same id.";
         case ErrorCode::kRateLimited: return "Wait for retry_after and call again.";
         case ErrorCode::kOversize: return "Send or ask for less, or page through it.";
         case ErrorCode::kUnavailable: return "Call again when it is back.";
         case ErrorCode::kTimeout: return "Call again with more time if repeating is safe.";
-        case ErrorCode::kWallTimeout: return "Call again with a larger budget if repeating is safe.";
-        case ErrorCode::kCpuBudgetExceeded: return "Call again with a larger budget if repeating is safe.";
+        case ErrorCode::kWallTimeout:
+            return
+                "Call again with a larger budget if repeating is safe.";
+        case ErrorCode::kCpuBudgetExceeded:
+            return
+                "Call again with a larger budget if repeating is safe.";
         case ErrorCode::kCancelled: return "Nothing, unless it was cancelled by mistake.";
-        case ErrorCode::kOutcomeUnknown: return "Find out whether it took effect before repeating it.";
+        case ErrorCode::kOutcomeUnknown:
+            return
+                "Find out whether it took effect before repeating it.";
         case ErrorCode::kToolFailed: return "Read its message.";
         case ErrorCode::kInternal: return "See the log of that time; report it.";
     }

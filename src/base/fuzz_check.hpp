@@ -7,7 +7,8 @@
 namespace crab {
 
 /// Ends a fuzz target where `holds` does not.
-inline void require(bool holds, const std::source_location& where = std::source_location::current()) {
+inline void require(bool holds,
+                    const std::source_location& where = std::source_location::current()) {
     if (holds) return;
     std::fprintf(stderr, "broken: %s:%u\n", where.file_name(), static_cast<unsigned>(where.line()));
     std::abort();

@@ -13,7 +13,8 @@ bool matches_by(std::string_view pattern, std::string_view text, auto takes) {
         if (p < pattern.size() && pattern[p] == '*') {
             star = p++;
             resume = t;
-        } else if (p < pattern.size() && (pattern[p] == '?' ? takes(text[t]) : pattern[p] == text[t])) {
+        } else if (p < pattern.size() &&
+                   (pattern[p] == '?' ? takes(text[t]) : pattern[p] == text[t])) {
             ++p;
             ++t;
         } else if (star != std::string_view::npos) {
@@ -33,7 +34,8 @@ bool Glob::matches(std::string_view text) const {
     return matches_by(pattern_, text, [](char) { return true; });
 }
 
-/// The narrower pattern is matched as a text, in which a star is one letter that only our stars can take.
+/// The narrower pattern is matched as a text, in which a star is one letter that only our stars can
+/// take.
 bool Glob::covers(const Glob& narrower) const {
     return matches_by(pattern_, narrower.pattern_, [](char c) { return c != '*'; });
 }
@@ -48,8 +50,10 @@ bool Glob::overlaps(const Glob& other) const {
         next[0] = c == '*' && reached[0];
         for (std::size_t j = 1; j <= b.size(); ++j) {
             const char d = b[j - 1];
-            if (c == '*' || d == '*') next[j] = reached[j] || next[j - 1];
-            else next[j] = reached[j - 1] && (c == d || c == '?' || d == '?');
+            if (c == '*' || d == '*')
+                next[j] = reached[j] || next[j - 1];
+            else
+                next[j] = reached[j - 1] && (c == d || c == '?' || d == '?');
         }
         std::swap(reached, next);
     }

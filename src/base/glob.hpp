@@ -12,8 +12,8 @@ public:
     Glob() = default;
     explicit Glob(std::string pattern) : pattern_(std::move(pattern)) {}
     bool matches(std::string_view text) const;
-    /// Whether this one matches every text that `narrower` matches. What it says yes to is so; some equal patterns that are written
-    /// differently (`?*`, `*?`) get a no.
+    /// Whether this one matches every text that `narrower` matches. What it says yes to is so; some
+    /// equal patterns that are written differently (`?*`, `*?`) get a no.
     bool covers(const Glob& narrower) const;
     /// Whether there is a text that both match.
     bool overlaps(const Glob& other) const;

@@ -12,8 +12,10 @@ namespace {
 
 bool naive(std::string_view pattern, std::string_view text) {
     if (pattern.empty()) return text.empty();
-    if (pattern[0] == '*') return naive(pattern.substr(1), text) || (!text.empty() && naive(pattern, text.substr(1)));
-    return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) && naive(pattern.substr(1), text.substr(1));
+    if (pattern[0] == '*')
+        return naive(pattern.substr(1), text) || (!text.empty() && naive(pattern, text.substr(1)));
+    return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) &&
+           naive(pattern.substr(1), text.substr(1));
 }
 
 TEST(Glob, AnUnsetOneIsEmptyAndMatchesOnlyEmptyText) {
@@ -39,7 +41,8 @@ TEST(Glob, AgreesWithARecursiveModelOverRandomTexts) {
         };
         for (int i = 0; i < 20'000; ++i) {
             const std::string pattern = text("ab*?", 7), subject = text("ab", 9);
-            ASSERT_EQ(Glob(pattern).matches(subject), naive(pattern, subject)) << "seed " << seed << ": " << pattern << " on " << subject;
+            ASSERT_EQ(Glob(pattern).matches(subject), naive(pattern, subject))
+                << "seed " << seed << ": " << pattern << " on " << subject;
         }
     }
 }
@@ -70,8 +73,11 @@ TEST(Glob, CoveringAndOverlappingAreAboutTheTextsThatMatch) {
             includes = includes && (one.matches(text) || !other.matches(text));
         }
         ASSERT_EQ(one.overlaps(other), overlap) << one.pattern() << " and " << other.pattern();
-        if (one.covers(other)) ASSERT_TRUE(includes) << one.pattern() << " over " << other.pattern();
-        if (other.is_literal()) ASSERT_EQ(one.covers(other), one.matches(other.pattern())) << one.pattern() << " over " << other.pattern();
+        if (one.covers(other))
+            ASSERT_TRUE(includes) << one.pattern() << " over " << other.pattern();
+        if (other.is_literal())
+            ASSERT_EQ(one.covers(other), one.matches(other.pattern()))
+                << one.pattern() << " over " << other.pattern();
     }
     EXPECT_TRUE(Glob("events.*").covers(Glob("events.publish:cron.*")));
     EXPECT_FALSE(Glob("events.?").covers(Glob("events.*")));

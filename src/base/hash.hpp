@@ -18,8 +18,8 @@ std::uint64_t hash_seed();
 inline const std::uint64_t kHashSeed = hash_seed();
 }  // namespace detail
 
-/// A 64-bit hash of text for tables in memory; not stable between processes and not for storage. Multiply and fold over eight
-/// bytes at a time: about a quarter of what std::hash costs.
+/// A 64-bit hash of text for tables in memory; not stable between processes and not for storage.
+/// Multiply and fold over eight bytes at a time: about a quarter of what std::hash costs.
 inline std::uint64_t hash_text(std::string_view text) {
     constexpr std::uint64_t kFirst = 0xa076'1d64'78bd'642fULL;
     constexpr std::uint64_t kSecond = 0xe703'7ed1'a0b4'28dbULL;
@@ -33,7 +33,8 @@ inline std::uint64_t hash_text(std::string_view text) {
     }
     std::uint64_t rest = 0;
     if (text.size() >= 8) {
-        std::memcpy(&rest, text.data() + text.size() - 8, 8);  // overlaps what was read before; the length tells texts apart
+        // overlaps what was read before; the length tells texts apart
+        std::memcpy(&rest, text.data() + text.size() - 8, 8);
     } else {
         for (std::size_t i = 0; i < left; ++i) rest = rest << 8 | static_cast<unsigned char>(at[i]);
     }

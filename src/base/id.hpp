@@ -38,7 +38,9 @@ enum class ConnectionId : std::uint64_t {};
 
 template <class Tag>
 struct std::hash<crab::Id<Tag>> {
-    std::size_t operator()(const crab::Id<Tag>& id) const noexcept { return std::hash<std::string>{}(id.text()); }
+    std::size_t operator()(const crab::Id<Tag>& id) const noexcept {
+        return std::hash<std::string>{}(id.text());
+    }
 };
 
 template <class Tag>

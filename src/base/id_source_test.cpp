@@ -28,11 +28,13 @@ TEST(IdSource, AUuidHasTheLayoutOfVersionSeven) {
     ASSERT_TRUE(from_hex(digits(text)));
     EXPECT_EQ(text[14], '7');
     EXPECT_NE(std::string_view("89ab").find(text[19]), std::string_view::npos);
-    EXPECT_EQ(std::stoull(digits(text).substr(0, 12), nullptr, 16), static_cast<unsigned long long>(to_unix_ms(clock.system_now())));
+    EXPECT_EQ(std::stoull(digits(text).substr(0, 12), nullptr, 16),
+              static_cast<unsigned long long>(to_unix_ms(clock.system_now())));
 }
 
 TEST(IdSource, TheExampleOfRfc9562IsFormattedAsThere) {
-    EXPECT_EQ(UuidText(0x017F22E279B07CC3, 0x98C4DC0C0C07398F).view(), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
+    EXPECT_EQ(UuidText(0x017F22E279B07CC3, 0x98C4DC0C0C07398F).view(),
+              "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
 }
 
 TEST(IdSource, LaterMillisecondsSortLater) {
@@ -50,11 +52,14 @@ TEST(IdSource, LaterMillisecondsSortLater) {
 TEST(IdSource, ATagComesBackFromItsUuid) {
     FakeClock clock;
     IdSource ids(clock, 1);
-    for (const std::uint64_t tag : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0x3fff'ffff'ffff'ffff}, std::uint64_t{0x1234'5678'9abc'def0}}) {
+    for (const std::uint64_t tag :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0x3fff'ffff'ffff'ffff},
+          std::uint64_t{0x1234'5678'9abc'def0}}) {
         const UuidText uuid = ids.uuid_v7(tag);
         EXPECT_EQ(uuid_tag(uuid.view()), tag);
         std::string upper(uuid.view());
-        std::ranges::transform(upper, upper.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+        std::ranges::transform(upper, upper.begin(),
+                               [](char c) { return static_cast<char>(std::toupper(c)); });
         EXPECT_EQ(uuid_tag(upper), tag);
     }
 }

@@ -17,7 +17,8 @@ std::atomic<Format> form{Format::kText};
 /// Never destroyed: what ends after main() still has something to say.
 spdlog::logger& logger() {
     static spdlog::logger& instance = *[] {
-        auto* const made = new spdlog::logger("crab", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+        auto* const made =
+            new spdlog::logger("crab", std::make_shared<spdlog::sinks::stderr_sink_mt>());
         made->set_level(spdlog::level::trace);
         made->set_pattern("%v");
         return made;
@@ -47,7 +48,8 @@ spdlog::level::level_enum to_spdlog(Level level) {
     return spdlog::level::off;
 }
 
-/// Control characters and quotes escaped, so that one event stays one line whatever a peer called itself.
+/// Control characters and quotes escaped, so that one event stays one line whatever a peer called
+/// itself.
 void append_quoted(std::string& out, std::string_view text) {
     out += '"';
     for (const char c : text) {

@@ -11,7 +11,8 @@ namespace crab::log {
 enum class Level { kDebug, kInfo, kWarn, kError, kOff };
 enum class Format { kText, kJson };
 
-/// One `key=value` of a log line. Values are text by the time they get here; a Secret has no way to become one.
+/// One `key=value` of a log line. Values are text by the time they get here; a Secret has no way to
+/// become one.
 struct Field {
     std::string_view key;
     std::string value;
@@ -20,15 +21,25 @@ struct Field {
     Field(std::string_view k, const T& v) : key(k), value(fmt::format("{}", v)) {}
 };
 
-/// Sets the threshold and form of all lines; they go to standard error. Call it once, before threads start.
+/// Sets the threshold and form of all lines; they go to standard error. Call it once, before
+/// threads start.
 void configure(Level level, Format format);
 bool enabled(Level level);
-/// One line per event: a short fixed sentence and its fields (`call_id`, `peer_id`, `session_id`, `trace_id`, …). Thread-safe.
+/// One line per event: a short fixed sentence and its fields (`call_id`, `peer_id`, `session_id`,
+/// `trace_id`, …). Thread-safe.
 void write(Level level, std::string_view event, std::initializer_list<Field> fields = {});
 
-inline void debug(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kDebug, event, fields); }
-inline void info(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kInfo, event, fields); }
-inline void warn(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kWarn, event, fields); }
-inline void error(std::string_view event, std::initializer_list<Field> fields = {}) { write(Level::kError, event, fields); }
+inline void debug(std::string_view event, std::initializer_list<Field> fields = {}) {
+    write(Level::kDebug, event, fields);
+}
+inline void info(std::string_view event, std::initializer_list<Field> fields = {}) {
+    write(Level::kInfo, event, fields);
+}
+inline void warn(std::string_view event, std::initializer_list<Field> fields = {}) {
+    write(Level::kWarn, event, fields);
+}
+inline void error(std::string_view event, std::initializer_list<Field> fields = {}) {
+    write(Level::kError, event, fields);
+}
 
 }  // namespace crab::log

@@ -9,13 +9,14 @@
 
 namespace crab::log {
 
-/// Bounds the lines about something that others cause as often as they like: so many a minute, and then how many were left out.
-/// Thread-safe.
+/// Bounds the lines about something that others cause as often as they like: so many a minute, and
+/// then how many were left out. Thread-safe.
 class Budget {
 public:
     explicit Budget(int lines_per_minute) : most_(lines_per_minute) {}
 
-    /// Whether a line may be written at `now`; the value: how many were not since the last one that was.
+    /// Whether a line may be written at `now`; the value: how many were not since the last one that
+    /// was.
     std::optional<std::uint64_t> take(SteadyTime now) {
         const std::scoped_lock lock(mutex_);
         if (!begun_ || now >= *begun_ + std::chrono::minutes(1)) {

@@ -10,7 +10,8 @@ namespace {
 
 /// One line at a time, as a reader of standard error sees it.
 struct LogTest : testing::Test {
-    std::string written(log::Format format, std::string_view event, std::initializer_list<log::Field> fields) {
+    std::string written(log::Format format, std::string_view event,
+                        std::initializer_list<log::Field> fields) {
         log::configure(log::Level::kInfo, format);
         testing::internal::CaptureStderr();
         log::error(event, fields);
@@ -26,12 +27,15 @@ TEST_F(LogTest, WhateverAPeerCallsItselfOneEventStaysOneLine) {
         EXPECT_EQ(std::ranges::count(line, '\n'), 1) << line;
         EXPECT_EQ(line.back(), '\n');
         EXPECT_EQ(line.find('\r'), std::string::npos);
-        EXPECT_NE(line.find(R"("a\u000aERROR forged=\"1\"\u000d\u0009\u007f\\")"), std::string::npos) << line;
+        EXPECT_NE(line.find(R"("a\u000aERROR forged=\"1\"\u000d\u0009\u007f\\")"),
+                  std::string::npos)
+            << line;
     }
 }
 
 TEST_F(LogTest, PlainValuesAreWrittenPlainAndOthersQuoted) {
-    const std::string line = written(log::Format::kText, "event", {{"a", "plain/1"}, {"b", ""}, {"c", "x=y"}, {"d", 5}});
+    const std::string line =
+        written(log::Format::kText, "event", {{"a", "plain/1"}, {"b", ""}, {"c", "x=y"}, {"d", 5}});
     EXPECT_NE(line.find(R"(error event a=plain/1 b="" c="x=y" d=5)"), std::string::npos) << line;
 }
 

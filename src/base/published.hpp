@@ -8,7 +8,8 @@
 
 namespace crab {
 
-/// An immutable value that is replaced as a whole: writers set(), every reading thread keeps a Reader. Thread-safe.
+/// An immutable value that is replaced as a whole: writers set(), every reading thread keeps a
+/// Reader. Thread-safe.
 template <class T>
 class Published {
 public:

@@ -5,14 +5,16 @@
 
 namespace crab {
 
-/// A value that does not print: no stream, no formatter, no implicit conversion. Read it with reveal(), where it is used.
+/// A value that does not print: no stream, no formatter, no implicit conversion. Read it with
+/// reveal(), where it is used.
 template <class T>
 class Secret {
 public:
     Secret() = default;
     explicit Secret(T value) : value_(std::move(value)) {}
     const T& reveal() const { return value_; }
-    friend bool operator==(const Secret&, const Secret&) = delete;  // compare secrets in constant time (crypto/digest.hpp)
+    // compare secrets in constant time (crypto/digest.hpp)
+    friend bool operator==(const Secret&, const Secret&) = delete;
 
 private:
     T value_{};

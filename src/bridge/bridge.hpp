@@ -1,13 +1,13 @@
 #pragma once
 
+#include "base/task/blocking_pool.hpp"
+#include "base/task/fair_pool.hpp"
 #include "bridge/bridge_paths.hpp"
 #include "bridge/bridge_status.hpp"
 #include "bridge/folder_watch.hpp"
 #include "bridge/notifications.hpp"
 #include "bridge/provider_directory.hpp"
 #include "bridge/transports.hpp"
-#include "base/task/blocking_pool.hpp"
-#include "base/task/fair_pool.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include "crab/device.hpp"
@@ -22,16 +22,17 @@
 
 namespace crab::app {
 
-/// The bridge of one user: the providers of this machine on one side, a gateway on the other, to which it is one device. A loop
-/// of its own finds and calls providers; no thread waits for their answers.
-/// Source: docs/protocols/cetp.md, section 6.
+/// The bridge of one user: the providers of this machine on one side, a gateway on the other, to
+/// which it is one device. A loop of its own finds and calls providers; no thread waits for their
+/// answers. Source: docs/protocols/cetp.md, section 6.
 class Bridge {
 public:
     /// A call ends this long before the gateway's deadline, so that its answer is the bridge's.
     static constexpr Milliseconds kMargin{500};
     static constexpr std::size_t kCallsAtOnce = 64;
 
-    /// `device`: where to dial and as whom; its events, and how many handlers it has, are the bridge's affair.
+    /// `device`: where to dial and as whom; its events, and how many handlers it has, are the
+    /// bridge's affair.
     Bridge(BridgePaths paths, crab::DeviceOptions device);
     Bridge(const Bridge&) = delete;
     Bridge& operator=(const Bridge&) = delete;
@@ -53,7 +54,8 @@ private:
     void on_set(const std::shared_ptr<const cetp::ToolSet>& set);
     void on_event(const DeviceEvent& event);
     void on_request(const cetp::Route& route, const ToolRequest& request, AnswerLater answer);
-    void on_end(const cetp::Route& route, const std::string& call_id, SteadyTime began, const cetp::Envelope& envelope);
+    void on_end(const cetp::Route& route, const std::string& call_id, SteadyTime began,
+                const cetp::Envelope& envelope);
     void stop_when_idle();
     Task<cetp::Envelope> call(cetp::Route route, cetp::MethodCall call, Deadline deadline);
     void on_answer(const cetp::Route& route, const cetp::Envelope& envelope);
@@ -68,10 +70,10 @@ private:
     MachineTransports transports_;
     ProviderCaller caller_;
     BridgeStatus status_;
-    std::set<std::string> activatable_;            // bus names that the bus can start
-    std::size_t calls_ = 0;                        // under way
+    std::set<std::string> activatable_;  // bus names that the bus can start
+    std::size_t calls_ = 0;  // under way
     bool started_ = false;
-    bool winding_up_ = false;                      // the loop stops with the last call
+    bool winding_up_ = false;  // the loop stops with the last call
     bool status_changed_ = false, status_writing_ = false;
     std::promise<void> first_set_;
     bool has_set_ = false;

@@ -8,7 +8,7 @@ namespace {
 
 /// The whole file; `l_pid` is 0, as locks of open descriptions want it.
 struct flock whole_file() {
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     return lock;
@@ -26,7 +26,8 @@ Descriptor take_bridge_lock(const std::filesystem::path& file) {
 bool is_bridge_locked(const std::filesystem::path& file) {
     const Descriptor opened(::open(file.c_str(), O_RDWR | O_CLOEXEC));
     struct flock lock = whole_file();
-    return opened.is_open() && ::fcntl(opened.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    return opened.is_open() && ::fcntl(opened.get(), F_OFD_GETLK, &lock) == 0 &&
+           lock.l_type != F_UNLCK;
 }
 
 }  // namespace crab::app

@@ -36,13 +36,14 @@ Value BridgeStatus::to_json(const ProviderDirectory& directory) const {
         }
         providers.push_back(std::move(entry));
     }
-    return Value::object({{"pid", std::int64_t{::getpid()}},
-                          {"link", Value::object({{"connected", link.connected},
-                                                  {"message", link.message},
-                                                  {"device", link.device},
-                                                  {"tools", static_cast<std::int64_t>(link.tools)}})},
-                          {"providers", std::move(providers)},
-                          {"diagnostics", texts(directory.diagnostics())}});
+    return Value::object(
+        {{"pid", std::int64_t{::getpid()}},
+         {"link", Value::object({{"connected", link.connected},
+                                 {"message", link.message},
+                                 {"device", link.device},
+                                 {"tools", static_cast<std::int64_t>(link.tools)}})},
+         {"providers", std::move(providers)},
+         {"diagnostics", texts(directory.diagnostics())}});
 }
 
 }  // namespace crab::app

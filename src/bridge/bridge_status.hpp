@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bridge/provider_directory.hpp"
 #include "base/clock.hpp"
+#include "bridge/provider_directory.hpp"
 #include "json/value.hpp"
 
 #include <map>

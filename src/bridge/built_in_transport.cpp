@@ -6,18 +6,25 @@
 
 namespace crab::app {
 
-BuiltInTransport::BuiltInTransport(net::EventLoop& loop, BusTransport& bus, const BridgePaths& paths)
+BuiltInTransport::BuiltInTransport(net::EventLoop& loop, BusTransport& bus,
+                                   const BridgePaths& paths)
     : sources_{.loop = loop,
                .blocking = blocking_,
-               .bus = [&bus](BusKind kind) -> BusLink& { return bus.link_for(kind == BusKind::kSystem ? cetp::Bus::kSystem : cetp::Bus::kSession); },
+               .bus = [&bus](BusKind kind) -> BusLink& {
+                   return bus.link_for(kind == BusKind::kSystem ? cetp::Bus::kSystem
+                                                                : cetp::Bus::kSession);
+               },
                .data_dirs = paths.data_dirs,
                .locale = paths.locale} {}
 
-Task<Delivery> BuiltInTransport::send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) {
+Task<Delivery> BuiltInTransport::send(const cetp::ProviderRecord& provider,
+                                      const cetp::MethodCall& call, Deadline deadline) {
     auto found = providers_.find(provider.id);
     if (found == providers_.end()) {
         const auto card = std::ranges::find(adapter_cards(), provider.id, built_in_id);
-        if (card == adapter_cards().end()) co_return cetp::Envelope::error(cetp::code::kInternalError, "there is no such provider");
+        if (card == adapter_cards().end())
+            co_return cetp::Envelope::error(cetp::code::kInternalError,
+                                            "there is no such provider");
         found = providers_.try_emplace(provider.id, *card, sources_).first;
     }
     co_return co_await found->second.answer(call, deadline);

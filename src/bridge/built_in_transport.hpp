@@ -16,14 +16,16 @@ public:
     /// `bus` outlives the transport's last call.
     BuiltInTransport(net::EventLoop& loop, BusTransport& bus, const BridgePaths& paths);
 
-    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
+    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
+                        Deadline deadline) override;
     /// Nothing to do: the services behind them are started by their bus.
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 
 private:
     BlockingPool blocking_{2};
     const Sources sources_;
-    std::map<std::string, BuiltInProvider, std::less<>> providers_;  // by id; made with their first call
+    // by id; made with their first call
+    std::map<std::string, BuiltInProvider, std::less<>> providers_;
 };
 
 }  // namespace crab::app

@@ -14,19 +14,28 @@ constexpr const char* kInterface = "com.clawseed.Cetp.Provider1";
 BusCall to_bus_call(const cetp::ProviderRecord& provider, const cetp::MethodCall& call) {
     json::Value extras = json::Value::object();
     for (const auto& [key, value] : call.extras) extras.set(key, value);
-    return {provider.bus_name, provider.object_path, kInterface, "Call", "sa{sv}", {json::Value(call.method), std::move(extras)}};
+    return {provider.bus_name, provider.object_path,
+            kInterface,        "Call",
+            "sa{sv}",          {json::Value(call.method), std::move(extras)}};
 }
 
 /// An envelope, or nothing when the call may be repeated; `waited` is how long it could take.
 Delivery delivery_of(const BusReply& reply, std::chrono::nanoseconds waited) {
     if (reply.timed_out) return cetp::Envelope::no_answer_within(waited);
     if (reply.message == nullptr) return std::nullopt;
-    return reply.good() ? read_bus_envelope(reply.message.get()) : bus_error_outcome(reply.error(), waited);
+    return reply.good() ? read_bus_envelope(reply.message.get())
+                        : bus_error_outcome(reply.error(), waited);
 }
 
 /// The property `Version`; 1 when it cannot be had.
-Task<std::uint32_t> version_of(BusLink& link, const cetp::ProviderRecord& provider, Deadline deadline) {
-    BusCall get{provider.bus_name, provider.object_path, "org.freedesktop.DBus.Properties", "Get", "ss", {json::Value(kInterface), json::Value("Version")}};
+Task<std::uint32_t> version_of(BusLink& link, const cetp::ProviderRecord& provider,
+                               Deadline deadline) {
+    BusCall get{provider.bus_name,
+                provider.object_path,
+                "org.freedesktop.DBus.Properties",
+                "Get",
+                "ss",
+                {json::Value(kInterface), json::Value("Version")}};
     const BusReply reply = co_await link.ask(get, deadline);
     std::uint32_t version = 1;
     if (reply.good()) (void)sd_bus_message_read(reply.message.get(), "v", "u", &version);
@@ -36,7 +45,9 @@ Task<std::uint32_t> version_of(BusLink& link, const cetp::ProviderRecord& provid
 }  // namespace
 
 BusTransport::BusTransport(net::EventLoop& loop, BusLink::Events events)
-    : loop_(loop), session_(loop, BusKind::kSession, std::move(events)), system_(loop, BusKind::kSystem, {}) {}
+    : loop_(loop),
+      session_(loop, BusKind::kSession, std::move(events)),
+      system_(loop, BusKind::kSystem, {}) {}
 
 void BusTransport::start() { session_.start(); }
 
@@ -50,7 +61,8 @@ BusLink& BusTransport::link_for(cetp::Bus bus) {
     return system_;
 }
 
-Task<Delivery> BusTransport::send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) {
+Task<Delivery> BusTransport::send(const cetp::ProviderRecord& provider,
+                                  const cetp::MethodCall& call, Deadline deadline) {
     BusLink& link = link_for(provider.bus);
     const SteadyTime began = loop_.clock().steady_now();
     const BusCall message = to_bus_call(provider, call);
@@ -62,7 +74,10 @@ Task<Delivery> BusTransport::send(const cetp::ProviderRecord& provider, const ce
     }
     if (call.method == cetp::kListTools && delivery && delivery->success) {
         const std::uint32_t version = co_await version_of(link, provider, deadline);
-        if (version > 1) co_return cetp::Envelope::error(cetp::code::kInternalError, fmt::format("it speaks protocol version {}, and 1 is understood", version));
+        if (version > 1)
+            co_return cetp::Envelope::error(
+                cetp::code::kInternalError,
+                fmt::format("it speaks protocol version {}, and 1 is understood", version));
     }
     co_return std::move(delivery);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bridge/provider_transport.hpp"
 #include "bridge/dbus/bus_link.hpp"
+#include "bridge/provider_transport.hpp"
 
 #include <functional>
 #include <map>
@@ -21,7 +21,8 @@ public:
     BusLink& session() { return session_; }
     BusLink& link_for(cetp::Bus bus);
 
-    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
+    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
+                        Deadline deadline) override;
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 
     /// The provider that once answered under this unique name; empty when none did.

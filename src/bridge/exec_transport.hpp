@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bridge/provider_transport.hpp"
 #include "base/task/blocking_pool.hpp"
+#include "bridge/provider_transport.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <filesystem>
@@ -10,22 +10,26 @@
 
 namespace crab::app {
 
-/// Providers that are a command per call, under bubblewrap or not at all: no network, no bus, no home folder, nothing writable
-/// but its own /tmp, unless the user allowed its wishes. Source: docs/protocols/cetp.md, section 3, exec.
+/// Providers that are a command per call, under bubblewrap or not at all: no network, no bus, no
+/// home folder, nothing writable but its own /tmp, unless the user allowed its wishes. Source:
+/// docs/protocols/cetp.md, section 3, exec.
 class ExecTransport final : public ProviderTransport {
 public:
     static constexpr std::size_t kAtOnce = 8;
 
     /// `home` is what a provider that may read the home folder sees of it.
-    ExecTransport(net::EventLoop& loop, std::filesystem::path bubblewrap, std::filesystem::path home)
+    ExecTransport(net::EventLoop& loop, std::filesystem::path bubblewrap,
+                  std::filesystem::path home)
         : loop_(loop), bubblewrap_(std::move(bubblewrap)), home_(std::move(home)) {}
 
-    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
+    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
+                        Deadline deadline) override;
     /// Nothing to do: each send starts the command.
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 
     /// The command line of one call. Errors: kInvalidArgs when `Exec` cannot be split into words.
-    Result<std::vector<std::string>> command_line(const cetp::ProviderRecord& provider, const cetp::MethodCall& call) const;
+    Result<std::vector<std::string>> command_line(const cetp::ProviderRecord& provider,
+                                                  const cetp::MethodCall& call) const;
 
 private:
     net::EventLoop& loop_;

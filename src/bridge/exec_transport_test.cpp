@@ -14,9 +14,11 @@ using testing::Not;
 
 class ExecCommandLine : public testing::Test {
 protected:
-    std::vector<std::string> words_for(cetp::ProviderRecord record, std::string exec = "/opt/tools/disk 'one word'") {
+    std::vector<std::string> words_for(cetp::ProviderRecord record,
+                                       std::string exec = "/opt/tools/disk 'one word'") {
         record.exec = std::move(exec);
-        return *transport.command_line(record, cetp::MethodCall::execute_tool("usage", "{}", "c-1"));
+        return *transport.command_line(record,
+                                       cetp::MethodCall::execute_tool("usage", "{}", "c-1"));
     }
     RealClock clock;
     net::EventLoop loop{clock};
@@ -26,7 +28,8 @@ protected:
 TEST_F(ExecCommandLine, EndsWithTheWordsOfExecAndTheMethod) {
     const auto words = words_for({});
     EXPECT_EQ(words.front(), "/usr/bin/bwrap");
-    EXPECT_EQ(std::vector(words.end() - 4, words.end()), (std::vector<std::string>{"--", "/opt/tools/disk", "one word", "execute_tool"}));
+    EXPECT_EQ(std::vector(words.end() - 4, words.end()),
+              (std::vector<std::string>{"--", "/opt/tools/disk", "one word", "execute_tool"}));
 }
 
 TEST_F(ExecCommandLine, NeitherNetworkNorHomeUnlessTheRecordWishesForThem) {
@@ -51,8 +54,8 @@ TEST_F(ExecCommandLine, NeverBindsTheRoot) {
 
 TEST_F(ExecCommandLine, TheFolderOfTheProgramIsShownUnlessItShowsTheHomeOrSockets) {
     EXPECT_THAT(bound(words_for({})), ElementsAre("/usr", "/etc", "/sys", "/opt/tools"));
-    for (const char* program : {"/home/ada/disk", "/home/disk", "/disk", "/run/user/1000/disk", "/run/disk",
-                                "/tmp/disk", "/opt/../home/ada/disk"}) {
+    for (const char* program : {"/home/ada/disk", "/home/disk", "/disk", "/run/user/1000/disk",
+                                "/run/disk", "/tmp/disk", "/opt/../home/ada/disk"}) {
         EXPECT_THAT(bound(words_for({}, program)), ElementsAre("/usr", "/etc", "/sys", program));
     }
     EXPECT_THAT(bound(words_for({}, "/home/ada/tools/disk")),

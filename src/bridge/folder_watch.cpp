@@ -12,15 +12,20 @@
 namespace crab::app {
 namespace {
 
-constexpr std::uint32_t kOfFolder = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
-constexpr std::uint32_t kOfParent = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
+constexpr std::uint32_t kOfFolder = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                                    IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
+constexpr std::uint32_t kOfParent =
+    IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_MASK_ADD;
 
 }  // namespace
 
 FolderWatch::FolderWatch(net::EventLoop& loop, std::vector<Folder> folders)
-    : folders_(std::move(folders)), inotify_(loop, Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), EPOLLIN) {
-    if (inotify_.is_open()) watch_all();
-    else log::warn("folders are not watched: the system allows no more inotify instances");
+    : folders_(std::move(folders)),
+      inotify_(loop, Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), EPOLLIN) {
+    if (inotify_.is_open())
+        watch_all();
+    else
+        log::warn("folders are not watched: the system allows no more inotify instances");
 }
 
 Task<void> FolderWatch::run() {
@@ -45,14 +50,18 @@ void FolderWatch::watch(std::size_t folder) {
     std::filesystem::path path = folders_[folder].path;
     std::string missing;
     while (true) {
-        const int descriptor = ::inotify_add_watch(inotify_.get(), path.c_str(), missing.empty() ? kOfFolder : kOfParent);
+        const int descriptor = ::inotify_add_watch(inotify_.get(), path.c_str(),
+                                                   missing.empty() ? kOfFolder : kOfParent);
         if (descriptor >= 0) purposes_.emplace(descriptor, Purpose{folder, missing});
         // The level below may have come between two looks.
-        if (descriptor >= 0 && (missing.empty() || !std::filesystem::is_directory(path / missing))) return;
+        if (descriptor >= 0 && (missing.empty() || !std::filesystem::is_directory(path / missing)))
+            return;
         if (descriptor >= 0) {
             path /= missing;
             missing.clear();
-            if (path != folders_[folder].path) missing = *std::next(folders_[folder].path.begin(), std::distance(path.begin(), path.end()));
+            if (path != folders_[folder].path)
+                missing = *std::next(folders_[folder].path.begin(),
+                                     std::distance(path.begin(), path.end()));
             continue;
         }
         if (path == path.parent_path()) return;
@@ -69,7 +78,10 @@ bool FolderWatch::take_events() {
         if (got <= 0) return good;
         for (const char* at = buffer; at < buffer + got;) {
             const auto* event = reinterpret_cast<const inotify_event*>(at);
-            good = take_event(event->wd, event->mask, event->len > 0 ? std::string_view(event->name) : std::string_view()) && good;
+            good =
+                take_event(event->wd, event->mask,
+                           event->len > 0 ? std::string_view(event->name) : std::string_view()) &&
+                good;
             at += sizeof(inotify_event) + event->len;
         }
     }
@@ -85,8 +97,10 @@ bool FolderWatch::take_event(int watch, std::uint32_t mask, std::string_view nam
     for (auto at = begin; at != end; ++at) {
         const Folder& folder = folders_[at->second.folder];
         const bool gone = (mask & (IN_DELETE_SELF | IN_MOVE_SELF)) != 0;
-        const bool counts = at->second.next.empty() ? !name.starts_with('.') && name.ends_with(folder.ending) && (mask & IN_CREATE) == 0 && !name.empty()
-                                                    : name == at->second.next;
+        const bool counts = at->second.next.empty()
+                                ? !name.starts_with('.') && name.ends_with(folder.ending) &&
+                                      (mask & IN_CREATE) == 0 && !name.empty()
+                                : name == at->second.next;
         if (gone || counts) folder.on_change();
         if (gone || (counts && !at->second.next.empty())) good = false;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bridge/dbus/watched_descriptor.hpp"
 #include "base/task/task.hpp"
+#include "bridge/dbus/watched_descriptor.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -11,8 +11,9 @@
 
 namespace crab::app {
 
-/// Says when files come, go or are rewritten in folders that may not exist yet: of a missing one the nearest parent is watched.
-/// Used on its loop's thread. Source: docs/protocols/cetp.md, section 2, watching.
+/// Says when files come, go or are rewritten in folders that may not exist yet: of a missing one
+/// the nearest parent is watched. Used on its loop's thread. Source: docs/protocols/cetp.md,
+/// section 2, watching.
 class FolderWatch {
 public:
     struct Folder {

@@ -2,8 +2,8 @@
 
 #include "adapters/cetp/envelope.hpp"
 #include "adapters/cetp/provider_record.hpp"
-#include "bridge/dbus/bus_link.hpp"
 #include "base/task/task_group.hpp"
+#include "bridge/dbus/bus_link.hpp"
 
 #include <cstdint>
 #include <map>
@@ -11,15 +11,17 @@
 
 namespace crab::app {
 
-/// Tells the person that a provider wants them to act, at most once a minute for each; a click starts the action that the provider
-/// named, in its own app. Used on the loop's thread. Source: docs/protocols/cetp.md, rule 27 and section 2; Desktop Notifications
-/// Specification 1.2; Desktop Entry Specification, D-Bus activation.
+/// Tells the person that a provider wants them to act, at most once a minute for each; a click
+/// starts the action that the provider named, in its own app. Used on the loop's thread. Source:
+/// docs/protocols/cetp.md, rule 27 and section 2; Desktop Notifications Specification 1.2; Desktop
+/// Entry Specification, D-Bus activation.
 class Notifications {
 public:
     static constexpr std::chrono::minutes kEvery{1};
 
     /// `tasks` are stopped before any of this goes.
-    Notifications(net::EventLoop& loop, BusLink& session, TaskGroup& tasks) : loop_(loop), session_(session), tasks_(tasks) {}
+    Notifications(net::EventLoop& loop, BusLink& session, TaskGroup& tasks)
+        : loop_(loop), session_(session), tasks_(tasks) {}
 
     void tell(const cetp::ProviderRecord& provider, const cetp::Envelope& wish);
     /// `ActionInvoked`: the person clicked.

@@ -8,6 +8,7 @@
 namespace crab::app {
 
 /// Calls a provider once, as any consumer may, on a loop of its own. Blocks.
-cetp::Envelope call_provider(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Milliseconds timeout);
+cetp::Envelope call_provider(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
+                             Milliseconds timeout);
 
 }  // namespace crab::app

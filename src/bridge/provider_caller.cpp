@@ -10,19 +10,26 @@ namespace crab::app {
 using cetp::Envelope;
 using cetp::Ladder;
 
-Task<Envelope> ProviderCaller::call(std::shared_ptr<const cetp::ProviderRecord> provider, cetp::MethodCall call, Ladder::Purpose purpose,
+Task<Envelope> ProviderCaller::call(std::shared_ptr<const cetp::ProviderRecord> provider,
+                                    cetp::MethodCall call, Ladder::Purpose purpose,
                                     Deadline deadline) {
     const auto transport = transports_.find(provider->transport);
-    if (transport == transports_.end()) co_return Envelope::error(cetp::code::kInternalError, "this bridge cannot reach the provider");
+    if (transport == transports_.end())
+        co_return Envelope::error(cetp::code::kInternalError,
+                                  "this bridge cannot reach the provider");
     std::size_t& running = running_[provider->id];
-    if (running >= kMaxCallsOfProvider) co_return Envelope::error(cetp::code::kRateLimited, "the provider is busy with other calls; try again in a moment");
+    if (running >= kMaxCallsOfProvider)
+        co_return Envelope::error(cetp::code::kRateLimited,
+                                  "the provider is busy with other calls; try again in a moment");
     ++running;
     const ScopeExit ended([&running] { --running; });
     co_return co_await climb(*transport->second, *provider, call, purpose, deadline);
 }
 
-Task<Envelope> ProviderCaller::climb(ProviderTransport& transport, const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
-                                     Ladder::Purpose purpose, Deadline deadline) {
+Task<Envelope> ProviderCaller::climb(ProviderTransport& transport,
+                                     const cetp::ProviderRecord& provider,
+                                     const cetp::MethodCall& call, Ladder::Purpose purpose,
+                                     Deadline deadline) {
     TaskChain& chain = co_await this_chain();
     const SteadyTime began = loop_.clock().steady_now();
     Ladder ladder({.purpose = purpose, .silent_wait = kSilentWait, .end = deadline});
@@ -34,8 +41,11 @@ Task<Envelope> ProviderCaller::climb(ProviderTransport& transport, const cetp::P
                 if (delivery) co_return std::move(*delivery);
                 break;
             }
-            case Ladder::Action::kStartSilently: co_await transport.start_silently(provider, deadline); break;
-            case Ladder::Action::kWake: break;  // no transport can bring an app to the foreground, so the ladder is never asked to
+            case Ladder::Action::kStartSilently:
+                co_await transport.start_silently(provider, deadline);
+                break;
+            // no transport can bring an app to the foreground, so the ladder is never asked to
+            case Ladder::Action::kWake: break;
             case Ladder::Action::kWait: {
                 Waiter pause(loop_.timers());
                 co_await pause.wait(loop_.clock().steady_now() + step->wait);
@@ -43,8 +53,10 @@ Task<Envelope> ProviderCaller::climb(ProviderTransport& transport, const cetp::P
             }
         }
     }
-    if (chain.cancelled()) co_return Envelope::error(cetp::code::kInternalError, "the call was cancelled");
-    if (loop_.clock().steady_now() >= deadline) co_return cetp::Envelope::no_answer_within(deadline - began);
+    if (chain.cancelled())
+        co_return Envelope::error(cetp::code::kInternalError, "the call was cancelled");
+    if (loop_.clock().steady_now() >= deadline)
+        co_return cetp::Envelope::no_answer_within(deadline - began);
     co_return Envelope::error(cetp::code::kInternalError, "provider did not answer");
 }
 

@@ -9,8 +9,9 @@
 
 namespace crab::app {
 
-/// Calls providers over whatever transport their record names, with the repeats that the ladder allows and at most eight calls
-/// to one provider at a time. Used on its loop's thread. Source: docs/protocols/cetp.md, rules 28 and 43 to 48.
+/// Calls providers over whatever transport their record names, with the repeats that the ladder
+/// allows and at most eight calls to one provider at a time. Used on its loop's thread. Source:
+/// docs/protocols/cetp.md, rules 28 and 43 to 48.
 class ProviderCaller {
 public:
     static constexpr Milliseconds kSilentWait{300};
@@ -19,20 +20,24 @@ public:
     /// How to reach providers; a transport that is missing here cannot be used.
     using Transports = std::map<cetp::Transport, std::unique_ptr<ProviderTransport>>;
 
-    ProviderCaller(net::EventLoop& loop, Transports transports) : loop_(loop), transports_(std::move(transports)) {}
+    ProviderCaller(net::EventLoop& loop, Transports transports)
+        : loop_(loop), transports_(std::move(transports)) {}
 
     /// Whether a call to that provider is under way.
     bool is_calling(const std::string& provider_id) const {
         const auto found = running_.find(provider_id);
         return found != running_.end() && found->second > 0;
     }
-    /// The provider's answer; whatever goes wrong is an envelope too. `provider` and `call` are kept until the end.
-    Task<cetp::Envelope> call(std::shared_ptr<const cetp::ProviderRecord> provider, cetp::MethodCall call, cetp::Ladder::Purpose purpose,
+    /// The provider's answer; whatever goes wrong is an envelope too. `provider` and `call` are
+    /// kept until the end.
+    Task<cetp::Envelope> call(std::shared_ptr<const cetp::ProviderRecord> provider,
+                              cetp::MethodCall call, cetp::Ladder::Purpose purpose,
                               Deadline deadline);
 
 private:
-    Task<cetp::Envelope> climb(ProviderTransport& transport, const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
-                               cetp::Ladder::Purpose purpose, Deadline deadline);
+    Task<cetp::Envelope> climb(ProviderTransport& transport, const cetp::ProviderRecord& provider,
+                               const cetp::MethodCall& call, cetp::Ladder::Purpose purpose,
+                               Deadline deadline);
 
     net::EventLoop& loop_;
     Transports transports_;

@@ -1,9 +1,9 @@
 #include "bridge/provider_directory.hpp"
 
-#include "bridge/built_in/built_in_provider.hpp"
-#include "bridge/record_folders.hpp"
 #include "base/log.hpp"
 #include "base/task/stop_flag.hpp"
+#include "bridge/built_in/built_in_provider.hpp"
+#include "bridge/record_folders.hpp"
 
 #include <algorithm>
 #include <set>
@@ -22,13 +22,19 @@ std::string_view name_of(KnownProvider::State state) {
     return "";
 }
 
-ProviderDirectory::ProviderDirectory(const Services& services, OnSet on_set, std::function<void()> on_status, MoreCandidates more)
-    : services_(services), on_set_(std::move(on_set)), on_status_(std::move(on_status)), more_(std::move(more)), changed_(services.loop.timers()),
+ProviderDirectory::ProviderDirectory(const Services& services, OnSet on_set,
+                                     std::function<void()> on_status, MoreCandidates more)
+    : services_(services),
+      on_set_(std::move(on_set)),
+      on_status_(std::move(on_status)),
+      more_(std::move(more)),
+      changed_(services.loop.timers()),
       tasks_(services.loop.executor()) {}
 
 void ProviderDirectory::start() { tasks_.spawn("provider scans", watch_changes()); }
 
-// --- Scanning --------------------------------------------------------------------------------------------------------
+// --- Scanning
+// ------------------------------------------------------------------------------------------------
 
 void ProviderDirectory::on_change() {
     refresh_.on_change(services_.loop.clock().steady_now());
@@ -74,14 +80,18 @@ Task<void> ProviderDirectory::watch_changes() {
         for (auto& [id, provider] : providers_) {
             if (provider.refresh.take(now)) ask(id);
         }
-        if (refresh_.take(now)) co_await scan();
-        else ask_next();
+        if (refresh_.take(now))
+            co_await scan();
+        else
+            ask_next();
     }
 }
 
 Task<void> ProviderDirectory::scan() {
     scan_began_ = services_.loop.clock().steady_now();
-    auto read = [&paths = services_.paths] { return Found{read_records(paths), UserChoices::load(paths.choices)}; };
+    auto read = [&paths = services_.paths] {
+        return Found{read_records(paths), UserChoices::load(paths.choices)};
+    };
     Found found = co_await services_.blocking.run(std::move(read));
     if (more_) {
         std::vector<cetp::Candidate> more = co_await more_();
@@ -94,8 +104,10 @@ Task<void> ProviderDirectory::scan() {
     } else {
         diagnostics_.push_back(found.choices.error().message);  // what was decided before stands
     }
-    for (const std::string& diagnostic : diagnostics_) log::warn("a record of a provider is skipped", {{"why", diagnostic}});
-    if (!std::exchange(scanned_, true)) labels_ = cetp::LabelBook(choices_.labels, built_in_labels());
+    for (const std::string& diagnostic : diagnostics_)
+        log::warn("a record of a provider is skipped", {{"why", diagnostic}});
+    if (!std::exchange(scanned_, true))
+        labels_ = cetp::LabelBook(choices_.labels, built_in_labels());
     take_records(std::move(discovery.records));
     ask_next();
     publish_soon();
@@ -105,7 +117,8 @@ void ProviderDirectory::take_records(std::vector<cetp::ProviderRecord> records) 
     Providers next;
     for (cetp::ProviderRecord& record : records) {
         const auto before = providers_.find(record.id);
-        KnownProvider provider = before != providers_.end() ? std::move(before->second) : KnownProvider();
+        KnownProvider provider =
+            before != providers_.end() ? std::move(before->second) : KnownProvider();
         if (provider.record == nullptr || *provider.record != record) {
             provider.record = std::make_shared<cetp::ProviderRecord>(std::move(record));
             provider.broken = false;
@@ -123,16 +136,20 @@ void ProviderDirectory::take_records(std::vector<cetp::ProviderRecord> records) 
     for (const auto& [id, provider] : providers_) ask(id);
 }
 
-// --- Lists of tools --------------------------------------------------------------------------------------------------
+// --- Lists of tools
+// ------------------------------------------------------------------------------------------------
 
 void ProviderDirectory::ask(std::string_view id) {
     const auto found = providers_.find(id);
-    if (found == providers_.end() || found->second.state == KnownProvider::State::kOff || found->second.broken || std::exchange(found->second.queued, true)) return;
+    if (found == providers_.end() || found->second.state == KnownProvider::State::kOff ||
+        found->second.broken || std::exchange(found->second.queued, true))
+        return;
     to_ask_.emplace_back(id);
 }
 
 void ProviderDirectory::ask_next() {
-    for (std::size_t left = to_ask_.size(); left > 0 && !to_ask_.empty() && asking_ < kAtOnce; --left) {
+    for (std::size_t left = to_ask_.size(); left > 0 && !to_ask_.empty() && asking_ < kAtOnce;
+         --left) {
         std::string id = std::move(to_ask_.front());
         to_ask_.pop_front();
         const auto found = providers_.find(id);
@@ -152,7 +169,8 @@ void ProviderDirectory::ask_next() {
 Task<void> ProviderDirectory::list(std::string id) {
     const auto record = providers_.at(id).record;
     const Deadline deadline = services_.loop.clock().steady_now() + kListTimeout;
-    Envelope answer = co_await services_.caller.call(record, cetp::MethodCall::list_tools(), cetp::Ladder::Purpose::kDiscovery, deadline);
+    Envelope answer = co_await services_.caller.call(record, cetp::MethodCall::list_tools(),
+                                                     cetp::Ladder::Purpose::kDiscovery, deadline);
     const bool not_spoken = answer.not_spoken;
     auto tools = co_await read(id, std::move(answer));
     if ((co_await this_chain()).cancelled()) co_return;
@@ -176,11 +194,12 @@ Task<Result<cetp::ToolList>> ProviderDirectory::read(std::string id, Envelope an
     const StopFlag stop(chain);
     const auto reader = std::make_shared<cetp::ToolListReader>(std::move(answer.data));
     const auto begin = [&](std::coroutine_handle<> asking, TaskChain& home) {
-        services_.lists.post(id, [reader, stopped = stop.flag(), asking, executor = home.executor()] {
-            if (!*stopped && reader->step()) return true;
-            asio::post(executor, [asking] { asking.resume(); });
-            return false;
-        });
+        services_.lists.post(id,
+                             [reader, stopped = stop.flag(), asking, executor = home.executor()] {
+                                 if (!*stopped && reader->step()) return true;
+                                 asio::post(executor, [asking] { asking.resume(); });
+                                 return false;
+                             });
     };
     co_await suspend(begin);
     co_return reader->take();
@@ -193,16 +212,19 @@ void ProviderDirectory::take_list(KnownProvider& provider, Result<cetp::ToolList
         provider.tools = std::move(list->tools);
         provider.diagnostics = std::move(list->diagnostics);
         provider.state = KnownProvider::State::kListed;
-        log::info("provider listed", {{"provider", provider.record->id}, {"tools", provider.tools.size()}});
+        log::info("provider listed",
+                  {{"provider", provider.record->id}, {"tools", provider.tools.size()}});
     } else {
         provider.problem = std::move(list.error().message);
         provider.state = KnownProvider::State::kLeftOut;
         provider.tools.clear();
-        log::warn("provider left out", {{"provider", provider.record->id}, {"why", provider.problem}});
+        log::warn("provider left out",
+                  {{"provider", provider.record->id}, {"why", provider.problem}});
     }
 }
 
-// --- Sets ------------------------------------------------------------------------------------------------------------
+// --- Sets
+// ------------------------------------------------------------------------------------------------
 
 void ProviderDirectory::publish_soon() {
     if (asking_ == 0 && to_ask_.empty()) return publish();
@@ -214,7 +236,9 @@ Task<void> ProviderDirectory::publish_later() {
     TaskChain& chain = co_await this_chain();
     Waiter pause(services_.loop.timers());
     const Deadline latest = services_.loop.clock().steady_now() + kGather;
-    for (Deadline due = last_news_ + kQuiet; due > services_.loop.clock().steady_now() && !chain.cancelled(); due = std::min(last_news_ + kQuiet, latest)) {
+    for (Deadline due = last_news_ + kQuiet;
+         due > services_.loop.clock().steady_now() && !chain.cancelled();
+         due = std::min(last_news_ + kQuiet, latest)) {
         co_await pause.wait(due);
     }
     publish_waits_ = false;
@@ -224,7 +248,8 @@ Task<void> ProviderDirectory::publish_later() {
 void ProviderDirectory::publish() {
     std::vector<cetp::ListedProvider> listed;
     for (const auto& [id, provider] : providers_) {
-        if (!provider.tools.empty()) listed.push_back({id, provider.record->name, provider.record->label, provider.tools});
+        if (!provider.tools.empty())
+            listed.push_back({id, provider.record->name, provider.record->label, provider.tools});
     }
     auto set = cetp::ToolSet::build(std::move(listed), labels_);
     if (labels_.entries() != choices_.labels) {
@@ -233,12 +258,14 @@ void ProviderDirectory::publish() {
             auto kept = UserChoices::load(file);  // the user may have decided something meanwhile
             if (!kept) return;
             kept->labels = labels;
-            if (const auto saved = kept->save(file); !saved) log::warn("labels are not kept", {{"why", saved.error().message}});
+            if (const auto saved = kept->save(file); !saved)
+                log::warn("labels are not kept", {{"why", saved.error().message}});
         });
     }
     if (set_ == nullptr || !set->same_tools(*set_)) {
         set_ = std::move(set);
-        for (const std::string& diagnostic : set_->diagnostics()) log::warn("tools are left out", {{"why", diagnostic}});
+        for (const std::string& diagnostic : set_->diagnostics())
+            log::warn("tools are left out", {{"why", diagnostic}});
         on_set_(set_);
     }
     on_status_();

@@ -3,13 +3,13 @@
 #include "adapters/cetp/manifest.hpp"
 #include "adapters/cetp/refresh_timer.hpp"
 #include "adapters/cetp/tool_set.hpp"
-#include "bridge/bridge_paths.hpp"
-#include "bridge/provider_caller.hpp"
-#include "bridge/user_choices.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/waiter.hpp"
+#include "bridge/bridge_paths.hpp"
+#include "bridge/provider_caller.hpp"
+#include "bridge/user_choices.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -35,26 +35,28 @@ struct KnownProvider {
     std::vector<std::string> diagnostics{};  ///< what of its list was dropped
     std::string problem{};                   ///< kLeftOut
     bool queued = false, asked = false;      ///< for its list
-    bool broken = false;                     ///< does not speak the protocol: not called until its record changes
-    cetp::RefreshTimer refresh{};            ///< its own changes
+    bool broken = false;  ///< does not speak the protocol: not called until its record changes
+    cetp::RefreshTimer refresh{};  ///< its own changes
 };
 std::string_view name_of(KnownProvider::State state);
 
-/// Finds providers, asks them for their tools, eight at a time, and gives out one set per refresh. One that hangs is left out
-/// after 5 s, and nobody waits for it. Used on its loop's thread. Source: docs/protocols/cetp.md, rules 3 to 13 and 34 to 42.
+/// Finds providers, asks them for their tools, eight at a time, and gives out one set per refresh.
+/// One that hangs is left out after 5 s, and nobody waits for it. Used on its loop's thread.
+/// Source: docs/protocols/cetp.md, rules 3 to 13 and 34 to 42.
 class ProviderDirectory {
 public:
     static constexpr std::size_t kAtOnce = 8;
     static constexpr Milliseconds kListTimeout{5'000};
-    /// A set waits for lists that are still on their way: until none has come for kQuiet, since then whoever is left hangs or is slow,
-    /// and at most kGather.
+    /// A set waits for lists that are still on their way: until none has come for kQuiet, since
+    /// then whoever is left hangs or is slow, and at most kGather.
     static constexpr Milliseconds kQuiet{100};
     static constexpr Milliseconds kGather{1'000};
 
     struct Services {
         net::EventLoop& loop;
         BlockingPool& blocking;
-        FairPool& lists;  ///< where lists of tools are read and their schemas compiled, providers in turn
+        /// Where lists of tools are read and their schemas compiled, providers in turn
+        FairPool& lists;
         ProviderCaller& caller;
         const BridgePaths& paths;
     };
@@ -64,7 +66,8 @@ public:
     /// Further candidates, of lowest precedence, such as bus names; asked at each scan.
     using MoreCandidates = std::function<Task<std::vector<cetp::Candidate>>()>;
 
-    ProviderDirectory(const Services& services, OnSet on_set, std::function<void()> on_status, MoreCandidates more = {});
+    ProviderDirectory(const Services& services, OnSet on_set, std::function<void()> on_status,
+                      MoreCandidates more = {});
 
     /// Scans, and again after each change, until stop().
     void start();
@@ -72,9 +75,11 @@ public:
 
     /// A record, a choice or the bus has changed: one scan for a burst of them.
     void on_change();
-    /// The file of choices was written, perhaps by this bridge: a scan only if the user decided otherwise than before.
+    /// The file of choices was written, perhaps by this bridge: a scan only if the user decided
+    /// otherwise than before.
     void on_choices_change();
-    /// This provider alone says that its tools have changed, or behaves as if: one question for a burst of that.
+    /// This provider alone says that its tools have changed, or behaves as if: one question for a
+    /// burst of that.
     void on_provider_change(std::string_view id);
     /// A call has shown that it does not speak the protocol.
     void on_not_spoken(std::string_view id, const cetp::Envelope& answer);
@@ -82,7 +87,9 @@ public:
     const Providers& providers() const { return providers_; }
     const std::vector<std::string>& diagnostics() const { return diagnostics_; }
     /// Since the latest scan of the records began.
-    std::chrono::nanoseconds since_scan() const { return services_.loop.clock().steady_now() - scan_began_; }
+    std::chrono::nanoseconds since_scan() const {
+        return services_.loop.clock().steady_now() - scan_began_;
+    }
     /// The label of a provider that has one.
     std::string label_of(std::string_view id) const { return labels_.find(id); }
 
@@ -118,10 +125,10 @@ private:
     std::shared_ptr<const cetp::ToolSet> set_;
     cetp::RefreshTimer refresh_;
     Waiter changed_;
-    bool scanned_ = false;         // at least once
+    bool scanned_ = false;  // at least once
     SteadyTime scan_began_{};
     bool publish_waits_ = false;
-    SteadyTime last_news_{};       // the latest list that came while others were on their way
+    SteadyTime last_news_{};  // the latest list that came while others were on their way
     TaskGroup tasks_;
 };
 

@@ -17,9 +17,11 @@ using namespace std::chrono_literals;
 /// Providers that answer at once, wherever they are said to be.
 class ReadyProviders final : public ProviderTransport {
 public:
-    Task<Delivery> send(const cetp::ProviderRecord&, const cetp::MethodCall& call, Deadline) override {
+    Task<Delivery> send(const cetp::ProviderRecord&, const cetp::MethodCall& call,
+                        Deadline) override {
         if (call.method == cetp::kListTools) ++lists;
-        co_return cetp::Envelope::ok(call.method == cetp::kListTools ? R"({"tools":[{"name":"x"}]})" : "done");
+        co_return cetp::Envelope::ok(call.method == cetp::kListTools ? R"({"tools":[{"name":"x"}]})"
+                                                                     : "done");
     }
     Task<void> start_silently(const cetp::ProviderRecord&, Deadline) override { co_return; }
 
@@ -29,8 +31,10 @@ public:
 class ProviderDirectoryTest : public testing::Test {
 protected:
     ProviderDirectoryTest()
-        : caller(thread.loop, transports()), directory({thread.loop, blocking, lists, caller, paths}, [](const auto&) {}, [] {}) {
-        std::string made = (std::filesystem::temp_directory_path() / "crab-directory-XXXXXX").string();
+        : caller(thread.loop, transports()),
+          directory({thread.loop, blocking, lists, caller, paths}, [](const auto&) {}, [] {}) {
+        std::string made =
+            (std::filesystem::temp_directory_path() / "crab-directory-XXXXXX").string();
         if (::mkdtemp(made.data()) == nullptr) std::abort();
         folder = made;
         paths.data_dirs = {folder};
@@ -54,13 +58,15 @@ protected:
     KnownProvider::State state() {
         return thread.run([this] {
             const auto found = directory.providers().find("org.example.Ledger");
-            return found == directory.providers().end() ? KnownProvider::State::kOff : found->second.state;
+            return found == directory.providers().end() ? KnownProvider::State::kOff
+                                                        : found->second.state;
         });
     }
     void start_and_wait_for_the_list() {
         thread.run([this] { return directory.start(), true; });
         const auto limit = std::chrono::steady_clock::now() + 5s;
-        while (providers->lists == 0 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+        while (providers->lists == 0 && std::chrono::steady_clock::now() < limit)
+            std::this_thread::yield();
         ASSERT_EQ(providers->lists, 1);
         thread.run([] { return true; });  // the turn in which the list came is over
     }
@@ -98,7 +104,8 @@ TEST_F(ProviderDirectoryTest, CallsAreAnsweredWhileAListWaitsToBeRead) {
         other->transport = cetp::Transport::kUnix;
         auto execute = cetp::MethodCall::execute_tool("x", "{}", "c-1");
         const Deadline deadline = clock.steady_now() + 5s;
-        auto call = caller.call(std::move(other), std::move(execute), cetp::Ladder::Purpose::kExecution, deadline);
+        auto call = caller.call(std::move(other), std::move(execute),
+                                cetp::Ladder::Purpose::kExecution, deadline);
         spawn(thread.loop.executor(), std::move(call), on_end);
         return true;
     });

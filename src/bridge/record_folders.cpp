@@ -14,7 +14,8 @@ Result<std::string> read_some(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::string text(cetp::KeyFile::kMaxBytes + 1, '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (file.bad() || !(file.eof() || file)) return fail(ErrorCode::kUnavailable, "it cannot be read");
+    if (file.bad() || !(file.eof() || file))
+        return fail(ErrorCode::kUnavailable, "it cannot be read");
     text.resize(static_cast<std::size_t>(file.gcount()));
     return text;
 }
@@ -22,9 +23,11 @@ Result<std::string> read_some(const std::filesystem::path& path) {
 std::vector<std::filesystem::path> files_in(const RecordFolder& folder) {
     std::vector<std::filesystem::path> files;
     std::error_code ignored;  // a folder that is missing or may not be read holds nothing
-    for (auto entry = std::filesystem::directory_iterator(folder.path, ignored); entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    for (auto entry = std::filesystem::directory_iterator(folder.path, ignored);
+         entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
         const std::string name = entry->path().filename();
-        const bool counts = !name.starts_with('.') && name.size() > folder.ending().size() && name.ends_with(folder.ending());
+        const bool counts = !name.starts_with('.') && name.size() > folder.ending().size() &&
+                            name.ends_with(folder.ending());
         std::error_code gone;
         if (counts && entry->is_regular_file(gone)) files.push_back(entry->path());
     }
@@ -53,7 +56,8 @@ std::vector<cetp::Candidate> read_records(const BridgePaths& paths) {
             } else if (text && folder.manifests) {
                 found.push_back({id, path, cetp::read_manifest(id, *text, context)});
             } else if (text) {
-                if (auto reading = cetp::read_desktop_entry(id, *text, context)) found.push_back({id, path, *std::move(reading)});
+                if (auto reading = cetp::read_desktop_entry(id, *text, context))
+                    found.push_back({id, path, *std::move(reading)});
             }
         }
     }

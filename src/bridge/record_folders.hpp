@@ -8,7 +8,8 @@
 
 namespace crab::app {
 
-/// The folders in which providers are declared, in the order of precedence: manifests, then desktop entries.
+/// The folders in which providers are declared, in the order of precedence: manifests, then desktop
+/// entries.
 struct RecordFolder {
     std::filesystem::path path;
     bool manifests = true;  ///< else desktop entries
@@ -17,8 +18,9 @@ struct RecordFolder {
 };
 std::vector<RecordFolder> record_folders(const BridgePaths& paths);
 
-/// The built-in providers and everything that files declare, by precedence, for cetp::choose(). Reads files and starts nothing. Blocks. Files of other
-/// endings, and those that begin with a dot, are passed over.
+/// The built-in providers and everything that files declare, by precedence, for cetp::choose().
+/// Reads files and starts nothing. Blocks. Files of other endings, and those that begin with a dot,
+/// are passed over.
 std::vector<cetp::Candidate> read_records(const BridgePaths& paths);
 
 }  // namespace crab::app

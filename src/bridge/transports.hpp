@@ -5,7 +5,8 @@
 
 namespace crab::app {
 
-/// Every way to reach providers that this machine offers. Without a working bubblewrap there is none for commands.
+/// Every way to reach providers that this machine offers. Without a working bubblewrap there is
+/// none for commands.
 struct MachineTransports {
     ProviderCaller::Transports all;
     BusTransport* bus;  ///< in `all`; its owner starts and stops it

@@ -5,13 +5,15 @@
 
 namespace crab::app {
 
-/// Providers behind Unix sockets: one connection per call, a line of JSON there and one envelope back, at most 1 MiB. The socket
-/// has to belong to this user or root. Source: docs/protocols/cetp.md, section 3, unix.
+/// Providers behind Unix sockets: one connection per call, a line of JSON there and one envelope
+/// back, at most 1 MiB. The socket has to belong to this user or root. Source:
+/// docs/protocols/cetp.md, section 3, unix.
 class UnixTransport final : public ProviderTransport {
 public:
     explicit UnixTransport(net::EventLoop& loop) : loop_(loop) {}
 
-    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call, Deadline deadline) override;
+    Task<Delivery> send(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
+                        Deadline deadline) override;
     /// Nothing to do: who listens on the socket is started by whoever made it.
     Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) override;
 

@@ -19,14 +19,17 @@ Result<UserChoices> UserChoices::load(const std::filesystem::path& file) {
     const auto kept = json::Value::parse(*text);
     const json::Value* providers = kept ? kept->find("providers") : nullptr;
     if (providers == nullptr || !providers->is_object()) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("{} holds no choices; mend or remove it", file.filename().string()));
+        return fail(ErrorCode::kInvalidArgs, fmt::format("{} holds no choices; mend or remove it",
+                                                         file.filename().string()));
     }
     UserChoices choices;
     for (const auto& [id, entry] : *providers->as_object()) {
         const json::Value* enabled = entry.find("enabled");
         const json::Value* label = entry.find("label");
-        if (enabled != nullptr && enabled->as_bool() != nullptr) choices.enabled.emplace(id, *enabled->as_bool());
-        if (label != nullptr && label->as_string() != nullptr) choices.labels.emplace(id, *label->as_string());
+        if (enabled != nullptr && enabled->as_bool() != nullptr)
+            choices.enabled.emplace(id, *enabled->as_bool());
+        if (label != nullptr && label->as_string() != nullptr)
+            choices.labels.emplace(id, *label->as_string());
     }
     return choices;
 }
@@ -39,7 +42,8 @@ Result<void> UserChoices::save(const std::filesystem::path& file) const {
     };
     for (const auto& [id, yes] : enabled) entry(id).set("enabled", yes);
     for (const auto& [id, label] : labels) entry(id).set("label", label);
-    return sdk::write_private_file(file, json::Value::object({{"providers", std::move(providers)}}).dump() + "\n");
+    return sdk::write_private_file(
+        file, json::Value::object({{"providers", std::move(providers)}}).dump() + "\n");
 }
 
 }  // namespace crab::app

@@ -13,7 +13,8 @@ namespace {
 class UserChoicesTest : public testing::Test {
 protected:
     UserChoicesTest() {
-        std::string made = (std::filesystem::temp_directory_path() / "crab-choices-XXXXXX").string();
+        std::string made =
+            (std::filesystem::temp_directory_path() / "crab-choices-XXXXXX").string();
         if (::mkdtemp(made.data()) == nullptr) std::abort();
         folder = made;
     }
@@ -23,13 +24,16 @@ protected:
     std::filesystem::path file() const { return folder / "crab" / "providers.json"; }
 };
 
-TEST_F(UserChoicesTest, NobodyHasDecidedAnythingWithoutAFile) { EXPECT_EQ(*UserChoices::load(file()), UserChoices()); }
+TEST_F(UserChoicesTest, NobodyHasDecidedAnythingWithoutAFile) {
+    EXPECT_EQ(*UserChoices::load(file()), UserChoices());
+}
 
 TEST_F(UserChoicesTest, WhatIsSavedComesBackAndNobodyElseReadsIt) {
-    const UserChoices choices{.enabled = {{"a", true}, {"b", false}}, .labels = {{"a", "ledger"}, {"c", "notes"}}};
+    const UserChoices choices{.enabled = {{"a", true}, {"b", false}},
+                              .labels = {{"a", "ledger"}, {"c", "notes"}}};
     ASSERT_TRUE(choices.save(file()));
     EXPECT_EQ(*UserChoices::load(file()), choices);
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat(file().c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }

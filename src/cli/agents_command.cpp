@@ -14,7 +14,8 @@ namespace {
 
 std::string joined(const json::Value& object, std::string_view key) {
     std::string text;
-    for (const json::Value& each : items_of(object, key)) text += (text.empty() ? "" : " ") + (each.as_string() ? *each.as_string() : each.dump());
+    for (const json::Value& each : items_of(object, key))
+        text += (text.empty() ? "" : " ") + (each.as_string() ? *each.as_string() : each.dump());
     return text;
 }
 
@@ -38,17 +39,25 @@ int run(const AgentsList& options) {
     if (options.turns) {
         Table table({"TURN", "AGENT", "EVENT", "BEGUN", "END", "SESSION"});
         for (const json::Value& turn : items_of(*reply, "turns")) {
-            table.add({text_of(turn, "turn_id"), text_of(turn, "agent"), text_of(turn, "event_type"), text_of(turn, "begun_at"), end_of(turn), text_of(turn, "session_id")});
+            table.add({text_of(turn, "turn_id"), text_of(turn, "agent"),
+                       text_of(turn, "event_type"), text_of(turn, "begun_at"), end_of(turn),
+                       text_of(turn, "session_id")});
         }
-        if (table.empty()) print_line("No event has started a turn. An agent names its events under agents: … on: in the configuration.");
-        else print(table.to_text(Terminal::out()));
+        if (table.empty())
+            print_line(
+                "No event has started a turn. An agent names its events under agents: … on: in the "
+                "configuration.");
+        else
+            print(table.to_text(Terminal::out()));
         return kExitOk;
     }
     Table table({"AGENT", "TENANT", "MODELS", "EVENTS", "TOOLS"});
     for (const json::Value& agent : items_of(*reply, "agents")) {
         const json::Value* const tools = agent.find("tools");
-        const std::string allowed = tools != nullptr ? joined(*tools, "allow") : "", denied = tools != nullptr ? joined(*tools, "deny") : "";
-        table.add({text_of(agent, "name"), text_of(agent, "tenant"), joined(agent, "models"), joined(agent, "events"),
+        const std::string allowed = tools != nullptr ? joined(*tools, "allow") : "",
+                          denied = tools != nullptr ? joined(*tools, "deny") : "";
+        table.add({text_of(agent, "name"), text_of(agent, "tenant"), joined(agent, "models"),
+                   joined(agent, "events"),
                    (allowed.empty() ? "all" : allowed) + (denied.empty() ? "" : " but " + denied)});
     }
     print(table.to_text(Terminal::out()));
@@ -56,12 +65,17 @@ int run(const AgentsList& options) {
 }
 
 int run(const AgentsShow& options) {
-    const Result<json::Value> reply = fetch(options.target, "/v1/admin/agents/turns/" + net::percent_encode(options.turn_id));
+    const Result<json::Value> reply =
+        fetch(options.target, "/v1/admin/agents/turns/" + net::percent_encode(options.turn_id));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     const json::Value* const turn = reply->find("turn");
-    if (turn == nullptr) return report(fail(ErrorCode::kInternal, "the gateway's answer has no turn").error());
-    print_line(printable(fmt::format("{} was started by {} {} at {}, end: {}", text_of(*turn, "agent"), text_of(*turn, "event_type"), text_of(*turn, "event_id"), text_of(*turn, "begun_at"), end_of(*turn))));
+    if (turn == nullptr)
+        return report(fail(ErrorCode::kInternal, "the gateway's answer has no turn").error());
+    print_line(
+        printable(fmt::format("{} was started by {} {} at {}, end: {}", text_of(*turn, "agent"),
+                              text_of(*turn, "event_type"), text_of(*turn, "event_id"),
+                              text_of(*turn, "begun_at"), end_of(*turn))));
     for (const json::Value& message : items_of(*reply, "messages")) {
         print_line("");
         print_line(Terminal::out().paint(Colour::kBold, printable(text_of(message, "role"))));
@@ -71,20 +85,32 @@ int run(const AgentsShow& options) {
 }
 
 int run(const ToolsCost& options) {
-    const Result<json::Value> reply = fetch(options.target, "/v1/admin/agents/tools?agent=" + net::percent_encode(options.agent));
+    const Result<json::Value> reply =
+        fetch(options.target, "/v1/admin/agents/tools?agent=" + net::percent_encode(options.agent));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     std::vector<const json::Value*> tools;
     for (const json::Value& tool : items_of(*reply, "tools")) tools.push_back(&tool);
-    std::ranges::sort(tools, [](const json::Value* a, const json::Value* b) { return std::pair(-number_of(*a, "tokens"), text_of(*a, "name")) < std::pair(-number_of(*b, "tokens"), text_of(*b, "name")); });
+    std::ranges::sort(tools, [](const json::Value* a, const json::Value* b) {
+        return std::pair(-number_of(*a, "tokens"), text_of(*a, "name")) <
+               std::pair(-number_of(*b, "tokens"), text_of(*b, "name"));
+    });
     Table table({"TOKENS", "OFFERED", "TOOL"});
-    for (const json::Value* tool : tools) table.add({fmt::format("{}", number_of(*tool, "tokens")), flag_of(*tool, "offered") ? "yes" : "", text_of(*tool, "name")});
+    for (const json::Value* tool : tools)
+        table.add({fmt::format("{}", number_of(*tool, "tokens")),
+                   flag_of(*tool, "offered") ? "yes" : "", text_of(*tool, "name")});
     if (!table.empty()) print(table.to_text(Terminal::out()));
     const std::int64_t visible = number_of(*reply, "visible");
-    print_line(fmt::format("{}{} may call {} tools, about {} tokens in each request; its budget is {} tools and {} tokens.", table.empty() ? "" : "\n", printable(text_of(*reply, "agent")), visible,
-                           number_of(*reply, "visible_tokens"), number_of(*reply, "max_tools"), number_of(*reply, "max_tokens")));
+    print_line(
+        fmt::format("{}{} may call {} tools, about {} tokens in each request; its budget is {} "
+                    "tools and {} tokens.",
+                    table.empty() ? "" : "\n", printable(text_of(*reply, "agent")), visible,
+                    number_of(*reply, "visible_tokens"), number_of(*reply, "max_tools"),
+                    number_of(*reply, "max_tokens")));
     print_line(flag_of(*reply, "searched")
-                   ? fmt::format("That is too much: the model gets find_tools and those marked, about {} tokens, and what it finds.", number_of(*reply, "offered_tokens"))
+                   ? fmt::format("That is too much: the model gets find_tools and those marked, "
+                                 "about {} tokens, and what it finds.",
+                                 number_of(*reply, "offered_tokens"))
                    : "The model gets all of them.");
     return kExitOk;
 }

@@ -1,6 +1,6 @@
 #include "cli/admin_client.hpp"
-#include "cli/output/approval_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/output/approval_text.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
@@ -20,7 +20,8 @@ Result<json::Value> get(const Target& target, const std::string& path) {
     return client ? accepted(client->get(path)) : fail(client.error());
 }
 
-Result<json::Value> decide(const Target& target, const std::string& id, std::string_view decision, std::string_view scope) {
+Result<json::Value> decide(const Target& target, const std::string& id, std::string_view decision,
+                           std::string_view scope) {
     Result<AdminClient> client = AdminClient::make(target);
     if (!client) return fail(client.error());
     json::Value body = json::Value::object();
@@ -31,20 +32,26 @@ Result<json::Value> decide(const Target& target, const std::string& id, std::str
 
 std::string why_of(const json::Value& approval) {
     const std::string rule = text_of(approval, "rule");
-    return rule.empty() ? text_of(approval, "privilege_level") + ", " + text_of(approval, "network_policy") : rule;
+    return rule.empty()
+               ? text_of(approval, "privilege_level") + ", " + text_of(approval, "network_policy")
+               : rule;
 }
 
 /// What became of it, and by whom.
 std::string state_of(const json::Value& approval) {
     const std::string by = text_of(approval, "decided_by");
-    return text_of(approval, "state") + (by.empty() ? "" : fmt::format(" by {} ({})", by, text_of(approval, "scope")));
+    return text_of(approval, "state") +
+           (by.empty() ? "" : fmt::format(" by {} ({})", by, text_of(approval, "scope")));
 }
 
 /// How far the call may go, and where it would run.
 std::string confines_of(const json::Value& approval) {
-    std::string text = text_of(approval, "privilege_level") + ", " + text_of(approval, "network_policy");
-    if (const std::string place = text_of(approval, "worktree"); !place.empty()) text += ", in " + place;
-    if (const std::string session = text_of(approval, "session"); !session.empty()) text += ", session " + session;
+    std::string text =
+        text_of(approval, "privilege_level") + ", " + text_of(approval, "network_policy");
+    if (const std::string place = text_of(approval, "worktree"); !place.empty())
+        text += ", in " + place;
+    if (const std::string session = text_of(approval, "session"); !session.empty())
+        text += ", session " + session;
     return text;
 }
 
@@ -77,28 +84,38 @@ int run(const ApprovalsList& options) {
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table({"APPROVAL", "STATE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "ARGUMENTS"});
     for (const json::Value& approval : items_of(*reply, "approvals")) {
-        table.add({text_of(approval, "id"), state_of(approval), text_of(approval, "until"), text_of(approval, "principal"), text_of(approval, "tool"), why_of(approval),
+        table.add({text_of(approval, "id"), state_of(approval), text_of(approval, "until"),
+                   text_of(approval, "principal"), text_of(approval, "tool"), why_of(approval),
                    confines_of(approval), text_of(approval, "args")});
     }
-    if (table.empty()) print_line(options.all ? "No calls have needed an approval lately." : "No calls wait for an approval.");
-    else print(table.to_text(Terminal::out()));
+    if (table.empty())
+        print_line(options.all ? "No calls have needed an approval lately."
+                               : "No calls wait for an approval.");
+    else
+        print(table.to_text(Terminal::out()));
     return kExitOk;
 }
 
 int run(const ApprovalsShow& options) {
-    const Result<json::Value> approval = get(options.target, fmt::format("{}/{}", kPath, net::percent_encode(options.id)));
+    const Result<json::Value> approval =
+        get(options.target, fmt::format("{}/{}", kPath, net::percent_encode(options.id)));
     if (!approval) return report(approval.error());
-    if (options.output == Output::kJson || !approval->is_object()) return print_json(*approval), kExitOk;
+    if (options.output == Output::kJson || !approval->is_object())
+        return print_json(*approval), kExitOk;
     for (const auto& [name, value] : *approval->as_object()) {
-        print_line(fmt::format("{:<18}{}", printable(name), printable(value.as_string() ? *value.as_string() : value.dump())));
+        print_line(fmt::format("{:<18}{}", printable(name),
+                               printable(value.as_string() ? *value.as_string() : value.dump())));
     }
     return kExitOk;
 }
 
 int run(const ApprovalsDecide& options) {
-    const Result<json::Value> approval = decide(options.target, options.id, options.allow ? "allow" : "deny", options.scope);
+    const Result<json::Value> approval =
+        decide(options.target, options.id, options.allow ? "allow" : "deny", options.scope);
     if (!approval) return report(approval.error());
-    print_line(printable(fmt::format("{} {} of {}, {}", text_of(*approval, "state"), text_of(*approval, "tool"), text_of(*approval, "principal"), text_of(*approval, "scope"))));
+    print_line(printable(fmt::format("{} {} of {}, {}", text_of(*approval, "state"),
+                                     text_of(*approval, "tool"), text_of(*approval, "principal"),
+                                     text_of(*approval, "scope"))));
     return kExitOk;
 }
 
@@ -119,7 +136,10 @@ int run(const ApprovalsWatch& options) {
         if (!options.ask || event.type != "question") return true;
         const auto answer = ask();
         if (!answer) return false;
-        if (const auto decided = decide(options.target, text_of(*news, "id"), answer->decision, answer->scope); !decided) complain(printable(decided.error().message));
+        if (const auto decided =
+                decide(options.target, text_of(*news, "id"), answer->decision, answer->scope);
+            !decided)
+            complain(printable(decided.error().message));
         return true;
     };
     const auto ended = accepted(client->follow(fmt::format("{}/watch", kPath), on_event));
@@ -131,22 +151,29 @@ int run(const ApprovalsRemembered& options) {
     const Result<json::Value> reply = get(options.target, fmt::format("{}/remembered", kPath));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
-    Table table({"APPROVAL", "DECISION", "SCOPE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "BY"});
+    Table table(
+        {"APPROVAL", "DECISION", "SCOPE", "UNTIL", "PRINCIPAL", "TOOL", "WHY", "UP TO", "BY"});
     for (const json::Value& decision : items_of(*reply, "remembered")) {
-        table.add({text_of(decision, "id"), text_of(decision, "decision"), text_of(decision, "scope"), text_of(decision, "until"), text_of(decision, "principal"),
-                   text_of(decision, "tool"), why_of(decision), confines_of(decision), text_of(decision, "decided_by")});
+        table.add({text_of(decision, "id"), text_of(decision, "decision"),
+                   text_of(decision, "scope"), text_of(decision, "until"),
+                   text_of(decision, "principal"), text_of(decision, "tool"), why_of(decision),
+                   confines_of(decision), text_of(decision, "decided_by")});
     }
-    if (table.empty()) print_line("No decisions are remembered.");
-    else print(table.to_text(Terminal::out()));
+    if (table.empty())
+        print_line("No decisions are remembered.");
+    else
+        print(table.to_text(Terminal::out()));
     return kExitOk;
 }
 
 int run(const ApprovalsForget& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
-    const Result<json::Value> reply = accepted(client->remove(fmt::format("{}/remembered/{}", kPath, net::percent_encode(options.id))));
+    const Result<json::Value> reply = accepted(
+        client->remove(fmt::format("{}/remembered/{}", kPath, net::percent_encode(options.id))));
     if (!reply) return report(reply.error());
-    print_line(printable(fmt::format("forgot: {} {} for {}", text_of(*reply, "decision"), text_of(*reply, "tool"), text_of(*reply, "principal"))));
+    print_line(printable(fmt::format("forgot: {} {} for {}", text_of(*reply, "decision"),
+                                     text_of(*reply, "tool"), text_of(*reply, "principal"))));
     return kExitOk;
 }
 

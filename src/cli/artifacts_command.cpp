@@ -1,10 +1,10 @@
+#include "base/descriptor.hpp"
+#include "base/encoding.hpp"
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/table.hpp"
-#include "base/descriptor.hpp"
-#include "base/encoding.hpp"
 #include "crypto/digest.hpp"
 #include "net/codec/url.hpp"
 
@@ -27,7 +27,9 @@ Result<json::Value> find(AdminClient& client, const std::string& id) {
     for (const json::Value& artifact : items_of(*reply, "artifacts")) {
         if (text_of(artifact, "id") == id) return artifact;
     }
-    return fail(ErrorCode::kNotFound, "there is no such artifact, or it has expired; crab artifacts list shows those that are kept");
+    return fail(ErrorCode::kNotFound,
+                "there is no such artifact, or it has expired; crab artifacts list shows those "
+                "that are kept");
 }
 
 bool write_all(int fd, std::string_view bytes) {
@@ -48,10 +50,12 @@ Result<void> fetch(AdminClient& client, const json::Value& artifact, int fd) {
         digest.update(part);
         return written = write_all(fd, part);
     });
-    if (!written) return fail(ErrorCode::kUnavailable, fmt::format("cannot write: {}", std::strerror(errno)));
+    if (!written)
+        return fail(ErrorCode::kUnavailable, fmt::format("cannot write: {}", std::strerror(errno)));
     if (!status) return fail(status.error());
     if (*status != 200 || to_hex(digest.finish()) != text_of(artifact, "sha256")) {
-        return fail(ErrorCode::kUnavailable, "what came is not the artifact that was asked for; try again");
+        return fail(ErrorCode::kUnavailable,
+                    "what came is not the artifact that was asked for; try again");
     }
     return {};
 }
@@ -66,11 +70,15 @@ int run(const ArtifactsList& options) {
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table({"ARTIFACT", "BYTES", "TYPE", "TENANT", "TOOL", "CREATED", "UNTIL"});
     for (const json::Value& artifact : items_of(*reply, "artifacts")) {
-        table.add({text_of(artifact, "id"), text_of(artifact, "bytes"), text_of(artifact, "content_type"), text_of(artifact, "tenant_id"), text_of(artifact, "tool"),
-                   text_of(artifact, "created_at"), text_of(artifact, "expires_at")});
+        table.add({text_of(artifact, "id"), text_of(artifact, "bytes"),
+                   text_of(artifact, "content_type"), text_of(artifact, "tenant_id"),
+                   text_of(artifact, "tool"), text_of(artifact, "created_at"),
+                   text_of(artifact, "expires_at")});
     }
-    if (table.empty()) print_line("No artifacts. Devices upload results beyond 256 KiB; each is kept for a day.");
-    else print(table.to_text(Terminal::out()));
+    if (table.empty())
+        print_line("No artifacts. Devices upload results beyond 256 KiB; each is kept for a day.");
+    else
+        print(table.to_text(Terminal::out()));
     return kExitOk;
 }
 
@@ -85,15 +93,22 @@ int run(const ArtifactsGet& options) {
     }
     const std::filesystem::path file = options.file.empty() ? options.id : options.file;
     const std::filesystem::path part = file.string() + ".part";
-    const Descriptor out(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!out.is_open()) return report(Error{.code = ErrorCode::kInvalidArgs, .message = fmt::format("cannot write {}: {}", part.string(), std::strerror(errno))});
+    const Descriptor out(
+        ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!out.is_open())
+        return report(Error{
+            .code = ErrorCode::kInvalidArgs,
+            .message = fmt::format("cannot write {}: {}", part.string(), std::strerror(errno))});
     Result<void> fetched = fetch(*client, *artifact, out.get());
-    if (fetched && ::rename(part.c_str(), file.c_str()) != 0) fetched = fail(ErrorCode::kInvalidArgs, fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
+    if (fetched && ::rename(part.c_str(), file.c_str()) != 0)
+        fetched = fail(ErrorCode::kInvalidArgs,
+                       fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
     if (!fetched) {
         ::unlink(part.c_str());
         return report(fetched.error());
     }
-    print_line(printable(fmt::format("{}: {} bytes, {}", file.string(), text_of(*artifact, "bytes"), text_of(*artifact, "content_type"))));
+    print_line(printable(fmt::format("{}: {} bytes, {}", file.string(), text_of(*artifact, "bytes"),
+                                     text_of(*artifact, "content_type"))));
     return kExitOk;
 }
 

@@ -1,11 +1,11 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
+#include "cli/gateway_place.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/exit_codes.hpp"
-#include "cli/gateway_place.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "cli/state_backup.hpp"
 #include "cli/output/table.hpp"
+#include "cli/state_backup.hpp"
 
 #include <fmt/format.h>
 
@@ -24,10 +24,16 @@ int run(const Backup& options) {
         files.push_back(json::Value::object({{"name", file.name.string()}, {"bytes", file.bytes}}));
         table.add({file.name.string(), bytes_in_words(static_cast<std::int64_t>(file.bytes))});
     }
-    if (options.output == Output::kJson) return print_json(json::Value::object({{"folder", options.to.string()}, {"bytes", bytes}, {"files", files}})), kExitOk;
+    if (options.output == Output::kJson)
+        return print_json(json::Value::object(
+                   {{"folder", options.to.string()}, {"bytes", bytes}, {"files", files}})),
+               kExitOk;
     print(table.to_text(Terminal::out()));
-    print_line(printable(fmt::format("\n{} in {}. It holds the gateway's private keys and what was said in chats: keep it as safe as the original.",
-                                     bytes_in_words(static_cast<std::int64_t>(bytes)), options.to.string()), Lines::kKeep));
+    print_line(printable(
+        fmt::format("\n{} in {}. It holds the gateway's private keys and what was said in chats: "
+                    "keep it as safe as the original.",
+                    bytes_in_words(static_cast<std::int64_t>(bytes)), options.to.string()),
+        Lines::kKeep));
     return kExitOk;
 }
 

@@ -1,8 +1,8 @@
-#include "cli/admin_client.hpp"
 #include "bridge/bridge_lock.hpp"
 #include "bridge/one_call.hpp"
 #include "bridge/record_folders.hpp"
 #include "bridge/user_choices.hpp"
+#include "cli/admin_client.hpp"
 #include "cli/bridge_run.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
@@ -51,12 +51,14 @@ std::string wishes_of(const cetp::ProviderRecord& record) {
 
 int run(const BridgeRun& options) {
     const BridgePaths paths = BridgePaths::find();
-    auto ended = run_bridge(paths, {.gateway = options.gateway,
-                                    .token = options.pair_code.empty() ? options.token.reveal() : "",
-                                    .name = options.name,
-                                    .ca_file = options.ca_file,
-                                    .pair_code = options.pair_code,
-                                    .token_file = options.token_file.empty() ? paths.token.string() : options.token_file.string()});
+    auto ended =
+        run_bridge(paths, {.gateway = options.gateway,
+                           .token = options.pair_code.empty() ? options.token.reveal() : "",
+                           .name = options.name,
+                           .ca_file = options.ca_file,
+                           .pair_code = options.pair_code,
+                           .token_file = options.token_file.empty() ? paths.token.string()
+                                                                    : options.token_file.string()});
     if (!ended) return report(ended.error());
     if (!ended->good()) complain(ended->message);
     return exit_code_for(ended->reason);
@@ -71,15 +73,25 @@ int run(const BridgeList& options) {
     Table table({"PROVIDER", "NAME", "OVER", "ADDRESS", "STATE", "WISHES"});
     for (const cetp::ProviderRecord& record : found.records) {
         const std::string state = choices->allows(record) ? "on" : "off";
-        table.add({record.id, record.name, std::string(name_of(record.transport)), address_of(record), state, wishes_of(record)});
-        providers.push_back(json::Value::object({{"id", record.id}, {"name", record.name}, {"transport", name_of(record.transport)},
-                                                 {"address", address_of(record)}, {"enabled", choices->allows(record)},
-                                                 {"network", record.network}, {"read_home", record.read_home}}));
+        table.add({record.id, record.name, std::string(name_of(record.transport)),
+                   address_of(record), state, wishes_of(record)});
+        providers.push_back(json::Value::object({{"id", record.id},
+                                                 {"name", record.name},
+                                                 {"transport", name_of(record.transport)},
+                                                 {"address", address_of(record)},
+                                                 {"enabled", choices->allows(record)},
+                                                 {"network", record.network},
+                                                 {"read_home", record.read_home}}));
     }
     for (const std::string& diagnostic : found.diagnostics) complain(diagnostic);
-    if (options.output == Output::kJson) return print_json(json::Value::object({{"providers", std::move(providers)}})), kExitOk;
-    if (table.empty()) print_line("No providers. They are declared in cetp/providers/*.ini below $XDG_DATA_HOME and $XDG_DATA_DIRS.");
-    else print(table.to_text(Terminal::out()));
+    if (options.output == Output::kJson)
+        return print_json(json::Value::object({{"providers", std::move(providers)}})), kExitOk;
+    if (table.empty())
+        print_line(
+            "No providers. They are declared in cetp/providers/*.ini below $XDG_DATA_HOME and "
+            "$XDG_DATA_DIRS.");
+    else
+        print(table.to_text(Terminal::out()));
     return kExitOk;
 }
 
@@ -96,44 +108,56 @@ int run(const BridgeStatusShow& options) {
     if (options.output == Output::kJson) return print_json(*status), kExitOk;
     const json::Value& link = *status->find("link");
     const std::string device = text_of(link, "device");
-    print_line(flag_of(link, "connected") ? fmt::format("connected{}{}, {} tools registered", device.empty() ? "" : " as ", device, status->resolve("/link/tools")->dump())
-                                          : "not connected: " + text_of(link, "message"));
+    print_line(flag_of(link, "connected")
+                   ? fmt::format("connected{}{}, {} tools registered", device.empty() ? "" : " as ",
+                                 device, status->resolve("/link/tools")->dump())
+                   : "not connected: " + text_of(link, "message"));
     Table table({"PROVIDER", "LABEL", "STATE", "TOOLS", "REMARK"});
     std::vector<std::string> wishes;
     for (const json::Value& provider : items_of(*status, "providers")) {
         const auto& diagnostics = items_of(provider, "diagnostics");
         std::string remark = text_of(provider, "problem");
         if (remark.empty() && !diagnostics.empty()) remark = *diagnostics.front().as_string();
-        table.add({text_of(provider, "id"), text_of(provider, "label"), text_of(provider, "state"), fmt::format("{}", items_of(provider, "tools").size()), remark});
+        table.add({text_of(provider, "id"), text_of(provider, "label"), text_of(provider, "state"),
+                   fmt::format("{}", items_of(provider, "tools").size()), remark});
         if (const json::Value* wish = provider.find("auth_required")) {
-            wishes.push_back(fmt::format("{} wants you to act: {}{}{}", text_of(provider, "name"), text_of(*wish, "message"),
-                                         text_of(*wish, "hint").empty() ? "" : " — ", text_of(*wish, "hint")));
+            wishes.push_back(fmt::format(
+                "{} wants you to act: {}{}{}", text_of(provider, "name"), text_of(*wish, "message"),
+                text_of(*wish, "hint").empty() ? "" : " — ", text_of(*wish, "hint")));
         }
     }
     if (!table.empty()) print(table.to_text(Terminal::out()));
     for (const std::string& wish : wishes) print_line(printable(wish));
-    for (const json::Value& diagnostic : items_of(*status, "diagnostics")) print_line("skipped: " + printable(*diagnostic.as_string()));
+    for (const json::Value& diagnostic : items_of(*status, "diagnostics"))
+        print_line("skipped: " + printable(*diagnostic.as_string()));
     return kExitOk;
 }
 
 int run(const BridgeEnable& options) {
     const BridgePaths paths = BridgePaths::find();
     const cetp::Discovery found = cetp::choose(read_records(paths));
-    const bool known = std::ranges::any_of(found.records, [&](const cetp::ProviderRecord& record) { return record.id == options.provider; });
+    const bool known = std::ranges::any_of(found.records, [&](const cetp::ProviderRecord& record) {
+        return record.id == options.provider;
+    });
     auto choices = UserChoices::load(paths.choices);
     if (!choices) return report(choices.error());
     choices->enabled[options.provider] = options.yes;
     if (const auto saved = choices->save(paths.choices); !saved) return report(saved.error());
-    if (!known) complain(fmt::format("no file declares {} now; the choice is kept for when one does", options.provider));
-    print_line(fmt::format("{} is {}", printable(options.provider), options.yes ? "enabled" : "disabled"));
+    if (!known)
+        complain(fmt::format("no file declares {} now; the choice is kept for when one does",
+                             options.provider));
+    print_line(
+        fmt::format("{} is {}", printable(options.provider), options.yes ? "enabled" : "disabled"));
     return kExitOk;
 }
 
 int run(const BridgeCall& options) {
     const cetp::Discovery found = cetp::choose(read_records(BridgePaths::find()));
-    const auto record = std::ranges::find(found.records, options.provider, &cetp::ProviderRecord::id);
+    const auto record =
+        std::ranges::find(found.records, options.provider, &cetp::ProviderRecord::id);
     if (record == found.records.end()) {
-        complain(fmt::format("no provider {} is declared; `crab bridge list` shows them", options.provider));
+        complain(fmt::format("no provider {} is declared; `crab bridge list` shows them",
+                             options.provider));
         return kExitNotFound;
     }
     json::Parser parser;
@@ -141,8 +165,11 @@ int run(const BridgeCall& options) {
         complain("the arguments are no JSON object");
         return kExitUsage;
     }
-    const auto call = options.tool.empty() ? cetp::MethodCall::list_tools() : cetp::MethodCall::execute_tool(options.tool, options.args, "");
-    const cetp::Envelope envelope = call_provider(*record, call, options.timeout.value_or(kUsualTimeout));
+    const auto call = options.tool.empty()
+                          ? cetp::MethodCall::list_tools()
+                          : cetp::MethodCall::execute_tool(options.tool, options.args, "");
+    const cetp::Envelope envelope =
+        call_provider(*record, call, options.timeout.value_or(kUsualTimeout));
     if (!envelope.success) {
         complain(envelope.agent_text());
         return exit_code_of(std::string_view(envelope.code));

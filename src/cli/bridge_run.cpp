@@ -1,9 +1,9 @@
 #include "cli/bridge_run.hpp"
 
+#include "base/log.hpp"
 #include "bridge/bridge.hpp"
 #include "bridge/bridge_lock.hpp"
 #include "cli/output/interrupt.hpp"
-#include "base/log.hpp"
 
 #include <csignal>
 #include <future>
@@ -15,10 +15,12 @@ namespace crab::app {
 Result<DeviceEnd> run_bridge(const BridgePaths& paths, crab::DeviceOptions device) {
     log::configure(log::Level::kInfo, log::Format::kText);
     std::signal(SIGPIPE, SIG_IGN);
-    if (auto made = config::ensure_private_directory(paths.lock.parent_path(), ::geteuid()); !made) return fail(std::move(made.error()));
+    if (auto made = config::ensure_private_directory(paths.lock.parent_path(), ::geteuid()); !made)
+        return fail(std::move(made.error()));
     const Descriptor lock = take_bridge_lock(paths.lock);
     if (!lock.is_open()) {
-        return fail(ErrorCode::kConflict, "a bridge of this user runs already; `crab bridge status` shows it");
+        return fail(ErrorCode::kConflict,
+                    "a bridge of this user runs already; `crab bridge status` shows it");
     }
     std::promise<Bridge*> made;  // the signals are blocked before the bridge has its threads
     const Interrupt interrupt([bridge = made.get_future().share()] { bridge.get()->stop(); });

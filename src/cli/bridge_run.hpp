@@ -1,14 +1,14 @@
 #pragma once
 
-#include "bridge/bridge_paths.hpp"
 #include "base/result.hpp"
+#include "bridge/bridge_paths.hpp"
 
 #include "crab/device.hpp"
 
 namespace crab::app {
 
-/// Runs the bridge until SIGINT or SIGTERM, or until the gateway sends it away. Only one runs per user.
-/// Errors: kConflict while another one runs, kUnavailable.
+/// Runs the bridge until SIGINT or SIGTERM, or until the gateway sends it away. Only one runs per
+/// user. Errors: kConflict while another one runs, kUnavailable.
 Result<DeviceEnd> run_bridge(const BridgePaths& paths, crab::DeviceOptions device);
 
 }  // namespace crab::app

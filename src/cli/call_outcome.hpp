@@ -7,15 +7,17 @@
 
 namespace crab::app {
 
-/// Shows an RTP response object as people read it: the result on standard output (plain text where the result is text, bytes as
-/// they are, JSON otherwise), logs and errors on standard error. Returns the exit code.
-/// A result is text when it is {"text": "…"} or {"content": "…"} with an optional `content_type`, bytes when it has `data_base64`.
+/// Shows an RTP response object as people read it: the result on standard output (plain text where
+/// the result is text, bytes as they are, JSON otherwise), logs and errors on standard error.
+/// Returns the exit code. A result is text when it is {"text": "…"} or {"content": "…"} with an
+/// optional `content_type`, bytes when it has `data_base64`.
 int show_outcome(const json::Value& response);
 
 /// The exit code that show_outcome() returns, without output.
 int exit_code_of_outcome(const json::Value& response);
 
-/// What to do after a call that failed so, where the code and its details say it whatever the cause; else empty.
+/// What to do after a call that failed so, where the code and its details say it whatever the
+/// cause; else empty.
 std::string_view advice_of(ErrorCode code, const json::Value& details);
 
 }  // namespace crab::app

@@ -17,36 +17,46 @@ Result<json::Value> get(const Target& target, const std::string& path) {
 
 std::string status_of(const json::Value& record) {
     const std::string code = text_of(record, "code");
-    return text_of(record, "status") + (code.empty() ? "" : " " + code) + (flag_of(record, "replayed") ? " (replayed)" : "");
+    return text_of(record, "status") + (code.empty() ? "" : " " + code) +
+           (flag_of(record, "replayed") ? " (replayed)" : "");
 }
 
 }  // namespace
 
 int run(const CallsList& options) {
-    const Result<json::Value> reply = get(options.target, fmt::format("/v1/admin/calls?limit={}", options.limit));
+    const Result<json::Value> reply =
+        get(options.target, fmt::format("/v1/admin/calls?limit={}", options.limit));
     if (!reply) return report(reply.error());
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table({"CALL", "TOOL", "PRINCIPAL", "TOOK", "STATUS"});
     for (const json::Value& call : items_of(*reply, "running")) {
-        table.add({text_of(call, "call_id"), text_of(call, "tool"), text_of(call, "principal"), to_words(Milliseconds(number_of(call, "elapsed_ms"))),
+        table.add({text_of(call, "call_id"), text_of(call, "tool"), text_of(call, "principal"),
+                   to_words(Milliseconds(number_of(call, "elapsed_ms"))),
                    "running: " + text_of(call, "stage")});
     }
     for (const json::Value& call : items_of(*reply, "recent")) {
         table.add({text_of(call, "call_id"), text_of(call, "tool"), text_of(call, "principal"),
-                   to_words(std::chrono::microseconds(number_of(call, "duration_us"))), status_of(call)});
+                   to_words(std::chrono::microseconds(number_of(call, "duration_us"))),
+                   status_of(call)});
     }
-    if (table.empty()) print_line("No calls yet.");
-    else print(table.to_text(Terminal::out()));
+    if (table.empty())
+        print_line("No calls yet.");
+    else
+        print(table.to_text(Terminal::out()));
     return kExitOk;
 }
 
 int run(const CallsShow& options) {
-    const Result<json::Value> record = get(options.target, "/v1/admin/calls/" + net::percent_encode(options.call_id));
+    const Result<json::Value> record =
+        get(options.target, "/v1/admin/calls/" + net::percent_encode(options.call_id));
     if (!record) return report(record.error());
     if (options.output == Output::kJson) return print_json(*record), kExitOk;
-    if (!record->is_object()) return report({.code = ErrorCode::kInternal, .message = "the gateway's answer is no record"});
+    if (!record->is_object())
+        return report(
+            {.code = ErrorCode::kInternal, .message = "the gateway's answer is no record"});
     for (const auto& [name, value] : *record->as_object()) {
-        print_line(fmt::format("{:<14}{}", printable(name), printable(value.as_string() ? *value.as_string() : value.dump())));
+        print_line(fmt::format("{:<14}{}", printable(name),
+                               printable(value.as_string() ? *value.as_string() : value.dump())));
     }
     return kExitOk;
 }
@@ -54,7 +64,9 @@ int run(const CallsShow& options) {
 int run(const CallsCancel& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
-    const auto reply = accepted(client->post("/v1/admin/calls/" + net::percent_encode(options.call_id) + "/cancel", json::Value::object()));
+    const auto reply =
+        accepted(client->post("/v1/admin/calls/" + net::percent_encode(options.call_id) + "/cancel",
+                              json::Value::object()));
     if (!reply) return report(reply.error());
     if (text_of(*reply, "status") == "not_found") {
         complain("no running call has that id; crab calls list shows what runs");

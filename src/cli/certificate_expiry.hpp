@@ -7,7 +7,8 @@
 
 namespace crab::app {
 
-/// How long the first certificate of a PEM file is still valid; negative after its end. Errors: kNotFound, kInvalidArgs.
+/// How long the first certificate of a PEM file is still valid; negative after its end. Errors:
+/// kNotFound, kInvalidArgs.
 Result<std::chrono::days> certificate_time_left(const std::filesystem::path& pem);
 
 }  // namespace crab::app

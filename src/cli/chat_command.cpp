@@ -1,6 +1,6 @@
 #include "cli/admin_client.hpp"
-#include "cli/chat_prompts.hpp"
 #include "cli/chat_link.hpp"
+#include "cli/chat_prompts.hpp"
 #include "cli/chat_view.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
@@ -28,7 +28,8 @@ constexpr std::string_view kHelp =
     "/new              begin a new one\n"
     "/again            have the last question answered anew\n"
     "/quit, Ctrl-D     end\n"
-    "Ctrl-C cancels an answer, or drops the line; the arrow keys and Ctrl-R bring earlier questions back. Everything else is for the model.";
+    "Ctrl-C cancels an answer, or drops the line; the arrow keys and Ctrl-R bring earlier "
+    "questions back. Everything else is for the model.";
 
 std::string message_frame(std::string_view content) {
     json::Value frame = json::Value::object({{"type", "message"}});
@@ -36,22 +37,28 @@ std::string message_frame(std::string_view content) {
     return frame.dump();
 }
 
-/// One after the other, a person's words: with editing on a terminal, as they are from anything else.
+/// One after the other, a person's words: with editing on a terminal, as they are from anything
+/// else.
 class Questions {
 public:
     Questions() {
         if (!::isatty(STDIN_FILENO) || !Terminal::err().interactive()) return;
-        // The editor takes Ctrl-C for a key, a turn waits for it; in the moments between the two it must not end the conversation.
+        // The editor takes Ctrl-C for a key, a turn waits for it; in the moments between the two it
+        // must not end the conversation.
         std::signal(SIGINT, SIG_IGN);
         const char* const state = std::getenv("XDG_STATE_HOME");
         const char* const home = std::getenv("HOME");
         std::filesystem::path folder;
-        if (state != nullptr && *state == '/') folder = state;
-        else if (home != nullptr && *home == '/') folder = std::filesystem::path(home) / ".local/state";
-        editor_ = std::make_unique<LineEditor>("crab", folder.empty() ? folder : folder / "crab/chat_history");
+        if (state != nullptr && *state == '/')
+            folder = state;
+        else if (home != nullptr && *home == '/')
+            folder = std::filesystem::path(home) / ".local/state";
+        editor_ = std::make_unique<LineEditor>(
+            "crab", folder.empty() ? folder : folder / "crab/chat_history");
     }
     bool asks() const { return editor_ != nullptr; }
-    /// Nothing at the end. A line that is not sent is remembered as well: somebody may want to mend it.
+    /// Nothing at the end. A line that is not sent is remembered as well: somebody may want to mend
+    /// it.
     std::optional<std::string> next() {
         if (editor_ == nullptr) {
             std::string line;
@@ -61,19 +68,21 @@ public:
             LineEditor::Line line = editor_->read("> ");
             if (line.end == LineEditor::End::kInterrupt) continue;
             if (line.end == LineEditor::End::kEnd) return std::nullopt;
-            if (line.text.find_first_not_of(" \t") != std::string::npos) editor_->remember(line.text);
+            if (line.text.find_first_not_of(" \t") != std::string::npos)
+                editor_->remember(line.text);
             return std::move(line.text);
         }
     }
 
 private:
-    std::unique_ptr<LineEditor> editor_;   ///< null: no terminal
+    std::unique_ptr<LineEditor> editor_;  ///< null: no terminal
 };
 
 /// A person's conversation, or one question of a script.
 class Talk {
 public:
-    Talk(const Chat& options, GatewayPlace place) : options_(options), place_(std::move(place)), places_(options.target) {}
+    Talk(const Chat& options, GatewayPlace place)
+        : options_(options), place_(std::move(place)), places_(options.target) {}
 
     Result<void> open(const std::string& session) {
         link_.reset();
@@ -84,19 +93,27 @@ public:
         link_ = std::move(*link);
         if (options_.once.empty()) {
             ChatPrompts::announce(*link_);
-        } else {  // nobody is there to answer questions; whoever lists an extension and not those for questions says so
-            link_->send(R"({"type":"connect","v":1,"device_name":"crab chat","capabilities":["tools_registered.rejected"]})");
+            // nobody is there to answer questions; whoever lists an extension and not those for
+            // questions says so
+        } else {
+            link_->send(R"({"type":"connect","v":1,"device_name":"crab chat",)"
+                        R"("capabilities":["tools_registered.rejected"]})");
         }
         session_ = text_of(*start, "session_id");
         const std::string name = text_of(*start, "name"), agent = text_of(*start, "persona");
-        greeting_ = fmt::format("chat {}{}{} ({} messages)", name.empty() ? "" : name + ", ", session_, agent.empty() ? "" : " with " + agent, number_of(*start, "message_count"));
+        greeting_ =
+            fmt::format("chat {}{}{} ({} messages)", name.empty() ? "" : name + ", ", session_,
+                        agent.empty() ? "" : " with " + agent, number_of(*start, "message_count"));
         if (!options_.agent.empty() && agent != options_.agent) {
-            complain(printable(fmt::format("this chat session has {}, not {}", agent.empty() ? "the standard agent" : "the agent " + agent, options_.agent)));
+            complain(printable(fmt::format(
+                "this chat session has {}, not {}",
+                agent.empty() ? "the standard agent" : "the agent " + agent, options_.agent)));
         }
         return {};
     }
 
-    /// Asks and shows what comes. Ctrl-C cancels the turn; a second one ends the program. Nothing when the link is gone.
+    /// Asks and shows what comes. Ctrl-C cancels the turn; a second one ends the program. Nothing
+    /// when the link is gone.
     std::optional<int> turn(const std::string& frame) {
         const Interrupt interrupt([this] { link_->send(R"({"type":"abort"})"); });
         link_->send(frame);
@@ -105,14 +122,17 @@ public:
         for (;;) {
             const auto told = link_->next();
             if (!told) return std::nullopt;
-            const auto taken = prompts.take(*told, [&](const json::Value& other) { return view.show(other); });
+            const auto taken =
+                prompts.take(*told, [&](const json::Value& other) { return view.show(other); });
             if (taken == ChatPrompts::Taken::kYes) continue;
             if (taken == ChatPrompts::Taken::kTurnOver || !view.show(*told)) return view.finish();
         }
     }
 
     int once() {
-        const std::string question = options_.once == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : options_.once;
+        const std::string question = options_.once == "-"
+                                         ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                         : options_.once;
         const auto ended = turn(message_frame(question));
         return ended ? *ended : lost();
     }
@@ -130,7 +150,8 @@ public:
                 frame = std::move(*answered);
             }
             if (frame && !turn(*frame)) {
-                // The gateway may have been restarted while nobody said anything; what was said there is not lost.
+                // The gateway may have been restarted while nobody said anything; what was said
+                // there is not lost.
                 complain(printable(link_->why_gone()));
                 if (auto again = open(session_); !again) return report(again.error());
                 complain(printable(greeting_ + " again; ask once more"));
@@ -146,10 +167,14 @@ private:
         return kExitUnreachable;
     }
 
-    /// What a line that begins with a slash sends: nothing, when it is answered here. A word that is no command may be meant for the model.
+    /// What a line that begins with a slash sends: nothing, when it is answered here. A word that
+    /// is no command may be meant for the model.
     Result<std::optional<std::string>> command(const std::string& line) {
         const std::size_t space = line.find(' ');
-        const std::string word = line.substr(0, space), rest = space == std::string::npos ? "" : line.substr(line.find_first_not_of(' ', space));
+        const std::string word = line.substr(0, space),
+                          rest = space == std::string::npos
+                                     ? ""
+                                     : line.substr(line.find_first_not_of(' ', space));
         if (word == "/help") {
             print_line(kHelp);
         } else if (word == "/sessions") {
@@ -171,16 +196,22 @@ private:
     }
 
     /// `/tools` and `/tool` are for a gateway without a model; a word with another slash is a path.
-    static bool is_mistyped(std::string_view word) { return word != "/tools" && word != "/tool" && word.find('/', 1) == std::string_view::npos && word.size() > 1; }
+    static bool is_mistyped(std::string_view word) {
+        return word != "/tools" && word != "/tool" && word.find('/', 1) == std::string_view::npos &&
+               word.size() > 1;
+    }
 
     void list_sessions() {
         Result<AdminClient> client = AdminClient::make(options_.target);
-        const Result<json::Value> reply = client ? accepted(client->get("/api/sessions")) : fail(client.error());
+        const Result<json::Value> reply =
+            client ? accepted(client->get("/api/sessions")) : fail(client.error());
         if (!reply) return complain(printable(reply.error().message));
         Table table({"SESSION", "NAME", "AGENT", "MESSAGES", "LAST"});
         for (const json::Value& session : items_of(*reply, "sessions")) {
             const std::string id = text_of(session, "session_id");
-            table.add({(id == session_ ? "* " : "  ") + id, text_of(session, "name"), text_of(session, "persona"), text_of(session, "message_count"), text_of(session, "last_activity")});
+            table.add({(id == session_ ? "* " : "  ") + id, text_of(session, "name"),
+                       text_of(session, "persona"), text_of(session, "message_count"),
+                       text_of(session, "last_activity")});
         }
         print(table.to_text(Terminal::out()));
     }

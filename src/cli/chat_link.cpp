@@ -31,7 +31,8 @@ class Inbox final : public net::WebSocketHandler {
 public:
     void on_open(net::WebSocketSession& socket) override { session = socket.shared_from_this(); }
     void on_text(net::WebSocketSession&, std::span<char> text) override {
-        auto frame = json::Value::parse({text.data(), text.size()}, {.max_bytes = std::size_t{16} << 20, .max_depth = 128});
+        auto frame = json::Value::parse({text.data(), text.size()},
+                                        {.max_bytes = std::size_t{16} << 20, .max_depth = 128});
         if (!frame) return;
         const std::scoped_lock lock(mutex_);
         frames_.push_back(std::move(*frame));
@@ -40,7 +41,8 @@ public:
     void on_closed(net::WebSocketSession&, const net::CloseInfo& info) override {
         session = nullptr;
         const std::scoped_lock lock(mutex_);
-        gone_ = fmt::format("the gateway ended the connection ({}{}{})", info.code, info.reason.empty() ? "" : ", ", info.reason);
+        gone_ = fmt::format("the gateway ended the connection ({}{}{})", info.code,
+                            info.reason.empty() ? "" : ", ", info.reason);
         announce();
     }
     std::optional<json::Value> next() {
@@ -59,8 +61,11 @@ public:
                 std::uint64_t announced = 0;
                 (void)!::read(bell_.get(), &announced, sizeof(announced));
             }
-            std::array<pollfd, 2> both{{{.fd = bell_.get(), .events = POLLIN, .revents = 0}, {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
-            if (::poll(both.data(), both.size(), -1) > 0 && both[1].revents != 0 && (both[0].revents & POLLIN) == 0) return false;
+            std::array<pollfd, 2> both{{{.fd = bell_.get(), .events = POLLIN, .revents = 0},
+                                        {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
+            if (::poll(both.data(), both.size(), -1) > 0 && both[1].revents != 0 &&
+                (both[0].revents & POLLIN) == 0)
+                return false;
         }
     }
     std::string why_gone() {
@@ -85,8 +90,10 @@ private:
     std::optional<std::string> gone_;
 };
 
-Task<Result<void>> connect(net::EventLoop& loop, net::WebSocketTarget target, std::shared_ptr<Inbox> inbox) {
-    auto link = co_await net::websocket_connect(loop, std::move(target), inbox, loop.clock().steady_now() + kConnect);
+Task<Result<void>> connect(net::EventLoop& loop, net::WebSocketTarget target,
+                           std::shared_ptr<Inbox> inbox) {
+    auto link = co_await net::websocket_connect(loop, std::move(target), inbox,
+                                                loop.clock().steady_now() + kConnect);
     if (!link) co_return fail(std::move(link.error()));
     co_return Result<void>();
 }
@@ -119,32 +126,48 @@ struct ChatLink::State {
 ChatLink::ChatLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ChatLink::~ChatLink() = default;
 
-Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place, const std::string& session_id, const std::string& agent) {
+Result<std::unique_ptr<ChatLink>> ChatLink::open(const GatewayPlace& place,
+                                                 const std::string& session_id,
+                                                 const std::string& agent) {
     auto addresses = net::resolve(place.endpoint);
-    if (!addresses) return fail(ErrorCode::kUnavailable, fmt::format("cannot find the gateway at {}: {}", place.text, addresses.error().message));
+    if (!addresses)
+        return fail(ErrorCode::kUnavailable, fmt::format("cannot find the gateway at {}: {}",
+                                                         place.text, addresses.error().message));
     net::WebSocketTarget target;
-    target.server = {.addresses = std::move(*addresses), .tls = place.tls, .server_name = place.server_name};
+    target.server = {
+        .addresses = std::move(*addresses), .tls = place.tls, .server_name = place.server_name};
     target.host = place.host;
     target.target = place.prefix + "/ws/chat";
     if (!session_id.empty()) target.target += "?session_id=" + net::percent_encode(session_id);
-    if (!agent.empty()) target.target += (session_id.empty() ? "?persona=" : "&persona=") + net::percent_encode(agent);
-    if (!place.token.reveal().empty()) target.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
+    if (!agent.empty())
+        target.target +=
+            (session_id.empty() ? "?persona=" : "&persona=") + net::percent_encode(agent);
+    if (!place.token.reveal().empty())
+        target.headers.emplace_back("Authorization", "Bearer " + place.token.reveal());
     target.subprotocols = {"clawseed.v1"};
     const auto refusal = target.refusal = std::make_shared<std::string>();
     auto state = std::make_unique<State>();
     std::promise<Result<void>> connected;
     state->loop.post([&] {
-        const auto on_end = [&connected](const std::exception_ptr&, std::optional<Result<void>> result) {
-            connected.set_value(result ? std::move(*result) : fail(ErrorCode::kInternal, "connecting failed unexpectedly"));
+        const auto on_end = [&connected](const std::exception_ptr&,
+                                         std::optional<Result<void>> result) {
+            connected.set_value(result
+                                    ? std::move(*result)
+                                    : fail(ErrorCode::kInternal, "connecting failed unexpectedly"));
         };
-        spawn(state->loop.executor(), connect(state->loop, std::move(target), state->inbox), on_end);
+        spawn(state->loop.executor(), connect(state->loop, std::move(target), state->inbox),
+              on_end);
     });
     state->start();
     if (auto result = connected.get_future().get(); !result) {
         Error error = std::move(result.error());
         const auto said = json::Value::parse(*refusal);
-        if (const json::Value* const why = said ? said->find("error") : nullptr; why != nullptr && why->as_string()) error.message = *why->as_string();
-        if (error.code == ErrorCode::kUnavailable) error.message = fmt::format("cannot reach the gateway at {}: {}", place.text, error.message);
+        if (const json::Value* const why = said ? said->find("error") : nullptr;
+            why != nullptr && why->as_string())
+            error.message = *why->as_string();
+        if (error.code == ErrorCode::kUnavailable)
+            error.message =
+                fmt::format("cannot reach the gateway at {}: {}", place.text, error.message);
         return fail(std::move(error));
     }
     return std::unique_ptr<ChatLink>(new ChatLink(std::move(state)));

@@ -14,8 +14,12 @@
 namespace crab::app {
 namespace {
 
-bool is_of_agent(const json::Value& question) { return text_of(question, "type") == "ask_user_request"; }
-std::string id_of(const json::Value& question) { return text_of(question, is_of_agent(question) ? "request_id" : "id"); }
+bool is_of_agent(const json::Value& question) {
+    return text_of(question, "type") == "ask_user_request";
+}
+std::string id_of(const json::Value& question) {
+    return text_of(question, is_of_agent(question) ? "request_id" : "id");
+}
 
 /// The frame that a typed line makes; nothing for a line that is no answer.
 std::optional<json::Value> word_of(const json::Value& question, std::string_view line) {
@@ -32,7 +36,8 @@ std::optional<json::Value> word_of(const json::Value& question, std::string_view
 }  // namespace
 
 void ChatPrompts::announce(ChatLink& link) {
-    link.send(R"({"type":"connect","v":1,"device_name":"crab chat","capabilities":["approvals","ask_user"]})");
+    link.send(R"({"type":"connect","v":1,"device_name":"crab chat","capabilities":["approvals",)"
+              R"("ask_user"]})");
 }
 
 void ChatPrompts::note(const std::string& text) const {
@@ -48,13 +53,17 @@ bool ChatPrompts::is_about_questions(const json::Value& frame) {
     } else if (type == "approval_ended") {
         std::erase_if(questions_, [&](const json::Value& each) { return id_of(each) == id; });
         const std::string by = text_of(frame, "by");
-        note(fmt::format("approval {}: {}{}", id, text_of(frame, "state"), by.empty() ? "" : fmt::format(" by {} ({})", by, text_of(frame, "scope"))));
+        note(
+            fmt::format("approval {}: {}{}", id, text_of(frame, "state"),
+                        by.empty() ? "" : fmt::format(" by {} ({})", by, text_of(frame, "scope"))));
         if (asked_ == id) asked_.clear();
     } else if (type == "approval_refused") {
         note(fmt::format("approval {}: {}", id, text_of(frame, "message")));
     } else if (type == "ask_user_ack") {
-        if (text_of(frame, "status") == "not_pending") note("nobody waits for that answer any more");
-        if (text_of(frame, "status") == "rejected") note("the answer was refused: " + text_of(frame, "error"));
+        if (text_of(frame, "status") == "not_pending")
+            note("nobody waits for that answer any more");
+        if (text_of(frame, "status") == "rejected")
+            note("the answer was refused: " + text_of(frame, "error"));
     } else {
         return false;
     }
@@ -63,7 +72,9 @@ bool ChatPrompts::is_about_questions(const json::Value& frame) {
 
 /// A question of an agent ends with its call, whoever answered it, or when its time is over.
 void ChatPrompts::end_if_answered(const json::Value& frame) {
-    if (asked_call_.empty() || text_of(frame, "type") != "tool_result" || text_of(frame, "id") != asked_call_) return;
+    if (asked_call_.empty() || text_of(frame, "type") != "tool_result" ||
+        text_of(frame, "id") != asked_call_)
+        return;
     asked_.clear();
     note("the agent waits for this answer no longer");
 }
@@ -91,11 +102,14 @@ bool ChatPrompts::ask(const json::Value& question, const Show& show) {
     const bool terminal = ::isatty(STDIN_FILENO) != 0;
     begin(question);
     for (bool prompt = true; !asked_.empty();) {
-        if (prompt) fmt::print(stderr, "{} ", is_of_agent(question) ? question_choices(question) : kApprovalChoices);
+        if (prompt)
+            fmt::print(stderr, "{} ",
+                       is_of_agent(question) ? question_choices(question) : kApprovalChoices);
         prompt = false;
         if (terminal && link_.frame_before_input()) {
             const auto frame = link_.next();
-            if (!frame) return true;   // whoever waits for the next frame learns that the link is gone
+            // whoever waits for the next frame learns that the link is gone
+            if (!frame) return true;
             if (is_about_questions(*frame)) continue;
             end_if_answered(*frame);
             if (!show(*frame)) return false;
@@ -104,7 +118,8 @@ bool ChatPrompts::ask(const json::Value& question, const Show& show) {
         std::string line;
         if (!std::getline(std::cin, line)) {
             answers_ = false;
-            if (terminal) std::cin.clear();  // Ctrl-D ends this turn's answers, not those of the next
+            // Ctrl-D ends this turn's answers, not those of the next
+            if (terminal) std::cin.clear();
             if (is_of_agent(question)) link_.send(question_response(question, "cancelled").dump());
             return true;
         }

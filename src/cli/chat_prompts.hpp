@@ -9,8 +9,9 @@
 
 namespace crab::app {
 
-/// Asks the person at this terminal what a turn wants to know: about calls (docs/protocols/clawseed.md, section 9, `approvals`), and for the agent
-/// itself (section 6, "Questions").
+/// Asks the person at this terminal what a turn wants to know: about calls
+/// (docs/protocols/clawseed.md, section 9, `approvals`), and for the agent itself (section 6,
+/// "Questions").
 class ChatPrompts {
 public:
     /// Shows a frame that came while the person thought; false when it ends the turn.
@@ -21,8 +22,8 @@ public:
     static void announce(ChatLink& link);
 
     enum class Taken : std::uint8_t { kNo, kYes, kTurnOver };
-    /// Takes a frame if it asks something, or speaks of what was asked, and waits for the person's word where that is wanted, while other frames go
-    /// to `show`.
+    /// Takes a frame if it asks something, or speaks of what was asked, and waits for the person's
+    /// word where that is wanted, while other frames go to `show`.
     Taken take(const json::Value& frame, const Show& show);
 
 private:
@@ -33,10 +34,10 @@ private:
     void note(const std::string& text) const;
 
     ChatLink& link_;
-    std::deque<json::Value> questions_;   ///< open and not asked yet
-    std::string asked_;                   ///< id of the one that is asked; empty when it is over
-    std::string asked_call_;              ///< of an agent's question: its tool call, whose result ends it
-    bool answers_ = true;                 ///< until the input ends
+    std::deque<json::Value> questions_;  ///< open and not asked yet
+    std::string asked_;  ///< id of the one that is asked; empty when it is over
+    std::string asked_call_;  ///< of an agent's question: its tool call, whose result ends it
+    bool answers_ = true;  ///< until the input ends
 };
 
 }  // namespace crab::app

@@ -25,7 +25,8 @@ std::string shortened(std::string_view text) {
 }  // namespace
 
 void ChatView::note(const std::string& text, std::string_view end) {
-    if (!options_.once.empty() && !Terminal::err().interactive()) return;  // a script wants the answer
+    // a script wants the answer
+    if (!options_.once.empty() && !Terminal::err().interactive()) return;
     fmt::print(stderr, "{}{}", Terminal::err().paint(Colour::kDim, text), end);
     std::fflush(stderr);
 }
@@ -41,19 +42,25 @@ void ChatView::show_call(const json::Value& frame) {
     const json::Value* const args = frame.find("args");
     started_[text_of(frame, "id")] = std::chrono::steady_clock::now();
     end_line();
-    note(fmt::format("→ {}{} {}", printable(name), place.empty() ? "" : fmt::format(" on {}", printable(place)), args != nullptr ? shortened(args->dump()) : ""));
+    note(fmt::format("→ {}{} {}", printable(name),
+                     place.empty() ? "" : fmt::format(" on {}", printable(place)),
+                     args != nullptr ? shortened(args->dump()) : ""));
 }
 
 void ChatView::show_result(const json::Value& frame) {
     const auto took = std::chrono::steady_clock::now() - started_[text_of(frame, "id")];
     end_line();
-    if (text_of(frame, "output").starts_with("Error: APPROVAL_REQUIRED")) complain(printable(text_of(frame, "output")));
-    note(fmt::format("← {} after {}: {}", printable(text_of(frame, "name")), to_words(std::chrono::duration_cast<std::chrono::microseconds>(took)), shortened(text_of(frame, "output"))));
+    if (text_of(frame, "output").starts_with("Error: APPROVAL_REQUIRED"))
+        complain(printable(text_of(frame, "output")));
+    note(fmt::format("← {} after {}: {}", printable(text_of(frame, "name")),
+                     to_words(std::chrono::duration_cast<std::chrono::microseconds>(took)),
+                     shortened(text_of(frame, "output"))));
 }
 
 bool ChatView::show(const json::Value& frame) {
     const std::string type = text_of(frame, "type");
-    if (type == "connected") return true;  // answers this program's own connect and tells nothing of the turn
+    // answers this program's own connect and tells nothing of the turn
+    if (type == "connected") return true;
     if (options_.output == Output::kJson) print_line(frame.dump());
     if (type == "agent_end") return false;
     if (type == "agent_start") begun_ = true;

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "base/closest_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/output/durations.hpp"
-#include "base/closest_name.hpp"
 
 #include <algorithm>
 #include <map>
@@ -31,7 +31,8 @@ public:
 private:
     /// A command that runs with options of type T, which live as long as this object.
     template <class T>
-    std::pair<CLI::App*, T*> leaf(CLI::App& parent, const std::string& name, const std::string& description, const std::string& examples) {
+    std::pair<CLI::App*, T*> leaf(CLI::App& parent, const std::string& name,
+                                  const std::string& description, const std::string& examples) {
         CLI::App* command = parent.add_subcommand(name, description);
         auto options = std::make_shared<T>();
         if (!examples.empty()) command->footer("Examples:\n" + examples);
@@ -48,9 +49,13 @@ private:
         if (names) choices["names"] = Output::kNames;
         std::vector<std::string> words;
         for (const auto& [word, _] : choices) words.push_back(word);
-        command->add_option_function<std::string>("-o,--output", [&output, choices](const std::string& word) { output = choices.at(word); },
-                                                  fmt::format("Form of the output: {}", fmt::join(words, ", ")))
-            ->type_name("FORM")->check(one_of(words));
+        command
+            ->add_option_function<std::string>(
+                "-o,--output",
+                [&output, choices](const std::string& word) { output = choices.at(word); },
+                fmt::format("Form of the output: {}", fmt::join(words, ", ")))
+            ->type_name("FORM")
+            ->check(one_of(words));
     }
     /// Like CLI::IsMember, with the word that was meant, and without a place in the help.
     static CLI::Validator one_of(std::vector<std::string> words) {
@@ -58,7 +63,8 @@ private:
         validator.operation([words](std::string& given) {
             if (std::ranges::find(words, given) != words.end()) return std::string();
             const std::string_view near = closest_name(given, words);
-            return fmt::format("{} is none of {}{}", given, fmt::join(words, ", "), near.empty() ? "" : fmt::format("; did you mean {}?", near));
+            return fmt::format("{} is none of {}{}", given, fmt::join(words, ", "),
+                               near.empty() ? "" : fmt::format("; did you mean {}?", near));
         });
         return validator;
     }
@@ -66,7 +72,11 @@ private:
         command->add_option("--config", config, "Configuration file")->type_name("PATH");
     }
     static void local(CLI::App* command, Target& target) {
-        command->add_option("--socket", target.socket, "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")->type_name("PATH");
+        command
+            ->add_option(
+                "--socket", target.socket,
+                "Admin socket of the gateway (default: CRAB_SOCKET, then the configuration's)")
+            ->type_name("PATH");
         configuration(command, target.config);
     }
     /// What every command takes that asks the gateway of this machine and shows the answer.
@@ -77,23 +87,40 @@ private:
     }
     static void remote(CLI::App* command, Target& target, const std::string& other = {}) {
         local(command, target);
-        command->add_option("--url", target.url, "Call a gateway's public listener instead, such as http://127.0.0.1:42617" + other)->type_name("URL");
+        command
+            ->add_option(
+                "--url", target.url,
+                "Call a gateway's public listener instead, such as http://127.0.0.1:42617" + other)
+            ->type_name("URL");
         secret(command, "--token", target.token, "Bearer token for --url (better: CRAB_TOKEN)");
         authorities(command, target.ca_file);
     }
     static void authorities(CLI::App* command, std::string& out) {
-        command->add_option("--ca-file", out, "Authorities that may vouch for the gateway, in place of the system's (default: CRAB_CA_FILE)")->type_name("PATH")->envname("CRAB_CA_FILE");
+        command
+            ->add_option("--ca-file", out,
+                         "Authorities that may vouch for the gateway, in place of the system's "
+                         "(default: CRAB_CA_FILE)")
+            ->type_name("PATH")
+            ->envname("CRAB_CA_FILE");
     }
-    static CLI::Option* secret(CLI::App* command, const std::string& name, Secret<std::string>& out, const std::string& description) {
-        return command->add_option_function<std::string>(name, [&out](const std::string& text) { out = Secret<std::string>(text); }, description)
-            ->type_name("TOKEN")->envname("CRAB_TOKEN");
+    static CLI::Option* secret(CLI::App* command, const std::string& name, Secret<std::string>& out,
+                               const std::string& description) {
+        return command
+            ->add_option_function<std::string>(
+                name, [&out](const std::string& text) { out = Secret<std::string>(text); },
+                description)
+            ->type_name("TOKEN")
+            ->envname("CRAB_TOKEN");
     }
     /// `out` is a duration or an optional one.
     template <class D>
-    static void duration(CLI::App* command, const std::string& name, D& out, const std::string& description) {
+    static void duration(CLI::App* command, const std::string& name, D& out,
+                         const std::string& description) {
         const auto take = [&out, name](const std::string& text) {
             const auto parsed = parse_duration(text);
-            if (!parsed) throw CLI::ValidationError(name, "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
+            if (!parsed)
+                throw CLI::ValidationError(name,
+                                           "has to be a duration such as 500ms, 5s, 2m, 1h or 30d");
             if constexpr (requires { typename D::value_type; })
                 out = std::chrono::duration_cast<typename D::value_type>(*parsed);
             else
@@ -102,11 +129,12 @@ private:
         command->add_option_function<std::string>(name, take, description)->type_name("DURATION");
     }
     /// Repeatable, one value each time, so that what follows stays what it is.
-    static void repeated(CLI::App* command, const std::string& name, std::vector<std::string>& out, const std::string& value, const std::string& description) {
+    static void repeated(CLI::App* command, const std::string& name, std::vector<std::string>& out,
+                         const std::string& value, const std::string& description) {
         command->add_option(name, out, description)->type_name(value)->allow_extra_args(false);
     }
 
-    static constexpr std::string_view kUngrouped = "Subcommands";   ///< CLI11's word
+    static constexpr std::string_view kUngrouped = "Subcommands";  ///< CLI11's word
     void in_group(const std::string& name);
 
     // command_line_gateway.cpp
@@ -146,7 +174,8 @@ private:
     void peers();
     static void peer(CLI::App* command, std::string& name, Target& target);
     void approvals();
-    void decide(CLI::App& parent, const std::string& name, const std::string& description, bool allow, const std::string& examples);
+    void decide(CLI::App& parent, const std::string& name, const std::string& description,
+                bool allow, const std::string& examples);
     static void approval(CLI::App* command, std::string& id, Target& target);
     void leases();
 

@@ -4,103 +4,190 @@ namespace crab::app {
 
 void CommandLine::devices() {
     CLI::App& parent = group("devices", "Pair devices, list and revoke them");
-    auto [list, list_options] = leaf<DevicesList>(parent, "list", "List the devices and their tokens", "  crab devices list");
+    auto [list, list_options] = leaf<DevicesList>(
+        parent, "list", "List the devices and their tokens", "  crab devices list");
     asks(list, *list_options);
-    auto [pair, pair_options] = leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
-                                                  "  crab devices pair --name phone --qr\n  crab devices pair --out ci.token --name ci --role caller --expires 30d");
+    auto [pair, pair_options] =
+        leaf<DevicesPair>(parent, "pair", "Make a pairing code, or a token at once",
+                          "  crab devices pair --name phone --qr\n  crab devices pair --out "
+                          "ci.token --name ci --role caller --expires 30d");
     pair->add_option("--name", pair_options->name, "Name of the device")->type_name("NAME");
-    pair->add_option("--role", pair_options->roles, "Roles, separated by commas (default: device, which offers tools and chats); caller calls every tool that policy allows; operator, …")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
-    repeated(pair, "--tenant", pair_options->tenants, "NAME", "A tenant that it may act for beside `default`, repeatable");
-    pair->add_flag("--no-default-tenant", pair_options->no_default_tenant, "Only for the tenants of --tenant, not for `default`");
+    pair->add_option("--role", pair_options->roles,
+                     "Roles, separated by commas (default: device, which offers tools and chats); "
+                     "caller calls every tool that policy allows; operator, …")
+        ->type_name("ROLES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    repeated(pair, "--tenant", pair_options->tenants, "NAME",
+             "A tenant that it may act for beside `default`, repeatable");
+    pair->add_flag("--no-default-tenant", pair_options->no_default_tenant,
+                   "Only for the tenants of --tenant, not for `default`");
     duration(pair, "--expires", pair_options->expires, "How long the code, or the token, is valid");
-    pair->add_flag("--token", pair_options->token, "Print a token instead of a code, and nothing else");
-    pair->add_flag("--trust-annotations", pair_options->trust_annotations, "Believe what the device says of its tools, such as that they only read");
-    pair->add_option("--out", pair_options->out, "Write a token into this new file, which only you may read (mode 0600), in place of a code")->type_name("FILE");
-    pair->add_flag("--qr", pair_options->qr, "Show a QR code that opens the device page with the code, for the camera of a phone");
-    pair->add_option("--page", pair_options->page, "Address of the device page in that QR code, when the gateway does not know its own, such as https://home.example/device/")
+    pair->add_flag("--token", pair_options->token,
+                   "Print a token instead of a code, and nothing else");
+    pair->add_flag("--trust-annotations", pair_options->trust_annotations,
+                   "Believe what the device says of its tools, such as that they only read");
+    pair->add_option("--out", pair_options->out,
+                     "Write a token into this new file, which only you may read (mode 0600), in "
+                     "place of a code")
+        ->type_name("FILE");
+    pair->add_flag(
+        "--qr", pair_options->qr,
+        "Show a QR code that opens the device page with the code, for the camera of a phone");
+    pair->add_option("--page", pair_options->page,
+                     "Address of the device page in that QR code, when the gateway does not know "
+                     "its own, such as https://home.example/device/")
         ->type_name("URL");
     asks(pair, *pair_options);
-    auto [approve, approve_options] = leaf<DevicesApprove>(parent, "approve", "Take in tools that a known device has added (configuration: approvals.new_tools)",
-                                                           "  crab devices approve phone\n  crab devices approve phone sms.send");
-    approve->add_option("device", approve_options->device, "The device")->type_name("DEVICE")->required();
-    approve->add_option("tools", approve_options->tools, "Names of tools (default: all that wait)")->type_name("TOOL");
+    auto [approve, approve_options] = leaf<DevicesApprove>(
+        parent, "approve",
+        "Take in tools that a known device has added (configuration: approvals.new_tools)",
+        "  crab devices approve phone\n  crab devices approve phone sms.send");
+    approve->add_option("device", approve_options->device, "The device")
+        ->type_name("DEVICE")
+        ->required();
+    approve->add_option("tools", approve_options->tools, "Names of tools (default: all that wait)")
+        ->type_name("TOOL");
     local(approve, approve_options->target);
-    auto [revoke, revoke_options] = leaf<DevicesRevoke>(parent, "revoke", "Revoke a device with all its tokens, or one token",
-                                                        "  crab devices revoke phone\n  crab devices revoke --token-id tok_1");
-    CLI::Option* name = revoke->add_option("device", revoke_options->device, "Device")->type_name("DEVICE");
-    revoke->add_option("--token-id", revoke_options->token_id, "One token, by its id")->type_name("ID")->excludes(name);
+    auto [revoke, revoke_options] =
+        leaf<DevicesRevoke>(parent, "revoke", "Revoke a device with all its tokens, or one token",
+                            "  crab devices revoke phone\n  crab devices revoke --token-id tok_1");
+    CLI::Option* name =
+        revoke->add_option("device", revoke_options->device, "Device")->type_name("DEVICE");
+    revoke->add_option("--token-id", revoke_options->token_id, "One token, by its id")
+        ->type_name("ID")
+        ->excludes(name);
     local(revoke, revoke_options->target);
 }
 
 void CommandLine::artifacts() {
     CLI::App& parent = group("artifacts", "List, fetch and delete large results");
-    auto [list, list_options] = leaf<ArtifactsList>(parent, "list", "List the large results that are kept", "  crab artifacts list");
+    auto [list, list_options] = leaf<ArtifactsList>(
+        parent, "list", "List the large results that are kept", "  crab artifacts list");
     asks(list, *list_options);
-    auto [get, get_options] = leaf<ArtifactsGet>(parent, "get", "Fetch one into a file and check its hash", "  crab artifacts get 9f2c… --to photo.jpg");
+    auto [get, get_options] =
+        leaf<ArtifactsGet>(parent, "get", "Fetch one into a file and check its hash",
+                           "  crab artifacts get 9f2c… --to photo.jpg");
     get->add_option("artifact", get_options->id, "Its id")->type_name("ARTIFACT")->required();
-    get->add_option("--to", get_options->file, "Where to; - is standard output [the id, in this folder]")->type_name("FILE");
+    get->add_option("--to", get_options->file,
+                    "Where to; - is standard output [the id, in this folder]")
+        ->type_name("FILE");
     local(get, get_options->target);
-    auto [remove, remove_options] = leaf<ArtifactsDelete>(parent, "delete", "Delete one now", "  crab artifacts delete 9f2c…");
+    auto [remove, remove_options] =
+        leaf<ArtifactsDelete>(parent, "delete", "Delete one now", "  crab artifacts delete 9f2c…");
     remove->add_option("artifact", remove_options->id, "Its id")->type_name("ARTIFACT")->required();
     local(remove, remove_options->target);
 }
 
 void CommandLine::worktree() {
     CLI::App& parent = group("worktree", "Say in which worktree the commands of a caller work");
-    auto [bind, bind_options] = leaf<WorktreeBind>(parent, "bind", "Bind a principal or an agent to a worktree, for good", "  crab worktree bind caller/ci garden/main");
-    bind->add_option("who", bind_options->who, "The principal, such as caller/ci, or an agent's id")->type_name("WHO")->required();
-    bind->add_option("worktree", bind_options->worktree, "Its id in the gateway's configuration")->type_name("REPO/WORKTREE")->required();
+    auto [bind, bind_options] =
+        leaf<WorktreeBind>(parent, "bind", "Bind a principal or an agent to a worktree, for good",
+                           "  crab worktree bind caller/ci garden/main");
+    bind->add_option("who", bind_options->who, "The principal, such as caller/ci, or an agent's id")
+        ->type_name("WHO")
+        ->required();
+    bind->add_option("worktree", bind_options->worktree, "Its id in the gateway's configuration")
+        ->type_name("REPO/WORKTREE")
+        ->required();
     local(bind, bind_options->target);
-    auto [unbind, unbind_options] = leaf<WorktreeBind>(parent, "unbind", "End a binding", "  crab worktree unbind caller/ci");
+    auto [unbind, unbind_options] =
+        leaf<WorktreeBind>(parent, "unbind", "End a binding", "  crab worktree unbind caller/ci");
     unbind->add_option("who", unbind_options->who, "Who was bound")->type_name("WHO")->required();
     local(unbind, unbind_options->target);
-    auto [status, status_options] = leaf<WorktreeStatus>(parent, "status", "List the worktrees and who is bound to them", "  crab worktree status");
+    auto [status, status_options] = leaf<WorktreeStatus>(
+        parent, "status", "List the worktrees and who is bound to them", "  crab worktree status");
     asks(status, *status_options);
 }
 
 void CommandLine::device() {
-    auto [command, options] = leaf<Device>(app_, "device", "Serve commands of this machine as tools of a gateway",
-                                           "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --exec 'play=play-file' --schema play=@play.json --describe 'play=Plays a file from the music folder'\n  crab device --token-file token --exec 'disk.free=df -h'");
+    auto [command, options] = leaf<Device>(
+        app_, "device", "Serve commands of this machine as tools of a gateway",
+        "  crab device --pair 123456 --name laptop --exec uptime=uptime\n  crab device --exec "
+        "'play=play-file' --schema play=@play.json --describe 'play=Plays a file from the music "
+        "folder'\n  crab device --token-file token --exec 'disk.free=df -h'");
     DeviceOptions& device = options->options;
-    command->add_option("--gateway", device.gateway, std::string("Address of the gateway (default: that of the last pairing, else ") + DeviceOptions::kUsualGateway + ")")->type_name("URL");
+    command
+        ->add_option(
+            "--gateway", device.gateway,
+            std::string("Address of the gateway (default: that of the last pairing, else ") +
+                DeviceOptions::kUsualGateway + ")")
+        ->type_name("URL");
     secret(command, "--token", device.token, "Bearer token (better: --token-file or CRAB_TOKEN)");
-    command->add_option("--token-file", options->token_file, "File that holds the token")->type_name("PATH");
+    command->add_option("--token-file", options->token_file, "File that holds the token")
+        ->type_name("PATH");
     authorities(command, device.ca_file);
-    command->add_option("--pair", device.pair_code, "Pair with this code first; on a gateway of your own, whose admin socket opens to you, its tools are believed as with crab devices pair --trust-annotations")->type_name("CODE");
+    command
+        ->add_option(
+            "--pair", device.pair_code,
+            "Pair with this code first; on a gateway of your own, whose admin socket opens to you, "
+            "its tools are believed as with crab devices pair --trust-annotations")
+        ->type_name("CODE");
     local(command, options->target);
-    command->add_option("--name", device.name, "Name for people (default: the host's name)")->type_name("NAME");
-    repeated(command, "--exec", options->exec, "NAME=COMMAND", "A tool that runs a command (split as a shell would, without expansion), repeatable; arguments come as JSON on its standard input");
-    repeated(command, "--schema", options->schemas, "NAME=JSON", "JSON Schema of the arguments of that --exec, or NAME=@FILE, repeatable; the gateway checks calls against it");
-    repeated(command, "--describe", options->descriptions, "NAME=TEXT", "What that --exec does, for models and people, repeatable");
-    command->add_option("--state", device.state_file, "File that keeps the token after pairing")->type_name("PATH");
+    command->add_option("--name", device.name, "Name for people (default: the host's name)")
+        ->type_name("NAME");
+    repeated(command, "--exec", options->exec, "NAME=COMMAND",
+             "A tool that runs a command (split as a shell would, without expansion), repeatable; "
+             "arguments come as JSON on its standard input");
+    repeated(command, "--schema", options->schemas, "NAME=JSON",
+             "JSON Schema of the arguments of that --exec, or NAME=@FILE, repeatable; the gateway "
+             "checks calls against it");
+    repeated(command, "--describe", options->descriptions, "NAME=TEXT",
+             "What that --exec does, for models and people, repeatable");
+    command->add_option("--state", device.state_file, "File that keeps the token after pairing")
+        ->type_name("PATH");
     command->add_option("--session-id", device.session_id, "Session to resume")->type_name("ID");
-    command->add_flag("--once", device.once, "End with the first connection instead of reconnecting");
+    command->add_flag("--once", device.once,
+                      "End with the first connection instead of reconnecting");
 }
 
 void CommandLine::bridge() {
     CLI::App& parent = group("bridge", "Offer the apps of this machine to a gateway (CETP)");
-    auto [run, run_options] = leaf<BridgeRun>(parent, "run", "Find apps with tools and register them as one device, until Ctrl-C",
-                                              "  crab bridge run --pair 1234-5678-9012\n  crab bridge run --token-file token --name laptop");
-    run->add_option("--gateway", run_options->gateway, "Address of the gateway")->type_name("URL")->capture_default_str();
+    auto [run, run_options] = leaf<BridgeRun>(
+        parent, "run", "Find apps with tools and register them as one device, until Ctrl-C",
+        "  crab bridge run --pair 1234-5678-9012\n  crab bridge run --token-file token --name "
+        "laptop");
+    run->add_option("--gateway", run_options->gateway, "Address of the gateway")
+        ->type_name("URL")
+        ->capture_default_str();
     secret(run, "--token", run_options->token, "Bearer token (better: --token-file or CRAB_TOKEN)");
-    run->add_option("--token-file", run_options->token_file, "File that holds the token, and keeps the one that pairing gives")->type_name("PATH");
+    run->add_option("--token-file", run_options->token_file,
+                    "File that holds the token, and keeps the one that pairing gives")
+        ->type_name("PATH");
     authorities(run, run_options->ca_file);
-    run->add_option("--pair", run_options->pair_code, "Pair with this code first")->type_name("CODE");
-    run->add_option("--name", run_options->name, "Name for people (default: the host's name)")->type_name("NAME");
-    auto [list, list_options] = leaf<BridgeList>(parent, "list", "List the providers that this machine declares; starts none", "  crab bridge list");
+    run->add_option("--pair", run_options->pair_code, "Pair with this code first")
+        ->type_name("CODE");
+    run->add_option("--name", run_options->name, "Name for people (default: the host's name)")
+        ->type_name("NAME");
+    auto [list, list_options] = leaf<BridgeList>(
+        parent, "list", "List the providers that this machine declares; starts none",
+        "  crab bridge list");
     choose_output(list, list_options->output);
-    auto [status, status_options] = leaf<BridgeStatusShow>(parent, "status", "Show the running bridge, its providers, and who wants you to act", "  crab bridge status");
+    auto [status, status_options] = leaf<BridgeStatusShow>(
+        parent, "status", "Show the running bridge, its providers, and who wants you to act",
+        "  crab bridge status");
     choose_output(status, status_options->output);
     for (const bool yes : {true, false}) {
-        auto [command, options] = leaf<BridgeEnable>(parent, yes ? "enable" : "disable", yes ? "Allow a provider, with what it wishes for" : "Keep a provider's tools to itself",
-                                                     yes ? "  crab bridge enable org.example.Ledger" : "  crab bridge disable org.example.Ledger");
+        auto [command, options] = leaf<BridgeEnable>(
+            parent, yes ? "enable" : "disable",
+            yes ? "Allow a provider, with what it wishes for" : "Keep a provider's tools to itself",
+            yes ? "  crab bridge enable org.example.Ledger"
+                : "  crab bridge disable org.example.Ledger");
         options->yes = yes;
-        command->add_option("provider", options->provider, "Id of the provider")->type_name("PROVIDER")->required();
+        command->add_option("provider", options->provider, "Id of the provider")
+            ->type_name("PROVIDER")
+            ->required();
     }
-    auto [call, call_options] = leaf<BridgeCall>(parent, "call", "Call a tool of a provider directly, without bridge and gateway",
-                                                 "  crab bridge call org.example.Ledger\n  crab bridge call org.example.Ledger balance '{\"account\":\"cash\"}'");
-    call->add_option("provider", call_options->provider, "Id of the provider")->type_name("PROVIDER")->required();
-    call->add_option("tool", call_options->tool, "Its tool; without one its list of tools is printed")->type_name("NAME");
+    auto [call, call_options] = leaf<BridgeCall>(
+        parent, "call", "Call a tool of a provider directly, without bridge and gateway",
+        "  crab bridge call org.example.Ledger\n  crab bridge call org.example.Ledger balance "
+        "'{\"account\":\"cash\"}'");
+    call->add_option("provider", call_options->provider, "Id of the provider")
+        ->type_name("PROVIDER")
+        ->required();
+    call->add_option("tool", call_options->tool,
+                     "Its tool; without one its list of tools is printed")
+        ->type_name("NAME");
     call->add_option("args", call_options->args, "Arguments, a JSON object")->type_name("JSON");
     duration(call, "--timeout", call_options->timeout, "How long to wait (default: 30s)");
 }

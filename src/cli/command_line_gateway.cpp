@@ -4,14 +4,18 @@ namespace crab::app {
 
 void CommandLine::gateway() {
     CLI::App& parent = group("gateway", "Run the gateway, check its configuration");
-    auto [run, run_options] = leaf<GatewayRun>(parent, "run", "Run the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration",
-                                               "  crab gateway run\n  crab gateway run --config ./gateway.yaml");
+    auto [run, run_options] = leaf<GatewayRun>(
+        parent, "run", "Run the gateway until SIGINT or SIGTERM; SIGHUP reloads the configuration",
+        "  crab gateway run\n  crab gateway run --config ./gateway.yaml");
     configuration(run, run_options->config);
-    run->add_flag("--system", run_options->system, "Use the paths of the system service (/etc/crab, /var/lib/crab, /run/crab)");
-    auto [check, check_options] = leaf<GatewayCheck>(parent, "check", "Validate the configuration and report every problem",
-                                                     "  crab gateway check\n  crab gateway check --schema > config.schema.json");
+    run->add_flag("--system", run_options->system,
+                  "Use the paths of the system service (/etc/crab, /var/lib/crab, /run/crab)");
+    auto [check, check_options] = leaf<GatewayCheck>(
+        parent, "check", "Validate the configuration and report every problem",
+        "  crab gateway check\n  crab gateway check --schema > config.schema.json");
     configuration(check, check_options->config);
-    check->add_flag("--schema", check_options->schema, "Print the configuration's JSON Schema instead");
+    check->add_flag("--schema", check_options->schema,
+                    "Print the configuration's JSON Schema instead");
     choose_output(check, check_options->output);
 }
 
@@ -19,70 +23,152 @@ void CommandLine::host() {
     CLI::App& parent = group("host", "Run a built-in tool host as a process of its own");
     const auto add = [&](HostKind kind, const std::string& what) {
         const std::string name(name_of(kind));
-        const std::string start = "  crab host " + name + (kind == HostKind::kExec ? " --config commands.yaml" : "");
+        const std::string start =
+            "  crab host " + name + (kind == HostKind::kExec ? " --config commands.yaml" : "");
         auto [command, options] = leaf<RunHost>(parent, name, what,
-                                                start + " --unix /run/crab/" + name + ".sock\n" + start + " --listen 0.0.0.0:7443 --id " + name + "-east --gateway-key \"$KEY\"");
+                                                start + " --unix /run/crab/" + name + ".sock\n" +
+                                                    start + " --listen 0.0.0.0:7443 --id " + name +
+                                                    "-east --gateway-key \"$KEY\"");
         options->kind = kind;
-        CLI::Option* const local = command->add_option("--unix", options->socket,
-                                                       "Socket to listen on, for the same user; name it under hosts: in the gateway's configuration");
-        CLI::Option* const remote = command->add_option("--listen", options->listen,
-                                                        "Address to listen on with mutual TLS, for the gateway that pairs with it (crab pair tool)");
+        CLI::Option* const local =
+            command->add_option("--unix", options->socket,
+                                "Socket to listen on, for the same user; name it under hosts: in "
+                                "the gateway's configuration");
+        CLI::Option* const remote =
+            command->add_option("--listen", options->listen,
+                                "Address to listen on with mutual TLS, for the gateway that pairs "
+                                "with it (crab pair tool)");
         local->type_name("PATH")->excludes(remote);
         remote->type_name("HOST:PORT");
-        command->add_option("--id", options->component_id, "Its id as a peer, with --listen (default: " + name + ")")->type_name("ID")->needs(remote);
-        command->add_option("--gateway-key", options->gateway_key, "The only gateway that may pair, as crab peers identity prints it; needed with --listen")
+        command
+            ->add_option("--id", options->component_id,
+                         "Its id as a peer, with --listen (default: " + name + ")")
+            ->type_name("ID")
+            ->needs(remote);
+        command
+            ->add_option("--gateway-key", options->gateway_key,
+                         "The only gateway that may pair, as crab peers identity prints it; needed "
+                         "with --listen")
             ->type_name("B64")
             ->needs(remote);
-        command->add_option("--pair-path", options->pair_path, "Where it is paired, beside / (default: /v1/pair)")->type_name("PATH")->needs(remote);
-        CLI::Option* const ca = command->add_option("--tls-ca", options->tls_ca, "Operator-made CA: only who has a certificate of it may pair");
-        CLI::Option* const cert = command->add_option("--tls-cert", options->tls_cert, "Certificate of that CA, which the host shows until it is paired");
-        CLI::Option* const key = command->add_option("--tls-key", options->tls_key, "Key of that certificate");
-        for (CLI::Option* const one : {ca, cert, key}) one->type_name("FILE")->needs(remote)->needs(ca)->needs(cert)->needs(key);
+        command
+            ->add_option("--pair-path", options->pair_path,
+                         "Where it is paired, beside / (default: /v1/pair)")
+            ->type_name("PATH")
+            ->needs(remote);
+        CLI::Option* const ca =
+            command->add_option("--tls-ca", options->tls_ca,
+                                "Operator-made CA: only who has a certificate of it may pair");
+        CLI::Option* const cert =
+            command->add_option("--tls-cert", options->tls_cert,
+                                "Certificate of that CA, which the host shows until it is paired");
+        CLI::Option* const key =
+            command->add_option("--tls-key", options->tls_key, "Key of that certificate");
+        for (CLI::Option* const one : {ca, cert, key})
+            one->type_name("FILE")->needs(remote)->needs(ca)->needs(cert)->needs(key);
         if (kind == HostKind::kCron) {
-            command->add_option("--events-to", options->events_to, "Gateway that takes what jobs fire: unix:/PATH of its admin socket, or https://HOST:PORT of its peer listener (default: events wait)")
+            command
+                ->add_option("--events-to", options->events_to,
+                             "Gateway that takes what jobs fire: unix:/PATH of its admin socket, "
+                             "or https://HOST:PORT of its peer listener (default: events wait)")
                 ->type_name("URL");
         }
         if (kind == HostKind::kExec) {
-            command->add_option("--config", options->config, "Configuration in the gateway's form, of which worktrees and providers count")->type_name("FILE")->required();
+            command
+                ->add_option(
+                    "--config", options->config,
+                    "Configuration in the gateway's form, of which worktrees and providers count")
+                ->type_name("FILE")
+                ->required();
         }
-        command->add_option("--state", options->state_dir, "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
+        command
+            ->add_option(
+                "--state", options->state_dir,
+                "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
             ->type_name("DIR");
     };
     add(HostKind::kMemory, "Remember and search: memory.append, memory.query, memory.delete");
-    add(HostKind::kCron, "Keep and fire scheduled jobs: cron.create, cron.list, cron.remove; their events wait in its store");
-    add(HostKind::kExec, "Run configured commands, each call in a sandbox: the providers of kind command of a configuration");
+    add(HostKind::kCron,
+        "Keep and fire scheduled jobs: cron.create, cron.list, cron.remove; their events wait in "
+        "its store");
+    add(HostKind::kExec,
+        "Run configured commands, each call in a sandbox: the providers of kind command of a "
+        "configuration");
 }
 
 void CommandLine::policy() {
     CLI::App& parent = group("policy", "Ask what the policy says");
-    auto [test, options] = leaf<PolicyTest>(parent, "test", "Tell whether a principal may do something, and by which rule; exit code 0 if it may, else 4",
-                                            "  crab policy test --as subscriber/log events.subscribe:cron.triggered --tenant harbour\n"
-                                            "  crab policy test --as caller/ci call disk_usage --args '{\"path\":\"/root\"}'\n"
-                                            "  crab policy test --as agent/butler call disk_usage --effects none\n"
-                                            "  crab policy test --as device/phone register shell_date\n"
-                                            "  crab policy test --as subscriber/log events.subscribe:cron.triggered --lease 9f2c…");
-    test->add_option("question", options->question, "An action such as events.subscribe:cron.triggered, or call TOOL, or register TOOL")
-        ->type_name("QUESTION")->required()->expected(1, 2);
-    test->add_option("--as", options->as, "The principal, such as subscriber/log, caller/ci, device/phone or agent/butler")->type_name("PRINCIPAL")->required();
-    test->add_option("--role", options->roles, "Its roles, separated by commas (default: those that such a principal has)")->type_name("ROLES")->delimiter(',')->allow_extra_args(false);
-    test->add_option("--tenant", options->tenant, "For which tenant (default: none in particular)")->type_name("NAME");
-    test->add_option("--agent", options->agent, "For which agent, where a lease names one")->type_name("NAME");
-    test->add_option("--session", options->session, "In which session, where a lease names one")->type_name("NAME");
-    test->add_option("--lease", options->lease, "Under this lease; asks the running gateway")->type_name("LEASE_ID");
-    test->add_option("--args", options->args, "Arguments of the call: a JSON object, @FILE, or - (default: whichever they may be)")->type_name("JSON");
-    test->add_option("--source", options->source, "Where the tool comes from, such as device/phone, for rules that name sources")->type_name("SOURCE");
-    test->add_option("--effects", options->effects, "Whether the tool has effects, for rules that ask: none, or possible (the default)")->type_name("WORD")->check(CLI::IsMember({"none", "possible"}));
-    test->add_flag("--bytes", options->bytes, "The arguments of the call are bytes and no JSON, so that no rule sees them")->excludes("--args");
+    auto [test, options] = leaf<PolicyTest>(
+        parent, "test",
+        "Tell whether a principal may do something, and by which rule; exit code 0 if it may, else "
+        "4",
+        "  crab policy test --as subscriber/log events.subscribe:cron.triggered --tenant harbour\n"
+        "  crab policy test --as caller/ci call disk_usage --args '{\"path\":\"/root\"}'\n"
+        "  crab policy test --as agent/butler call disk_usage --effects none\n"
+        "  crab policy test --as device/phone register shell_date\n"
+        "  crab policy test --as subscriber/log events.subscribe:cron.triggered --lease 9f2c…");
+    test->add_option(
+            "question", options->question,
+            "An action such as events.subscribe:cron.triggered, or call TOOL, or register TOOL")
+        ->type_name("QUESTION")
+        ->required()
+        ->expected(1, 2);
+    test->add_option(
+            "--as", options->as,
+            "The principal, such as subscriber/log, caller/ci, device/phone or agent/butler")
+        ->type_name("PRINCIPAL")
+        ->required();
+    test->add_option("--role", options->roles,
+                     "Its roles, separated by commas (default: those that such a principal has)")
+        ->type_name("ROLES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    test->add_option("--tenant", options->tenant, "For which tenant (default: none in particular)")
+        ->type_name("NAME");
+    test->add_option("--agent", options->agent, "For which agent, where a lease names one")
+        ->type_name("NAME");
+    test->add_option("--session", options->session, "In which session, where a lease names one")
+        ->type_name("NAME");
+    test->add_option("--lease", options->lease, "Under this lease; asks the running gateway")
+        ->type_name("LEASE_ID");
+    test->add_option(
+            "--args", options->args,
+            "Arguments of the call: a JSON object, @FILE, or - (default: whichever they may be)")
+        ->type_name("JSON");
+    test->add_option("--source", options->source,
+                     "Where the tool comes from, such as device/phone, for rules that name sources")
+        ->type_name("SOURCE");
+    test->add_option(
+            "--effects", options->effects,
+            "Whether the tool has effects, for rules that ask: none, or possible (the default)")
+        ->type_name("WORD")
+        ->check(CLI::IsMember({"none", "possible"}));
+    test->add_flag("--bytes", options->bytes,
+                   "The arguments of the call are bytes and no JSON, so that no rule sees them")
+        ->excludes("--args");
     asks(test, *options);
 }
 
 void CommandLine::tls() {
     CLI::App& parent = group("tls", "Certificates for the public listener");
-    auto [command, options] = leaf<TlsInit>(parent, "init", "Make a certificate for this machine's names, or check one, and say what to configure",
-                                            "  crab tls init\n  crab tls init --name home.example --name 192.168.1.5\n  crab tls init --cert fullchain.pem --key key.pem");
-    repeated(command, "--name", options->names, "NAME", "A host name or address of the gateway, repeatable (default: this machine's names and addresses)");
-    command->add_option("--dir", options->directory, "Folder for the files (default: tls in the state directory)")->type_name("DIR");
-    CLI::Option* const cert = command->add_option("--cert", options->cert, "A certificate that is there already, its chain behind it: nothing is made")->type_name("FILE");
+    auto [command, options] = leaf<TlsInit>(
+        parent, "init",
+        "Make a certificate for this machine's names, or check one, and say what to configure",
+        "  crab tls init\n  crab tls init --name home.example --name 192.168.1.5\n  crab tls init "
+        "--cert fullchain.pem --key key.pem");
+    repeated(command, "--name", options->names, "NAME",
+             "A host name or address of the gateway, repeatable (default: this machine's names and "
+             "addresses)");
+    command
+        ->add_option("--dir", options->directory,
+                     "Folder for the files (default: tls in the state directory)")
+        ->type_name("DIR");
+    CLI::Option* const cert =
+        command
+            ->add_option(
+                "--cert", options->cert,
+                "A certificate that is there already, its chain behind it: nothing is made")
+            ->type_name("FILE");
     cert->excludes("--name")->excludes("--dir");
     command->add_option("--key", options->key, "Its key")->type_name("FILE");
     configuration(command, options->config);
@@ -91,7 +177,9 @@ void CommandLine::tls() {
 }
 
 void CommandLine::doctor() {
-    auto [command, options] = leaf<Doctor>(app_, "doctor", "Check configuration, directories, socket, listeners and limits", "  crab doctor\n  crab doctor -o json");
+    auto [command, options] = leaf<Doctor>(
+        app_, "doctor", "Check configuration, directories, socket, listeners and limits",
+        "  crab doctor\n  crab doctor -o json");
     local(command, options->target);
     command->add_flag("--system", options->system, "Check the system service");
     choose_output(command, options->output);
@@ -103,44 +191,67 @@ void CommandLine::of_gateway(CLI::App* command, std::filesystem::path& config, b
 }
 
 void CommandLine::audit() {
-    CLI::App& parent = group("audit", "Check and read the audit records, whether the gateway runs or not");
+    CLI::App& parent =
+        group("audit", "Check and read the audit records, whether the gateway runs or not");
     auto [verify, verify_options] =
-        leaf<AuditVerify>(parent, "verify", "Check that no record was changed or cut out", "  crab audit verify\n  crab audit verify --system -o json");
+        leaf<AuditVerify>(parent, "verify", "Check that no record was changed or cut out",
+                          "  crab audit verify\n  crab audit verify --system -o json");
     of_gateway(verify, verify_options->config, verify_options->system);
     choose_output(verify, verify_options->output);
-    auto [read, read_options] =
-        leaf<AuditExport>(parent, "export", "Print the records, oldest first, one JSON object a line", "  crab audit export --since 1d > yesterday.jsonl");
+    auto [read, read_options] = leaf<AuditExport>(
+        parent, "export", "Print the records, oldest first, one JSON object a line",
+        "  crab audit export --since 1d > yesterday.jsonl");
     of_gateway(read, read_options->config, read_options->system);
     duration(read, "--since", read_options->since, "How far back [all that is kept]");
 }
 
 void CommandLine::backup() {
-    auto [command, options] =
-        leaf<Backup>(app_, "backup", "Copy the gateway's state into a new folder, whether it runs or not", "  crab backup ~/crab-2026-05-01");
+    auto [command, options] = leaf<Backup>(
+        app_, "backup", "Copy the gateway's state into a new folder, whether it runs or not",
+        "  crab backup ~/crab-2026-05-01");
     command->add_option("to", options->to, "The folder to make")->type_name("DIR")->required();
     of_gateway(command, options->config, options->system);
     choose_output(command, options->output);
 }
 
 void CommandLine::completion() {
-    auto [command, options] = leaf<Completion>(app_, "completion", "Print a completion script",
-                                               "  crab completion bash > ~/.local/share/bash-completion/completions/crab\n"
-                                               "  crab completion zsh > \"${fpath[1]}/_crab\"\n  crab completion fish > ~/.config/fish/completions/crab.fish");
-    command->add_option("shell", options->shell, "bash, zsh or fish")->type_name("SHELL")->required()->check(one_of({"bash", "zsh", "fish"}));
+    auto [command, options] = leaf<Completion>(
+        app_, "completion", "Print a completion script",
+        "  crab completion bash > ~/.local/share/bash-completion/completions/crab\n"
+        "  crab completion zsh > \"${fpath[1]}/_crab\"\n  crab completion fish > "
+        "~/.config/fish/completions/crab.fish");
+    command->add_option("shell", options->shell, "bash, zsh or fish")
+        ->type_name("SHELL")
+        ->required()
+        ->check(one_of({"bash", "zsh", "fish"}));
 }
 
 void CommandLine::schema() {
     CLI::App& parent = group("schema", "Check JSON against a JSON Schema");
-    auto [check, check_options] = leaf<SchemaCheck>(parent, "check", "Check one instance; prints the errors as JSON", "  crab schema check schema.json instance.json");
+    auto [check, check_options] =
+        leaf<SchemaCheck>(parent, "check", "Check one instance; prints the errors as JSON",
+                          "  crab schema check schema.json instance.json");
     check->add_option("schema", check_options->schema, "The schema")->type_name("PATH")->required();
-    check->add_option("instance", check_options->instance, "The JSON to check, - for standard input")->type_name("PATH")->required();
-    auto [suite, suite_options] = leaf<SchemaSuite>(parent, "suite", "Run a directory of the JSON Schema test suite", "  crab schema suite tests/draft2020-12 --remotes remotes");
-    suite->add_option("directory", suite_options->directory, "Directory with the suite's files")->type_name("DIR")->required();
-    suite->add_option("--remotes", suite_options->remotes, "Directory that http://localhost:1234/ stands for")->type_name("DIR");
+    check
+        ->add_option("instance", check_options->instance, "The JSON to check, - for standard input")
+        ->type_name("PATH")
+        ->required();
+    auto [suite, suite_options] =
+        leaf<SchemaSuite>(parent, "suite", "Run a directory of the JSON Schema test suite",
+                          "  crab schema suite tests/draft2020-12 --remotes remotes");
+    suite->add_option("directory", suite_options->directory, "Directory with the suite's files")
+        ->type_name("DIR")
+        ->required();
+    suite
+        ->add_option("--remotes", suite_options->remotes,
+                     "Directory that http://localhost:1234/ stands for")
+        ->type_name("DIR");
 }
 
 void CommandLine::help() {
-    auto [command, options] = leaf<Help>(app_, "help", "Show the help of a command, or the exit codes", "  crab help call\n  crab help exit-codes");
+    auto [command, options] =
+        leaf<Help>(app_, "help", "Show the help of a command, or the exit codes",
+                   "  crab help call\n  crab help exit-codes");
     command->add_option("topic", options->topic, "A command, or exit-codes")->type_name("TOPIC");
     command->add_flag("--markdown", options->markdown, "Print docs/reference/cli.md")->group("");
 }

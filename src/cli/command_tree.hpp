@@ -6,7 +6,16 @@
 namespace crab::app {
 
 /// What a value of an option or a positional is, for completion.
-enum class ValueKind : std::uint8_t { kNone, kText, kFile, kDirectory, kTool, kCall, kDevice, kChoice };
+enum class ValueKind : std::uint8_t {
+    kNone,
+    kText,
+    kFile,
+    kDirectory,
+    kTool,
+    kCall,
+    kDevice,
+    kChoice
+};
 
 struct OptionNode {
     std::string long_name;              ///< without dashes; empty for a positional

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "base/clock.hpp"
+#include "base/secret.hpp"
 #include "cli/device_run.hpp"
 #include "cli/gateway_program.hpp"
 #include "hosting/built_in_host.hpp"
-#include "base/clock.hpp"
-#include "base/secret.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -12,19 +12,22 @@
 #include <variant>
 #include <vector>
 
-/// What each subcommand was asked to do, and the function that does it. command_line.cpp fills the structs; every run() returns
-/// a process exit code (exit_codes.hpp), prints results to standard output and everything else to standard error.
+/// What each subcommand was asked to do, and the function that does it. command_line.cpp fills the
+/// structs; every run() returns a process exit code (exit_codes.hpp), prints results to standard
+/// output and everything else to standard error.
 namespace crab::app {
 
 enum class Output : std::uint8_t { kText, kJson, kNames };
 
-/// Which gateway a command talks to: the admin socket of this machine, or with `url` a gateway's public listener.
+/// Which gateway a command talks to: the admin socket of this machine, or with `url` a gateway's
+/// public listener.
 struct Target {
-    std::filesystem::path socket;  ///< --socket; empty: CRAB_SOCKET, the configuration's, the default
+    /// --socket; empty: CRAB_SOCKET, the configuration's, the default
+    std::filesystem::path socket;
     std::filesystem::path config;  ///< --config; empty: the usual places
     std::string url;               ///< --url; empty: the admin socket
     Secret<std::string> token;     ///< --token or CRAB_TOKEN, for `url`
-    std::string ca_file;           ///< --ca-file or CRAB_CA_FILE, for `url`; empty: the system's authorities
+    std::string ca_file;  ///< --ca-file or CRAB_CA_FILE, for `url`; empty: the system's authorities
 };
 
 struct GatewayRun {
@@ -39,14 +42,14 @@ struct GatewayCheck {
 /// `crab host memory|cron|exec`.
 struct RunHost {
     HostKind kind = HostKind::kMemory;
-    std::filesystem::path socket;     ///< --unix; or
-    std::string listen;               ///< --listen, with the three that follow
-    std::string component_id;         ///< empty: the kind's name
-    std::string gateway_key;          ///< base64
+    std::filesystem::path socket;  ///< --unix; or
+    std::string listen;  ///< --listen, with the three that follow
+    std::string component_id;  ///< empty: the kind's name
+    std::string gateway_key;  ///< base64
     std::string pair_path;
-    std::filesystem::path tls_ca, tls_cert, tls_key;   ///< of an operator-made CA: all or none
-    std::string events_to;            ///< of cron: `unix:/path` or `https://host:port`; empty: events wait
-    std::filesystem::path config;     ///< of exec: its `worktrees` and `providers` count
+    std::filesystem::path tls_ca, tls_cert, tls_key;  ///< of an operator-made CA: all or none
+    std::string events_to;  ///< of cron: `unix:/path` or `https://host:port`; empty: events wait
+    std::filesystem::path config;  ///< of exec: its `worktrees` and `providers` count
     std::filesystem::path state_dir;  ///< empty: below the usual place
 };
 struct ToolsList {
@@ -61,15 +64,16 @@ struct ToolsShow {
 struct CallTool {
     Target target;
     std::string tool;
-    std::string args;               ///< JSON, `@file` or `-`; empty: none
-    std::vector<std::string> arg;   ///< --arg, each `k=v` or `k:=json`
+    std::string args;  ///< JSON, `@file` or `-`; empty: none
+    std::vector<std::string> arg;  ///< --arg, each `k=v` or `k:=json`
     std::optional<Milliseconds> timeout;
-    std::optional<Milliseconds> away_wait;   ///< for a device that is away and has the tool; nothing: not at all
+    /// For a device that is away and has the tool; nothing: not at all
+    std::optional<Milliseconds> away_wait;
     bool stream = false;
     std::string idempotency_key;
     std::vector<std::string> policy;  ///< --policy, each `field=value`; over gRPC only
-    bool summary = false;           ///< over gRPC: what the server says of the run goes to standard error
-    std::string call_id;            ///< empty: made here
+    bool summary = false;  ///< over gRPC: what the server says of the run goes to standard error
+    std::string call_id;  ///< empty: made here
     std::string tenant = "default";
     std::string agent = "cli";
     std::string session = "cli";
@@ -82,7 +86,7 @@ struct ToolsCost {
 };
 struct AgentsList {
     Target target;
-    bool turns = false;             ///< the turns that events have started, in place of the agents
+    bool turns = false;  ///< the turns that events have started, in place of the agents
     Output output = Output::kText;
 };
 struct AgentsShow {
@@ -92,9 +96,9 @@ struct AgentsShow {
 };
 struct Chat {
     Target target;
-    std::string session;            ///< empty: a new one
-    std::string agent;              ///< persona of a new one; empty: the standard agent
-    std::string once;               ///< one question, `-` reads it from standard input; empty: a conversation
+    std::string session;  ///< empty: a new one
+    std::string agent;  ///< persona of a new one; empty: the standard agent
+    std::string once;  ///< one question, `-` reads it from standard input; empty: a conversation
     Output output = Output::kText;
 };
 struct CallsList {
@@ -113,18 +117,21 @@ struct CallsCancel {
 };
 struct EventsTail {
     Target target;
-    std::string types;          ///< globs, separated by commas; empty: all
-    std::string from;           ///< `earliest` or a cursor; empty: what comes next
-    std::uint64_t count = 0;    ///< then it ends; 0: never
+    std::string types;  ///< globs, separated by commas; empty: all
+    std::string from;  ///< `earliest` or a cursor; empty: what comes next
+    std::uint64_t count = 0;  ///< then it ends; 0: never
     Output output = Output::kText;
 };
 struct EventsForward {
     Target target;
-    std::string webhook;        ///< http:// or https://
-    std::string types;          ///< globs, separated by commas; empty: all
-    std::string subscription = "webhook";   ///< the name under which the gateway remembers what was taken
-    std::string from;           ///< `earliest` or a cursor, whatever was taken; empty: behind what was taken, else what comes next
-    std::uint64_t count = 0;    ///< then it ends; 0: never
+    std::string webhook;  ///< http:// or https://
+    std::string types;  ///< globs, separated by commas; empty: all
+    /// The name under which the gateway remembers what was taken
+    std::string subscription = "webhook";
+    /// `earliest` or a cursor, whatever was taken; empty: behind what was taken, else what comes
+    /// next
+    std::string from;
+    std::uint64_t count = 0;  ///< then it ends; 0: never
 };
 struct Explain {
     Target target;
@@ -139,25 +146,26 @@ struct DevicesPair {
     Target target;
     std::string name;
     std::vector<std::string> roles;
-    std::vector<std::string> tenants;   ///< beside the default one …
-    bool no_default_tenant = false;     ///< … or in its place
+    std::vector<std::string> tenants;  ///< beside the default one …
+    bool no_default_tenant = false;  ///< … or in its place
     std::optional<std::chrono::seconds> expires;
     bool token = false;
-    bool trust_annotations = false;   ///< believe what the device says of its tools
-    std::filesystem::path out;   ///< a new file for the token, mode 0600; empty: standard output
-    bool qr = false;    ///< the address of the device page, code included, as a QR code
-    std::string page;   ///< that address, when the gateway is known by another one; empty: as the gateway says
+    bool trust_annotations = false;  ///< believe what the device says of its tools
+    std::filesystem::path out;  ///< a new file for the token, mode 0600; empty: standard output
+    bool qr = false;  ///< the address of the device page, code included, as a QR code
+    /// That address, when the gateway is known by another one; empty: as the gateway says
+    std::string page;
     Output output = Output::kText;
 };
 /// New tools of a known device.
 struct DevicesApprove {
     Target target;
     std::string device;
-    std::vector<std::string> tools;   ///< empty: all that wait
+    std::vector<std::string> tools;  ///< empty: all that wait
 };
 struct DevicesRevoke {
     Target target;
-    std::string device;    ///< or
+    std::string device;  ///< or
     std::string token_id;
 };
 /// `crab pair tool|subscriber|cli`.
@@ -166,16 +174,16 @@ struct PairRemote {
     std::string component_type;  ///< `tool_host`, `subscriber` or `operator`
     std::string endpoint;
     std::string name;
-    std::string remote_key;      ///< base64; empty: whoever is there, on first use
+    std::string remote_key;  ///< base64; empty: whoever is there, on first use
     bool replace = false;
     Milliseconds timeout{20'000};
 };
 struct PairTest {
     Target target;
     std::string gateway_public_key;  ///< base64; empty: the gateway is asked
-    std::string component_id;        ///< empty: the host's name
+    std::string component_id;  ///< empty: the host's name
     std::string listen_address = "ws://127.0.0.1:0/v1/pair";
-    std::string listen_path;         ///< empty: that of the address
+    std::string listen_path;  ///< empty: that of the address
     bool replace = false;
     Milliseconds timeout{20'000};
 };
@@ -208,7 +216,7 @@ struct PeersIdentity {
     Output output = Output::kText;
 };
 struct WorktreeBind {
-    std::string who, worktree;   ///< an empty worktree: unbind
+    std::string who, worktree;  ///< an empty worktree: unbind
     Target target;
 };
 struct WorktreeStatus {
@@ -218,7 +226,7 @@ struct WorktreeStatus {
 
 struct ApprovalsList {
     Target target;
-    bool all = false;        ///< those that are over as well
+    bool all = false;  ///< those that are over as well
     Output output = Output::kText;
 };
 struct ApprovalsShow {
@@ -235,7 +243,7 @@ struct ApprovalsDecide {
 };
 struct ApprovalsWatch {
     Target target;
-    bool ask = false;        ///< decide here, at the terminal
+    bool ask = false;  ///< decide here, at the terminal
     Output output = Output::kText;
 };
 struct ApprovalsRemembered {
@@ -261,7 +269,7 @@ struct ArtifactsList {
 struct ArtifactsGet {
     Target target;
     std::string id;
-    std::string file;   ///< empty: the id, in this folder; `-`: standard output
+    std::string file;  ///< empty: the id, in this folder; `-`: standard output
 };
 struct ArtifactsDelete {
     Target target;
@@ -269,21 +277,21 @@ struct ArtifactsDelete {
 };
 /// May this principal do that, and by which rule?
 struct PolicyTest {
-    Target target;                      ///< the configuration; the socket only with `lease`
-    std::string as;                     ///< principal id
+    Target target;  ///< the configuration; the socket only with `lease`
+    std::string as;  ///< principal id
     std::vector<std::string> question;  ///< an action, or `call TOOL`, or `register TOOL`
-    std::vector<std::string> roles;     ///< empty: those that the principal has by default
+    std::vector<std::string> roles;  ///< empty: those that the principal has by default
     std::string tenant, agent, session;
-    std::string lease;                  ///< asks the running gateway, which knows it
-    std::string args;                   ///< of a call; empty: whichever it may be
-    std::string source;                 ///< of a call's tool, such as `device/phone`
-    std::string effects = "possible";   ///< of a call's tool: none or possible
-    bool bytes = false;                 ///< a call's arguments are bytes, which no rule sees
+    std::string lease;  ///< asks the running gateway, which knows it
+    std::string args;  ///< of a call; empty: whichever it may be
+    std::string source;  ///< of a call's tool, such as `device/phone`
+    std::string effects = "possible";  ///< of a call's tool: none or possible
+    bool bytes = false;  ///< a call's arguments are bytes, which no rule sees
     Output output = Output::kText;
 };
 /// `crab tls init`
 struct TlsInit {
-    std::vector<std::string> names;   ///< host names and addresses; none: this machine's
+    std::vector<std::string> names;  ///< host names and addresses; none: this machine's
     std::filesystem::path directory;  ///< empty: `tls` in the state directory
     std::filesystem::path cert, key;  ///< files that are there already, only checked; empty: made
     std::filesystem::path config;
@@ -306,7 +314,7 @@ struct AuditExport {
     std::optional<Milliseconds> since;  ///< nothing: all that is kept
 };
 struct Backup {
-    std::filesystem::path to;           ///< a folder that is not there yet
+    std::filesystem::path to;  ///< a folder that is not there yet
     std::filesystem::path config;
     bool system = false;
     Output output = Output::kText;
@@ -328,11 +336,11 @@ struct Help {
 };
 struct Device {
     DeviceOptions options;
-    Target target;                       ///< the admin socket that is told whose device this is
+    Target target;  ///< the admin socket that is told whose device this is
     std::filesystem::path token_file;
-    std::vector<std::string> exec;       ///< --exec, each `NAME=COMMAND`
-    std::vector<std::string> schemas;    ///< --schema, each `NAME=JSON` or `NAME=@FILE`
-    std::vector<std::string> descriptions;   ///< --describe, each `NAME=TEXT`
+    std::vector<std::string> exec;  ///< --exec, each `NAME=COMMAND`
+    std::vector<std::string> schemas;  ///< --schema, each `NAME=JSON` or `NAME=@FILE`
+    std::vector<std::string> descriptions;  ///< --describe, each `NAME=TEXT`
 };
 
 struct BridgeRun {
@@ -360,12 +368,15 @@ struct BridgeCall {
     std::optional<Milliseconds> timeout;
 };
 
-using Command = std::variant<GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList, AgentsShow, Chat, CallsList, CallsShow,
-                             CallsCancel, EventsTail, EventsForward, Explain, DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
-                             PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke, ArtifactsList, ArtifactsGet,
-                             ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide, ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest,
-                             WorktreeBind, WorktreeStatus, Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
-                             AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
+using Command = std::variant<
+    GatewayRun, GatewayCheck, RunHost, ToolsList, ToolsShow, ToolsCost, CallTool, AgentsList,
+    AgentsShow, Chat, CallsList, CallsShow, CallsCancel, EventsTail, EventsForward, Explain,
+    DevicesList, DevicesPair, DevicesApprove, DevicesRevoke, PairRemote, PairTest, PeersList,
+    PeersShow, PeersRenew, PeersRevoke, PeersSetStatus, PeersIdentity, LeasesList, LeasesRevoke,
+    ArtifactsList, ArtifactsGet, ArtifactsDelete, ApprovalsList, ApprovalsShow, ApprovalsDecide,
+    ApprovalsWatch, ApprovalsRemembered, ApprovalsForget, PolicyTest, WorktreeBind, WorktreeStatus,
+    Device, BridgeRun, BridgeList, BridgeStatusShow, BridgeEnable, BridgeCall, TlsInit, Doctor,
+    AuditVerify, AuditExport, Backup, Completion, SchemaCheck, SchemaSuite, Help>;
 
 int run(const GatewayRun& options, const GatewayProgram& gateway);
 int run(const GatewayCheck& options, const GatewayProgram& gateway);

@@ -18,7 +18,8 @@ constexpr std::string_view kToolNames = "crab tools list -o names 2>/dev/null";
 template <class Visit>
 void for_each_command(const CommandNode& node, const std::string& path, const Visit& visit) {
     visit(path, node);
-    for (const CommandNode& command : node.commands) for_each_command(command, path.empty() ? command.name : path + " " + command.name, visit);
+    for (const CommandNode& command : node.commands)
+        for_each_command(command, path.empty() ? command.name : path + " " + command.name, visit);
 }
 
 std::vector<std::string> words_of(const CommandNode& node) {
@@ -27,7 +28,8 @@ std::vector<std::string> words_of(const CommandNode& node) {
     for (const OptionNode& option : node.options) {
         if (!option.long_name.empty()) words.push_back("--" + option.long_name);
     }
-    for (const OptionNode& positional : node.positionals) words.insert(words.end(), positional.choices.begin(), positional.choices.end());
+    for (const OptionNode& positional : node.positionals)
+        words.insert(words.end(), positional.choices.begin(), positional.choices.end());
     return words;
 }
 
@@ -35,7 +37,8 @@ bool takes_tool(const CommandNode& node) {
     return !node.positionals.empty() && node.positionals[0].kind == ValueKind::kTool;
 }
 bool takes_file(const CommandNode& node) {
-    return !node.positionals.empty() && (node.positionals[0].kind == ValueKind::kFile || node.positionals[0].kind == ValueKind::kDirectory);
+    return !node.positionals.empty() && (node.positionals[0].kind == ValueKind::kFile ||
+                                         node.positionals[0].kind == ValueKind::kDirectory);
 }
 
 std::string shell_quoted(std::string_view text) {
@@ -63,7 +66,8 @@ std::string zsh_action(const OptionNode& option) {
         case ValueKind::kFile: return fmt::format(":{}:_files", option.value);
         case ValueKind::kDirectory: return fmt::format(":{}:_files -/", option.value);
         case ValueKind::kTool: return fmt::format(":{}:_crab_tools", option.value);
-        case ValueKind::kChoice: return fmt::format(":{}:({})", option.value, fmt::join(option.choices, " "));
+        case ValueKind::kChoice:
+            return fmt::format(":{}:({})", option.value, fmt::join(option.choices, " "));
     }
     return "";
 }
@@ -77,12 +81,14 @@ std::string zsh_function(const std::string& path) {
 }  // namespace
 
 std::string bash_completion(const CommandNode& root) {
-    std::string out = "# bash completion for crab; made by: crab completion bash\n"
-                      "_crab() {\n"
-                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= word i words=\n"
-                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                      "        word=${COMP_WORDS[i]}\n"
-                      "        case \"$path $word\" in\n";
+    std::string out =
+        "# bash completion for crab; made by: crab completion bash\n"
+        "_crab() {\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= word i "
+        "words=\n"
+        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "        word=${COMP_WORDS[i]}\n"
+        "        case \"$path $word\" in\n";
     for_each_command(root, "", [&](const std::string& path, const CommandNode&) {
         if (!path.empty()) out += fmt::format("            ' {}') path=' {}' ;;\n", path, path);
     });
@@ -90,42 +96,66 @@ std::string bash_completion(const CommandNode& root) {
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         for (const OptionNode& option : node.options) {
             if (option.kind == ValueKind::kNone || option.long_name.empty()) continue;
-            std::string patterns = fmt::format("'{}{}:--{}'", path.empty() ? "" : " ", path, option.long_name);
-            if (option.short_name) patterns += fmt::format("|'{}{}:-{}'", path.empty() ? "" : " ", path, option.short_name);
+            std::string patterns =
+                fmt::format("'{}{}:--{}'", path.empty() ? "" : " ", path, option.long_name);
+            if (option.short_name)
+                patterns +=
+                    fmt::format("|'{}{}:-{}'", path.empty() ? "" : " ", path, option.short_name);
             std::string reply = ":";
             if (option.kind == ValueKind::kFile) reply = "COMPREPLY=($(compgen -f -- \"$cur\"))";
-            if (option.kind == ValueKind::kDirectory) reply = "COMPREPLY=($(compgen -d -- \"$cur\"))";
-            if (option.kind == ValueKind::kChoice) reply = fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", fmt::join(option.choices, " "));
+            if (option.kind == ValueKind::kDirectory)
+                reply = "COMPREPLY=($(compgen -d -- \"$cur\"))";
+            if (option.kind == ValueKind::kChoice)
+                reply = fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))",
+                                    fmt::join(option.choices, " "));
             out += fmt::format("        {}) {}; return ;;\n", patterns, reply);
         }
     });
     out += "    esac\n    case \"$path\" in\n";
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         std::string dynamic;
-        if (takes_tool(node)) dynamic = fmt::format(" [[ $cur != -* ]] && words+=\" $({})\";", kToolNames);
-        if (takes_file(node)) dynamic = " [[ $cur != -* ]] && { COMPREPLY=($(compgen -f -- \"$cur\")); return; };";
-        out += fmt::format("        '{}{}') words='{}';{} ;;\n", path.empty() ? "" : " ", path, fmt::join(words_of(node), " "), dynamic);
+        if (takes_tool(node))
+            dynamic = fmt::format(" [[ $cur != -* ]] && words+=\" $({})\";", kToolNames);
+        if (takes_file(node))
+            dynamic = " [[ $cur != -* ]] && { COMPREPLY=($(compgen -f -- \"$cur\")); return; };";
+        out += fmt::format("        '{}{}') words='{}';{} ;;\n", path.empty() ? "" : " ", path,
+                           fmt::join(words_of(node), " "), dynamic);
     });
-    out += "    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _crab crab\n";
+    out +=
+        "    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _crab "
+        "crab\n";
     return out;
 }
 
 std::string zsh_completion(const CommandNode& root) {
-    std::string out = fmt::format("#compdef crab\n# zsh completion for crab; made by: crab completion zsh\n"
-                                  "_crab_tools() {{ local -a names; names=(${{(f)\"$({})\"}}); compadd -a names }}\n", kToolNames);
+    std::string out = fmt::format(
+        "#compdef crab\n# zsh completion for crab; made by: crab completion zsh\n"
+        "_crab_tools() {{ local -a names; names=(${{(f)\"$({})\"}}); compadd -a names }}\n",
+        kToolNames);
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         out += zsh_function(path) + "() {\n";
         if (!node.commands.empty()) out += "    local -a commands; local state line\n";
         out += "    _arguments -C";
         for (const OptionNode& option : node.options) {
-            if (!option.long_name.empty()) out += " \\\n        " + shell_quoted(fmt::format("*--{}[{}]{}", option.long_name, zsh_text(option.description), zsh_action(option)));
+            if (!option.long_name.empty())
+                out += " \\\n        " +
+                       shell_quoted(fmt::format("*--{}[{}]{}", option.long_name,
+                                                zsh_text(option.description), zsh_action(option)));
         }
         if (!node.commands.empty()) {
-            out += " \\\n        '1: :->command' '*:: :->rest'\n    case $state in\n        command)\n            commands=(";
-            for (const CommandNode& command : node.commands) out += "\n                " + shell_quoted(command.name + ":" + zsh_text(command.description));
-            out += ")\n            _describe command commands ;;\n        rest)\n            case $line[1] in\n";
+            out +=
+                " \\\n        '1: :->command' '*:: :->rest'\n    case $state in\n        "
+                "command)\n            commands=(";
+            for (const CommandNode& command : node.commands)
+                out += "\n                " +
+                       shell_quoted(command.name + ":" + zsh_text(command.description));
+            out +=
+                ")\n            _describe command commands ;;\n        rest)\n            case "
+                "$line[1] in\n";
             for (const CommandNode& command : node.commands) {
-                out += fmt::format("                {}) {} ;;\n", command.name, zsh_function(path.empty() ? command.name : path + " " + command.name));
+                out += fmt::format(
+                    "                {}) {} ;;\n", command.name,
+                    zsh_function(path.empty() ? command.name : path + " " + command.name));
             }
             out += "            esac ;;\n    esac\n";
         } else {
@@ -141,32 +171,50 @@ std::string zsh_completion(const CommandNode& root) {
 }
 
 std::string fish_completion(const CommandNode& root) {
-    std::string out = "# fish completion for crab; made by: crab completion fish\ncomplete -c crab -f\n";
+    std::string out =
+        "# fish completion for crab; made by: crab completion fish\ncomplete -c crab -f\n";
     for_each_command(root, "", [&](const std::string& path, const CommandNode& node) {
         std::string condition;
         std::string first = path.substr(0, path.find(' '));
-        const std::string second = path.find(' ') == path.npos ? "" : path.substr(path.find(' ') + 1);
+        const std::string second =
+            path.find(' ') == path.npos ? "" : path.substr(path.find(' ') + 1);
         std::vector<std::string> names;
         for (const CommandNode& command : node.commands) names.push_back(command.name);
-        if (path.empty()) condition = "__fish_use_subcommand";
-        else if (!second.empty()) condition = fmt::format("__fish_seen_subcommand_from {}; and __fish_seen_subcommand_from {}", first, second);
-        else if (!names.empty()) condition = fmt::format("__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from {}", first, fmt::join(names, " "));
-        else condition = "__fish_seen_subcommand_from " + first;
+        if (path.empty())
+            condition = "__fish_use_subcommand";
+        else if (!second.empty())
+            condition =
+                fmt::format("__fish_seen_subcommand_from {}; and __fish_seen_subcommand_from {}",
+                            first, second);
+        else if (!names.empty())
+            condition = fmt::format(
+                "__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from {}", first,
+                fmt::join(names, " "));
+        else
+            condition = "__fish_seen_subcommand_from " + first;
         const std::string start = "complete -c crab -n " + shell_quoted(condition);
-        for (const CommandNode& command : node.commands) out += fmt::format("{} -a {} -d {}\n", start, command.name, shell_quoted(command.description));
+        for (const CommandNode& command : node.commands)
+            out += fmt::format("{} -a {} -d {}\n", start, command.name,
+                               shell_quoted(command.description));
         for (const OptionNode& option : node.options) {
             if (option.long_name.empty()) continue;
             out += fmt::format("{} -l {}", start, option.long_name);
             if (option.short_name) out += fmt::format(" -s {}", option.short_name);
-            if (option.kind == ValueKind::kFile || option.kind == ValueKind::kDirectory) out += " -r -F";
-            else if (option.kind == ValueKind::kChoice) out += " -x -a " + shell_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
-            else if (option.kind != ValueKind::kNone) out += " -x";
+            if (option.kind == ValueKind::kFile || option.kind == ValueKind::kDirectory)
+                out += " -r -F";
+            else if (option.kind == ValueKind::kChoice)
+                out += " -x -a " + shell_quoted(fmt::format("{}", fmt::join(option.choices, " ")));
+            else if (option.kind != ValueKind::kNone)
+                out += " -x";
             out += fmt::format(" -d {}\n", shell_quoted(option.description));
         }
-        if (takes_tool(node)) out += start + " -a " + shell_quoted(fmt::format("({})", kToolNames)) + "\n";
+        if (takes_tool(node))
+            out += start + " -a " + shell_quoted(fmt::format("({})", kToolNames)) + "\n";
         if (takes_file(node)) out += start + " -F\n";
         if (!node.positionals.empty() && node.positionals[0].kind == ValueKind::kChoice) {
-            out += start + " -a " + shell_quoted(fmt::format("{}", fmt::join(node.positionals[0].choices, " "))) + "\n";
+            out += start + " -a " +
+                   shell_quoted(fmt::format("{}", fmt::join(node.positionals[0].choices, " "))) +
+                   "\n";
         }
     });
     return out;

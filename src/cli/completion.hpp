@@ -6,7 +6,8 @@
 
 namespace crab::app {
 
-/// Completion scripts for the tree. Tool names come from `crab tools list -o names` at the moment of completion.
+/// Completion scripts for the tree. Tool names come from `crab tools list -o names` at the moment
+/// of completion.
 std::string bash_completion(const CommandNode& root);
 std::string zsh_completion(const CommandNode& root);
 std::string fish_completion(const CommandNode& root);

@@ -18,8 +18,9 @@
 namespace crab::app {
 namespace {
 
-/// What `crab device` keeps between runs: `{"gateway","ca_file","token","key_file","session_id"}`. A token is only ever shown to the gateway that gave
-/// it; `key_file` has what a pairing gave, since pairings give keys.
+/// What `crab device` keeps between runs: `{"gateway","ca_file","token","key_file","session_id"}`.
+/// A token is only ever shown to the gateway that gave it; `key_file` has what a pairing gave,
+/// since pairings give keys.
 struct DeviceState {
     std::string gateway;
     std::string ca_file;
@@ -34,15 +35,22 @@ std::string text_of(const json::Value& object, std::string_view name) {
     return text != nullptr ? *text : std::string();
 }
 
-/// What is kept for `gateway`, or when it is empty for the gateway that was kept; an empty state for one when the file is missing or
-/// belongs to another.
+/// What is kept for `gateway`, or when it is empty for the gateway that was kept; an empty state
+/// for one when the file is missing or belongs to another.
 Result<DeviceState> load_state(const std::filesystem::path& file, const std::string& gateway) {
-    DeviceState state{.gateway = gateway.empty() ? DeviceOptions::kUsualGateway : gateway, .ca_file = {}, .token = {}, .key_file = {}, .session_id = {}};
+    DeviceState state{.gateway = gateway.empty() ? DeviceOptions::kUsualGateway : gateway,
+                      .ca_file = {},
+                      .token = {},
+                      .key_file = {},
+                      .session_id = {}};
     const auto content = sdk::read_private_file(file);
     if (!content && content.error().code == ErrorCode::kNotFound) return state;
     if (!content) return fail(content.error());
     const auto kept = json::Value::parse(*content);
-    if (!kept) return fail(ErrorCode::kInvalidArgs, fmt::format("{} is no state of a device; remove it and pair again", file.string()));
+    if (!kept)
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format("{} is no state of a device; remove it and pair again", file.string()));
     const std::string of = text_of(*kept, "gateway");
     if (of.empty() || (!gateway.empty() && of != gateway)) return state;
     state.gateway = of;
@@ -54,8 +62,13 @@ Result<DeviceState> load_state(const std::filesystem::path& file, const std::str
 }
 
 void save_state(const std::filesystem::path& file, const DeviceState& state) {
-    const auto value = json::Value::object({{"gateway", state.gateway}, {"ca_file", state.ca_file}, {"token", state.token}, {"key_file", state.key_file}, {"session_id", state.session_id}});
-    if (const auto saved = sdk::write_private_file(file, value.dump() + "\n"); !saved) complain(saved.error().message);
+    const auto value = json::Value::object({{"gateway", state.gateway},
+                                            {"ca_file", state.ca_file},
+                                            {"token", state.token},
+                                            {"key_file", state.key_file},
+                                            {"session_id", state.session_id}});
+    if (const auto saved = sdk::write_private_file(file, value.dump() + "\n"); !saved)
+        complain(saved.error().message);
 }
 
 std::filesystem::path state_file_of(const DeviceOptions& options) {
@@ -78,14 +91,17 @@ public:
     void on_event(const DeviceEvent& event) {
         switch (event.kind) {
             case DeviceEvent::Kind::kConnected:
-                say(fmt::format("device {} connected{}{}, {} {} registered", name_, connected_before_ ? " again" : "",
-                                event.device.empty() ? "" : " as " + event.device, event.tools, event.tools == 1 ? "tool" : "tools"));
+                say(fmt::format("device {} connected{}{}, {} {} registered", name_,
+                                connected_before_ ? " again" : "",
+                                event.device.empty() ? "" : " as " + event.device, event.tools,
+                                event.tools == 1 ? "tool" : "tools"));
                 connected_before_ = true;
                 keep_session(event.session_id);
                 break;
             case DeviceEvent::Kind::kRejected: say("not registered: " + event.message); break;
             case DeviceEvent::Kind::kLost:
-                say(fmt::format("device {} is not connected to {}: {}; next try in {:.1f} s", name_, state_.gateway, event.message,
+                say(fmt::format("device {} is not connected to {}: {}; next try in {:.1f} s", name_,
+                                state_.gateway, event.message,
                                 std::chrono::duration<double>(event.retry_in).count()));
                 break;
             case DeviceEvent::Kind::kNotice: say(event.message); break;
@@ -128,31 +144,37 @@ int run_device(const DeviceOptions& options) {
     const std::filesystem::path file = state_file_of(options);
     auto state = load_state(file, options.gateway);
     if (!state) return refuse(state.error());
-    if (!options.ca_file.empty()) state->ca_file = std::filesystem::absolute(options.ca_file).string();
-    if (options.gateway.empty() && state->gateway != DeviceOptions::kUsualGateway) fmt::print(stderr, "using {}, from {}\n", printable(state->gateway), printable(file.string()));
+    if (!options.ca_file.empty())
+        state->ca_file = std::filesystem::absolute(options.ca_file).string();
+    if (options.gateway.empty() && state->gateway != DeviceOptions::kUsualGateway)
+        fmt::print(stderr, "using {}, from {}\n", printable(state->gateway),
+                   printable(file.string()));
     if (!options.pair_code.empty()) {
         state->token.clear();
         state->key_file = file.string() + ".key";
         save_state(file, *state);
     }
-    const bool given = options.pair_code.empty() && !options.token.reveal().empty();  // a new pairing goes before an old token
+    // a new pairing goes before an old token
+    const bool given = options.pair_code.empty() && !options.token.reveal().empty();
     if (!options.session_id.empty()) state->session_id = options.session_id;
     const std::string name = name_of(options);
     Narrator narrator(name, file, *state);
 
-    crab::Device device({.gateway = state->gateway,
-                         .token = given ? options.token.reveal() : state->token,
-                         .name = name,
-                         .session_id = state->session_id,
-                         .ca_file = state->ca_file,
-                         .pair_code = options.pair_code,
-                         .before_pairing = options.before_pairing,
-                         .token_file = state->key_file,
-                         .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
-                         .reconnect = !options.once});
+    crab::Device device(
+        {.gateway = state->gateway,
+         .token = given ? options.token.reveal() : state->token,
+         .name = name,
+         .session_id = state->session_id,
+         .ca_file = state->ca_file,
+         .pair_code = options.pair_code,
+         .before_pairing = options.before_pairing,
+         .token_file = state->key_file,
+         .on_event = [&narrator](const DeviceEvent& event) { narrator.on_event(event); },
+         .reconnect = !options.once});
     sdk::add_machine_tools(device);
     for (const sdk::CommandTool& exec : options.exec_tools) {
-        if (const auto added = sdk::add_command_tool(device, exec); !added) return refuse(added.error());
+        if (const auto added = sdk::add_command_tool(device, exec); !added)
+            return refuse(added.error());
     }
     const Interrupt interrupt([&device] { device.stop(); });
     const sdk::PresenceWatch presence(device);

@@ -15,16 +15,20 @@ namespace crab::app {
 /// What `crab device` was asked to do.
 struct DeviceOptions {
     static constexpr const char* kUsualGateway = "ws://127.0.0.1:42617";
-    std::string gateway;                           ///< ws:// or wss://, with its path prefix; empty: the one in `state_file`, else the usual
-    Secret<std::string> token;                     ///< --token, --token-file or CRAB_TOKEN; empty: none
-    std::string ca_file;                           ///< PEM, for wss://; empty: what `state_file` has for that gateway, else the system's authorities
-    std::string pair_code;                         ///< --pair; empty: none
-    std::function<void(const std::string& public_key)> before_pairing;   ///< with the key that the code is exchanged for; may block
-    std::string name;                              ///< for people; empty: the host's name
-    std::string session_id;                        ///< empty: kept in `state_file`, or made anew
+    /// Ws:// or wss://, with its path prefix; empty: the one in `state_file`, else the usual
+    std::string gateway;
+    Secret<std::string> token;  ///< --token, --token-file or CRAB_TOKEN; empty: none
+    /// PEM, for wss://; empty: what `state_file` has for that gateway, else the system's
+    /// authorities
+    std::string ca_file;
+    std::string pair_code;  ///< --pair; empty: none
+    /// With the key that the code is exchanged for; may block
+    std::function<void(const std::string& public_key)> before_pairing;
+    std::string name;  ///< for people; empty: the host's name
+    std::string session_id;  ///< empty: kept in `state_file`, or made anew
     std::vector<sdk::CommandTool> exec_tools;
-    std::filesystem::path state_file;              ///< keeps the token that pairing gave; mode 0600
-    bool once = false;                             ///< end with the first connection instead of reconnecting
+    std::filesystem::path state_file;  ///< keeps the token that pairing gave; mode 0600
+    bool once = false;  ///< end with the first connection instead of reconnecting
 };
 
 /// Serves the tools until SIGINT or SIGTERM. Returns a process exit code (exit_codes.hpp).

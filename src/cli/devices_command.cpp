@@ -16,7 +16,8 @@ namespace {
 
 std::string roles_of(const json::Value& token) {
     std::string roles;
-    for (const json::Value& role : items_of(token, "roles")) roles += (roles.empty() ? "" : ",") + (role.as_string() ? *role.as_string() : role.dump());
+    for (const json::Value& role : items_of(token, "roles"))
+        roles += (roles.empty() ? "" : ",") + (role.as_string() ? *role.as_string() : role.dump());
     return roles.empty() ? text_of(token, "roles") : roles;
 }
 
@@ -24,8 +25,12 @@ std::string tokens_of(const json::Value& device) {
     std::string words;
     for (const json::Value& token : items_of(device, "tokens")) {
         const std::string until = text_of(token, "expires_at");
-        words += fmt::format("{}{}{} ({}{})", words.empty() ? "" : "; ", text_of(token, "kind") == "key" ? "key " : "", text_of(token, "id"), roles_of(token),
-                             flag_of(token, "revoked") ? ", revoked" : until.empty() ? "" : ", until " + until.substr(0, 10));
+        words += fmt::format("{}{}{} ({}{})", words.empty() ? "" : "; ",
+                             text_of(token, "kind") == "key" ? "key " : "", text_of(token, "id"),
+                             roles_of(token),
+                             flag_of(token, "revoked") ? ", revoked"
+                             : until.empty()           ? ""
+                                                       : ", until " + until.substr(0, 10));
     }
     return words;
 }
@@ -33,15 +38,21 @@ std::string tokens_of(const json::Value& device) {
 /// How many, and which wait for an operator.
 std::string tools_of(const json::Value& device) {
     std::string text = text_of(device, "tools"), waiting;
-    for (const json::Value& tool : items_of(device, "waiting_tools")) waiting += (waiting.empty() ? "" : ", ") + (tool.as_string() ? *tool.as_string() : tool.dump());
+    for (const json::Value& tool : items_of(device, "waiting_tools"))
+        waiting +=
+            (waiting.empty() ? "" : ", ") + (tool.as_string() ? *tool.as_string() : tool.dump());
     return waiting.empty() ? text : fmt::format("{} (to approve: {})", text, waiting);
 }
 
 /// `83 %`, with what else it says: `charging`, `metered`, `in use`.
 std::string battery_of(const json::Value& device) {
     const json::Value* battery = device.find("battery");
-    std::string words = battery && battery->as_double() ? fmt::format("{:.0f} %", *battery->as_double() * 100) : std::string();
-    for (const auto& [name, word] : {std::pair{"charging", "charging"}, std::pair{"metered", "metered"}, std::pair{"foreground", "in use"}}) {
+    std::string words = battery && battery->as_double()
+                            ? fmt::format("{:.0f} %", *battery->as_double() * 100)
+                            : std::string();
+    for (const auto& [name, word] :
+         {std::pair{"charging", "charging"}, std::pair{"metered", "metered"},
+          std::pair{"foreground", "in use"}}) {
         if (flag_of(device, name)) words += fmt::format("{}{}", words.empty() ? "" : ", ", word);
     }
     return words;
@@ -57,8 +68,11 @@ int run(const DevicesApprove& options) {
     for (const std::string& tool : options.tools) request.find("tools")->push_back(tool);
     const auto reply = accepted(client->post("/v1/admin/devices/approve", request));
     if (!reply) return report(reply.error());
-    for (const json::Value& tool : items_of(*reply, "approved")) print_line(printable(fmt::format("approved {}", tool.as_string() ? *tool.as_string() : tool.dump())));
-    if (items_of(*reply, "approved").empty()) complain("none of these tools waits; crab devices list shows which do");
+    for (const json::Value& tool : items_of(*reply, "approved"))
+        print_line(printable(
+            fmt::format("approved {}", tool.as_string() ? *tool.as_string() : tool.dump())));
+    if (items_of(*reply, "approved").empty())
+        complain("none of these tools waits; crab devices list shows which do");
     return items_of(*reply, "approved").empty() ? kExitFailed : kExitOk;
 }
 
@@ -70,18 +84,24 @@ int run(const DevicesList& options) {
     if (options.output == Output::kJson) return print_json(*reply), kExitOk;
     Table table({"DEVICE", "NAME", "STATE", "TOOLS", "BATTERY", "LAST SEEN", "TOKENS"});
     for (const json::Value& device : items_of(*reply, "devices")) {
-        table.add({text_of(device, "device"), text_of(device, "name"), flag_of(device, "connected") ? "connected" : "away", tools_of(device), battery_of(device),
-                   text_of(device, "last_seen_at"), tokens_of(device)});
+        table.add({text_of(device, "device"), text_of(device, "name"),
+                   flag_of(device, "connected") ? "connected" : "away", tools_of(device),
+                   battery_of(device), text_of(device, "last_seen_at"), tokens_of(device)});
     }
-    if (table.empty()) print_line("No devices yet: crab devices pair --name phone");
-    else print(table.to_text(Terminal::out()));
+    if (table.empty())
+        print_line("No devices yet: crab devices pair --name phone");
+    else
+        print(table.to_text(Terminal::out()));
     for (const json::Value& device : items_of(*reply, "devices")) {
         for (const json::Value& refused : items_of(device, "refused_tools")) {
-            print_line(printable(fmt::format("{}: tool {} is refused: {}: {}", text_of(device, "device"), text_of(refused, "tool"), text_of(refused, "code"), text_of(refused, "reason"))));
+            print_line(printable(fmt::format(
+                "{}: tool {} is refused: {}: {}", text_of(device, "device"),
+                text_of(refused, "tool"), text_of(refused, "code"), text_of(refused, "reason"))));
         }
     }
     Table callers({"CALLER", "PRINCIPAL", "TOKENS"});
-    for (const json::Value& caller : items_of(*reply, "callers")) callers.add({text_of(caller, "name"), text_of(caller, "principal"), tokens_of(caller)});
+    for (const json::Value& caller : items_of(*reply, "callers"))
+        callers.add({text_of(caller, "name"), text_of(caller, "principal"), tokens_of(caller)});
     if (!callers.empty()) print("\n" + callers.to_text(Terminal::out()));
     return kExitOk;
 }
@@ -98,7 +118,8 @@ json::Value pairing_request(const DevicesPair& options) {
     if (!options.tenants.empty()) {
         request.set("tenants", json::Value::array());
         if (!options.no_default_tenant) request.find("tenants")->push_back("default");
-        for (const std::string& tenant : options.tenants) request.find("tenants")->push_back(tenant);
+        for (const std::string& tenant : options.tenants)
+            request.find("tenants")->push_back(tenant);
     }
     if (options.expires) request.set("expires_in_s", std::int64_t{options.expires->count()});
     if (options.token || !options.out.empty()) request.set("token", true);
@@ -109,37 +130,58 @@ json::Value pairing_request(const DevicesPair& options) {
 /// The flags with which `crab device` finds this gateway, as it is configured.
 std::string gateway_flags(const json::Value& reply) {
     const std::string gateway = text_of(reply, "gateway"), ca_file = text_of(reply, "ca_file");
-    return (gateway.empty() ? "" : " --gateway " + shell_word(gateway)) + (ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file));
+    return (gateway.empty() ? "" : " --gateway " + shell_word(gateway)) +
+           (ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file));
 }
 
 /// What else has to be known to use such a line.
 void print_notes(const json::Value& reply) {
     const std::string ca_file = text_of(reply, "ca_file");
-    if (text_of(reply, "gateway").empty()) print_line("The public listener is off (listen.public): nothing can connect.");
-    else if (flag_of(reply, "only_here")) print_line("Only this machine reaches that address; for others see docs/how_to/connect_a_device.md.");
-    if (!ca_file.empty()) print_line(fmt::format("On another machine: bring {} there first, and name it where it lies.", printable(ca_file)));
+    if (text_of(reply, "gateway").empty())
+        print_line("The public listener is off (listen.public): nothing can connect.");
+    else if (flag_of(reply, "only_here"))
+        print_line(
+            "Only this machine reaches that address; for others see "
+            "docs/how_to/connect_a_device.md.");
+    if (!ca_file.empty())
+        print_line(
+            fmt::format("On another machine: bring {} there first, and name it where it lies.",
+                        printable(ca_file)));
 }
 
 /// What the role `device` means, said where it is given.
 void print_rights(const json::Value& reply) {
-    if (const std::string roles = roles_of(reply); roles != "device" && roles != "device,trusted_device") return;
-    print_line("It may offer tools, answer their calls, and chat with a model that uses them. To let it call the tools of others: --role device,caller");
+    if (const std::string roles = roles_of(reply);
+        roles != "device" && roles != "device,trusted_device")
+        return;
+    print_line(
+        "It may offer tools, answer their calls, and chat with a model that uses them. To let it "
+        "call the tools of others: --role device,caller");
 }
 
 int show_token(const DevicesPair& options, const json::Value& reply, const Descriptor& file) {
     if (options.out.empty()) return print_line(printable(text_of(reply, "token"))), kExitOk;
     if (!file.write_and_sync(text_of(reply, "token") + "\n")) {
-        complain(fmt::format("cannot write {}: {}; revoke the token with crab devices revoke --token-id {}", options.out.string(), std::strerror(errno), text_of(reply, "token_id")));
+        complain(fmt::format(
+            "cannot write {}: {}; revoke the token with crab devices revoke --token-id {}",
+            options.out.string(), std::strerror(errno), text_of(reply, "token_id")));
         return kExitFailed;
     }
-    const std::string roles = roles_of(reply), until = text_of(reply, "expires_at"), path = shell_word(options.out.string());
-    print_line(printable(fmt::format("{} holds a token for {}{}{}.", options.out.string(), text_of(reply, "device"), roles.empty() ? "" : ", role " + roles, until.empty() ? "" : ", until " + until)));
+    const std::string roles = roles_of(reply), until = text_of(reply, "expires_at"),
+                      path = shell_word(options.out.string());
+    print_line(printable(fmt::format(
+        "{} holds a token for {}{}{}.", options.out.string(), text_of(reply, "device"),
+        roles.empty() ? "" : ", role " + roles, until.empty() ? "" : ", until " + until)));
     const bool is_device = roles.find("device") != std::string::npos;
-    if (is_device) print_line(printable(fmt::format("  crab device --token-file {}{}", path, gateway_flags(reply))));
+    if (is_device)
+        print_line(
+            printable(fmt::format("  crab device --token-file {}{}", path, gateway_flags(reply))));
     if (std::string url = text_of(reply, "gateway"); !is_device && url.starts_with("ws")) {
         const std::string ca_file = text_of(reply, "ca_file");
         url.replace(0, 2, "http");
-        print_line(printable(fmt::format("  curl{} -H \"Authorization: Bearer $(cat {})\" {}/v1/tools", ca_file.empty() ? "" : " --cacert " + shell_word(ca_file), path, url)));
+        print_line(printable(
+            fmt::format("  curl{} -H \"Authorization: Bearer $(cat {})\" {}/v1/tools",
+                        ca_file.empty() ? "" : " --cacert " + shell_word(ca_file), path, url)));
     }
     print_notes(reply);
     print_rights(reply);
@@ -153,15 +195,20 @@ int show_code(const DevicesPair& options, const json::Value& reply) {
     if (options.qr) {
         const auto picture = page.empty() ? std::nullopt : QrCode::encode(page);
         if (!picture) {
-            complain(page.empty() ? "the gateway serves no device page (listen.device_page); give its address with --page" : "this address is too long for a QR code");
+            complain(page.empty() ? "the gateway serves no device page (listen.device_page); give "
+                                    "its address with --page"
+                                  : "this address is too long for a QR code");
             return kExitFailed;
         }
         print(picture->to_half_blocks());
     }
     print_line(Terminal::out().paint(Colour::kBold, code));
     print_line("");
-    print_line(fmt::format("Valid once, until {}. On the device:", printable(text_of(reply, "expires_at"))));
-    print_line(printable(fmt::format("  crab device --pair {}{}{}", code, gateway_flags(reply), options.name.empty() ? "" : " --name " + shell_word(options.name))));
+    print_line(fmt::format("Valid once, until {}. On the device:",
+                           printable(text_of(reply, "expires_at"))));
+    print_line(
+        printable(fmt::format("  crab device --pair {}{}{}", code, gateway_flags(reply),
+                              options.name.empty() ? "" : " --name " + shell_word(options.name))));
     if (!page.empty()) print_line(fmt::format("or open {} in its browser,", page));
     print_line("or type the code into the app's pairing screen.");
     print_notes(reply);
@@ -191,7 +238,8 @@ int run(const DevicesPair& options) {
         return report(reply.error());
     }
     if (options.output == Output::kJson && options.out.empty()) return print_json(*reply), kExitOk;
-    return options.token || !options.out.empty() ? show_token(options, *reply, file) : show_code(options, *reply);
+    return options.token || !options.out.empty() ? show_token(options, *reply, file)
+                                                 : show_code(options, *reply);
 }
 
 int run(const DevicesRevoke& options) {
@@ -202,7 +250,8 @@ int run(const DevicesRevoke& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
     if (!client) return report(client.error());
     json::Value request = json::Value::object();
-    options.token_id.empty() ? request.set("device", options.device) : request.set("token_id", options.token_id);
+    options.token_id.empty() ? request.set("device", options.device)
+                             : request.set("token_id", options.token_id);
     const auto reply = accepted(client->post("/v1/admin/devices/revoke", request));
     if (!reply) return report(reply.error());
     const std::int64_t revoked = number_of(*reply, "revoked");

@@ -1,10 +1,10 @@
 #include "cli/admin_client.hpp"
 #include "cli/certificate_expiry.hpp"
 #include "cli/output/exit_codes.hpp"
-#include "hosting/hosted_commands.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
 #include "config/load.hpp"
+#include "hosting/hosted_commands.hpp"
 #include "hosts/command/sandbox.hpp"
 #include "net/http/blocking_client.hpp"
 
@@ -34,10 +34,12 @@ std::string_view word(Finding finding) {
     return "";
 }
 
-/// Looks at one thing after the other; each look ends in one line that says what to do, if anything.
+/// Looks at one thing after the other; each look ends in one line that says what to do, if
+/// anything.
 class Examination {
 public:
-    explicit Examination(const Doctor& options) : options_(options), paths_(config::Paths::find(options.system, ::getuid())) {}
+    explicit Examination(const Doctor& options)
+        : options_(options), paths_(config::Paths::find(options.system, ::getuid())) {}
 
     void look() {
         configuration();
@@ -55,12 +57,18 @@ public:
         json::Value checks = json::Value::array();
         for (const auto& [name, finding, text] : lines_) {
             failed = failed || finding == Finding::kFail;
-            checks.push_back(json::Value::object({{"check", name}, {"result", word(finding)}, {"message", text}}));
+            checks.push_back(json::Value::object(
+                {{"check", name}, {"result", word(finding)}, {"message", text}}));
             if (options_.output == Output::kJson) continue;
-            const Colour colour = finding == Finding::kOk ? Colour::kGreen : finding == Finding::kWarn ? Colour::kYellow : Colour::kRed;
-            print_line(fmt::format("{}  {:<18} {}", Terminal::out().paint(colour, fmt::format("{:<4}", word(finding))), name, printable(text)));
+            const Colour colour = finding == Finding::kOk     ? Colour::kGreen
+                                  : finding == Finding::kWarn ? Colour::kYellow
+                                                              : Colour::kRed;
+            print_line(fmt::format(
+                "{}  {:<18} {}", Terminal::out().paint(colour, fmt::format("{:<4}", word(finding))),
+                name, printable(text)));
         }
-        if (options_.output == Output::kJson) print_json(json::Value::object({{"ok", !failed}, {"checks", checks}}));
+        if (options_.output == Output::kJson)
+            print_json(json::Value::object({{"ok", !failed}, {"checks", checks}}));
         return failed ? kExitFailed : kExitOk;
     }
 
@@ -70,54 +78,82 @@ private:
         Finding finding;
         std::string text;
     };
-    void say(std::string name, Finding finding, std::string text) { lines_.push_back({std::move(name), finding, std::move(text)}); }
+    void say(std::string name, Finding finding, std::string text) {
+        lines_.push_back({std::move(name), finding, std::move(text)});
+    }
 
     void configuration() {
         const auto loaded = config::load_first(options_.target.config, paths_);
         if (!loaded) {
-            const std::string first = loaded.error().message.substr(0, loaded.error().message.find('\n'));
-            return say("configuration", Finding::kFail, first + "; crab gateway check lists all problems");
+            const std::string first =
+                loaded.error().message.substr(0, loaded.error().message.find('\n'));
+            return say("configuration", Finding::kFail,
+                       first + "; crab gateway check lists all problems");
         }
         config_ = *loaded;
-        say("configuration", Finding::kOk, config_.source.empty() ? "no file, the defaults count" : config_.source.string());
+        say("configuration", Finding::kOk,
+            config_.source.empty() ? "no file, the defaults count" : config_.source.string());
     }
 
     void directory(const std::string& name, const fs::path& path) {
         struct stat status{};
-        if (::stat(path.c_str(), &status) != 0) return say(name, Finding::kWarn, path.string() + " is missing; the gateway makes it when it starts");
-        if (!S_ISDIR(status.st_mode)) return say(name, Finding::kFail, path.string() + " is no directory; remove it");
-        if ((status.st_mode & 077) != 0) return say(name, Finding::kFail, fmt::format("others may enter {0}; run chmod 700 {0}", path.string()));
-        if (::access(path.c_str(), W_OK) != 0) return say(name, Finding::kFail, path.string() + " is not writable; run this as the gateway's user");
+        if (::stat(path.c_str(), &status) != 0)
+            return say(name, Finding::kWarn,
+                       path.string() + " is missing; the gateway makes it when it starts");
+        if (!S_ISDIR(status.st_mode))
+            return say(name, Finding::kFail, path.string() + " is no directory; remove it");
+        if ((status.st_mode & 077) != 0)
+            return say(name, Finding::kFail,
+                       fmt::format("others may enter {0}; run chmod 700 {0}", path.string()));
+        if (::access(path.c_str(), W_OK) != 0)
+            return say(name, Finding::kFail,
+                       path.string() + " is not writable; run this as the gateway's user");
         say(name, Finding::kOk, path.string());
     }
 
     void gateway() {
         Result<AdminClient> client = AdminClient::make(options_.target);
         if (!client) return say("admin socket", Finding::kFail, client.error().message);
-        const auto status = accepted(client->get("/v1/admin/status", std::chrono::steady_clock::now() + 5s));
-        if (!status) return say("admin socket", Finding::kFail, status.error().message + "; start it with crab gateway run");
+        const auto status =
+            accepted(client->get("/v1/admin/status", std::chrono::steady_clock::now() + 5s));
+        if (!status)
+            return say("admin socket", Finding::kFail,
+                       status.error().message + "; start it with crab gateway run");
         struct stat file{};
         const bool open = ::stat(client->where().c_str(), &file) == 0 && (file.st_mode & 077) != 0;
         say("admin socket", open ? Finding::kWarn : Finding::kOk,
-            open ? client->where() + " may be opened by others; chmod 600" : fmt::format("{}, crab {}", client->where(), text_of(*status, "version")));
-        if (const auto pid = status->find("pid"); pid && pid->as_int64()) membership_ = fmt::format("/proc/{}/cgroup", *pid->as_int64());
+            open ? client->where() + " may be opened by others; chmod 600"
+                 : fmt::format("{}, crab {}", client->where(), text_of(*status, "version")));
+        if (const auto pid = status->find("pid"); pid && pid->as_int64())
+            membership_ = fmt::format("/proc/{}/cgroup", *pid->as_int64());
         listener();
         const json::Value* storage = status->find("storage");
         const bool sound = storage && (*storage == json::Value("ok") || flag_of(*storage, "ok"));
-        if (!storage) say("storage", Finding::kWarn, "the gateway does not tell; see its log");
-        else say("storage", sound ? Finding::kOk : Finding::kFail, sound ? "intact" : storage->dump() + ": the audit trail or the ledger cannot be written; see the gateway's log and the disk");
+        if (!storage)
+            say("storage", Finding::kWarn, "the gateway does not tell; see its log");
+        else
+            say("storage", sound ? Finding::kOk : Finding::kFail,
+                sound ? "intact"
+                      : storage->dump() +
+                            ": the audit trail or the ledger cannot be written; see the gateway's "
+                            "log and the disk");
     }
 
     void listener() {
         if (!config_.listen.public_address || config_.listen.public_address->port == 0) return;
         const config::HostPort& address = *config_.listen.public_address;
-        if (config_.listen.tls) return say("public listener", Finding::kOk, address.to_text() + " with TLS (not dialled)");
+        if (config_.listen.tls)
+            return say("public listener", Finding::kOk,
+                       address.to_text() + " with TLS (not dialled)");
         net::BlockingClient client(net::Endpoint::tcp(address.host, address.port));
-        const auto reply = client.send({.target = config_.listen.path_prefix + "/healthz"}, std::chrono::steady_clock::now() + 5s);
+        const auto reply = client.send({.target = config_.listen.path_prefix + "/healthz"},
+                                       std::chrono::steady_clock::now() + 5s);
         const bool well = reply && reply->status == 200;
         say("public listener", well ? Finding::kOk : Finding::kFail,
             well ? address.to_text()
-                 : fmt::format("{} does not answer ({}); see the gateway's log", address.to_text(), reply ? fmt::format("HTTP {}", reply->status) : reply.error().message));
+                 : fmt::format(
+                       "{} does not answer ({}); see the gateway's log", address.to_text(),
+                       reply ? fmt::format("HTTP {}", reply->status) : reply.error().message));
     }
 
     void descriptors() {
@@ -125,18 +161,23 @@ private:
         ::getrlimit(RLIMIT_NOFILE, &limit);
         const std::size_t wanted = config_.listen.max_connections + 256;
         if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted) {
-            return say("open files", Finding::kWarn, fmt::format("at most {}, but {} connections are configured; raise LimitNOFILE or lower listen.max_connections",
-                                                                 limit.rlim_max, config_.listen.max_connections));
+            return say("open files", Finding::kWarn,
+                       fmt::format("at most {}, but {} connections are configured; raise "
+                                   "LimitNOFILE or lower listen.max_connections",
+                                   limit.rlim_max, config_.listen.max_connections));
         }
         say("open files", Finding::kOk, fmt::format("at most {}", limit.rlim_max));
     }
 
     void clock() {
         const auto now = std::chrono::system_clock::now();
-        if (now < std::chrono::sys_days(std::chrono::year(2026) / 1 / 1)) return say("clock", Finding::kFail, to_rfc3339(now) + " is in the past; set the clock");
+        if (now < std::chrono::sys_days(std::chrono::year(2026) / 1 / 1))
+            return say("clock", Finding::kFail, to_rfc3339(now) + " is in the past; set the clock");
         timex state{};
         const bool synchronized = ::adjtimex(&state) != TIME_ERROR;
-        say("clock", synchronized ? Finding::kOk : Finding::kWarn, synchronized ? to_rfc3339(now) : to_rfc3339(now) + ", not synchronized; run a time service");
+        say("clock", synchronized ? Finding::kOk : Finding::kWarn,
+            synchronized ? to_rfc3339(now)
+                         : to_rfc3339(now) + ", not synchronized; run a time service");
     }
 
     /// Which labels of execution policies commands can be kept to here.
@@ -146,23 +187,43 @@ private:
         abilities.cgroups = command::CgroupPlaces::look("/sys/fs/cgroup", membership_);
         std::string kept, not_kept;
         const auto add = [&](std::string_view label, const std::optional<std::string>& missing) {
-            if (!missing) kept += fmt::format("{}{}", kept.empty() ? "" : ", ", label);
-            else not_kept += fmt::format("; {}: {}", label, *missing);
+            if (!missing)
+                kept += fmt::format("{}{}", kept.empty() ? "" : ", ", label);
+            else
+                not_kept += fmt::format("; {}: {}", label, *missing);
         };
-        for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) add(name_of(network), abilities.missing(network));
-        for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated, Privilege::kPrivileged}) add(name_of(privilege), abilities.missing(privilege));
-        const bool wanted = std::ranges::any_of(config_.providers, [](const config::ProviderOptions& each) { return each.kind == config::ProviderKind::kCommand; });
-        if (kept.empty()) return say("sandbox", wanted ? Finding::kFail : Finding::kWarn, "commands cannot run here" + not_kept);
-        const std::string landlock = abilities.landlock_abi > 0 ? fmt::format("Landlock ABI {}", abilities.landlock_abi) : "no Landlock";
+        for (const auto network : {Network::kDenyAll, Network::kEgressRestricted,
+                                   Network::kEgressUnrestricted, Network::kFullAccess})
+            add(name_of(network), abilities.missing(network));
+        for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated,
+                                     Privilege::kPrivileged})
+            add(name_of(privilege), abilities.missing(privilege));
+        const bool wanted =
+            std::ranges::any_of(config_.providers, [](const config::ProviderOptions& each) {
+                return each.kind == config::ProviderKind::kCommand;
+            });
+        if (kept.empty())
+            return say("sandbox", wanted ? Finding::kFail : Finding::kWarn,
+                       "commands cannot run here" + not_kept);
+        const std::string landlock = abilities.landlock_abi > 0
+                                         ? fmt::format("Landlock ABI {}", abilities.landlock_abi)
+                                         : "no Landlock";
         const bool bare = abilities.confinement() == command::Confinement::kLandlock;
-        say("sandbox", bare ? Finding::kWarn : Finding::kOk, fmt::format("{} ({}{}){}", kept, bare ? "no namespaces, " : "", landlock, not_kept));
+        say("sandbox", bare ? Finding::kWarn : Finding::kOk,
+            fmt::format("{} ({}{}){}", kept, bare ? "no namespaces, " : "", landlock, not_kept));
         const auto& groups = abilities.cgroups;
         say("sandbox memory", groups.count_memory() || !wanted ? Finding::kOk : Finding::kWarn,
-            groups.count_memory() ? fmt::format("limited by the kernel (cgroup {})", groups.unified.empty() ? "v1" : "v2")
-                                  : fmt::format("measured only, and what cannot be measured is refused; {}", command::kHowToDelegate));
-        for (const std::string& line : commands_not_offered(config_, abilities)) say("commands", Finding::kWarn, line);
+            groups.count_memory()
+                ? fmt::format("limited by the kernel (cgroup {})",
+                              groups.unified.empty() ? "v1" : "v2")
+                : fmt::format("measured only, and what cannot be measured is refused; {}",
+                              command::kHowToDelegate));
+        for (const std::string& line : commands_not_offered(config_, abilities))
+            say("commands", Finding::kWarn, line);
         if (wanted && ::getuid() == 0) {
-            say("sandbox user", Finding::kWarn, "the gateway runs as root, and so do its commands as far as files are concerned; run it as a user of its own");
+            say("sandbox user", Finding::kWarn,
+                "the gateway runs as root, and so do its commands as far as files are concerned; "
+                "run it as a user of its own");
         }
     }
 
@@ -170,15 +231,23 @@ private:
         if (!config_.listen.tls) return;
         const auto left = certificate_time_left(config_.listen.tls->cert);
         if (!left) return say("certificate", Finding::kFail, left.error().message);
-        if (::access(config_.listen.tls->key.c_str(), R_OK) != 0) return say("certificate", Finding::kFail, "cannot read the key " + config_.listen.tls->key.string());
-        const Finding finding = left->count() < 0 ? Finding::kFail : left->count() < 14 ? Finding::kWarn : Finding::kOk;
-        say("certificate", finding, left->count() < 0 ? "has expired; renew it" : fmt::format("valid for {} more days{}", left->count(), finding == Finding::kOk ? "" : "; renew it"));
+        if (::access(config_.listen.tls->key.c_str(), R_OK) != 0)
+            return say("certificate", Finding::kFail,
+                       "cannot read the key " + config_.listen.tls->key.string());
+        const Finding finding = left->count() < 0    ? Finding::kFail
+                                : left->count() < 14 ? Finding::kWarn
+                                                     : Finding::kOk;
+        say("certificate", finding,
+            left->count() < 0 ? "has expired; renew it"
+                              : fmt::format("valid for {} more days{}", left->count(),
+                                            finding == Finding::kOk ? "" : "; renew it"));
     }
 
     const Doctor& options_;
     config::Paths paths_;
     config::GatewayConfig config_;
-    std::string membership_ = "/proc/self/cgroup";   ///< the control groups of the gateway; if it does not run, of this process
+    /// The control groups of the gateway; if it does not run, of this process
+    std::string membership_ = "/proc/self/cgroup";
     std::vector<Line> lines_;
 };
 
@@ -186,7 +255,10 @@ private:
 
 int run(const Doctor& options) {
     std::error_code ignored;
-    if (!options.target.config.empty() && !fs::exists(options.target.config, ignored)) return report(config::load_first(options.target.config, config::Paths::find(options.system, ::getuid())).error());
+    if (!options.target.config.empty() && !fs::exists(options.target.config, ignored))
+        return report(config::load_first(options.target.config,
+                                         config::Paths::find(options.system, ::getuid()))
+                          .error());
     Examination examination(options);
     examination.look();
     return examination.show();

@@ -1,11 +1,11 @@
 #include "cli/admin_client.hpp"
 #include "cli/commands.hpp"
-#include "cli/output/exit_codes.hpp"
 #include "cli/gateway_place.hpp"
+#include "cli/output/exit_codes.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
-#include "net/http/blocking_client.hpp"
 #include "net/codec/url.hpp"
+#include "net/http/blocking_client.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -41,12 +41,17 @@ public:
         Target target;
         target.url = url;
         auto place = find_gateway(target);
-        if (!url.starts_with("http") || !place) return fail(ErrorCode::kInvalidArgs, "the webhook: write http://host:port/path or https://host/path");
+        if (!url.starts_with("http") || !place)
+            return fail(ErrorCode::kInvalidArgs,
+                        "the webhook: write http://host:port/path or https://host/path");
         return Webhook(std::move(*place), url);
     }
 
     Answer post(std::string_view event) {
-        net::ClientRequest request{.method = "POST", .target = place_.prefix.empty() ? "/" : place_.prefix, .headers = {{"Content-Type", "application/json"}}, .body = std::string(event)};
+        net::ClientRequest request{.method = "POST",
+                                   .target = place_.prefix.empty() ? "/" : place_.prefix,
+                                   .headers = {{"Content-Type", "application/json"}},
+                                   .body = std::string(event)};
         const auto answer = http_->send(request, std::chrono::steady_clock::now() + kPostTime);
         if (!answer) return say(answer.error().message), Answer::kLater;
         if (answer->status >= 200 && answer->status < 300) return Answer::kTaken;
@@ -57,10 +62,13 @@ public:
 
 private:
     Webhook(GatewayPlace place, std::string url) : place_(std::move(place)), url_(std::move(url)) {
-        net::BlockingClient::Options options{.io_timeout = kPostTime, .tls = place_.tls, .host_header = place_.host};
+        net::BlockingClient::Options options{
+            .io_timeout = kPostTime, .tls = place_.tls, .host_header = place_.host};
         http_ = std::make_unique<net::BlockingClient>(place_.endpoint, std::move(options));
     }
-    void say(std::string_view what) const { complain(fmt::format("{}: {}", url_, printable(what))); }
+    void say(std::string_view what) const {
+        complain(fmt::format("{}: {}", url_, printable(what)));
+    }
 
     GatewayPlace place_;
     std::string url_;
@@ -78,7 +86,8 @@ bool is_taken_over(std::string_view closed) {
 int run(const EventsForward& options) {
     auto webhook = Webhook::make(options.webhook);
     if (!webhook) return report(webhook.error());
-    Result<AdminClient> events = AdminClient::make(options.target), acknowledgements = AdminClient::make(options.target);
+    Result<AdminClient> events = AdminClient::make(options.target),
+                        acknowledgements = AdminClient::make(options.target);
     if (!events || !acknowledgements) return report((events ? acknowledgements : events).error());
     std::string path = "/v1/events?subscription=" + net::percent_encode(options.subscription);
     if (!options.types.empty()) path += "&types=" + net::percent_encode(options.types);
@@ -92,17 +101,27 @@ int run(const EventsForward& options) {
         Webhook::Answer answer = webhook->post(event.data);
         for (; answer == Webhook::Answer::kLater; answer = webhook->post(event.data)) pauses.wait();
         pauses.start_anew();
-        if (answer == Webhook::Answer::kRefused) complain(fmt::format("event {} was refused and is left out", printable(event.id)));
-        const json::Value body = json::Value::object({{"subscription", options.subscription}, {"cursor", std::string(event.id)}});
-        if (const auto told = accepted(acknowledgements->post("/v1/events/ack", body)); !told) complain(printable(told.error().message));
+        if (answer == Webhook::Answer::kRefused)
+            complain(fmt::format("event {} was refused and is left out", printable(event.id)));
+        const json::Value body = json::Value::object(
+            {{"subscription", options.subscription}, {"cursor", std::string(event.id)}});
+        if (const auto told = accepted(acknowledgements->post("/v1/events/ack", body)); !told)
+            complain(printable(told.error().message));
         ++done;
         return !enough();
     };
-    for (std::string begin = options.from.empty() ? "" : "&cursor=" + net::percent_encode(options.from);; begin.clear()) {
+    for (std::string begin = options.from.empty() ? ""
+                                                  : "&cursor=" + net::percent_encode(options.from);
+         ; begin.clear()) {
         const auto ended = accepted(events->follow(path + begin, on_event));
         if (enough()) return kExitOk;
-        if (is_taken_over(closed)) return complain("another one takes the events of this subscription now; give each its own"), kExitFailed;
-        if (!ended && ended.error().code != ErrorCode::kUnavailable && ended.error().code != ErrorCode::kTimeout) return report(ended.error());
+        if (is_taken_over(closed))
+            return complain(
+                       "another one takes the events of this subscription now; give each its own"),
+                   kExitFailed;
+        if (!ended && ended.error().code != ErrorCode::kUnavailable &&
+            ended.error().code != ErrorCode::kTimeout)
+            return report(ended.error());
         complain(ended ? "the stream ended; it is opened again" : printable(ended.error().message));
         pauses.wait();
     }

@@ -1,10 +1,10 @@
 #include "cli/explanation.hpp"
 
+#include "base/coded_text.hpp"
+#include "base/error_code.hpp"
 #include "cli/call_outcome.hpp"
 #include "cli/output/durations.hpp"
 #include "cli/output/pretty_json.hpp"
-#include "base/coded_text.hpp"
-#include "base/error_code.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,8 @@ namespace {
 
 std::string milliseconds_of(const json::Value& object, std::string_view key) {
     const json::Value* member = object.find(key);
-    return to_words(std::chrono::microseconds(static_cast<std::int64_t>(1e3 * (member ? member->as_double().value_or(0) : 0))));
+    return to_words(std::chrono::microseconds(
+        static_cast<std::int64_t>(1e3 * (member ? member->as_double().value_or(0) : 0))));
 }
 
 class Story {
@@ -24,7 +25,8 @@ public:
 
     void line(std::string_view label, const std::string& text) {
         if (text.empty()) return;
-        out_ += fmt::format("{}{}\n", terminal_.paint(Colour::kDim, fmt::format("{:<12}", label)), printable(text));
+        out_ += fmt::format("{}{}\n", terminal_.paint(Colour::kDim, fmt::format("{:<12}", label)),
+                            printable(text));
     }
     void blank() { out_ += '\n'; }
     const Terminal& terminal() const { return terminal_; }
@@ -48,19 +50,27 @@ std::string joined(std::initializer_list<std::pair<std::string_view, std::string
 
 void tell_outcome(const json::Value& record, Story& story) {
     if (flag_of(record, "running")) {
-        story.line("outcome", fmt::format("still running, in stage {}, for {}", text_of(record, "stage"), milliseconds_of(record, "elapsed_ms")));
+        story.line("outcome",
+                   fmt::format("still running, in stage {}, for {}", text_of(record, "stage"),
+                               milliseconds_of(record, "elapsed_ms")));
         return;
     }
     const std::string code = text_of(record, "code"), message = text_of(record, "message");
     const bool ok = text_of(record, "status") == "ok";
     story.out() += story.terminal().paint(Colour::kDim, fmt::format("{:<12}", "outcome"));
-    story.out() += story.terminal().paint(ok ? Colour::kGreen : Colour::kRed, printable(text_of(record, "status")));
+    story.out() += story.terminal().paint(ok ? Colour::kGreen : Colour::kRed,
+                                          printable(text_of(record, "status")));
     const std::string why = coded_text(code, message);
     story.out() += printable(why.empty() ? "" : " " + why) + "\n";
-    if (flag_of(record, "replayed")) story.line("", "replayed: the stored outcome of an earlier call with the same key; the tool did not run again");
+    if (flag_of(record, "replayed"))
+        story.line("",
+                   "replayed: the stored outcome of an earlier call with the same key; the tool "
+                   "did not run again");
     const json::Value none = json::Value::object(), *const details = record.find("details");
     if (const auto known = find_error_code(code)) {
-        if (const std::string_view next = advice_of(*known, details ? *details : none); !next.empty()) story.line("next", std::string(next));
+        if (const std::string_view next = advice_of(*known, details ? *details : none);
+            !next.empty())
+            story.line("next", std::string(next));
     }
 }
 
@@ -70,15 +80,20 @@ void tell_timeline(const json::Value& record, Story& story) {
     std::vector<std::pair<std::int64_t, std::string>> reached;
     for (const auto& [name, value] : *timeline->as_object()) {
         const auto offset = value.as_int64();
-        if (offset && *offset >= 0) reached.emplace_back(*offset, name.ends_with("_us") ? name.substr(0, name.size() - 3) : name);
+        if (offset && *offset >= 0)
+            reached.emplace_back(*offset,
+                                 name.ends_with("_us") ? name.substr(0, name.size() - 3) : name);
     }
     std::ranges::sort(reached);
     if (reached.empty()) return;
     story.blank();
     std::int64_t before = 0;
     for (const auto& [offset, name] : reached) {
-        story.line(fmt::format("{:>10}", to_words(std::chrono::microseconds(offset))),
-                   fmt::format("  {:<12}{}", name, offset > before ? "+" + to_words(std::chrono::microseconds(offset - before)) : ""));
+        story.line(
+            fmt::format("{:>10}", to_words(std::chrono::microseconds(offset))),
+            fmt::format(
+                "  {:<12}{}", name,
+                offset > before ? "+" + to_words(std::chrono::microseconds(offset - before)) : ""));
         before = offset;
     }
 }
@@ -90,32 +105,53 @@ std::string explanation_of(const json::Value& record, const Terminal& terminal) 
     story.line("call", text_of(record, "call_id"));
     story.line("when", text_of(record, "time") + text_of(record, "started_at"));
     story.line("tool", joined({{"", text_of(record, "tool")}, {"at ", text_of(record, "source")}}));
-    story.line("who", joined({{"", text_of(record, "principal")}, {"proven by ", text_of(record, "proof")}, {"through ", text_of(record, "front")},
+    story.line("who", joined({{"", text_of(record, "principal")},
+                              {"proven by ", text_of(record, "proof")},
+                              {"through ", text_of(record, "front")},
                               {"tenant ", text_of(record, "tenant")}}));
     const std::string decision = text_of(record, "decision"), rule = text_of(record, "rule");
     story.line("allowed", joined({{"", decision}, {"by rule ", rule}}));
     if (const json::Value* const approval = record.find("approval")) {
         const std::string by = text_of(*approval, "by");
-        const std::string how = flag_of(*approval, "remembered") ? "remembered" : "after " + to_words(std::chrono::microseconds(number_of(*approval, "us")));
-        story.line("approval", joined({{"", text_of(*approval, "state")}, {"by ", by}, {"", text_of(*approval, "scope")}, {"", how}, {"id ", text_of(*approval, "id")}}));
+        const std::string how =
+            flag_of(*approval, "remembered")
+                ? "remembered"
+                : "after " + to_words(std::chrono::microseconds(number_of(*approval, "us")));
+        story.line("approval", joined({{"", text_of(*approval, "state")},
+                                       {"by ", by},
+                                       {"", text_of(*approval, "scope")},
+                                       {"", how},
+                                       {"id ", text_of(*approval, "id")}}));
     }
     for (const json::Value& hook : items_of(record, "hooks")) {
-        story.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"), text_of(hook, "answer"), to_words(std::chrono::microseconds(number_of(hook, "us")))));
+        story.line("hook", fmt::format("{} answered {} after {}", text_of(hook, "hook"),
+                                       text_of(hook, "answer"),
+                                       to_words(std::chrono::microseconds(number_of(hook, "us")))));
     }
     std::size_t number = 0;
     for (const json::Value& attempt : items_of(record, "attempts")) {
         const std::string code = text_of(attempt, "code");
-        story.line("attempt", fmt::format("{}: {}{} after {}", ++number, text_of(attempt, "status"), code.empty() ? "" : " " + code, to_words(std::chrono::microseconds(number_of(attempt, "us")))));
+        story.line("attempt",
+                   fmt::format("{}: {}{} after {}", ++number, text_of(attempt, "status"),
+                               code.empty() ? "" : " " + code,
+                               to_words(std::chrono::microseconds(number_of(attempt, "us")))));
     }
-    if (number == 0 && !flag_of(record, "running") && record.find("attempts")) story.line("attempt", "none: the tool was not asked");
+    if (number == 0 && !flag_of(record, "running") && record.find("attempts"))
+        story.line("attempt", "none: the tool was not asked");
     tell_outcome(record, story);
     if (const json::Value* const policy = record.find("policy")) {
-        story.line("policy", joined({{"", text_of(*policy, "network_policy")}, {"", text_of(*policy, "privilege_level")}, {"timeout ", milliseconds_of(*policy, "timeout_ms")}}));
+        story.line("policy", joined({{"", text_of(*policy, "network_policy")},
+                                     {"", text_of(*policy, "privilege_level")},
+                                     {"timeout ", milliseconds_of(*policy, "timeout_ms")}}));
     }
-    story.line("ended by", joined({{"", text_of(record, "cancelled_by")}, {"", text_of(record, "cause")}}));
-    if (record.find("duration_us")) story.line("took", to_words(std::chrono::microseconds(number_of(record, "duration_us"))));
+    story.line("ended by",
+               joined({{"", text_of(record, "cancelled_by")}, {"", text_of(record, "cause")}}));
+    if (record.find("duration_us"))
+        story.line("took", to_words(std::chrono::microseconds(number_of(record, "duration_us"))));
     if (record.find("args_bytes")) {
-        story.line("size", fmt::format("arguments {}, result {}", bytes_in_words(number_of(record, "args_bytes")), bytes_in_words(number_of(record, "result_bytes"))));
+        story.line("size", fmt::format("arguments {}, result {}",
+                                       bytes_in_words(number_of(record, "args_bytes")),
+                                       bytes_in_words(number_of(record, "result_bytes"))));
     }
     tell_timeline(record, story);
     return std::move(story.out());

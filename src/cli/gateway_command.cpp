@@ -21,7 +21,8 @@ int report_problems(const Error& error) {
 }
 
 /// As the errors of the file's own content are told.
-std::unexpected<Error> invalid(const std::filesystem::path& source, const std::vector<std::string>& problems) {
+std::unexpected<Error> invalid(const std::filesystem::path& source,
+                               const std::vector<std::string>& problems) {
     const std::string file = source.empty() ? "configuration" : source.string();
     json::Value entries = json::Value::array();
     std::string text;
@@ -29,7 +30,8 @@ std::unexpected<Error> invalid(const std::filesystem::path& source, const std::v
         entries.push_back(json::Value::object({{"file", file}, {"message", problem}}));
         text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", file, problem);
     }
-    return fail(ErrorCode::kInvalidArgs, std::move(text), json::Value::object({{"errors", std::move(entries)}}).dump());
+    return fail(ErrorCode::kInvalidArgs, std::move(text),
+                json::Value::object({{"errors", std::move(entries)}}).dump());
 }
 
 }  // namespace
@@ -38,7 +40,8 @@ int run(const GatewayRun& options, const GatewayProgram& gateway) {
     const config::Paths paths = config::Paths::find(options.system, ::getuid());
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
     if (!config) return report_problems(config.error());
-    return gateway.run({.config = std::move(*config), .config_file = options.config, .paths = paths});
+    return gateway.run(
+        {.config = std::move(*config), .config_file = options.config, .paths = paths});
 }
 
 int run(const GatewayCheck& options, const GatewayProgram& gateway) {
@@ -47,7 +50,8 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
     Result<config::GatewayConfig> config = config::load_first(options.config, paths);
     std::vector<std::string> warnings;
     if (config) {
-        config::Findings findings = gateway.check({.config = *config, .config_file = options.config, .paths = paths});
+        config::Findings findings =
+            gateway.check({.config = *config, .config_file = options.config, .paths = paths});
         warnings = std::move(findings.warnings);
         if (!findings.problems.empty()) config = invalid(config->source, findings.problems);
     }
@@ -56,16 +60,26 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
         if (config) answer.set("file", config->source.string());
         if (!warnings.empty()) answer.set("warnings", json::Value(json::Value::array()));
         for (const std::string& warning : warnings) answer.find("warnings")->push_back(warning);
-        const Result<json::Value> details = json::Value::parse(config || config.error().details.empty() ? "{}" : config.error().details);
-        if (!config) answer.set("errors", details->find("errors") ? *details->find("errors") : json::Value::array());
-        if (!config && config.error().details.empty()) answer.find("errors")->push_back(json::Value::object({{"message", config.error().message}}));
+        const Result<json::Value> details = json::Value::parse(
+            config || config.error().details.empty() ? "{}" : config.error().details);
+        if (!config)
+            answer.set("errors",
+                       details->find("errors") ? *details->find("errors") : json::Value::array());
+        if (!config && config.error().details.empty())
+            answer.find("errors")->push_back(
+                json::Value::object({{"message", config.error().message}}));
         print_json(answer);
-        return config ? kExitOk : config.error().details.empty() ? exit_code_of(config.error().code) : kExitFailed;
+        return config                           ? kExitOk
+               : config.error().details.empty() ? exit_code_of(config.error().code)
+                                                : kExitFailed;
     }
-    if (!config && config.error().details.empty()) return report(config.error());  // not the file's content: the file itself
+    // not the file's content: the file itself
+    if (!config && config.error().details.empty()) return report(config.error());
     for (const std::string& warning : warnings) complain("warning: " + warning);
     if (!config) return report_problems(config.error()), kExitFailed;
-    print_line(config->source.empty() ? "no configuration file: the defaults count, and they are valid" : config->source.string() + ": valid");
+    print_line(config->source.empty()
+                   ? "no configuration file: the defaults count, and they are valid"
+                   : config->source.string() + ": valid");
     return kExitOk;
 }
 

@@ -15,13 +15,19 @@ constexpr const char* kServiceSocket = "/run/crab/admin.sock";
 Result<std::filesystem::path> find_socket(const Target& target) {
     const config::Paths paths = config::Paths::find(false, ::getuid());
     std::error_code ignored;
-    if (!target.config.empty() && !std::filesystem::exists(target.config, ignored)) return fail(config::load_first(target.config, paths).error());
-    // A configuration that does not load (its secrets may be the service's) still leaves the default socket.
-    const config::GatewayConfig config = config::load_first(target.config, paths).value_or(config::GatewayConfig{});
+    if (!target.config.empty() && !std::filesystem::exists(target.config, ignored))
+        return fail(config::load_first(target.config, paths).error());
+    // A configuration that does not load (its secrets may be the service's) still leaves the
+    // default socket.
+    const config::GatewayConfig config =
+        config::load_first(target.config, paths).value_or(config::GatewayConfig{});
     const std::filesystem::path socket = config::client_socket(target.socket, config, paths);
     std::error_code error;
     const bool by_default = socket == paths.admin_socket_of({});
-    return by_default && !std::filesystem::exists(socket, error) && std::filesystem::exists(kServiceSocket, error) ? kServiceSocket : socket;
+    return by_default && !std::filesystem::exists(socket, error) &&
+                   std::filesystem::exists(kServiceSocket, error)
+               ? kServiceSocket
+               : socket;
 }
 
 }  // namespace
@@ -37,21 +43,25 @@ Result<GatewayPlace> find_gateway(const Target& target) {
     }
     std::string_view rest = target.url;
     const bool secure = rest.starts_with("https://");
-    if (!secure && !rest.starts_with("http://")) return fail(ErrorCode::kInvalidArgs, "--url has to start with http:// or https://");
+    if (!secure && !rest.starts_with("http://"))
+        return fail(ErrorCode::kInvalidArgs, "--url has to start with http:// or https://");
     rest.remove_prefix(secure ? 8 : 7);
     const std::string_view authority = rest.substr(0, rest.find('/'));
     std::string_view path = rest.substr(authority.size());
     while (path.ends_with('/')) path.remove_suffix(1);
     const auto host = net::parse_host(authority);
-    if (!host) return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
+    if (!host)
+        return fail(ErrorCode::kInvalidArgs, "--url has no valid host; write http://host:port");
     if (secure) {
-        net::TlsContext::Options options{.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName};
+        net::TlsContext::Options options{.role = net::TlsContext::Role::kClient,
+                                         .peer_check = net::TlsContext::PeerCheck::kChainAndName};
         options.ca.file = target.ca_file;
         auto tls = net::TlsContext::make(std::move(options));
         if (!tls) return fail(tls.error());
         place.tls = std::move(*tls);
     }
-    place.endpoint = net::Endpoint::tcp(std::string(host->host), host->port.value_or(secure ? 443 : 80));
+    place.endpoint =
+        net::Endpoint::tcp(std::string(host->host), host->port.value_or(secure ? 443 : 80));
     place.host = authority;
     place.server_name = host->host;
     place.prefix = path;
@@ -60,7 +70,8 @@ Result<GatewayPlace> find_gateway(const Target& target) {
     return place;
 }
 
-Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system) {
+Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file,
+                                             bool system) {
     const config::Paths paths = config::Paths::find(system, ::getuid());
     const auto config = config::load_first(config_file, paths);
     if (!config) return fail(config.error());

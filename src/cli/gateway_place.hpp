@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cli/commands.hpp"
 #include "base/result.hpp"
+#include "cli/commands.hpp"
 #include "net/loop/endpoint.hpp"
 #include "net/tls/tls_context.hpp"
 
@@ -23,11 +23,12 @@ struct GatewayPlace {
     bool is_remote() const { return !endpoint.is_unix(); }
 };
 
-/// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for a URL that is none.
+/// Finds the admin socket (config::client_socket()) or reads the URL. Errors: kInvalidArgs for a
+/// URL that is none.
 Result<GatewayPlace> find_gateway(const Target& target);
 
-/// Where the gateway that this configuration file describes keeps its state; empty: the usual file. `system`: that of the system service.
-/// Errors: those of config::load_first().
+/// Where the gateway that this configuration file describes keeps its state; empty: the usual file.
+/// `system`: that of the system service. Errors: those of config::load_first().
 Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system);
 
 }  // namespace crab::app

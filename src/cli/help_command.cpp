@@ -10,7 +10,8 @@ namespace {
 
 std::string exit_codes_page() {
     std::string text = "Exit codes of crab\n\n";
-    for (const ExitCodeText& one : exit_code_texts()) text += fmt::format("  {:>3}  {}\n", static_cast<int>(one.code), one.meaning);
+    for (const ExitCodeText& one : exit_code_texts())
+        text += fmt::format("  {:>3}  {}\n", static_cast<int>(one.code), one.meaning);
     return text;
 }
 
@@ -27,24 +28,31 @@ void append_command(std::string& page, const CommandNode& node) {
         for (const OptionNode& one : node.positionals) page += " " + one.value;
         page += " [OPTIONS]\n```\n\n";
         page += "| argument | meaning |\n|---|---|\n";
-        for (const OptionNode& one : node.positionals) page += fmt::format("| `{}` | {} |\n", one.value, cell(one.description));
+        for (const OptionNode& one : node.positionals)
+            page += fmt::format("| `{}` | {} |\n", one.value, cell(one.description));
         for (const OptionNode& one : node.options) {
             if (one.long_name == "help") continue;
             const std::string brief = one.short_name ? fmt::format("-{}, ", one.short_name) : "";
-            page += fmt::format("| `{}--{}{}{}` | {} |\n", brief, one.long_name, one.value.empty() ? "" : " ", one.value, cell(one.description));
+            page += fmt::format("| `{}--{}{}{}` | {} |\n", brief, one.long_name,
+                                one.value.empty() ? "" : " ", one.value, cell(one.description));
         }
         page += '\n';
-        if (node.examples.starts_with("Examples:\n")) page += fmt::format("```sh\n{}\n```\n\n", node.examples.substr(10));
+        if (node.examples.starts_with("Examples:\n"))
+            page += fmt::format("```sh\n{}\n```\n\n", node.examples.substr(10));
     }
     for (const CommandNode& command : node.commands) append_command(page, command);
 }
 
 std::string markdown() {
-    std::string page = "# Command line\n\n<!-- Made by: crab help --markdown > docs/reference/cli.md -->\n\n"
-                       "Results go to standard output, everything else to standard error. Tables and colour are for terminals (`NO_COLOR` turns\n"
-                       "colour off); `-o json` prints JSON. The gateway is found by `--socket`, `CRAB_SOCKET`, the configuration, the default path.\n\n"
-                       "## Exit codes\n\n| code | meaning |\n|---|---|\n";
-    for (const ExitCodeText& one : exit_code_texts()) page += fmt::format("| {} | {} |\n", static_cast<int>(one.code), one.meaning);
+    std::string page =
+        "# Command line\n\n<!-- Made by: crab help --markdown > docs/reference/cli.md -->\n\n"
+        "Results go to standard output, everything else to standard error. Tables and colour are "
+        "for terminals (`NO_COLOR` turns\n"
+        "colour off); `-o json` prints JSON. The gateway is found by `--socket`, `CRAB_SOCKET`, "
+        "the configuration, the default path.\n\n"
+        "## Exit codes\n\n| code | meaning |\n|---|---|\n";
+    for (const ExitCodeText& one : exit_code_texts())
+        page += fmt::format("| {} | {} |\n", static_cast<int>(one.code), one.meaning);
     page += '\n';
     append_command(page, command_tree());
     while (page.ends_with("\n\n")) page.pop_back();
@@ -55,7 +63,8 @@ std::string markdown() {
 
 int run(const Help& options) {
     if (options.markdown) return print(markdown()), kExitOk;
-    if (options.topic == std::vector<std::string>{"exit-codes"}) return print(exit_codes_page()), kExitOk;
+    if (options.topic == std::vector<std::string>{"exit-codes"})
+        return print(exit_codes_page()), kExitOk;
     const Printed help = help_of(options.topic);
     std::fputs(help.text.c_str(), help.exit_code == kExitOk ? stdout : stderr);
     return help.exit_code;

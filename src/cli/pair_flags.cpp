@@ -7,8 +7,9 @@
 namespace crab::app {
 namespace {
 
-constexpr std::array<std::string_view, 9> kWithValue{"admin-socket", "socket",       "config",      "timeout",    "remote-key",
-                                                     "gateway-public-key", "component-id", "listen-addr", "listen-path"};
+constexpr std::array<std::string_view, 9> kWithValue{
+    "admin-socket",       "socket",       "config",      "timeout",    "remote-key",
+    "gateway-public-key", "component-id", "listen-addr", "listen-path"};
 constexpr std::array<std::string_view, 2> kAlone{"replace", "help"};
 
 /// The name of a flag of `crab pair` without its dashes and value; empty for any other word.
@@ -17,12 +18,14 @@ std::string_view flag_name(std::string_view word) {
     if (!name.starts_with('-')) return {};
     name.remove_prefix(name.starts_with("--") ? 2 : 1);
     name = name.substr(0, name.find('='));
-    const bool known = std::ranges::find(kWithValue, name) != kWithValue.end() || std::ranges::find(kAlone, name) != kAlone.end();
+    const bool known = std::ranges::find(kWithValue, name) != kWithValue.end() ||
+                       std::ranges::find(kAlone, name) != kAlone.end();
     return known ? name : std::string_view();
 }
 
 bool takes_next(std::string_view word) {
-    return word.find('=') == std::string_view::npos && std::ranges::find(kWithValue, flag_name(word)) != kWithValue.end();
+    return word.find('=') == std::string_view::npos &&
+           std::ranges::find(kWithValue, flag_name(word)) != kWithValue.end();
 }
 
 }  // namespace
@@ -32,7 +35,8 @@ std::vector<std::string> pair_flags_last(std::span<const char* const> arguments)
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string_view word = arguments[i];
         if (word == "--") {
-            words.insert(words.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+            words.insert(words.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                         arguments.end());
             break;
         }
         if (flag_name(word).empty()) {

@@ -11,18 +11,21 @@
 
 namespace crab::app {
 
-/// The remote that `crab pair test` plays: a tool host with fresh keys on loopback `ws`, which forgets everything when it ends.
-/// It has a thread of its own; everything here may be called from another one.
+/// The remote that `crab pair test` plays: a tool host with fresh keys on loopback `ws`, which
+/// forgets everything when it ends. It has a thread of its own; everything here may be called from
+/// another one.
 class PairTestRemote {
 public:
     struct Options {
         std::string component_id;
         crypto::Ed25519PublicKey gateway_key;  ///< the only one that may pair
-        std::string listen_address;            ///< such as `ws://127.0.0.1:0/v1/pair` or `127.0.0.1:0`; port 0: the system chooses
-        std::string listen_path;               ///< begins with `/`; empty: that of the address, or `/v1/pair`
+        /// Such as `ws://127.0.0.1:0/v1/pair` or `127.0.0.1:0`; port 0: the system chooses
+        std::string listen_address;
+        std::string listen_path;  ///< begins with `/`; empty: that of the address, or `/v1/pair`
     };
 
-    /// Listens when it returns. Errors: kInvalidArgs for an address that is no `ws://` on loopback, kUnavailable.
+    /// Listens when it returns. Errors: kInvalidArgs for an address that is no `ws://` on loopback,
+    /// kUnavailable.
     static Result<std::unique_ptr<PairTestRemote>> start(Options options);
     PairTestRemote(const PairTestRemote&) = delete;
     PairTestRemote& operator=(const PairTestRemote&) = delete;

@@ -9,8 +9,9 @@
 
 namespace crab::app {
 
-/// The execution policy of `--policy FIELD=VALUE` and `--policy worktree`, repeated; fields are `network`, `privilege`, `cpu`,
-/// `wall`, `retries` and `backoff`. Labels are the server's to judge. Errors: kInvalidArgs.
+/// The execution policy of `--policy FIELD=VALUE` and `--policy worktree`, repeated; fields are
+/// `network`, `privilege`, `cpu`, `wall`, `retries` and `backoff`. Labels are the server's to
+/// judge. Errors: kInvalidArgs.
 Result<ExecutionPolicy> read_policy_fields(std::span<const std::string> fields);
 
 }  // namespace crab::app

@@ -10,7 +10,8 @@ namespace {
 std::string drawn(const QrCode& code) {
     std::string text;
     for (int row = 0; row < code.size(); ++row) {
-        for (int column = 0; column < code.size(); ++column) text += code.is_dark(row, column) ? '#' : '.';
+        for (int column = 0; column < code.size(); ++column)
+            text += code.is_dark(row, column) ? '#' : '.';
         text += '\n';
     }
     return text;
@@ -47,7 +48,8 @@ TEST(QrCodeTest, TakesTheSmallestVersionThatHoldsTheText) {
     for (int version = 1; version <= 10; ++version) {
         const auto most = static_cast<std::size_t>(kMost[version - 1]);
         EXPECT_EQ(QrCode::encode(std::string(most, 'x'))->size(), 17 + 4 * version);
-        if (version < 10) EXPECT_EQ(QrCode::encode(std::string(most + 1, 'x'))->size(), 21 + 4 * version);
+        if (version < 10)
+            EXPECT_EQ(QrCode::encode(std::string(most + 1, 'x'))->size(), 21 + 4 * version);
     }
     EXPECT_EQ(QrCode::encode("")->size(), 21);
     EXPECT_FALSE(QrCode::encode(std::string(QrCode::kMostBytes + 1, 'x')));
@@ -57,7 +59,8 @@ TEST(QrCodeTest, HalfBlocksShowTwoRowsToALineWithinAQuietZone) {
     const std::string text = QrCode::encode("crab pair")->to_half_blocks();
     EXPECT_EQ(std::ranges::count(text, '\n'), (21 + 8 + 1) / 2);
     const std::string quiet = "████";
-    EXPECT_NE(text.find("\n" + quiet + " ▄▄▄▄▄ █"), std::string::npos) << text;  // the first rows of a finder pattern, dark as blanks
+    // the first rows of a finder pattern, dark as blanks
+    EXPECT_NE(text.find("\n" + quiet + " ▄▄▄▄▄ █"), std::string::npos) << text;
 }
 
 }  // namespace

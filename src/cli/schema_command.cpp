@@ -20,22 +20,29 @@ std::vector<fs::path> json_files(const fs::path& directory) {
     std::vector<fs::path> files;
     std::error_code error;
     for (const auto& entry : fs::recursive_directory_iterator(directory, error)) {
-        if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
+        if (entry.is_regular_file() && entry.path().extension() == ".json")
+            files.push_back(entry.path());
     }
     std::ranges::sort(files);
     return files;
 }
 
-/// Runs files of the official suite: a list of {"description","schema","tests":[{"description","data","valid"}]} each.
+/// Runs files of the official suite: a list of
+/// {"description","schema","tests":[{"description","data","valid"}]} each.
 class Suite {
 public:
     Suite(const fs::path& directory, const fs::path& remotes) : directory_(directory) {
-        for (const fs::path& file : remotes.empty() ? std::vector<fs::path>() : json_files(remotes)) {
-            if (auto text = read_input(file.string())) remotes_["http://localhost:1234/" + fs::relative(file, remotes).generic_string()] = std::move(*text);
+        for (const fs::path& file :
+             remotes.empty() ? std::vector<fs::path>() : json_files(remotes)) {
+            if (auto text = read_input(file.string()))
+                remotes_["http://localhost:1234/" + fs::relative(file, remotes).generic_string()] =
+                    std::move(*text);
         }
         // The suite marks the drafts before 2019-09 by their folders only.
         const std::string path = fs::absolute(directory).generic_string();
-        for (const auto& [folder, dialect] : {std::pair{"draft4", json::Dialect::kDraft4}, {"draft6", json::Dialect::kDraft6}, {"draft7", json::Dialect::kDraft7},
+        for (const auto& [folder, dialect] : {std::pair{"draft4", json::Dialect::kDraft4},
+                                              {"draft6", json::Dialect::kDraft6},
+                                              {"draft7", json::Dialect::kDraft7},
                                               {"draft2019-09", json::Dialect::k2019_09}}) {
             if (path.find(folder) != path.npos) options_.dialect = dialect;
         }
@@ -46,11 +53,14 @@ public:
         Result<std::string> text = read_input(file.string());
         if (!text) return fail(text.error());
         const auto root = parser_.parse(*text);
-        if (!root) return fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", file.string(), root.error().message));
+        if (!root)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{}: {}", file.string(), root.error().message));
         options_.assert_formats = file.parent_path().filename() == "format";
         const std::string name = fs::relative(file, directory_).generic_string();
         simdjson::dom::array groups;
-        if (root->element().get_array().get(groups) != simdjson::SUCCESS) return fail(ErrorCode::kInvalidArgs, name + ": is no file of the suite");
+        if (root->element().get_array().get(groups) != simdjson::SUCCESS)
+            return fail(ErrorCode::kInvalidArgs, name + ": is no file of the suite");
         for (const json::Element group : groups) run_group(name, group);
         return {};
     }
@@ -67,11 +77,14 @@ private:
         for (const json::Element test : *tests) {
             const auto data = json::get(test, "data");
             const bool expected = json::get_bool(test, "valid").value_or(false);
-            const bool right = schema && data && (*schema)->is_valid(*data) == expected && (*schema)->validate(*data).empty() == expected;
+            const bool right = schema && data && (*schema)->is_valid(*data) == expected &&
+                               (*schema)->validate(*data).empty() == expected;
             ++(right ? passed : failed);
             if (right) continue;
-            print_line(fmt::format("FAIL {}: {}: {}{}", file, json::get_string(group, "description").value_or(""),
-                                   json::get_string(test, "description").value_or(""), schema ? "" : " (" + schema.error().message + ")"));
+            print_line(fmt::format("FAIL {}: {}: {}{}", file,
+                                   json::get_string(group, "description").value_or(""),
+                                   json::get_string(test, "description").value_or(""),
+                                   schema ? "" : " (" + schema.error().message + ")"));
         }
     }
 
@@ -100,7 +113,9 @@ int run(const SchemaCheck& options) {
 
 int run(const SchemaSuite& options) {
     const std::vector<fs::path> files = json_files(options.directory);
-    if (files.empty()) return report({.code = ErrorCode::kNotFound, .message = "no .json files in " + options.directory.string()});
+    if (files.empty())
+        return report({.code = ErrorCode::kNotFound,
+                       .message = "no .json files in " + options.directory.string()});
     Suite suite(options.directory, options.remotes);
     for (const fs::path& file : files) {
         if (auto done = suite.run_file(file); !done) return report(done.error());

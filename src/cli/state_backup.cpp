@@ -19,10 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 using store::sqlite::Database;
 
-constexpr std::array<std::string_view, 4> kLeftOut{"-wal", "-shm", ".new", ".partial"};  // of a database's file, and half-written ones
+// of a database's file, and half-written ones
+constexpr std::array<std::string_view, 4> kLeftOut{"-wal", "-shm", ".new", ".partial"};
 
 bool is_left_out(const fs::path& name) {
-    return name == "lock" || std::ranges::any_of(kLeftOut, [&](std::string_view end) { return name.native().ends_with(end); });
+    return name == "lock" || std::ranges::any_of(kLeftOut, [&](std::string_view end) {
+               return name.native().ends_with(end);
+           });
 }
 
 std::unexpected<Error> failed(const fs::path& file, const std::error_code& problem) {
@@ -55,10 +58,12 @@ Result<bool> save_file(const fs::path& from, const fs::path& to) {
     return true;
 }
 
-Result<void> copy_folder(const fs::path& from, const fs::path& to, const fs::path& name, std::vector<SavedFile>& saved) {
+Result<void> copy_folder(const fs::path& from, const fs::path& to, const fs::path& name,
+                         std::vector<SavedFile>& saved) {
     if (auto made = make_folder(to / name); !made) return made;
     std::error_code problem;
-    for (fs::directory_iterator at(from / name, problem), end; !problem && at != end; at.increment(problem)) {
+    for (fs::directory_iterator at(from / name, problem), end; !problem && at != end;
+         at.increment(problem)) {
         const fs::path each = name / at->path().filename();
         std::error_code gone;
         if (at->is_directory(gone) && !at->is_symlink(gone)) {
@@ -87,18 +92,26 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
 
 Result<std::vector<SavedFile>> back_up_state(const fs::path& state_dir, const fs::path& to) {
     std::error_code problem;
-    if (!fs::is_directory(state_dir, problem)) return fail(ErrorCode::kNotFound, fmt::format("{} is no folder: this gateway has no state yet", state_dir.string()));
+    if (!fs::is_directory(state_dir, problem))
+        return fail(
+            ErrorCode::kNotFound,
+            fmt::format("{} is no folder: this gateway has no state yet", state_dir.string()));
     const fs::path target = fs::weakly_canonical(fs::absolute(to), problem);
     const fs::path source = fs::canonical(state_dir, problem);
     if (problem) return failed(to, problem);
-    if (is_within(target, source) || is_within(source, target)) return fail(ErrorCode::kInvalidArgs, "a backup cannot lie within the folder it saves, nor around it");
-    if (fs::exists(target, problem)) return fail(ErrorCode::kConflict, fmt::format("{} is there already: a backup makes its folder", target.string()));
+    if (is_within(target, source) || is_within(source, target))
+        return fail(ErrorCode::kInvalidArgs,
+                    "a backup cannot lie within the folder it saves, nor around it");
+    if (fs::exists(target, problem))
+        return fail(ErrorCode::kConflict,
+                    fmt::format("{} is there already: a backup makes its folder", target.string()));
     const fs::path partial = target.string() + ".partial";
     fs::create_directories(partial.parent_path(), problem);
     fs::remove_all(partial, problem);  // of a backup that was interrupted
     const ScopeExit clean_up([&] { fs::remove_all(partial, problem); });
     std::vector<SavedFile> saved;
-    if (auto copied = copy_folder(source, partial, {}, saved); !copied) return fail(std::move(copied.error()));
+    if (auto copied = copy_folder(source, partial, {}, saved); !copied)
+        return fail(std::move(copied.error()));
     fs::rename(partial, target, problem);
     if (problem) return failed(target, problem);
     std::ranges::sort(saved, {}, &SavedFile::name);

@@ -2,12 +2,12 @@
 #include "cli/commands.hpp"
 #include "cli/output/exit_codes.hpp"
 #include "cli/output/files.hpp"
-#include "setup/public_place.hpp"
 #include "cli/output/pretty_json.hpp"
 #include "cli/output/terminal.hpp"
-#include "setup/tls_certificates.hpp"
 #include "config/load.hpp"
 #include "config/paths.hpp"
+#include "setup/public_place.hpp"
+#include "setup/tls_certificates.hpp"
 
 #include <unistd.h>
 
@@ -27,46 +27,68 @@ struct Made {
 };
 
 Result<Made> use_files(const TlsInit& options) {
-    const auto certificate = std::filesystem::absolute(options.cert), key = std::filesystem::absolute(options.key);
+    const auto certificate = std::filesystem::absolute(options.cert),
+               key = std::filesystem::absolute(options.key);
     auto leaf = check_tls_files(certificate, key, std::chrono::system_clock::now());
     if (!leaf) return fail(std::move(leaf.error()));
-    return Made{.certificate = certificate, .key = key, .authority = {}, .authority_fingerprint = {}, .authority_is_new = false, .leaf = std::move(*leaf)};
+    return Made{.certificate = certificate,
+                .key = key,
+                .authority = {},
+                .authority_fingerprint = {},
+                .authority_is_new = false,
+                .leaf = std::move(*leaf)};
 }
 
 Result<Made> make_files(const TlsInit& options) {
     std::filesystem::path folder = options.directory;
     if (folder.empty()) {
         const config::Paths paths = config::Paths::find(options.system, ::getuid());
-        const config::GatewayConfig config = config::load_first(options.config, paths).value_or(config::GatewayConfig{});
+        const config::GatewayConfig config =
+            config::load_first(options.config, paths).value_or(config::GatewayConfig{});
         const std::filesystem::path state = paths.state_dir_of(config);
-        if (const auto made = config::ensure_private_directory(state, ::getuid()); !made) return fail(made.error());
+        if (const auto made = config::ensure_private_directory(state, ::getuid()); !made)
+            return fail(made.error());
         folder = state / "tls";
     }
     folder = std::filesystem::absolute(folder);
-    auto made = make_tls_certificates(folder, options.names.empty() ? names_of_this_machine() : options.names, std::chrono::system_clock::now());
+    auto made = make_tls_certificates(
+        folder, options.names.empty() ? names_of_this_machine() : options.names,
+        std::chrono::system_clock::now());
     if (!made) return fail(std::move(made.error()));
-    return Made{.certificate = folder / TlsFiles::kCertificate, .key = folder / TlsFiles::kKey, .authority = folder / TlsFiles::kCa,
-                .authority_fingerprint = made->authority.fingerprint(), .authority_is_new = made->authority_is_new, .leaf = std::move(made->leaf)};
+    return Made{.certificate = folder / TlsFiles::kCertificate,
+                .key = folder / TlsFiles::kKey,
+                .authority = folder / TlsFiles::kCa,
+                .authority_fingerprint = made->authority.fingerprint(),
+                .authority_is_new = made->authority_is_new,
+                .leaf = std::move(made->leaf)};
 }
 
 std::vector<std::string> names_of(const crypto::Certificate& leaf) {
     std::vector<std::string> names = leaf.alt_names().dns_names;
-    names.insert(names.end(), leaf.alt_names().ip_addresses.begin(), leaf.alt_names().ip_addresses.end());
+    names.insert(names.end(), leaf.alt_names().ip_addresses.begin(),
+                 leaf.alt_names().ip_addresses.end());
     return names;
 }
 
 /// The names as `listen.host_names` wants them: as a Host field would have them.
 std::string host_names_of(std::vector<std::string> names) {
-    for (std::string& name : names) name = name.find(':') == std::string::npos ? fmt::format("\"{}\"", name) : fmt::format("\"[{}]\"", name);
+    for (std::string& name : names)
+        name = name.find(':') == std::string::npos ? fmt::format("\"{}\"", name)
+                                                   : fmt::format("\"[{}]\"", name);
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The listener as it will be with this certificate: the port and prefix that the configuration has, on every address of the machine.
+/// The listener as it will be with this certificate: the port and prefix that the configuration
+/// has, on every address of the machine.
 config::ListenOptions listener_with(const TlsInit& options, const Made& made) {
     const config::Paths paths = config::Paths::find(options.system, ::getuid());
-    config::ListenOptions listen = config::load_first(options.config, paths).value_or(config::GatewayConfig{}).listen;
-    const bool elsewhere = listen.public_address && listen.public_address->port != 0 && !listen.public_address->is_loopback();
-    const std::uint16_t port = listen.public_address && listen.public_address->port != 0 ? listen.public_address->port : config::ListenOptions().public_address->port;
+    config::ListenOptions listen =
+        config::load_first(options.config, paths).value_or(config::GatewayConfig{}).listen;
+    const bool elsewhere = listen.public_address && listen.public_address->port != 0 &&
+                           !listen.public_address->is_loopback();
+    const std::uint16_t port = listen.public_address && listen.public_address->port != 0
+                                   ? listen.public_address->port
+                                   : config::ListenOptions().public_address->port;
     if (!elsewhere) listen.public_address = config::HostPort{"0.0.0.0", port};
     listen.tls = config::TlsOptions{.cert = made.certificate, .key = made.key};
     listen.host_names.clear();  // those of the certificate, as the lines say
@@ -80,7 +102,9 @@ std::string day_of(std::chrono::sys_seconds when) { return to_rfc3339(when).subs
 int run(const TlsInit& options) {
     std::error_code ignored;
     if (!options.config.empty() && !std::filesystem::exists(options.config, ignored)) {
-        return report(config::load_first(options.config, config::Paths::find(options.system, ::getuid())).error());
+        return report(
+            config::load_first(options.config, config::Paths::find(options.system, ::getuid()))
+                .error());
     }
     if (options.cert.empty() != options.key.empty()) {
         complain("--cert and --key belong together");
@@ -93,8 +117,11 @@ int run(const TlsInit& options) {
     const auto place = public_place(listen, listen.public_address->port);
     const std::string gateway = place->url("ws", "wss"), ca_file = place->ca_file;
     if (options.output == Output::kJson) {
-        json::Value answer = json::Value::object({{"cert", made->certificate.string()}, {"key", made->key.string()}, {"names", json::Value::array()},
-                                                  {"not_after", to_rfc3339(made->leaf.not_after())}, {"gateway", gateway}});
+        json::Value answer = json::Value::object({{"cert", made->certificate.string()},
+                                                  {"key", made->key.string()},
+                                                  {"names", json::Value::array()},
+                                                  {"not_after", to_rfc3339(made->leaf.not_after())},
+                                                  {"gateway", gateway}});
         for (const std::string& name : names) answer.find("names")->push_back(name);
         if (!made->authority.empty()) {
             answer.set("ca", made->authority.string());
@@ -104,10 +131,12 @@ int run(const TlsInit& options) {
         return print_json(answer), kExitOk;
     }
     print_line(fmt::format("certificate  {}", printable(made->certificate.string())));
-    print_line(fmt::format("for          {}", printable(fmt::format("{}", fmt::join(names, ", ")))));
+    print_line(
+        fmt::format("for          {}", printable(fmt::format("{}", fmt::join(names, ", ")))));
     print_line(fmt::format("until        {}", day_of(made->leaf.not_after())));
     if (!made->authority.empty()) {
-        print_line(fmt::format("authority    {}{}", printable(made->authority.string()), made->authority_is_new ? "" : " (as before)"));
+        print_line(fmt::format("authority    {}{}", printable(made->authority.string()),
+                               made->authority_is_new ? "" : " (as before)"));
         print_line(fmt::format("fingerprint  {}", made->authority_fingerprint));
     }
     print_line("");
@@ -121,14 +150,19 @@ int run(const TlsInit& options) {
     print_line(fmt::format("    key: \"{}\"", printable(made->key.string())));
     if (!made->authority.empty()) {
         print_line("");
-        print_line(made->authority_is_new ? "Phones and browsers trust it after you have installed the authority there: docs/how_to/trust_the_gateway.md."
-                                          : "Whoever trusts the authority already need not do anything. A running gateway takes the new certificate on SIGHUP.");
+        print_line(made->authority_is_new
+                       ? "Phones and browsers trust it after you have installed the authority "
+                         "there: docs/how_to/trust_the_gateway.md."
+                       : "Whoever trusts the authority already need not do anything. A running "
+                         "gateway takes the new certificate on SIGHUP.");
     }
     const std::string trust = ca_file.empty() ? "" : " --ca-file " + shell_word(ca_file);
     std::string https = gateway;
     https.replace(0, 3, "https");
     print_line("");
-    print_line(ca_file.empty() ? "Then devices and callers dial:" : "Then devices and callers dial, on other machines with the authority's file where you have brought it:");
+    print_line(ca_file.empty() ? "Then devices and callers dial:"
+                               : "Then devices and callers dial, on other machines with the "
+                                 "authority's file where you have brought it:");
     print_line(printable(fmt::format("  crab device --pair CODE --gateway {}{}", gateway, trust)));
     print_line(printable(fmt::format("  crab tools list --url {}{}", https, trust)));
     return kExitOk;

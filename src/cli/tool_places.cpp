@@ -19,11 +19,13 @@ std::string place_of(const json::Value& tool) {
 void ToolPlaces::fetch() {
     Result<AdminClient> client = AdminClient::make(target_);
     if (!client) return;
-    const auto reply = accepted(client->get(client->is_remote() ? "/api/tools" : "/v1/admin/tools", RealClock().steady_now() + kPatience));
+    const auto reply = accepted(client->get(client->is_remote() ? "/api/tools" : "/v1/admin/tools",
+                                            RealClock().steady_now() + kPatience));
     if (!reply) return;
     places_.clear();
     for (const json::Value& tool : items_of(*reply, "tools")) {
-        const std::string place = place_of(tool), name = text_of(tool, "name"), qualified = text_of(tool, "qualified_name");
+        const std::string place = place_of(tool), name = text_of(tool, "name"),
+                          qualified = text_of(tool, "qualified_name");
         const std::size_t mark = name.find("__");
         const std::string plain = mark == std::string::npos ? name : name.substr(mark + 2);
         places_[name] = place;

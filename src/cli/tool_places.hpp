@@ -7,7 +7,8 @@
 
 namespace crab::app {
 
-/// Where the tools of a gateway run, for people; asked for when somebody wants to know, and again for tools that are new. Blocks.
+/// Where the tools of a gateway run, for people; asked for when somebody wants to know, and again
+/// for tools that are new. Blocks.
 class ToolPlaces {
 public:
     explicit ToolPlaces(const Target& target) : target_(target) {}
@@ -18,7 +19,8 @@ private:
     void fetch();
 
     const Target& target_;
-    std::map<std::string, std::string, std::less<>> places_;   ///< by plain and qualified name; empty where a plain one means several
+    /// By plain and qualified name; empty where a plain one means several
+    std::map<std::string, std::string, std::less<>> places_;
 };
 
 }  // namespace crab::app

@@ -32,7 +32,8 @@ std::string type_in_words(const json::Value& schema) {
     const json::Value* type = schema.find("type");
     if (const auto* choices = schema.find("enum"); choices && choices->as_array()) {
         std::string words;
-        for (const json::Value& choice : *choices->as_array()) words += (words.empty() ? "" : "|") + choice.dump();
+        for (const json::Value& choice : *choices->as_array())
+            words += (words.empty() ? "" : "|") + choice.dump();
         return words;
     }
     if (!type) return "any";
@@ -46,32 +47,42 @@ std::string type_in_words(const json::Value& schema) {
 
 void print_arguments(const json::Value& schema) {
     const json::Value* properties = schema.find("properties");
-    if (!properties || !properties->as_object() || properties->as_object()->empty()) return print_line("  (no arguments are described)");
+    if (!properties || !properties->as_object() || properties->as_object()->empty())
+        return print_line("  (no arguments are described)");
     Table table({"  ARGUMENT", "TYPE", "REQUIRED", "DESCRIPTION"});
     for (const auto& [name, property] : *properties->as_object()) {
         bool required = false;
-        for (const json::Value& one : items_of(schema, "required")) required = required || one == json::Value(name);
-        table.add({"  " + name, type_in_words(property), required ? "yes" : "", text_of(property, "description")});
+        for (const json::Value& one : items_of(schema, "required"))
+            required = required || one == json::Value(name);
+        table.add({"  " + name, type_in_words(property), required ? "yes" : "",
+                   text_of(property, "description")});
     }
     print(table.to_text(Terminal::out()));
 }
 
 void print_tool(const json::Value& tool) {
     const Terminal& out = Terminal::out();
-    print_line(out.paint(Colour::kBold, printable(text_of(tool, "name"))) + (text_of(tool, "title").empty() ? "" : "  " + printable(text_of(tool, "title"))));
-    if (!text_of(tool, "description").empty()) print_line(printable(text_of(tool, "description"), Lines::kKeep));
+    print_line(out.paint(Colour::kBold, printable(text_of(tool, "name"))) +
+               (text_of(tool, "title").empty() ? "" : "  " + printable(text_of(tool, "title"))));
+    if (!text_of(tool, "description").empty())
+        print_line(printable(text_of(tool, "description"), Lines::kKeep));
     print_line("");
     const auto field = [](std::string_view label, const std::string& value) {
         if (!value.empty()) print_line(fmt::format("{:<14}{}", label, printable(value)));
     };
     field("source", source_of(tool));
-    field("also called", text_of(tool, "qualified_name") == text_of(tool, "name") ? "" : text_of(tool, "qualified_name"));
+    field("also called", text_of(tool, "qualified_name") == text_of(tool, "name")
+                             ? ""
+                             : text_of(tool, "qualified_name"));
     field("side effects", effects(tool));
-    field("timeout", fmt::format("{}, at most {}", to_words(Milliseconds(number_of(tool, "timeout_ms_default"))), to_words(Milliseconds(number_of(tool, "timeout_ms_max")))));
+    field("timeout", fmt::format("{}, at most {}",
+                                 to_words(Milliseconds(number_of(tool, "timeout_ms_default"))),
+                                 to_words(Milliseconds(number_of(tool, "timeout_ms_max")))));
     field("annotations", text_of(tool, "annotations"));
     print_line("\narguments");
     if (const json::Value* schema = tool.find("input_schema")) print_arguments(*schema);
-    if (const json::Value* schema = tool.find("output_schema")) print_line("\nresult schema\n" + printable(pretty(*schema), Lines::kKeep));
+    if (const json::Value* schema = tool.find("output_schema"))
+        print_line("\nresult schema\n" + printable(pretty(*schema), Lines::kKeep));
 }
 
 }  // namespace
@@ -83,11 +94,16 @@ int run(const ToolsList& options) {
     Table table({"TOOL", "SOURCE", "EFFECTS", "DESCRIPTION"});
     for (const json::Value& tool : items_of(*reply, "tools")) {
         if (options.output == Output::kNames) print_line(printable(text_of(tool, "name")));
-        table.add({text_of(tool, "name"), source_of(tool), effects(tool), text_of(tool, "description")});
+        table.add(
+            {text_of(tool, "name"), source_of(tool), effects(tool), text_of(tool, "description")});
     }
     if (options.output == Output::kNames) return kExitOk;
-    if (table.empty()) print_line("No tools. A device's tools appear while it is connected: crab devices pair, then crab device.");
-    else print(table.to_text(Terminal::out()));
+    if (table.empty())
+        print_line(
+            "No tools. A device's tools appear while it is connected: crab devices pair, then crab "
+            "device.");
+    else
+        print(table.to_text(Terminal::out()));
     return kExitOk;
 }
 
@@ -96,7 +112,8 @@ int run(const ToolsShow& options) {
     if (!reply) return report(reply.error());
     std::vector<std::string> names;
     for (const json::Value& tool : items_of(*reply, "tools")) {
-        if (text_of(tool, "name") == options.tool || text_of(tool, "qualified_name") == options.tool) {
+        if (text_of(tool, "name") == options.tool ||
+            text_of(tool, "qualified_name") == options.tool) {
             options.output == Output::kJson ? print_json(tool) : print_tool(tool);
             return kExitOk;
         }

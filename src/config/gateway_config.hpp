@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
-/// What the configuration file says, as plain values. Every default here is also the `default` of spec/config.schema.json;
-/// a test compares them. Globs use `*` and `?`.
+/// What the configuration file says, as plain values. Every default here is also the `default` of
+/// spec/config.schema.json; a test compares them. Globs use `*` and `?`.
 namespace crab::config {
 
-/// An address to listen on. `host` is a name or an IP literal without brackets; port 0 lets the system choose.
+/// An address to listen on. `host` is a name or an IP literal without brackets; port 0 lets the
+/// system choose.
 struct HostPort {
     std::string host;
     std::uint16_t port = 0;
@@ -53,7 +54,7 @@ struct TlsOptions {
 /// `listen.public`: devices, HTTP callers, chat, console.
 struct ListenOptions {
     std::optional<HostPort> public_address = HostPort{"127.0.0.1", 42617};  ///< nothing: off
-    std::string path_prefix;                                                ///< empty, or `/` and more, without a `/` at the end
+    std::string path_prefix;  ///< empty, or `/` and more, without a `/` at the end
     std::optional<TlsOptions> tls;
     std::vector<std::string> allowed_origins;
     std::vector<std::string> host_names;
@@ -62,7 +63,7 @@ struct ListenOptions {
     std::size_t max_connections = 10'000;
     std::size_t max_connections_per_principal = 32;
     std::filesystem::path admin_socket;  ///< empty: Paths decides
-    std::optional<HostPort> peers;       ///< `listen.peers`: paired peers over mTLS; nothing: off
+    std::optional<HostPort> peers;  ///< `listen.peers`: paired peers over mTLS; nothing: off
     friend bool operator==(const ListenOptions&, const ListenOptions&) = default;
 };
 
@@ -104,11 +105,11 @@ struct DeviceOptions {
 
 /// `artifacts`: large results that devices upload.
 struct ArtifactOptions {
-    std::size_t max_bytes = 67'108'864;            ///< of one
-    std::size_t inline_bytes = 262'144;            ///< results beyond are better uploaded
-    std::size_t tenant_bytes = 1'073'741'824;      ///< of all of a tenant
+    std::size_t max_bytes = 67'108'864;  ///< of one
+    std::size_t inline_bytes = 262'144;  ///< results beyond are better uploaded
+    std::size_t tenant_bytes = 1'073'741'824;  ///< of all of a tenant
     std::size_t total_bytes = 4'294'967'296;
-    std::size_t uploads = 64;                      ///< at once
+    std::size_t uploads = 64;  ///< at once
     Milliseconds ttl{std::chrono::hours(24)};
     friend bool operator==(const ArtifactOptions&, const ArtifactOptions&) = default;
 };
@@ -120,7 +121,8 @@ struct CallOptions {
     friend bool operator==(const CallOptions&, const CallOptions&) = default;
 };
 
-/// At most `per_second` calls on average and `burst` at once, for each principal that matches, for the tools that match.
+/// At most `per_second` calls on average and `burst` at once, for each principal that matches, for
+/// the tools that match.
 struct RateRule {
     std::string principal = "*";
     std::string tool = "*";
@@ -129,12 +131,13 @@ struct RateRule {
     friend bool operator==(const RateRule&, const RateRule&) = default;
 };
 
-/// A condition on one place in the arguments; at least one test is set, and all that are set must hold.
+/// A condition on one place in the arguments; at least one test is set, and all that are set must
+/// hold.
 struct ArgumentCondition {
-    std::string pointer;                     ///< RFC 6901
+    std::string pointer;  ///< RFC 6901
     std::optional<std::string> equals_json;  ///< a JSON value as text
     std::optional<std::string> glob;
-    std::optional<std::string> matches;      ///< RE2
+    std::optional<std::string> matches;  ///< RE2
     std::optional<double> min;
     std::optional<double> max;
     friend bool operator==(const ArgumentCondition&, const ArgumentCondition&) = default;
@@ -143,21 +146,22 @@ struct ArgumentCondition {
 /// What the principals of one glob may do; deny wins over allow, here and between rules.
 struct PolicyRule {
     std::string principal;
-    std::vector<std::string> roles;    ///< names as core::find_role() knows them; empty: any
-    std::optional<std::string> tenant; ///< glob
+    std::vector<std::string> roles;  ///< names as core::find_role() knows them; empty: any
+    std::optional<std::string> tenant;  ///< glob
     std::vector<std::string> call_allow, call_deny, call_needs_approval;  ///< tool globs
-    std::vector<std::string> register_allow, register_deny;               ///< tool globs
-    std::vector<std::string> sources;                                     ///< globs such as `device/*`; empty: any
-    std::optional<std::string> effects;                                   ///< `none` or `possible`; unset: any
-    std::vector<ArgumentCondition> where;                                 ///< all must hold for the rule to apply
-    std::vector<std::string> act_for;                                     ///< globs of agents
+    std::vector<std::string> register_allow, register_deny;  ///< tool globs
+    std::vector<std::string> sources;  ///< globs such as `device/*`; empty: any
+    std::optional<std::string> effects;  ///< `none` or `possible`; unset: any
+    std::vector<ArgumentCondition> where;  ///< all must hold for the rule to apply
+    std::vector<std::string> act_for;  ///< globs of agents
     friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
 };
 
 /// What one paired peer is and may, beside the defaults of its role.
 struct PeerOptions {
-    std::string id;                    ///< `<component_type>/<component_id>`
-    std::optional<std::string> role;   ///< a name as core::find_role() knows it; unset: that of the component type
+    std::string id;  ///< `<component_type>/<component_id>`
+    /// A name as core::find_role() knows it; unset: that of the component type
+    std::optional<std::string> role;
     std::vector<std::string> tenants;  ///< globs; empty: the default tenant
     std::vector<std::string> allow, deny;  ///< globs of actions
     friend bool operator==(const PeerOptions&, const PeerOptions&) = default;
@@ -167,7 +171,8 @@ struct PeerOptions {
 struct LeaseOptions {
     Milliseconds ttl = std::chrono::hours(1);  ///< of a lease that names none
     Milliseconds max_ttl = std::chrono::hours(24);
-    Milliseconds renewal_window = std::chrono::minutes(5);  ///< before its end, in which it can be renewed
+    /// Before its end, in which it can be renewed
+    Milliseconds renewal_window = std::chrono::minutes(5);
     std::size_t max_per_peer = 16;
     friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
 };
@@ -191,9 +196,9 @@ struct ApprovalOptions {
 
 /// Which calls have events.
 enum class CallEventRule : std::uint8_t {
-    kEffects,   ///< those with side effects, and others while somebody wants them
+    kEffects,  ///< those with side effects, and others while somebody wants them
     kAll,
-    kWanted,    ///< none while nobody wants them
+    kWanted,  ///< none while nobody wants them
 };
 /// Events and the outbox that keeps them.
 struct EventOptions {
@@ -220,10 +225,10 @@ struct HookRule {
     std::string name;
     HookType type = HookType::kCommand;
     std::vector<std::string> tools{"*"};  ///< globs
-    std::vector<std::string> run;         ///< command: program and arguments
-    Milliseconds timeout{5'000};          ///< command: longer counts as a denial
-    std::string reason;                   ///< deny: what the caller is told
-    std::string args_json;                ///< replace: a merge patch (RFC 7396) for the arguments
+    std::vector<std::string> run;  ///< command: program and arguments
+    Milliseconds timeout{5'000};  ///< command: longer counts as a denial
+    std::string reason;  ///< deny: what the caller is told
+    std::string args_json;  ///< replace: a merge patch (RFC 7396) for the arguments
     friend bool operator==(const HookRule&, const HookRule&) = default;
 };
 
@@ -231,16 +236,17 @@ struct HookRule {
 struct ToolHostOptions {
     std::string name;
     std::filesystem::path unix_socket;  ///< absolute; empty for a peer
-    std::string peer;                   ///< `tool_host/<component_id>`; empty for a socket
+    std::string peer;  ///< `tool_host/<component_id>`; empty for a socket
     friend bool operator==(const ToolHostOptions&, const ToolHostOptions&) = default;
 };
 
 /// A folder that commands work in.
 struct WorktreeOptions {
-    std::string id;              ///< `<repo>/<worktree>`
+    std::string id;  ///< `<repo>/<worktree>`
     std::filesystem::path path;  ///< relative to the configuration file's folder, or absolute
     bool read_only = false;
-    std::size_t max_bytes = 10'737'418'240;   ///< what it may hold before commands that write in it are ended
+    /// What it may hold before commands that write in it are ended
+    std::size_t max_bytes = 10'737'418'240;
     friend bool operator==(const WorktreeOptions&, const WorktreeOptions&) = default;
 };
 
@@ -254,9 +260,9 @@ struct RemoteServiceOptions {
         std::filesystem::path ca, cert, key;
         friend bool operator==(const Tls&, const Tls&) = default;
     };
-    std::string address;                  ///< `host:port` or `unix:/path`
+    std::string address;  ///< `host:port` or `unix:/path`
     std::optional<Tls> tls;
-    std::filesystem::path token_file;     ///< empty: no token is sent
+    std::filesystem::path token_file;  ///< empty: no token is sent
     friend bool operator==(const RemoteServiceOptions&, const RemoteServiceOptions&) = default;
 };
 
@@ -269,8 +275,8 @@ struct RemoteProviderOptions {
         friend bool operator==(const Ceilings&, const Ceilings&) = default;
     };
     RemoteServiceOptions service;
-    std::string provider_id;                    ///< stated in calls; empty: none
-    std::string principal;                      ///< who may register its tools; empty: nobody
+    std::string provider_id;  ///< stated in calls; empty: none
+    std::string principal;  ///< who may register its tools; empty: nobody
     Ceilings ceilings;
     std::vector<std::string> descriptors_json;  ///< each as JSON text; adapters/sw4rm reads them
     friend bool operator==(const RemoteProviderOptions&, const RemoteProviderOptions&) = default;
@@ -280,21 +286,22 @@ struct RemoteProviderOptions {
 struct ProviderOptions {
     std::string id;
     ProviderKind kind = ProviderKind::kCommand;
-    std::string worktree;                 ///< for callers bound nowhere else
-    std::vector<std::string> egress;      ///< `host:port`, `*.host:port`
+    std::string worktree;  ///< for callers bound nowhere else
+    std::vector<std::string> egress;  ///< `host:port`, `*.host:port`
     LabelRule labels = LabelRule::kEnforce;
-    bool worktree_preset = false;         ///< the tools that every worktree can do with
-    bool run = false;                     ///< with the preset: `run` as well
+    bool worktree_preset = false;  ///< the tools that every worktree can do with
+    bool run = false;  ///< with the preset: `run` as well
     std::vector<std::string> tools_json;  ///< each as JSON text; hosts/command reads them
     RemoteProviderOptions remote;
     friend bool operator==(const ProviderOptions&, const ProviderOptions&) = default;
 };
 
-/// A text that no log, audit record or answer may hold: where it is read from when the gateway starts.
+/// A text that no log, audit record or answer may hold: where it is read from when the gateway
+/// starts.
 struct SecretOptions {
     std::string name;
-    std::string env;              ///< environment variable; empty: `file`
-    std::filesystem::path file;   ///< its content without the line end
+    std::string env;  ///< environment variable; empty: `file`
+    std::filesystem::path file;  ///< its content without the line end
     friend bool operator==(const SecretOptions&, const SecretOptions&) = default;
 };
 
@@ -310,34 +317,35 @@ enum class ModelApiKind : std::uint8_t { kOpenAi, kAnthropic };
 
 /// A model that turns may ask. The key itself is in no configuration value.
 struct ModelOptions {
-    std::string model;                     ///< as its server names it
-    std::string name;                      ///< what agents call it; empty: `model`
+    std::string model;  ///< as its server names it
+    std::string name;  ///< what agents call it; empty: `model`
     ModelApiKind api = ModelApiKind::kOpenAi;
-    std::string url;                       ///< base address; empty: the vendor's own
-    std::string provider;                  ///< for people; empty: the host of `url`
-    std::string key_env;                   ///< environment variable that holds the key; empty: none
-    std::filesystem::path key_file;        ///< file that holds the key; empty: none
-    std::filesystem::path ca;              ///< PEM of the authorities for https; empty: the system's
-    std::size_t max_output_tokens = 0;     ///< 0: the vendor's limit
-    std::size_t thinking_tokens = 0;       ///< anthropic: for thinking; 0: none
-    bool vision = false;                   ///< it sees pictures
-    bool return_reasoning = false;         ///< openai: its reasoning goes back to it within a turn
+    std::string url;  ///< base address; empty: the vendor's own
+    std::string provider;  ///< for people; empty: the host of `url`
+    std::string key_env;  ///< environment variable that holds the key; empty: none
+    std::filesystem::path key_file;  ///< file that holds the key; empty: none
+    std::filesystem::path ca;  ///< PEM of the authorities for https; empty: the system's
+    std::size_t max_output_tokens = 0;  ///< 0: the vendor's limit
+    std::size_t thinking_tokens = 0;  ///< anthropic: for thinking; 0: none
+    bool vision = false;  ///< it sees pictures
+    bool return_reasoning = false;  ///< openai: its reasoning goes back to it within a turn
     std::size_t max_retries = 3;
-    std::chrono::seconds silence{120};     ///< without a byte of an answer
+    std::chrono::seconds silence{120};  ///< without a byte of an answer
     friend bool operator==(const ModelOptions&, const ModelOptions&) = default;
 };
 
 /// How turns are run.
 struct AgentOptions {
-    std::string instructions;              ///< the system prompt; empty: crab's own
+    std::string instructions;  ///< the system prompt; empty: crab's own
     std::size_t max_rounds = 25;
     std::chrono::seconds turn_timeout{600};
     std::size_t context_tokens = 32'768;
     std::size_t output_bytes = 65'536;
     std::size_t max_tools = 128;
     std::size_t tool_tokens = 16'384;
-    std::vector<std::string> tools_allow, tools_deny;  ///< globs; without an allow list: all that are not denied
-    std::vector<std::string> tools_pinned;             ///< globs; offered even when not all tools are
+    /// Globs; without an allow list: all that are not denied
+    std::vector<std::string> tools_allow, tools_deny;
+    std::vector<std::string> tools_pinned;  ///< globs; offered even when not all tools are
     friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
 };
 
@@ -349,10 +357,10 @@ struct PayloadCondition {
 
 /// Events that start turns of an agent.
 struct TriggerOptions {
-    std::string event;                     ///< globs of types, separated by commas
-    std::string agent_id, session_id;      ///< as they are routed; empty: any
-    std::vector<PayloadCondition> where;   ///< all must hold
-    std::string prompt;                    ///< empty: crab's own
+    std::string event;  ///< globs of types, separated by commas
+    std::string agent_id, session_id;  ///< as they are routed; empty: any
+    std::vector<PayloadCondition> where;  ///< all must hold
+    std::string prompt;  ///< empty: crab's own
     bool one_session = false;
     Milliseconds max_age = std::chrono::hours(1);
     friend bool operator==(const TriggerOptions&, const TriggerOptions&) = default;
@@ -362,19 +370,20 @@ struct TriggerOptions {
 struct NamedAgentOptions {
     std::string name;
     std::optional<std::string> instructions;
-    std::vector<std::string> models;       ///< names; empty: all, in their order
+    std::vector<std::string> models;  ///< names; empty: all, in their order
     std::string tenant = "default";
     std::optional<std::size_t> max_rounds, context_tokens, output_bytes, max_tools, tool_tokens;
     std::optional<std::chrono::seconds> turn_timeout;
     std::optional<std::vector<std::string>> tools_allow, tools_deny, tools_pinned;
     std::vector<TriggerOptions> on;
-    std::size_t at_once = 1;               ///< of the turns that events start
+    std::size_t at_once = 1;  ///< of the turns that events start
     friend bool operator==(const NamedAgentOptions&, const NamedAgentOptions&) = default;
 };
 
 /// How the gateway pairs.
 struct PairingOptions {
-    std::filesystem::path ca, cert, key;  ///< an operator-made CA, and the gateway's certificate and key from it; all or none
+    /// An operator-made CA, and the gateway's certificate and key from it; all or none
+    std::filesystem::path ca, cert, key;
     bool allow_insecure_loopback = true;
     friend bool operator==(const PairingOptions&, const PairingOptions&) = default;
 };
@@ -406,7 +415,8 @@ struct GatewayConfig {
     std::vector<HookRule> hooks;
     std::vector<ToolHostOptions> hosts;
     std::vector<WorktreeOptions> worktrees;
-    std::optional<RemoteServiceOptions> worktree_service, hitl;   ///< sw4rm's services that are asked
+    /// sw4rm's services that are asked
+    std::optional<RemoteServiceOptions> worktree_service, hitl;
     std::vector<ProviderOptions> providers;
     std::vector<SecretOptions> secrets;
     PairingOptions pairing;

@@ -16,7 +16,8 @@ bool HostPort::is_loopback() const {
 }
 
 std::string HostPort::to_text() const {
-    return host.find(':') == host.npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+    return host.find(':') == host.npos ? fmt::format("{}:{}", host, port)
+                                       : fmt::format("[{}]:{}", host, port);
 }
 
 std::optional<HostPort> HostPort::parse(std::string_view text) {
@@ -33,7 +34,8 @@ std::optional<HostPort> HostPort::parse(std::string_view text) {
         return std::nullopt;
     }
     HostPort parsed{std::string(host), 0};
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parsed.port);
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), parsed.port);
     if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
     return parsed;
 }

@@ -21,7 +21,8 @@ const json::Value& schema() {
 
 }  // namespace
 
-Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::path& name, const Environment& environment) {
+Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::path& name,
+                                const Environment& environment) {
     Problems problems;
     YamlDocument document = read_yaml(text, problems);
     if (!problems.empty()) return fail(to_error(std::move(problems), name));
@@ -37,7 +38,9 @@ Result<GatewayConfig> load_text(std::string_view text, const std::filesystem::pa
 
 Result<GatewayConfig> load_file(const std::filesystem::path& path, const Environment& environment) {
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) return fail(ErrorCode::kInvalidArgs, fmt::format("{} is a directory; name a file", path.string()));
+    if (std::filesystem::is_directory(path, error))
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("{} is a directory; name a file", path.string()));
     std::ifstream stream(path, std::ios::binary);
     if (!stream) {
         const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kForbidden;
@@ -49,11 +52,14 @@ Result<GatewayConfig> load_file(const std::filesystem::path& path, const Environ
     return load_text(text, path, environment);
 }
 
-Result<GatewayConfig> load_first(const std::filesystem::path& given, const Paths& paths, const Environment& environment) {
+Result<GatewayConfig> load_first(const std::filesystem::path& given, const Paths& paths,
+                                 const Environment& environment) {
     if (!given.empty()) {
         auto loaded = load_file(given, environment);
-        // A file that was named and is not there is a mistake in the command, not something that was looked for.
-        if (!loaded && loaded.error().code == ErrorCode::kNotFound) loaded.error().code = ErrorCode::kInvalidArgs;
+        // A file that was named and is not there is a mistake in the command, not something that
+        // was looked for.
+        if (!loaded && loaded.error().code == ErrorCode::kNotFound)
+            loaded.error().code = ErrorCode::kInvalidArgs;
         return loaded;
     }
     for (const std::filesystem::path& candidate : paths.config_candidates()) {

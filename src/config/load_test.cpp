@@ -24,11 +24,13 @@ Environment environment_of(std::map<std::string, std::string, std::less<>> varia
     };
 }
 
-Result<GatewayConfig> load(std::string_view text, std::map<std::string, std::string, std::less<>> variables = {}) {
+Result<GatewayConfig> load(std::string_view text,
+                           std::map<std::string, std::string, std::less<>> variables = {}) {
     return load_text(text, "gateway.yaml", environment_of(std::move(variables)));
 }
 
-std::string problems_of(std::string_view text, std::map<std::string, std::string, std::less<>> variables = {}) {
+std::string problems_of(std::string_view text,
+                        std::map<std::string, std::string, std::less<>> variables = {}) {
     const auto loaded = load(text, std::move(variables));
     return loaded ? "" : loaded.error().message;
 }
@@ -74,7 +76,8 @@ limits:
   slow_reader_s: 19
   waiting_turns: 20
   result_bytes: 2004
-devices: {grace_ms: 21, ping_after_s: 22, permessage_deflate: true, query_token: false, token_days: 23}
+devices: {grace_ms: 21, ping_after_s: 22, permessage_deflate: true, query_token: false,)"
+                             R"( token_days: 23}
 calls: {default_timeout_ms: 24, max_timeout_ms: 25, max_retries: 1}
 rates:
   - {principal: "caller/*", tool: "sms.*", per_second: 0.5, burst: 3}
@@ -91,11 +94,14 @@ policy:
       - {pointer: /to, matches: "^a"}
       - {pointer: /n, min: 1, max: 2.5}
 peers:
-  - {id: subscriber/log, role: listener, tenants: [harbour], allow: ["events.*"], deny: ["events.publish:*"]}
+  - {id: subscriber/log, role: listener, tenants: [harbour], allow: ["events.*"],)"
+                             R"( deny: ["events.publish:*"]}
 leases: {ttl: 90s, max_ttl: 2d, renewal_window: 250ms, max_per_peer: 3}
-approvals: {wait: 30s, max_waiting: 5, max_waiting_per_principal: 2, unattended: wait, in_chat: owner, new_tools: ask}
+approvals: {wait: 30s, max_waiting: 5, max_waiting_per_principal: 2, unattended: wait,)"
+                             R"( in_chat: owner, new_tools: ask}
 tools:
-  - {match: "*", timeout_ms: 5, max_timeout_ms: 6, max_concurrency: 7, queue: 8, trust_annotations: true, idempotent: false, side_effects: true}
+  - {match: "*", timeout_ms: 5, max_timeout_ms: 6, max_concurrency: 7, queue: 8,)"
+                             R"( trust_annotations: true, idempotent: false, side_effects: true}
 hooks:
   - {name: ask, type: command, tools: [a], run: [/bin/ask, -q], timeout_ms: 9}
   - {name: stop, type: deny, reason: closed}
@@ -107,18 +113,28 @@ pairing: {ca: /ca.pem, cert: /op.pem, key: /op.key, allow_insecure_loopback: fal
 built_in_hosts: {memory: true, cron: true}
 events: {retention: 12h, max_bytes: 2000000, calls: wanted, chat_answers: false}
 models:
-  - {model: parrot, name: polly, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY, key_file: /k, ca: /ca, max_output_tokens: 5, thinking_tokens: 2048, return_reasoning: true, max_retries: 1, silence_s: 9}
-agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000, output_bytes: 300, max_tools: 7, tool_tokens: 700, tools: {allow: [a], deny: [b], pinned: [p]}}
+  - {model: parrot, name: polly, api: anthropic, url: "https://a/b", provider: zoo, key_env: KEY,)"
+                             R"( key_file: /k, ca: /ca, max_output_tokens: 5,)"
+                             R"( thinking_tokens: 2048, return_reasoning: true, max_retries: 1,)"
+                             R"( silence_s: 9}
+agent: {instructions: be kind, max_rounds: 3, turn_timeout_s: 60, context_tokens: 2000,)"
+                             R"( output_bytes: 300, max_tools: 7, tool_tokens: 700,)"
+                             R"( tools: {allow: [a], deny: [b], pinned: [p]}}
 agents:
-  - {name: butler, instructions: serve, models: [polly], tenant: house, tools: {allow: ["memory.*"], deny: [c]}, max_rounds: 4, turn_timeout_s: 5, context_tokens: 3000, output_bytes: 400, max_tools: 8, tool_tokens: 800, at_once: 1,
-     on: [{event: "cron.*", agent_id: a, session_id: s, where: [{pointer: /job_name, glob: "m*"}], prompt: go, session: agent, max_age: 5m}]}
+  - {name: butler, instructions: serve, models: [polly], tenant: house,)"
+                             R"( tools: {allow: ["memory.*"], deny: [c]}, max_rounds: 4,)"
+                             R"( turn_timeout_s: 5, context_tokens: 3000, output_bytes: 400,)"
+                             R"( max_tools: 8, tool_tokens: 800, at_once: 1,
+     on: [{event: "cron.*", agent_id: a, session_id: s, where: [{pointer: /job_name, glob: "m*"}],)"
+                             R"( prompt: go, session: agent, max_age: 5m}]}
 audit: {retention_days: 30}
 metrics: {enabled: false}
 )");
     ASSERT_TRUE(loaded) << loaded.error().message;
     GatewayConfig expected;
     expected.source = "gateway.yaml";
-    expected.gateway = {"harbour", 3, "/srv/state", "/srv/run", {log::Level::kDebug, log::Format::kJson}, true};
+    expected.gateway = {
+        "harbour", 3, "/srv/state", "/srv/run", {log::Level::kDebug, log::Format::kJson}, true};
     expected.listen.public_address = HostPort{"::", 8443};
     expected.listen.peers = HostPort{"0.0.0.0", 42618};
     expected.listen.path_prefix = "/crab";
@@ -141,24 +157,80 @@ metrics: {enabled: false}
     rule.where[2] = {.pointer = "/to", .matches = "^a"};
     rule.where[3] = {.pointer = "/n", .min = 1, .max = 2.5};
     expected.policy = {rule};
-    expected.peers = {{.id = "subscriber/log", .role = "listener", .tenants = {"harbour"}, .allow = {"events.*"}, .deny = {"events.publish:*"}}};
-    expected.leases = {.ttl = 90s, .max_ttl = std::chrono::days(2), .renewal_window = 250ms, .max_per_peer = 3};
-    expected.approvals = {.wait = 30s, .max_waiting = 5, .max_waiting_per_principal = 2, .unattended = UnattendedRule::kWait, .in_chat = ChatApprover::kOwner,
+    expected.peers = {{.id = "subscriber/log",
+                       .role = "listener",
+                       .tenants = {"harbour"},
+                       .allow = {"events.*"},
+                       .deny = {"events.publish:*"}}};
+    expected.leases = {
+        .ttl = 90s, .max_ttl = std::chrono::days(2), .renewal_window = 250ms, .max_per_peer = 3};
+    expected.approvals = {.wait = 30s,
+                          .max_waiting = 5,
+                          .max_waiting_per_principal = 2,
+                          .unattended = UnattendedRule::kWait,
+                          .in_chat = ChatApprover::kOwner,
                           .new_tools = NewToolRule::kAsk};
     expected.tools = {{"*", 5ms, 6ms, 7, 8, true, false, true}};
-    expected.hooks = {{.name = "ask", .type = HookType::kCommand, .tools = {"a"}, .run = {"/bin/ask", "-q"}, .timeout = 9ms},
+    expected.hooks = {{.name = "ask",
+                       .type = HookType::kCommand,
+                       .tools = {"a"},
+                       .run = {"/bin/ask", "-q"},
+                       .timeout = 9ms},
                       {.name = "stop", .type = HookType::kDeny, .reason = "closed"},
                       {.name = "mend", .type = HookType::kReplace, .args_json = R"({"limit":10})"}};
-    expected.hosts = {{.name = "memory", .unix_socket = "/run/crab/memory.sock"}, {.name = "east", .unix_socket = {}, .peer = "tool_host/memory-east"}};
-    expected.pairing = {.ca = "/ca.pem", .cert = "/op.pem", .key = "/op.key", .allow_insecure_loopback = false};
+    expected.hosts = {{.name = "memory", .unix_socket = "/run/crab/memory.sock"},
+                      {.name = "east", .unix_socket = {}, .peer = "tool_host/memory-east"}};
+    expected.pairing = {
+        .ca = "/ca.pem", .cert = "/op.pem", .key = "/op.key", .allow_insecure_loopback = false};
     expected.built_in_hosts = {.memory = true, .cron = true};
-    expected.events = {.retention = 12h, .max_bytes = 2'000'000, .calls = CallEventRule::kWanted, .chat_answers = false};
-    expected.models = {{.model = "parrot", .name = "polly", .api = ModelApiKind::kAnthropic, .url = "https://a/b", .provider = "zoo", .key_env = "KEY", .key_file = "/k", .ca = "/ca",
-                        .max_output_tokens = 5, .thinking_tokens = 2048, .return_reasoning = true, .max_retries = 1, .silence = 9s}};
-    expected.agent = {.instructions = "be kind", .max_rounds = 3, .turn_timeout = 60s, .context_tokens = 2'000, .output_bytes = 300, .max_tools = 7, .tool_tokens = 700, .tools_allow = {"a"}, .tools_deny = {"b"}, .tools_pinned = {"p"}};
-    expected.agents = {{.name = "butler", .instructions = "serve", .models = {"polly"}, .tenant = "house", .max_rounds = 4, .context_tokens = 3'000, .output_bytes = 400, .max_tools = 8, .tool_tokens = 800,
-                        .turn_timeout = 5s, .tools_allow = std::vector<std::string>{"memory.*"}, .tools_deny = std::vector<std::string>{"c"}, .tools_pinned = std::vector<std::string>{},
-                        .on = {{.event = "cron.*", .agent_id = "a", .session_id = "s", .where = {{.pointer = "/job_name", .glob = "m*"}}, .prompt = "go", .one_session = true, .max_age = 5min}}, .at_once = 1}};
+    expected.events = {.retention = 12h,
+                       .max_bytes = 2'000'000,
+                       .calls = CallEventRule::kWanted,
+                       .chat_answers = false};
+    expected.models = {{.model = "parrot",
+                        .name = "polly",
+                        .api = ModelApiKind::kAnthropic,
+                        .url = "https://a/b",
+                        .provider = "zoo",
+                        .key_env = "KEY",
+                        .key_file = "/k",
+                        .ca = "/ca",
+                        .max_output_tokens = 5,
+                        .thinking_tokens = 2048,
+                        .return_reasoning = true,
+                        .max_retries = 1,
+                        .silence = 9s}};
+    expected.agent = {.instructions = "be kind",
+                      .max_rounds = 3,
+                      .turn_timeout = 60s,
+                      .context_tokens = 2'000,
+                      .output_bytes = 300,
+                      .max_tools = 7,
+                      .tool_tokens = 700,
+                      .tools_allow = {"a"},
+                      .tools_deny = {"b"},
+                      .tools_pinned = {"p"}};
+    expected.agents = {{.name = "butler",
+                        .instructions = "serve",
+                        .models = {"polly"},
+                        .tenant = "house",
+                        .max_rounds = 4,
+                        .context_tokens = 3'000,
+                        .output_bytes = 400,
+                        .max_tools = 8,
+                        .tool_tokens = 800,
+                        .turn_timeout = 5s,
+                        .tools_allow = std::vector<std::string>{"memory.*"},
+                        .tools_deny = std::vector<std::string>{"c"},
+                        .tools_pinned = std::vector<std::string>{},
+                        .on = {{.event = "cron.*",
+                                .agent_id = "a",
+                                .session_id = "s",
+                                .where = {{.pointer = "/job_name", .glob = "m*"}},
+                                .prompt = "go",
+                                .one_session = true,
+                                .max_age = 5min}},
+                        .at_once = 1}};
     expected.audit.retention = std::chrono::days(30);
     expected.metrics.enabled = false;
     EXPECT_EQ(*loaded, expected);
@@ -185,34 +257,61 @@ TEST(Load, TheSchemasDefaultsAreTheStructsDefaults) {
 }
 
 TEST(Load, AProviderOfKindGrpcHasKeysOfItsOwn) {
-    const auto loaded = load("providers:\n  - {id: lab, kind: grpc, address: 'far.example:50063', tls: {ca: /ca.pem, cert: /c.pem, key: /k.pem}, token_file: /t,\n"
-                             "     provider_id: inner, principal: peer/lab, labels: trust, ceilings: {timeout: 90s, cpu: 1s, wall: 2s, max_retries: 1, network: DENY_ALL,\n"
-                             "     privilege: DEFAULT}, descriptors: [{name: paint, timeout_s: 9}]}\ngrpc: {unix: /run/grpc.sock}\n");
+    const auto loaded = load(
+        "providers:\n  - {id: lab, kind: grpc, address: 'far.example:50063', tls: {ca: /ca.pem, "
+        "cert: /c.pem, key: /k.pem}, token_file: /t,\n"
+        "     provider_id: inner, principal: peer/lab, labels: trust, ceilings: {timeout: 90s, "
+        "cpu: 1s, wall: 2s, max_retries: 1, network: DENY_ALL,\n"
+        "     privilege: DEFAULT}, descriptors: [{name: paint, timeout_s: 9}]}\ngrpc: {unix: "
+        "/run/grpc.sock}\n");
     ASSERT_TRUE(loaded) << loaded.error().message;
     ProviderOptions expected{.id = "lab", .kind = ProviderKind::kGrpc, .labels = LabelRule::kTrust};
-    expected.remote = {.service = {.address = "far.example:50063", .tls = RemoteServiceOptions::Tls{"/ca.pem", "/c.pem", "/k.pem"}, .token_file = "/t"}, .provider_id = "inner",
-                       .principal = "peer/lab", .ceilings = {90s, 1s, 2s, 1, "DENY_ALL", "DEFAULT"}, .descriptors_json = {R"({"name":"paint","timeout_s":9})"}};
+    expected.remote = {.service = {.address = "far.example:50063",
+                                   .tls = RemoteServiceOptions::Tls{"/ca.pem", "/c.pem", "/k.pem"},
+                                   .token_file = "/t"},
+                       .provider_id = "inner",
+                       .principal = "peer/lab",
+                       .ceilings = {90s, 1s, 2s, 1, "DENY_ALL", "DEFAULT"},
+                       .descriptors_json = {R"({"name":"paint","timeout_s":9})"}};
     EXPECT_EQ(loaded->providers, std::vector{expected});
     EXPECT_EQ(loaded->grpc.unix_socket, "/run/grpc.sock");
     EXPECT_TRUE(loaded->grpc.is_on());
 }
 
 TEST(Load, ServicesThatAreAskedSayWhereTheyAre) {
-    const auto loaded = load("hitl: {address: 'desk.example:50061', tls: {ca: /ca.pem}, token_file: /t}\nworktree_service: {address: '127.0.0.1:50058'}\n");
+    const auto loaded = load(
+        "hitl: {address: 'desk.example:50061', tls: {ca: /ca.pem}, token_file: "
+        "/t}\nworktree_service: {address: '127.0.0.1:50058'}\n");
     ASSERT_TRUE(loaded) << loaded.error().message;
-    EXPECT_EQ(loaded->hitl, (RemoteServiceOptions{.address = "desk.example:50061", .tls = RemoteServiceOptions::Tls{"/ca.pem", {}, {}}, .token_file = "/t"}));
+    EXPECT_EQ(loaded->hitl,
+              (RemoteServiceOptions{.address = "desk.example:50061",
+                                    .tls = RemoteServiceOptions::Tls{"/ca.pem", {}, {}},
+                                    .token_file = "/t"}));
     EXPECT_EQ(loaded->worktree_service, (RemoteServiceOptions{.address = "127.0.0.1:50058"}));
-    EXPECT_NE(problems_of("hitl: {address: 'desk.example:50061'}\n").find("set tls"), std::string::npos);
+    EXPECT_NE(problems_of("hitl: {address: 'desk.example:50061'}\n").find("set tls"),
+              std::string::npos);
     EXPECT_NE(problems_of("worktree_service: {}\n").find("address"), std::string::npos);
 }
 
 TEST(Load, KeysOfOneKindOfProviderAreRefusedAtAnother) {
-    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc}\n").find("needs the key address"), std::string::npos);
-    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'far.example:1'}\n").find("set tls"), std::string::npos);
-    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: far}\n").find("host:port"), std::string::npos);
-    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'unix:/s', egress: ['a:1']}\n").find("only for kind: command"), std::string::npos);
-    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: command, address: 'unix:/s'}\n").find("only for kind: grpc"), std::string::npos);
-    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: command, labels: trust}\n").find("only for kind: grpc"), std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc}\n").find("needs the key address"),
+              std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'far.example:1'}\n")
+                  .find("set tls"),
+              std::string::npos);
+    EXPECT_NE(
+        problems_of("providers:\n  - {id: lab, kind: grpc, address: far}\n").find("host:port"),
+        std::string::npos);
+    EXPECT_NE(
+        problems_of("providers:\n  - {id: lab, kind: grpc, address: 'unix:/s', egress: ['a:1']}\n")
+            .find("only for kind: command"),
+        std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: command, address: 'unix:/s'}\n")
+                  .find("only for kind: grpc"),
+              std::string::npos);
+    EXPECT_NE(problems_of("providers:\n  - {id: lab, kind: command, labels: trust}\n")
+                  .find("only for kind: grpc"),
+              std::string::npos);
     EXPECT_EQ(problems_of("providers:\n  - {id: lab, kind: grpc, address: 'unix:/s'}\n"), "");
 }
 
@@ -222,7 +321,8 @@ void expect_described(const json::Value& schema, const std::string& at) {
     const json::Value* closed = items && items->find("properties") ? items : &schema;
     if (const json::Value* properties = closed->find("properties")) {
         ASSERT_TRUE(closed->find("additionalProperties")) << at;
-        for (const auto& [name, property] : *properties->as_object()) expect_described(property, at + "." + name);
+        for (const auto& [name, property] : *properties->as_object())
+            expect_described(property, at + "." + name);
     }
 }
 
@@ -233,15 +333,19 @@ TEST(Load, EveryKeyOfTheSchemaIsDescribedAndEveryObjectIsClosed) {
 TEST(Load, AnUnknownKeyIsAnErrorWithItsLineAndTheNameThatWasMeant) {
     EXPECT_EQ(problems_of("listen:\n  admin:\n    sockt: /x\n"),
               "gateway.yaml:3: listen.admin.sockt: unknown key; did you mean socket?");
-    EXPECT_EQ(problems_of("gatway: {}\n"), "gateway.yaml:1: gatway: unknown key; did you mean gateway?");
-    EXPECT_EQ(problems_of("rates:\n  - per_second: 1\n    zzzzzz: 2\n"), "gateway.yaml:3: rates[0].zzzzzz: unknown key");
+    EXPECT_EQ(problems_of("gatway: {}\n"),
+              "gateway.yaml:1: gatway: unknown key; did you mean gateway?");
+    EXPECT_EQ(problems_of("rates:\n  - per_second: 1\n    zzzzzz: 2\n"),
+              "gateway.yaml:3: rates[0].zzzzzz: unknown key");
 }
 
 TEST(Load, AllProblemsAreReportedAtOnceInTheOrderOfTheFile) {
-    EXPECT_EQ(problems_of("gateway:\n  threads: many\n  nam: x\nlisten:\n  public: ${NOWHERE}\n  open_loopback: 1\ncalls: []\n"),
+    EXPECT_EQ(problems_of("gateway:\n  threads: many\n  nam: x\nlisten:\n  public: ${NOWHERE}\n  "
+                          "open_loopback: 1\ncalls: []\n"),
               "gateway.yaml:2: gateway.threads: has to be a whole number\n"
               "gateway.yaml:3: gateway.nam: unknown key; did you mean name?\n"
-              "gateway.yaml:5: listen.public: the environment variable NOWHERE is not set; set it or write ${NOWHERE:-default}\n"
+              "gateway.yaml:5: listen.public: the environment variable NOWHERE is not set; set it "
+              "or write ${NOWHERE:-default}\n"
               "gateway.yaml:6: listen.open_loopback: has to be true or false\n"
               "gateway.yaml:7: calls: has to be a mapping (key: value)");
 }
@@ -250,8 +354,8 @@ TEST(Load, TheDetailsOfTheErrorListTheProblemsAsJson) {
     const auto loaded = load("gateway: {nam: x}");
     ASSERT_FALSE(loaded);
     EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidArgs);
-    EXPECT_EQ(loaded.error().details,
-              R"({"errors":[{"line":1,"key":"gateway.nam","message":"unknown key; did you mean name?"}]})");
+    EXPECT_EQ(loaded.error().details, R"({"errors":[{"line":1,"key":"gateway.nam",)"
+                                      R"("message":"unknown key; did you mean name?"}]})");
 }
 
 struct BadCase {
@@ -269,67 +373,111 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, LoadRefuses,
     testing::Values(
         BadCase{"gateway: {name: 7}", "gateway.name: has to be a string; put it in quotes"},
-        BadCase{"gateway: {log: {level: inof}}", "gateway.log.level: has to be one of debug, info, warn, error, off; did you mean info?"},
+        BadCase{"gateway: {log: {level: inof}}",
+                "gateway.log.level: has to be one of debug, info, warn, error, off; did you mean "
+                "info?"},
         BadCase{"gateway: {threads: 1.5}", "gateway.threads: has to be a whole number"},
-        BadCase{"rates: {}", "rates: has to be a list (- item)"}, BadCase{"rates: [{tool: a}]", "rates[0]: needs the key per_second"},
+        BadCase{"rates: {}", "rates: has to be a list (- item)"},
+        BadCase{"rates: [{tool: a}]", "rates[0]: needs the key per_second"},
         BadCase{"rates: [{per_second: fast}]", "rates[0].per_second: has to be a number"},
         BadCase{"listen: {tls: {cert: /c}}", "listen.tls: needs the key key"},
-        BadCase{"listen: {public: '0.0.0.0:42617'}", "listen.public: without listen.tls it has to be a loopback address"},
+        BadCase{"listen: {public: '0.0.0.0:42617'}",
+                "listen.public: without listen.tls it has to be a loopback address"},
         BadCase{"listen: {public: '127.0.0.1:99999'}", "listen.public: has to be host:port"},
-        BadCase{"listen: {public: '0.0.0.0:1', tls: {cert: /c, key: /k}, open_loopback: true}", "listen.open_loopback: needs a loopback"},
-        BadCase{"calls: {default_timeout_ms: 200000}", "calls.default_timeout_ms: may not be more than calls.max_timeout_ms"},
-        BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]", "tools[0].timeout_ms: may not be more"},
+        BadCase{"listen: {public: '0.0.0.0:1', tls: {cert: /c, key: /k}, open_loopback: true}",
+                "listen.open_loopback: needs a loopback"},
+        BadCase{"calls: {default_timeout_ms: 200000}",
+                "calls.default_timeout_ms: may not be more than calls.max_timeout_ms"},
+        BadCase{"tools: [{match: a, timeout_ms: 3, max_timeout_ms: 2}]",
+                "tools[0].timeout_ms: may not be more"},
         BadCase{"policy: [{principal: a, roles: [calle]}]", "policy[0].roles[0]: has to be one of"},
-        BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]", "policy[0].where[0]: needs one of"},
-        BadCase{"policy: [{principal: a, where: [{pointer: /x, min: 2, max: 1}]}]", "where[0].min: may not be more than max"},
-        BadCase{"peers: [{id: log}]", "peers[0].id: has to be a peer such as subscriber/log"}, BadCase{"peers: [{role: subscriber}]", "peers[0]: needs the key id"},
-        BadCase{"peers: [{id: subscriber/log, role: subscribe}]", "peers[0].role: has to be one of"},
-        BadCase{"peers: [{id: subscriber/log}, {id: subscriber/log}]", "peers[1].id: another entry has this id; say all of a peer in one"},
-        BadCase{"events: {calls: some}", "events.calls: has to be one of"}, BadCase{"events: {max_bytes: 1}", "events.max_bytes: has to be"},
-        BadCase{"peers: [{id: subscriber/log, role: tool_host}]", "peers[0].role: is only for peers whose id begins with tool_host/"},
-        BadCase{"leases: {ttl: 25h}", "leases.ttl: may not be more than leases.max_ttl"}, BadCase{"leases: {ttl: 1 hour}", "leases.ttl: has to be a duration such as 500ms"},
+        BadCase{"policy: [{principal: a, where: [{pointer: /x}]}]",
+                "policy[0].where[0]: needs one of"},
+        BadCase{"policy: [{principal: a, where: [{pointer: /x, min: 2, max: 1}]}]",
+                "where[0].min: may not be more than max"},
+        BadCase{"peers: [{id: log}]", "peers[0].id: has to be a peer such as subscriber/log"},
+        BadCase{"peers: [{role: subscriber}]", "peers[0]: needs the key id"},
+        BadCase{"peers: [{id: subscriber/log, role: subscribe}]",
+                "peers[0].role: has to be one of"},
+        BadCase{"peers: [{id: subscriber/log}, {id: subscriber/log}]",
+                "peers[1].id: another entry has this id; say all of a peer in one"},
+        BadCase{"events: {calls: some}", "events.calls: has to be one of"},
+        BadCase{"events: {max_bytes: 1}", "events.max_bytes: has to be"},
+        BadCase{"peers: [{id: subscriber/log, role: tool_host}]",
+                "peers[0].role: is only for peers whose id begins with tool_host/"},
+        BadCase{"leases: {ttl: 25h}", "leases.ttl: may not be more than leases.max_ttl"},
+        BadCase{"leases: {ttl: 1 hour}", "leases.ttl: has to be a duration such as 500ms"},
         BadCase{"hooks: [{name: a, type: command}]", "hooks[0]: a command hook needs the key run"},
-        BadCase{"hooks: [{name: a, type: command, run: [ask]}]", "hooks[0].run[0]: has to be the absolute path"},
+        BadCase{"hooks: [{name: a, type: command, run: [ask]}]",
+                "hooks[0].run[0]: has to be the absolute path"},
         BadCase{"hooks: [{name: a, type: deny}]", "hooks[0]: a deny hook needs the key reason"},
         BadCase{"hooks: [{name: a, type: replace}]", "hooks[0]: a replace hook needs the key args"},
-        BadCase{"hooks: [{name: a, type: deny, reason: r}, {name: a, type: deny, reason: r}]", "hooks[1].name: another hook has this name"},
+        BadCase{"hooks: [{name: a, type: deny, reason: r}, {name: a, type: deny, reason: r}]",
+                "hooks[1].name: another hook has this name"},
         BadCase{"hosts: [{name: a}]", "hosts[0]: needs one of the keys unix and peer"},
-        BadCase{"hosts: [{name: a, unix: /a, peer: tool_host/a}]", "hosts[0]: needs one of the keys unix and peer"},
-        BadCase{"hosts: [{name: a, peer: subscriber/a}]", "hosts[0].peer: has to be a paired tool host such as tool_host/memory"}, BadCase{"pairing: {ca: /ca.pem}", "pairing: ca, cert and key belong together"},
+        BadCase{"hosts: [{name: a, unix: /a, peer: tool_host/a}]",
+                "hosts[0]: needs one of the keys unix and peer"},
+        BadCase{"hosts: [{name: a, peer: subscriber/a}]",
+                "hosts[0].peer: has to be a paired tool host such as tool_host/memory"},
+        BadCase{"pairing: {ca: /ca.pem}", "pairing: ca, cert and key belong together"},
         BadCase{"listen: {peers: '127.0.0.1:99999'}", "listen.peers: has to be host:port"},
-        BadCase{"hosts: [{name: a, unix: run/a.sock}]", "hosts[0].unix: has to be the absolute path of a socket"},
-        BadCase{"hosts: [{name: a, unix: /a}, {name: a, unix: /b}]", "hosts[1].name: another host has this name"},
+        BadCase{"hosts: [{name: a, unix: run/a.sock}]",
+                "hosts[0].unix: has to be the absolute path of a socket"},
+        BadCase{"hosts: [{name: a, unix: /a}, {name: a, unix: /b}]",
+                "hosts[1].name: another host has this name"},
         BadCase{"hosts: [{name: a_b/c, unix: /a}]", "hosts[0].name"},
         BadCase{"hosts: [{name: a}]", "hosts[0]"},
-        BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"}, BadCase{"models: [{model: a, url: a}]", "models[0].url: has to be an address such as https://"},
-        BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"}, BadCase{"models: [{model: a}, {model: b, name: a}]", "models[1]: another model has this name"}, BadCase{"models: [{model: a, api: anthropic, thinking_tokens: 5}]", "models[0].thinking_tokens: is for api: anthropic"}, BadCase{"agents: [{name: crab}]", "agents[0].name: is the name of the standard agent"},
-        BadCase{"agents: [{name: a}, {name: a}]", "agents[1].name: another agent has this name"}, BadCase{"agents: [{name: 分身}, {name: ' 分身 '}]", "agents[1].name: another agent has this name"},
-        BadCase{"agents: [{name: \"a\\nb\"}]", "agents[0].name: a name holds no control characters"}, BadCase{"agents: [{name: 'a*'}]", "agents[0].name: holds none of * ? /"}, BadCase{"agents: [{name: a, models: [x]}]", "agents[0].models[0]: is no name of models"},
-        BadCase{"agents: [{name: a, at_once: 2, on: [{event: cron.triggered, session: agent}]}]", "agents[0].at_once: has to be 1"},
+        BadCase{"models: [{url: 'http://a'}]", "models[0]: needs the key model"},
+        BadCase{"models: [{model: a, url: a}]",
+                "models[0].url: has to be an address such as https://"},
+        BadCase{"models: [{model: a, key: sk-1}]", "models[0].key: unknown key"},
+        BadCase{"models: [{model: a}, {model: b, name: a}]",
+                "models[1]: another model has this name"},
+        BadCase{"models: [{model: a, api: anthropic, thinking_tokens: 5}]",
+                "models[0].thinking_tokens: is for api: anthropic"},
+        BadCase{"agents: [{name: crab}]", "agents[0].name: is the name of the standard agent"},
+        BadCase{"agents: [{name: a}, {name: a}]", "agents[1].name: another agent has this name"},
+        BadCase{"agents: [{name: 分身}, {name: ' 分身 '}]",
+                "agents[1].name: another agent has this name"},
+        BadCase{"agents: [{name: \"a\\nb\"}]",
+                "agents[0].name: a name holds no control characters"},
+        BadCase{"agents: [{name: 'a*'}]", "agents[0].name: holds none of * ? /"},
+        BadCase{"agents: [{name: a, models: [x]}]", "agents[0].models[0]: is no name of models"},
+        BadCase{"agents: [{name: a, at_once: 2, on: [{event: cron.triggered, session: agent}]}]",
+                "agents[0].at_once: has to be 1"},
         BadCase{"agent: {max_rounds: 0}", "agent.max_rounds: has to be at least 1"},
         BadCase{"gateway: {name: a}\ngateway: {name: b}", "gateway.yaml:2: gateway: is set twice"},
         BadCase{"gateway: {threads: .inf}", "gateway.threads: has to be a finite number"},
-        BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"}, BadCase{"gateway: [", "gateway.yaml:1: is not YAML"},
-        BadCase{"[1]", "has to be a mapping"}, BadCase{"? [a]\n: b", "keys have to be strings"},
-        BadCase{"a: &x [*x]", "an alias may not stand inside"}, BadCase{"{}\n---\n{}\n", "more than one document"},
+        BadCase{"gateway: {name: !thing x}", "gateway.name: tags are not supported"},
+        BadCase{"gateway: [", "gateway.yaml:1: is not YAML"}, BadCase{"[1]", "has to be a mapping"},
+        BadCase{"? [a]\n: b", "keys have to be strings"},
+        BadCase{"a: &x [*x]", "an alias may not stand inside"},
+        BadCase{"{}\n---\n{}\n", "more than one document"},
         BadCase{"gateway: {threads: 5000}", "gateway.threads: has to be at most 1024"},
         BadCase{"limits: {json_depth: 1}", "limits.json_depth: has to be at least 4"},
         BadCase{"rates: [{per_second: 0}]", "rates[0].per_second: has to be more than 0"},
         BadCase{"gateway: {name: 'no spaces'}", "gateway.name: has to be a name such as kitchen"},
-        BadCase{"gateway: {name: ''}", "gateway.name: "}, BadCase{"listen: {path_prefix: x/}", "listen.path_prefix: has to be a path such as /crab"},
-        BadCase{"listen: {public: here}", "listen.public: has to be an address with a port such as 127.0.0.1:42617"},
+        BadCase{"gateway: {name: ''}", "gateway.name: "},
+        BadCase{"listen: {path_prefix: x/}", "listen.path_prefix: has to be a path such as /crab"},
+        BadCase{"listen: {public: here}",
+                "listen.public: has to be an address with a port such as 127.0.0.1:42617"},
         BadCase{"policy: [{principal: '', roles: []}]", "policy[0].principal: may not be empty"},
-        BadCase{"policy: [{principal: a, where: [{pointer: x, min: 1}]}]", "policy[0].where[0].pointer: has to be a JSON pointer such as /path"},
+        BadCase{"policy: [{principal: a, where: [{pointer: x, min: 1}]}]",
+                "policy[0].where[0].pointer: has to be a JSON pointer such as /path"},
         BadCase{"gateway: {name: 'a${'}", "gateway.name: a ${ has no } after it"},
         BadCase{"gateway: {name: '${not a name}'}", "is no reference"},
-        BadCase{"gateway: {name: '${file:/nowhere/at/all}'}", "gateway.name: cannot read the file /nowhere/at/all"}));
+        BadCase{"gateway: {name: '${file:/nowhere/at/all}'}",
+                "gateway.name: cannot read the file /nowhere/at/all"}));
 
 TEST(Load, LargeDeepAndRepeatedTextIsStoppedEarly) {
     EXPECT_THAT(problems_of(std::string((1 << 20) + 1, '#')), HasSubstr("more than 1048576 bytes"));
-    EXPECT_THAT(problems_of(std::string(40, '[') + std::string(40, ']')), HasSubstr("nested deeper than 32"));
+    EXPECT_THAT(problems_of(std::string(40, '[') + std::string(40, ']')),
+                HasSubstr("nested deeper than 32"));
     std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
     for (int i = 1; i < 10; ++i) {
-        laughs += fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i, i - 1);
+        laughs += fmt::format(
+            "a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n",
+            i, i - 1);
     }
     EXPECT_THAT(problems_of(laughs), HasSubstr("more than 100000 values"));
 }
@@ -341,7 +489,9 @@ TEST(Load, AnAliasRepeatsWhatItNames) {
 }
 
 TEST(Load, ScalarsAreThoseOfYaml12AndQuotedTextStaysText) {
-    const auto loaded = load("gateway: {name: '42', threads: 0x10}\nlisten: {public: off, host_names: [yes, no, '1', \"true\"]}\n");
+    const auto loaded = load(
+        "gateway: {name: '42', threads: 0x10}\nlisten: {public: off, host_names: [yes, no, '1', "
+        "\"true\"]}\n");
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->gateway.name, "42");
     EXPECT_EQ(loaded->gateway.threads, 16u);
@@ -350,9 +500,11 @@ TEST(Load, ScalarsAreThoseOfYaml12AndQuotedTextStaysText) {
 }
 
 TEST(Load, EnvironmentVariablesStandWhereTheyAreNamed) {
-    const auto loaded = load("gateway: {name: 'a-${HOST}', threads: '${THREADS}'}\nlisten:\n  open_loopback: ${OPEN:-true}\n"
-                             "calls: {max_retries: '${RETRIES:-1}'}\naudit:\n  retention_days: ${EMPTY:-7}\n",
-                             {{"HOST", "box"}, {"THREADS", "4"}, {"EMPTY", ""}});
+    const auto loaded = load(
+        "gateway: {name: 'a-${HOST}', threads: '${THREADS}'}\nlisten:\n  open_loopback: "
+        "${OPEN:-true}\n"
+        "calls: {max_retries: '${RETRIES:-1}'}\naudit:\n  retention_days: ${EMPTY:-7}\n",
+        {{"HOST", "box"}, {"THREADS", "4"}, {"EMPTY", ""}});
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->gateway.name, "a-box");
     EXPECT_EQ(loaded->gateway.threads, 4u);
@@ -365,18 +517,23 @@ TEST(Load, ADigitStringFromTheEnvironmentStaysAStringWhereOneIsExpected) {
     const auto loaded = load("gateway:\n  name: ${NAME}\n", {{"NAME", "42"}});
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->gateway.name, "42");
-    EXPECT_THAT(problems_of("gateway: {threads: '${N}0'}", {{"N", "4"}}), HasSubstr("has to be a whole number")) << "not only a reference";
+    EXPECT_THAT(problems_of("gateway: {threads: '${N}0'}", {{"N", "4"}}),
+                HasSubstr("has to be a whole number"))
+        << "not only a reference";
 }
 
 TEST(Load, ReplacementsAreNotLookedAtAgainAndADoubledDollarIsOne) {
-    const auto loaded = load("hooks: [{name: a, type: deny, reason: '${A} $${B} $C'}]", {{"A", "${B}"}, {"B", "wrong"}});
+    const auto loaded = load("hooks: [{name: a, type: deny, reason: '${A} $${B} $C'}]",
+                             {{"A", "${B}"}, {"B", "wrong"}});
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->hooks.at(0).reason, "${B} ${B} $C");
 }
 
 class LoadFile : public testing::Test {
 protected:
-    LoadFile() : folder_(std::filesystem::temp_directory_path() / fmt::format("crab-load-test-{}", ::getpid())) {
+    LoadFile()
+        : folder_(std::filesystem::temp_directory_path() /
+                  fmt::format("crab-load-test-{}", ::getpid())) {
         std::filesystem::create_directories(folder_);
     }
     ~LoadFile() override { std::filesystem::remove_all(folder_); }
@@ -389,14 +546,19 @@ protected:
 
 TEST_F(LoadFile, FileReferencesStartAtTheFolderOfTheFileAndLoseTheirLineEnd) {
     write("secret", "s3cret\n");
-    const auto loaded = load_file(write("gateway.yaml", "hooks: [{name: a, type: deny, reason: '${file:secret}'}]"), environment_of({}));
+    const auto loaded =
+        load_file(write("gateway.yaml", "hooks: [{name: a, type: deny, reason: '${file:secret}'}]"),
+                  environment_of({}));
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->hooks.at(0).reason, "s3cret");
 }
 
 TEST_F(LoadFile, AMessageNeverShowsWhatAReferenceHeld) {
     write("secret", "s3cret\n");
-    const auto loaded = load_file(write("gateway.yaml", "gateway: {threads: '${file:secret}', log: {level: '${file:secret}'}}\nlisten: {public: '${file:secret}'}"), environment_of({}));
+    const auto loaded = load_file(write("gateway.yaml",
+                                        "gateway: {threads: '${file:secret}', log: {level: "
+                                        "'${file:secret}'}}\nlisten: {public: '${file:secret}'}"),
+                                  environment_of({}));
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, testing::Not(HasSubstr("s3cret")));
 }
@@ -427,20 +589,25 @@ TEST(HostPort, ReadsWhatItWrites) {
         ASSERT_TRUE(HostPort::parse(text)) << text;
         EXPECT_EQ(HostPort::parse(text)->to_text(), text);
     }
-    for (const char* text : {"", ":1", "a", "a:", "a:b", "a:65536", "a:-1", "::1:5", "[::1]", "[x]:1"}) EXPECT_FALSE(HostPort::parse(text)) << text;
+    for (const char* text :
+         {"", ":1", "a", "a:", "a:b", "a:65536", "a:-1", "::1:5", "[::1]", "[x]:1"})
+        EXPECT_FALSE(HostPort::parse(text)) << text;
     EXPECT_TRUE(HostPort::parse("127.9.9.9:1")->is_loopback());
     EXPECT_TRUE(HostPort::parse("[::1]:1")->is_loopback());
     EXPECT_FALSE(HostPort::parse("0.0.0.0:1")->is_loopback());
 }
 
 /// Every place of the schema that has a pattern.
-void look_for_patterns(const json::Value& node, const std::string& at, std::vector<std::string>& without_words) {
+void look_for_patterns(const json::Value& node, const std::string& at,
+                       std::vector<std::string>& without_words) {
     if (node.find("pattern") && node.find("pattern")->as_string()) {
         const json::Value* const form = node.find("x-form");
-        if (!form || !form->as_string() || form->as_string()->find("such as") == std::string::npos) without_words.push_back(at);
+        if (!form || !form->as_string() || form->as_string()->find("such as") == std::string::npos)
+            without_words.push_back(at);
     }
     if (const auto* members = node.as_object()) {
-        for (const auto& [name, member] : *members) look_for_patterns(member, at + "/" + name, without_words);
+        for (const auto& [name, member] : *members)
+            look_for_patterns(member, at + "/" + name, without_words);
     }
 }
 

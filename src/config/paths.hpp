@@ -17,15 +17,20 @@ struct GatewayConfig;
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment process_environment();
 
-/// Where files live: the XDG Base Directory Specification for a person, system paths for the service (`--system`, or root
-/// under systemd with STATE_DIRECTORY set). Reads nothing from disk and creates nothing.
+/// Where files live: the XDG Base Directory Specification for a person, system paths for the
+/// service (`--system`, or root under systemd with STATE_DIRECTORY set). Reads nothing from disk
+/// and creates nothing.
 struct Paths {
-    std::filesystem::path user_config;    ///< $XDG_CONFIG_HOME/crab/gateway.yaml, else ~/.config/…; empty without a home
+    /// $XDG_CONFIG_HOME/crab/gateway.yaml, else ~/.config/…; empty without a home
+    std::filesystem::path user_config;
     std::filesystem::path system_config;  ///< /etc/crab/gateway.yaml
-    std::filesystem::path state_dir;      ///< $XDG_STATE_HOME/crab, else ~/.local/state/crab; service: /var/lib/crab
-    std::filesystem::path runtime_dir;    ///< $XDG_RUNTIME_DIR/crab, else /run/crab for root, else /tmp/crab-<uid>
+    /// $XDG_STATE_HOME/crab, else ~/.local/state/crab; service: /var/lib/crab
+    std::filesystem::path state_dir;
+    /// $XDG_RUNTIME_DIR/crab, else /run/crab for root, else /tmp/crab-<uid>
+    std::filesystem::path runtime_dir;
 
-    static Paths find(bool system_service, unsigned uid, const Environment& environment = process_environment());
+    static Paths find(bool system_service, unsigned uid,
+                      const Environment& environment = process_environment());
     /// In the order in which they are looked for.
     std::vector<std::filesystem::path> config_candidates() const;
     /// Those of the configuration where it names any, else these.
@@ -34,12 +39,15 @@ struct Paths {
     std::filesystem::path admin_socket_of(const GatewayConfig& config) const;
 };
 
-/// Where a client looks for the gateway: `given` (--socket), CRAB_SOCKET, the configuration's, the default.
-std::filesystem::path client_socket(const std::filesystem::path& given, const GatewayConfig& config, const Paths& paths,
+/// Where a client looks for the gateway: `given` (--socket), CRAB_SOCKET, the configuration's, the
+/// default.
+std::filesystem::path client_socket(const std::filesystem::path& given, const GatewayConfig& config,
+                                    const Paths& paths,
                                     const Environment& environment = process_environment());
 
 /// Makes `directory` (and what is above it) with mode 0700 if it is missing.
-/// Errors: kForbidden when it is a link, belongs to somebody else than `uid`, or is open to others (fix: chmod 700).
+/// Errors: kForbidden when it is a link, belongs to somebody else than `uid`, or is open to others
+/// (fix: chmod 700).
 Result<void> ensure_private_directory(const std::filesystem::path& directory, unsigned uid);
 
 }  // namespace crab::config

@@ -1,5 +1,5 @@
-#include "config/gateway_config.hpp"
 #include "config/paths.hpp"
+#include "config/gateway_config.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,14 +21,19 @@ Environment environment_of(std::map<std::string, std::string, std::less<>> varia
 }
 
 TEST(Paths, APersonsFilesLieWhereXdgSays) {
-    const Paths paths = Paths::find(false, 1000, environment_of({{"XDG_CONFIG_HOME", "/c"}, {"XDG_STATE_HOME", "/s"}, {"XDG_RUNTIME_DIR", "/r"}}));
-    EXPECT_EQ(paths.config_candidates(), (std::vector<fs::path>{"/c/crab/gateway.yaml", "/etc/crab/gateway.yaml"}));
+    const Paths paths = Paths::find(
+        false, 1000,
+        environment_of(
+            {{"XDG_CONFIG_HOME", "/c"}, {"XDG_STATE_HOME", "/s"}, {"XDG_RUNTIME_DIR", "/r"}}));
+    EXPECT_EQ(paths.config_candidates(),
+              (std::vector<fs::path>{"/c/crab/gateway.yaml", "/etc/crab/gateway.yaml"}));
     EXPECT_EQ(paths.state_dir, "/s/crab");
     EXPECT_EQ(paths.runtime_dir, "/r/crab");
 }
 
 TEST(Paths, WithoutXdgVariablesTheHomeAndATemporaryDirectoryServe) {
-    const Paths paths = Paths::find(false, 1000, environment_of({{"HOME", "/home/p"}, {"XDG_CONFIG_HOME", "relative"}}));
+    const Paths paths = Paths::find(
+        false, 1000, environment_of({{"HOME", "/home/p"}, {"XDG_CONFIG_HOME", "relative"}}));
     EXPECT_EQ(paths.user_config, "/home/p/.config/crab/gateway.yaml");
     EXPECT_EQ(paths.state_dir, "/home/p/.local/state/crab");
     EXPECT_EQ(paths.runtime_dir, "/tmp/crab-1000");
@@ -36,8 +41,10 @@ TEST(Paths, WithoutXdgVariablesTheHomeAndATemporaryDirectoryServe) {
 }
 
 TEST(Paths, TheServiceHasSystemPaths) {
-    for (const Paths& paths : {Paths::find(true, 0, environment_of({{"HOME", "/root"}, {"XDG_RUNTIME_DIR", "/r"}})),
-                               Paths::find(false, 0, environment_of({{"HOME", "/root"}, {"STATE_DIRECTORY", "/var/lib/crab"}}))}) {
+    for (const Paths& paths :
+         {Paths::find(true, 0, environment_of({{"HOME", "/root"}, {"XDG_RUNTIME_DIR", "/r"}})),
+          Paths::find(false, 0,
+                      environment_of({{"HOME", "/root"}, {"STATE_DIRECTORY", "/var/lib/crab"}}))}) {
         EXPECT_EQ(paths.config_candidates(), (std::vector<fs::path>{"/etc/crab/gateway.yaml"}));
         EXPECT_EQ(paths.state_dir, "/var/lib/crab");
         EXPECT_EQ(paths.runtime_dir, "/run/crab");
@@ -59,7 +66,8 @@ TEST(Paths, AClientAsksItsFlagThenTheEnvironmentThenTheConfiguration) {
     Paths paths;
     paths.runtime_dir = "/r";
     const GatewayConfig config;
-    EXPECT_EQ(client_socket("/flag", config, paths, environment_of({{"CRAB_SOCKET", "/env"}})), "/flag");
+    EXPECT_EQ(client_socket("/flag", config, paths, environment_of({{"CRAB_SOCKET", "/env"}})),
+              "/flag");
     EXPECT_EQ(client_socket("", config, paths, environment_of({{"CRAB_SOCKET", "/env"}})), "/env");
     EXPECT_EQ(client_socket("", config, paths, environment_of({})), "/r/admin.sock");
 }
@@ -89,7 +97,8 @@ TEST_F(PrivateDirectory, IsRefusedWhenItIsOpenALinkOrSomebodyElses) {
     fs::permissions(wanted, fs::perms::owner_all);
     EXPECT_EQ(ensure_private_directory(wanted, ::getuid() + 1).error().code, ErrorCode::kForbidden);
     fs::create_directory_symlink(wanted, folder_ / "link");
-    EXPECT_EQ(ensure_private_directory(folder_ / "link", ::getuid()).error().code, ErrorCode::kForbidden);
+    EXPECT_EQ(ensure_private_directory(folder_ / "link", ::getuid()).error().code,
+              ErrorCode::kForbidden);
 }
 
 }  // namespace

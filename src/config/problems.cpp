@@ -11,7 +11,8 @@
 namespace crab::config {
 
 bool has_problem_at(const Problems& problems, std::string_view pointer) {
-    return std::ranges::any_of(problems, [&](const Problem& problem) { return problem.pointer == pointer; });
+    return std::ranges::any_of(problems,
+                               [&](const Problem& problem) { return problem.pointer == pointer; });
 }
 
 std::string key_path(std::string_view pointer) {
@@ -51,7 +52,11 @@ Error to_error(Problems problems, const std::filesystem::path& file) {
         writer.key("message").string_lossy(problem.message).end_object();
     }
     writer.end_array().end_object();
-    return {.code = ErrorCode::kInvalidArgs, .message = std::move(message), .details = std::move(details), .retryable = {}, .retry_after = {}};
+    return {.code = ErrorCode::kInvalidArgs,
+            .message = std::move(message),
+            .details = std::move(details),
+            .retryable = {},
+            .retry_after = {}};
 }
 
 }  // namespace crab::config

@@ -13,7 +13,8 @@ void read(const Value& value, bool& out) {
 }
 void read(const Value& value, double& out) { out = value.as_double().value_or(out); }
 void read(const Value& value, std::size_t& out) {
-    if (const auto given = value.as_int64(); given && *given >= 0) out = static_cast<std::size_t>(*given);
+    if (const auto given = value.as_int64(); given && *given >= 0)
+        out = static_cast<std::size_t>(*given);
 }
 void read(const Value& value, std::string& out) {
     if (const std::string* given = value.as_string()) out = *given;
@@ -21,13 +22,15 @@ void read(const Value& value, std::string& out) {
 void read(const Value& value, std::filesystem::path& out) {
     if (const std::string* given = value.as_string()) out = *given;
 }
-/// A number has the key's unit (`_ms`, `_s`, `_days`), which is the struct's; a text has its own, such as `5m`.
+/// A number has the key's unit (`_ms`, `_s`, `_days`), which is the struct's; a text has its own,
+/// such as `5m`.
 template <class Period>
 void read(const Value& value, std::chrono::duration<std::int64_t, Period>& out) {
     using Duration = std::chrono::duration<std::int64_t, Period>;
     if (const auto given = value.as_int64()) out = Duration(*given);
     const std::string* text = value.as_string();
-    if (const auto given = text ? parse_duration(*text) : std::nullopt) out = std::chrono::duration_cast<Duration>(*given);
+    if (const auto given = text ? parse_duration(*text) : std::nullopt)
+        out = std::chrono::duration_cast<Duration>(*given);
 }
 void read(const Value& value, std::vector<std::string>& out) {
     const Value::Items* items = value.as_array();
@@ -53,7 +56,8 @@ void read(const Value& value, log::Level& out) {
     if (*word == "off") out = log::Level::kOff;
 }
 void read(const Value& value, log::Format& out) {
-    if (const std::string* word = value.as_string()) out = *word == "json" ? log::Format::kJson : log::Format::kText;
+    if (const std::string* word = value.as_string())
+        out = *word == "json" ? log::Format::kJson : log::Format::kText;
 }
 void read(const Value& value, HookType& out) {
     const std::string* word = value.as_string();
@@ -71,16 +75,20 @@ void read(const Value& value, CallEventRule& out) {
     if (*word == "wanted") out = CallEventRule::kWanted;
 }
 void read(const Value& value, UnattendedRule& out) {
-    if (const std::string* word = value.as_string()) out = *word == "wait" ? UnattendedRule::kWait : UnattendedRule::kRefuse;
+    if (const std::string* word = value.as_string())
+        out = *word == "wait" ? UnattendedRule::kWait : UnattendedRule::kRefuse;
 }
 void read(const Value& value, ChatApprover& out) {
-    if (const std::string* word = value.as_string()) out = *word == "owner" ? ChatApprover::kOwner : ChatApprover::kOperator;
+    if (const std::string* word = value.as_string())
+        out = *word == "owner" ? ChatApprover::kOwner : ChatApprover::kOperator;
 }
 void read(const Value& value, NewToolRule& out) {
-    if (const std::string* word = value.as_string()) out = *word == "ask" ? NewToolRule::kAsk : NewToolRule::kAllow;
+    if (const std::string* word = value.as_string())
+        out = *word == "ask" ? NewToolRule::kAsk : NewToolRule::kAllow;
 }
 void read(const Value& value, ModelApiKind& out) {
-    if (const std::string* word = value.as_string()) out = *word == "anthropic" ? ModelApiKind::kAnthropic : ModelApiKind::kOpenAi;
+    if (const std::string* word = value.as_string())
+        out = *word == "anthropic" ? ModelApiKind::kAnthropic : ModelApiKind::kOpenAi;
 }
 
 void read(const Value& value, ProviderKind& out) {
@@ -119,7 +127,9 @@ public:
         if (!list || !list->as_array()) return;
         for (const Value& item : *list->as_array()) out.push_back(item.dump());
     }
-    Members in(std::string_view name) const { return Members(object_ ? object_->find(name) : nullptr); }
+    Members in(std::string_view name) const {
+        return Members(object_ ? object_->find(name) : nullptr);
+    }
     bool present() const { return object_ != nullptr; }
 
     /// One T per item of the list `name`, read by `item`.
@@ -137,63 +147,79 @@ private:
 
 void read_listen(const Members& listen, ListenOptions& out) {
     std::string address = out.public_address ? out.public_address->to_text() : "off";
-    listen("public", address)("path_prefix", out.path_prefix)("allowed_origins", out.allowed_origins)("host_names", out.host_names);
-    listen("open_loopback", out.open_loopback)("device_page", out.device_page)("max_connections", out.max_connections);
+    listen("public", address)("path_prefix", out.path_prefix)(
+        "allowed_origins", out.allowed_origins)("host_names", out.host_names);
+    listen("open_loopback", out.open_loopback)("device_page", out.device_page)("max_connections",
+                                                                               out.max_connections);
     listen("max_connections_per_principal", out.max_connections_per_principal);
     listen.in("admin")("socket", out.admin_socket);
     std::string peers = "off";
     listen("peers", peers);
     out.peers = HostPort::parse(peers);
     out.public_address = HostPort::parse(address);
-    if (const Members tls = listen.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
+    if (const Members tls = listen.in("tls"); tls.present())
+        tls("cert", out.tls.emplace().cert)("key", out.tls->key);
 }
 
 void read_grpc(const Members& grpc, GrpcOptions& out) {
     std::string address = out.address ? out.address->to_text() : "off";
-    grpc("listen", address)("unix", out.unix_socket)("open_loopback", out.open_loopback)("max_connections", out.max_connections);
+    grpc("listen", address)("unix", out.unix_socket)("open_loopback", out.open_loopback)(
+        "max_connections", out.max_connections);
     out.address = HostPort::parse(address);
-    if (const Members tls = grpc.in("tls"); tls.present()) tls("cert", out.tls.emplace().cert)("key", out.tls->key);
+    if (const Members tls = grpc.in("tls"); tls.present())
+        tls("cert", out.tls.emplace().cert)("key", out.tls->key);
 }
 
 void read_limits(const Members& limits, LimitOptions& out) {
-    limits("message_bytes", out.message_bytes)("request_body_bytes", out.request_body_bytes)("json_depth", out.json_depth);
-    limits("tools_per_connection", out.tools_per_connection)("tool_name", out.tool_name)("description_bytes", out.description_bytes);
-    limits("parameters_bytes", out.parameters_bytes)("calls_per_connection", out.calls_per_connection);
+    limits("message_bytes", out.message_bytes)("request_body_bytes", out.request_body_bytes)(
+        "json_depth", out.json_depth);
+    limits("tools_per_connection", out.tools_per_connection)("tool_name", out.tool_name)(
+        "description_bytes", out.description_bytes);
+    limits("parameters_bytes", out.parameters_bytes)("calls_per_connection",
+                                                     out.calls_per_connection);
     limits("outgoing_queue_bytes", out.outgoing_queue_bytes)("slow_reader_s", out.slow_reader);
     limits("waiting_turns", out.waiting_turns)("result_bytes", out.result_bytes);
 }
 
 void read_condition(const Members& condition, ArgumentCondition& out) {
-    condition("pointer", out.pointer)("glob", out.glob)("matches", out.matches)("min", out.min)("max", out.max);
+    condition("pointer", out.pointer)("glob", out.glob)("matches", out.matches)("min", out.min)(
+        "max", out.max);
     condition.text("equals", out.equals_json);
 }
 
 void read_policy(const Members& rule, PolicyRule& out) {
-    rule("principal", out.principal)("roles", out.roles)("tenant", out.tenant)("sources", out.sources)("effects", out.effects)("act_for", out.act_for);
-    rule.in("call")("allow", out.call_allow)("deny", out.call_deny)("needs_approval", out.call_needs_approval);
+    rule("principal", out.principal)("roles", out.roles)("tenant", out.tenant)(
+        "sources", out.sources)("effects", out.effects)("act_for", out.act_for);
+    rule.in("call")("allow", out.call_allow)("deny", out.call_deny)("needs_approval",
+                                                                    out.call_needs_approval);
     rule.in("register")("allow", out.register_allow)("deny", out.register_deny);
     rule.each("where", out.where, read_condition);
 }
 
 void read_peer(const Members& peer, PeerOptions& out) {
-    peer("id", out.id)("role", out.role)("tenants", out.tenants)("allow", out.allow)("deny", out.deny);
+    peer("id", out.id)("role", out.role)("tenants", out.tenants)("allow", out.allow)("deny",
+                                                                                     out.deny);
 }
 
 void read_override(const Members& tool, ToolOverride& out) {
-    tool("match", out.match)("timeout_ms", out.timeout)("max_timeout_ms", out.max_timeout)("max_concurrency", out.max_concurrency);
-    tool("queue", out.queue)("trust_annotations", out.trust_annotations)("idempotent", out.idempotent)("side_effects", out.side_effects);
+    tool("match", out.match)("timeout_ms", out.timeout)("max_timeout_ms", out.max_timeout)(
+        "max_concurrency", out.max_concurrency);
+    tool("queue", out.queue)("trust_annotations", out.trust_annotations)(
+        "idempotent", out.idempotent)("side_effects", out.side_effects);
 }
 
 void read_remote_service(const Members& service, RemoteServiceOptions& out) {
     service("address", out.address)("token_file", out.token_file);
-    if (const Members tls = service.in("tls"); tls.present()) tls("ca", out.tls.emplace().ca)("cert", out.tls->cert)("key", out.tls->key);
+    if (const Members tls = service.in("tls"); tls.present())
+        tls("ca", out.tls.emplace().ca)("cert", out.tls->cert)("key", out.tls->key);
 }
 
 void read_remote_provider(const Members& provider, RemoteProviderOptions& out) {
     read_remote_service(provider, out.service);
     provider("provider_id", out.provider_id)("principal", out.principal);
     const Members ceilings = provider.in("ceilings");
-    ceilings("timeout", out.ceilings.timeout)("cpu", out.ceilings.cpu)("wall", out.ceilings.wall)("max_retries", out.ceilings.max_retries);
+    ceilings("timeout", out.ceilings.timeout)("cpu", out.ceilings.cpu)("wall", out.ceilings.wall)(
+        "max_retries", out.ceilings.max_retries);
     ceilings("network", out.ceilings.network)("privilege", out.ceilings.privilege);
     provider.texts("descriptors", out.descriptors_json);
 }
@@ -202,37 +228,49 @@ void read_provider(const Members& provider, ProviderOptions& out) {
     std::string preset;
     provider("preset", preset)("run", out.run);
     out.worktree_preset = preset == "worktree";
-    provider("id", out.id)("kind", out.kind)("worktree", out.worktree)("egress", out.egress)("labels", out.labels);
+    provider("id", out.id)("kind", out.kind)("worktree", out.worktree)("egress", out.egress)(
+        "labels", out.labels);
     provider.texts("tools", out.tools_json);
     read_remote_provider(provider, out.remote);
 }
 
 void read_hook(const Members& hook, HookRule& out) {
-    hook("name", out.name)("type", out.type)("tools", out.tools)("run", out.run)("timeout_ms", out.timeout)("reason", out.reason);
+    hook("name", out.name)("type", out.type)("tools", out.tools)("run", out.run)(
+        "timeout_ms", out.timeout)("reason", out.reason);
     hook.text("args", out.args_json);
 }
 
 void read_model(const Members& model, ModelOptions& out) {
-    model("model", out.model)("name", out.name)("api", out.api)("url", out.url)("provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
-    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)("thinking_tokens", out.thinking_tokens)("return_reasoning", out.return_reasoning)("vision", out.vision);
+    model("model", out.model)("name", out.name)("api", out.api)("url", out.url)(
+        "provider", out.provider)("key_env", out.key_env)("key_file", out.key_file);
+    model("ca", out.ca)("max_output_tokens", out.max_output_tokens)(
+        "thinking_tokens", out.thinking_tokens)("return_reasoning", out.return_reasoning)(
+        "vision", out.vision);
     model("max_retries", out.max_retries)("silence_s", out.silence);
 }
 
 void read_trigger(const Members& trigger, TriggerOptions& out) {
     std::string session;
-    trigger("event", out.event)("agent_id", out.agent_id)("session_id", out.session_id)("prompt", out.prompt)("session", session)("max_age", out.max_age);
+    trigger("event", out.event)("agent_id", out.agent_id)("session_id", out.session_id)(
+        "prompt", out.prompt)("session", session)("max_age", out.max_age);
     out.one_session = session == "agent";
-    trigger.each("where", out.where, [](const Members& condition, PayloadCondition& made) { condition("pointer", made.pointer)("glob", made.glob); });
+    trigger.each("where", out.where, [](const Members& condition, PayloadCondition& made) {
+        condition("pointer", made.pointer)("glob", made.glob);
+    });
 }
 
 void read_agent(const Members& agent, NamedAgentOptions& out) {
-    agent("name", out.name)("instructions", out.instructions)("models", out.models)("tenant", out.tenant)("max_rounds", out.max_rounds);
-    agent("turn_timeout_s", out.turn_timeout)("context_tokens", out.context_tokens)("output_bytes", out.output_bytes)("max_tools", out.max_tools);
+    agent("name", out.name)("instructions", out.instructions)("models", out.models)(
+        "tenant", out.tenant)("max_rounds", out.max_rounds);
+    agent("turn_timeout_s", out.turn_timeout)("context_tokens", out.context_tokens)(
+        "output_bytes", out.output_bytes)("max_tools", out.max_tools);
     agent("tool_tokens", out.tool_tokens)("at_once", out.at_once);
     if (auto name = json::read_display_name(out.name)) out.name = std::move(*name);
     agent.each("on", out.on, read_trigger);
     // Its own lists take the place of all of the standard agent's.
-    if (const Members tools = agent.in("tools"); tools.present()) tools("allow", out.tools_allow.emplace())("deny", out.tools_deny.emplace())("pinned", out.tools_pinned.emplace());
+    if (const Members tools = agent.in("tools"); tools.present())
+        tools("allow", out.tools_allow.emplace())("deny", out.tools_deny.emplace())(
+            "pinned", out.tools_pinned.emplace());
 }
 
 }  // namespace
@@ -241,48 +279,70 @@ GatewayConfig read_config(const json::Value& document) {
     GatewayConfig config;
     const Members root(&document);
     const Members gateway = root.in("gateway");
-    gateway("name", config.gateway.name)("threads", config.gateway.threads)("state_dir", config.gateway.state_dir);
+    gateway("name", config.gateway.name)("threads", config.gateway.threads)(
+        "state_dir", config.gateway.state_dir);
     gateway("runtime_dir", config.gateway.runtime_dir)("busy_poll", config.gateway.busy_poll);
     gateway.in("log")("level", config.gateway.log.level)("format", config.gateway.log.format);
     read_listen(root.in("listen"), config.listen);
     read_grpc(root.in("grpc"), config.grpc);
     read_limits(root.in("limits"), config.limits);
     root.in("devices")("grace_ms", config.devices.grace)("ping_after_s", config.devices.ping_after);
-    root.in("devices")("permessage_deflate", config.devices.permessage_deflate)("query_token", config.devices.query_token);
+    root.in("devices")("permessage_deflate", config.devices.permessage_deflate)(
+        "query_token", config.devices.query_token);
     root.in("devices")("token_days", config.devices.token_lifetime);
-    root.in("calls")("default_timeout_ms", config.calls.default_timeout)("max_timeout_ms", config.calls.max_timeout);
+    root.in("calls")("default_timeout_ms", config.calls.default_timeout)("max_timeout_ms",
+                                                                         config.calls.max_timeout);
     root.in("calls")("max_retries", config.calls.max_retries);
     root.each("rates", config.rates, [](const Members& rate, RateRule& out) {
-        rate("principal", out.principal)("tool", out.tool)("per_second", out.per_second)("burst", out.burst);
+        rate("principal", out.principal)("tool", out.tool)("per_second", out.per_second)("burst",
+                                                                                         out.burst);
     });
     root.each("policy", config.policy, read_policy);
     root.each("peers", config.peers, read_peer);
-    root.in("leases")("ttl", config.leases.ttl)("max_ttl", config.leases.max_ttl)("renewal_window", config.leases.renewal_window);
+    root.in("leases")("ttl", config.leases.ttl)("max_ttl", config.leases.max_ttl)(
+        "renewal_window", config.leases.renewal_window);
     root.in("leases")("max_per_peer", config.leases.max_per_peer);
-    root.in("approvals")("wait", config.approvals.wait)("max_waiting", config.approvals.max_waiting)("unattended", config.approvals.unattended);
-    root.in("approvals")("max_waiting_per_principal", config.approvals.max_waiting_per_principal)("in_chat", config.approvals.in_chat);
+    root.in("approvals")("wait", config.approvals.wait)(
+        "max_waiting", config.approvals.max_waiting)("unattended", config.approvals.unattended);
+    root.in("approvals")("max_waiting_per_principal", config.approvals.max_waiting_per_principal)(
+        "in_chat", config.approvals.in_chat);
     root.in("approvals")("new_tools", config.approvals.new_tools);
     root.each("tools", config.tools, read_override);
     root.each("hooks", config.hooks, read_hook);
-    root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) { host("name", out.name)("unix", out.unix_socket)("peer", out.peer); });
-    root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
-        worktree("id", out.id)("path", out.path)("read_only", out.read_only)("max_bytes", out.max_bytes);
+    root.each("hosts", config.hosts, [](const Members& host, ToolHostOptions& out) {
+        host("name", out.name)("unix", out.unix_socket)("peer", out.peer);
     });
-    if (const Members service = root.in("worktree_service"); service.present()) read_remote_service(service, config.worktree_service.emplace());
-    if (const Members service = root.in("hitl"); service.present()) read_remote_service(service, config.hitl.emplace());
+    root.each("worktrees", config.worktrees, [](const Members& worktree, WorktreeOptions& out) {
+        worktree("id", out.id)("path", out.path)("read_only", out.read_only)("max_bytes",
+                                                                             out.max_bytes);
+    });
+    if (const Members service = root.in("worktree_service"); service.present())
+        read_remote_service(service, config.worktree_service.emplace());
+    if (const Members service = root.in("hitl"); service.present())
+        read_remote_service(service, config.hitl.emplace());
     root.each("providers", config.providers, read_provider);
-    root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) { secret("name", out.name)("env", out.env)("file", out.file); });
-    root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron", config.built_in_hosts.cron);
-    root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)("calls", config.events.calls)("chat_answers", config.events.chat_answers);
-    root.in("artifacts")("max_bytes", config.artifacts.max_bytes)("inline_bytes", config.artifacts.inline_bytes)("ttl", config.artifacts.ttl);
-    root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)("total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
+    root.each("secrets", config.secrets, [](const Members& secret, SecretOptions& out) {
+        secret("name", out.name)("env", out.env)("file", out.file);
+    });
+    root.in("built_in_hosts")("memory", config.built_in_hosts.memory)("cron",
+                                                                      config.built_in_hosts.cron);
+    root.in("events")("retention", config.events.retention)("max_bytes", config.events.max_bytes)(
+        "calls", config.events.calls)("chat_answers", config.events.chat_answers);
+    root.in("artifacts")("max_bytes", config.artifacts.max_bytes)(
+        "inline_bytes", config.artifacts.inline_bytes)("ttl", config.artifacts.ttl);
+    root.in("artifacts")("tenant_bytes", config.artifacts.tenant_bytes)(
+        "total_bytes", config.artifacts.total_bytes)("uploads", config.artifacts.uploads);
     root.each("models", config.models, read_model);
-    root.in("agent")("instructions", config.agent.instructions)("max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
-    root.in("agent")("context_tokens", config.agent.context_tokens)("output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);
-    root.in("agent").in("tools")("allow", config.agent.tools_allow)("deny", config.agent.tools_deny)("pinned", config.agent.tools_pinned);
+    root.in("agent")("instructions", config.agent.instructions)(
+        "max_rounds", config.agent.max_rounds)("turn_timeout_s", config.agent.turn_timeout);
+    root.in("agent")("context_tokens", config.agent.context_tokens)(
+        "output_bytes", config.agent.output_bytes)("max_tools", config.agent.max_tools);
+    root.in("agent").in("tools")("allow", config.agent.tools_allow)(
+        "deny", config.agent.tools_deny)("pinned", config.agent.tools_pinned);
     root.in("agent")("tool_tokens", config.agent.tool_tokens);
     root.each("agents", config.agents, read_agent);
-    root.in("pairing")("ca", config.pairing.ca)("cert", config.pairing.cert)("key", config.pairing.key);
+    root.in("pairing")("ca", config.pairing.ca)("cert", config.pairing.cert)("key",
+                                                                             config.pairing.key);
     root.in("pairing")("allow_insecure_loopback", config.pairing.allow_insecure_loopback);
     root.in("audit")("retention_days", config.audit.retention);
     root.in("metrics")("enabled", config.metrics.enabled);

@@ -13,21 +13,27 @@ constexpr std::size_t kMaxFileBytes = 64 * 1024;
 
 bool is_name(std::string_view text) {
     if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-    return text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+    return text.find_first_not_of(
+               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
 }
 
 class Expander {
 public:
-    Expander(YamlDocument& document, const std::filesystem::path& folder, const Environment& environment, Problems& problems)
+    Expander(YamlDocument& document, const std::filesystem::path& folder,
+             const Environment& environment, Problems& problems)
         : document_(document), folder_(folder), environment_(environment), problems_(problems) {}
 
     void visit(json::Value& value, const std::string& pointer) {
         if (auto* items = value.as_array()) {
-            for (std::size_t i = 0; i < items->size(); ++i) visit((*items)[i], fmt::format("{}/{}", pointer, i));
+            for (std::size_t i = 0; i < items->size(); ++i)
+                visit((*items)[i], fmt::format("{}/{}", pointer, i));
         } else if (auto* members = value.as_object()) {
-            for (auto& [key, member] : *members) visit(member, pointer + "/" + json::escape_pointer(key));
-        } else if (const std::string* text = value.as_string(); text && text->find("${") != text->npos) {
-            if (text->starts_with("${") && text->find('}') == text->size() - 1) sole_.insert(pointer);
+            for (auto& [key, member] : *members)
+                visit(member, pointer + "/" + json::escape_pointer(key));
+        } else if (const std::string* text = value.as_string();
+                   text && text->find("${") != text->npos) {
+            if (text->starts_with("${") && text->find('}') == text->size() - 1)
+                sole_.insert(pointer);
             value = expand(*text, pointer);
         }
     }
@@ -49,7 +55,8 @@ private:
                 problem(pointer, "a ${ has no } after it; write $${ for the characters ${");
                 return out;
             }
-            out.append(text.substr(0, at)).append(resolve(text.substr(at + 2, end - at - 2), pointer));
+            out.append(text.substr(0, at))
+                .append(resolve(text.substr(at + 2, end - at - 2), pointer));
             text.remove_prefix(end + 1);
         }
     }
@@ -59,13 +66,22 @@ private:
         const std::size_t fallback = reference.find(":-");
         const std::string_view name = reference.substr(0, fallback);
         if (!is_name(name)) {
-            problem(pointer, fmt::format("${{{}}} is no reference; use ${{NAME}}, ${{NAME:-default}} or ${{file:path}}", reference));
+            problem(
+                pointer,
+                fmt::format(
+                    "${{{}}} is no reference; use ${{NAME}}, ${{NAME:-default}} or ${{file:path}}",
+                    reference));
             return {};
         }
         std::optional<std::string> value = environment_(name);
-        if (fallback != reference.npos && (!value || value->empty())) return std::string(reference.substr(fallback + 2));
+        if (fallback != reference.npos && (!value || value->empty()))
+            return std::string(reference.substr(fallback + 2));
         if (!value) {
-            problem(pointer, fmt::format("the environment variable {0} is not set; set it or write ${{{0}:-default}}", name));
+            problem(
+                pointer,
+                fmt::format(
+                    "the environment variable {0} is not set; set it or write ${{{0}:-default}}",
+                    name));
             return {};
         }
         return std::move(*value);
@@ -80,11 +96,13 @@ private:
         stream.read(content.data(), static_cast<std::streamsize>(content.size()));
         content.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
         if (!stream.is_open() || stream.bad()) {
-            problem(pointer, fmt::format("cannot read the file {}; it has to exist and be readable", file.string()));
+            problem(pointer, fmt::format("cannot read the file {}; it has to exist and be readable",
+                                         file.string()));
             return {};
         }
         if (content.size() > kMaxFileBytes) {
-            problem(pointer, fmt::format("the file {} has more than {} bytes", file.string(), kMaxFileBytes));
+            problem(pointer, fmt::format("the file {} has more than {} bytes", file.string(),
+                                         kMaxFileBytes));
             return {};
         }
         if (content.ends_with('\n')) content.pop_back();
@@ -105,8 +123,10 @@ private:
 
 }  // namespace
 
-std::set<std::string, std::less<>> expand_references(YamlDocument& document, const std::filesystem::path& folder,
-                                                     const Environment& environment, Problems& problems) {
+std::set<std::string, std::less<>> expand_references(YamlDocument& document,
+                                                     const std::filesystem::path& folder,
+                                                     const Environment& environment,
+                                                     Problems& problems) {
     Expander expander(document, folder, environment, problems);
     expander.visit(document.value, "");
     return std::move(expander).sole();

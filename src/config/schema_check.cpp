@@ -39,38 +39,51 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
 /// The validator quotes values, which may be secrets; the rule is enough.
 std::string words_for(const json::Value& schema, const json::SchemaViolation& violation) {
     const json::Value* bound = schema.resolve(violation.schema_pointer);
-    const std::string limit = !bound ? "" : bound->as_string() ? *bound->as_string() : bound->dump();
+    const std::string limit = !bound               ? ""
+                              : bound->as_string() ? *bound->as_string()
+                                                   : bound->dump();
     // A pattern is for the validator; people get what it stands for, by an example.
     if (violation.rule == "pattern") {
-        const json::Value* holder = schema.resolve(violation.schema_pointer.substr(0, violation.schema_pointer.rfind('/')));
+        const json::Value* holder =
+            schema.resolve(violation.schema_pointer.substr(0, violation.schema_pointer.rfind('/')));
         const json::Value* form = holder ? holder->find("x-form") : nullptr;
-        return "has to be " + (form && form->as_string() ? *form->as_string() : std::string("written another way; see docs/reference/configuration.md"));
+        return "has to be " +
+               (form && form->as_string()
+                    ? *form->as_string()
+                    : std::string("written another way; see docs/reference/configuration.md"));
     }
-    if (violation.rule == "minItems") return fmt::format("needs at least {}", limit == "1" ? "one entry" : limit + " entries");
+    if (violation.rule == "minItems")
+        return fmt::format("needs at least {}", limit == "1" ? "one entry" : limit + " entries");
     if (violation.rule == "maxItems") return fmt::format("may have at most {} entries", limit);
     if (violation.rule == "minLength" && limit == "1") return "may not be empty";
     if (violation.rule == "minimum") return "has to be at least " + limit;
     if (violation.rule == "exclusiveMinimum") return "has to be more than " + limit;
     if (violation.rule == "maximum") return "has to be at most " + limit;
-    if (violation.rule == "minLength") return fmt::format("is too short: at least {} characters", limit);
-    if (violation.rule == "maxLength") return fmt::format("is too long: at most {} characters", limit);
+    if (violation.rule == "minLength")
+        return fmt::format("is too short: at least {} characters", limit);
+    if (violation.rule == "maxLength")
+        return fmt::format("is too long: at most {} characters", limit);
     return fmt::format("breaks the rule {} {}", violation.rule, limit);
 }
 
 class Check {
 public:
-    Check(YamlDocument& document, const std::set<std::string, std::less<>>& references, Problems& problems)
+    Check(YamlDocument& document, const std::set<std::string, std::less<>>& references,
+          Problems& problems)
         : document_(document), references_(references), problems_(problems) {}
 
     void visit(const json::Value& schema, json::Value& value, const std::string& pointer) {
         if (const json::Value* type = schema.find("type"); type && type->as_string()) {
             settle_reference(value, *type->as_string(), pointer);
-            if (!has_type(value, *type->as_string())) return problem(pointer, std::string(words_for(*type->as_string())));
+            if (!has_type(value, *type->as_string()))
+                return problem(pointer, std::string(words_for(*type->as_string())));
         }
-        if (const json::Value* choices = schema.find("enum")) check_choice(*choices, value, pointer);
+        if (const json::Value* choices = schema.find("enum"))
+            check_choice(*choices, value, pointer);
         if (auto* items = value.as_array()) {
             const json::Value* item_schema = schema.find("items");
-            for (std::size_t i = 0; item_schema && i < items->size(); ++i) visit(*item_schema, (*items)[i], fmt::format("{}/{}", pointer, i));
+            for (std::size_t i = 0; item_schema && i < items->size(); ++i)
+                visit(*item_schema, (*items)[i], fmt::format("{}/{}", pointer, i));
         }
         if (value.is_object()) check_members(schema, value, pointer);
     }
@@ -82,7 +95,8 @@ private:
         if (meant && has_type(*meant, type)) value = *meant;
     }
 
-    void check_choice(const json::Value& choices, const json::Value& value, const std::string& pointer) {
+    void check_choice(const json::Value& choices, const json::Value& value,
+                      const std::string& pointer) {
         std::vector<std::string> names;
         for (const json::Value& choice : *choices.as_array()) {
             if (choice == value) return;
@@ -108,7 +122,8 @@ private:
         const json::Value* required = schema.find("required");
         if (!required) return;
         for (const json::Value& name : *required->as_array()) {
-            if (!value.find(*name.as_string())) problem(pointer, fmt::format("needs the key {}", *name.as_string()));
+            if (!value.find(*name.as_string()))
+                problem(pointer, fmt::format("needs the key {}", *name.as_string()));
         }
     }
 
@@ -123,14 +138,16 @@ private:
 
 }  // namespace
 
-void check_keys_and_types(const json::Value& schema, YamlDocument& document, const std::set<std::string, std::less<>>& references,
+void check_keys_and_types(const json::Value& schema, YamlDocument& document,
+                          const std::set<std::string, std::less<>>& references,
                           Problems& problems) {
     Check(document, references, problems).visit(schema, document.value, "");
 }
 
 void check_schema(const json::Value& schema, const YamlDocument& document, Problems& problems) {
     const auto compiled = json::Schema::compile(schema.dump());
-    if (!compiled) throw std::logic_error("the configuration's schema: " + compiled.error().message);
+    if (!compiled)
+        throw std::logic_error("the configuration's schema: " + compiled.error().message);
     json::Parser parser;
     const std::string text = document.value.dump();
     const auto root = parser.parse(text);
@@ -139,7 +156,8 @@ void check_schema(const json::Value& schema, const YamlDocument& document, Probl
         // Those two have better words above, some at the place around.
         if (violation.rule == "additionalProperties" || violation.rule == "required") continue;
         if (has_problem_at(problems, violation.instance_pointer)) continue;
-        problems.push_back({document.line_of(violation.instance_pointer), violation.instance_pointer, words_for(schema, violation)});
+        problems.push_back({document.line_of(violation.instance_pointer),
+                            violation.instance_pointer, words_for(schema, violation)});
     }
 }
 

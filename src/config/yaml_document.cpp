@@ -16,7 +16,9 @@
 namespace crab::config {
 namespace {
 
-bool all_digits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == text.npos; }
+bool all_digits(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
 
 std::optional<json::Value> whole_number(std::string_view text, int base) {
     std::int64_t number = 0;
@@ -47,7 +49,8 @@ struct TooMuch {
     std::string message;
 };
 
-/// Builds values from yaml-cpp's events; its own tree would cost more and forgets which strings were quoted.
+/// Builds values from yaml-cpp's events; its own tree would cost more and forgets which strings
+/// were quoted.
 class Builder final : public YAML::EventHandler {
 public:
     Builder(YamlDocument& document, Problems& problems, const YamlLimits& limits)
@@ -55,16 +58,20 @@ public:
 
     void OnDocumentStart(const YAML::Mark&) override {}
     void OnDocumentEnd() override {}
-    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, anchor, nullptr); }
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        add(mark, anchor, nullptr);
+    }
 
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto known = anchors_.find(anchor);
-        if (known == anchors_.end()) throw TooMuch{mark.line + 1, "an alias may not stand inside what it names"};
+        if (known == anchors_.end())
+            throw TooMuch{mark.line + 1, "an alias may not stand inside what it names"};
         values_ += known->second.values - 1;  // add() counts one
         add(mark, 0, known->second.value);
     }
 
-    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  const std::string& text) override {
         if (expects_key()) return begin_member(mark, text);
         const std::string pointer = next_pointer();
         if (tag == "?") {  // plain, as against quoted
@@ -72,14 +79,17 @@ public:
             if (!value) problem(mark, pointer, "has to be a finite number");
             return add(mark, anchor, value ? std::move(*value) : json::Value());
         }
-        if (tag != "!" && tag != "tag:yaml.org,2002:str") problem(mark, pointer, "tags are not supported; write the value without one");
+        if (tag != "!" && tag != "tag:yaml.org,2002:str")
+            problem(mark, pointer, "tags are not supported; write the value without one");
         add(mark, anchor, text);
     }
 
-    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
         open(mark, anchor, json::Value::array());
     }
-    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value) override {
         open(mark, anchor, json::Value::object());
     }
     void OnSequenceEnd() override { close(); }
@@ -99,7 +109,9 @@ private:
         std::size_t values;
     };
 
-    bool expects_key() const { return !stack_.empty() && stack_.back().value.is_object() && !stack_.back().key; }
+    bool expects_key() const {
+        return !stack_.empty() && stack_.back().value.is_object() && !stack_.back().key;
+    }
 
     void problem(const YAML::Mark& mark, std::string pointer, std::string message) {
         problems_.push_back({mark.line + 1, std::move(pointer), std::move(message)});
@@ -108,7 +120,9 @@ private:
     std::string next_pointer() const {
         if (stack_.empty()) return "";
         const Frame& top = stack_.back();
-        const std::string step = top.key ? json::escape_pointer(*top.key) : std::to_string(top.value.as_array() ? top.value.as_array()->size() : 0);
+        const std::string step =
+            top.key ? json::escape_pointer(*top.key)
+                    : std::to_string(top.value.as_array() ? top.value.as_array()->size() : 0);
         return top.pointer + "/" + step;
     }
 
@@ -124,16 +138,19 @@ private:
     }
 
     void count(const YAML::Mark& mark) {
-        if (++values_ > limits_.max_values) throw TooMuch{mark.line + 1, fmt::format("more than {} values", limits_.max_values)};
+        if (++values_ > limits_.max_values)
+            throw TooMuch{mark.line + 1, fmt::format("more than {} values", limits_.max_values)};
     }
 
     void open(const YAML::Mark& mark, YAML::anchor_t anchor, json::Value container) {
         if (expects_key()) throw TooMuch{mark.line + 1, "keys have to be strings"};
-        if (stack_.size() >= limits_.max_depth) throw TooMuch{mark.line + 1, fmt::format("nested deeper than {}", limits_.max_depth)};
+        if (stack_.size() >= limits_.max_depth)
+            throw TooMuch{mark.line + 1, fmt::format("nested deeper than {}", limits_.max_depth)};
         count(mark);
         std::string pointer = next_pointer();
         document_.lines.try_emplace(pointer, mark.line + 1);
-        stack_.push_back({std::move(container), std::move(pointer), anchor, values_ - 1, std::nullopt});
+        stack_.push_back(
+            {std::move(container), std::move(pointer), anchor, values_ - 1, std::nullopt});
     }
 
     void close() {
@@ -185,12 +202,15 @@ int YamlDocument::line_of(std::string_view pointer) const {
 }
 
 std::optional<json::Value> resolve_core_scalar(std::string_view text) {
-    if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return json::Value();
+    if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
+        return json::Value();
     if (text == "true" || text == "True" || text == "TRUE") return json::Value(true);
     if (text == "false" || text == "False" || text == "FALSE") return json::Value(false);
     if (text.starts_with("0o") || text.starts_with("0x")) {
-        const bool digits = text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
-        const std::optional<json::Value> number = digits ? whole_number(text.substr(2), text[1] == 'o' ? 8 : 16) : std::nullopt;
+        const bool digits =
+            text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
+        const std::optional<json::Value> number =
+            digits ? whole_number(text.substr(2), text[1] == 'o' ? 8 : 16) : std::nullopt;
         return number ? *number : json::Value(text);
     }
     std::string_view magnitude = text;
@@ -203,7 +223,8 @@ std::optional<json::Value> resolve_core_scalar(std::string_view text) {
     if (!is_number(text)) return json::Value(text);
     double number = 0;
     const std::string_view digits = text.starts_with('+') ? magnitude : text;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc{}) return std::nullopt;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc{})
+        return std::nullopt;
     return json::Value(number);
 }
 
@@ -211,7 +232,8 @@ YamlDocument read_yaml(std::string_view text, Problems& problems, const YamlLimi
     YamlDocument document;
     document.value = json::Value::object();
     if (text.size() > limits.max_bytes) {
-        problems.push_back({0, "", fmt::format("the file has more than {} bytes", limits.max_bytes)});
+        problems.push_back(
+            {0, "", fmt::format("the file has more than {} bytes", limits.max_bytes)});
         return document;
     }
     Builder builder(document, problems, limits);
@@ -222,12 +244,14 @@ YamlDocument read_yaml(std::string_view text, Problems& problems, const YamlLimi
             YamlDocument second;
             Problems ignored;
             Builder rest(second, ignored, limits);
-            if (parser.HandleNextDocument(rest)) problems.push_back({0, "", "holds more than one document; keep one"});
+            if (parser.HandleNextDocument(rest))
+                problems.push_back({0, "", "holds more than one document; keep one"});
         }
     } catch (const TooMuch& stop) {
         problems.push_back({stop.line, "", stop.message});
     } catch (const YAML::Exception& error) {
-        problems.push_back({error.mark.is_null() ? 0 : error.mark.line + 1, "", "is not YAML: " + error.msg});
+        problems.push_back(
+            {error.mark.is_null() ? 0 : error.mark.line + 1, "", "is not YAML: " + error.msg});
     }
     if (document.value.is_null()) document.value = json::Value::object();
     return document;

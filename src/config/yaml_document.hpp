@@ -25,12 +25,13 @@ struct YamlDocument {
     int line_of(std::string_view pointer) const;
 };
 
-/// Whole and rational numbers, booleans and null as the core schema of YAML 1.2 (section 10.3.2) resolves plain scalars;
-/// everything else is a string. Nothing for `.inf` and `.nan`, which JSON cannot say.
+/// Whole and rational numbers, booleans and null as the core schema of YAML 1.2 (section 10.3.2)
+/// resolves plain scalars; everything else is a string. Nothing for `.inf` and `.nan`, which JSON
+/// cannot say.
 std::optional<json::Value> resolve_core_scalar(std::string_view text);
 
-/// Reads the one document of `text`; an empty one is an empty object. Keys are strings and may not repeat.
-/// What is wrong is added to `problems`; the document then holds what could be read.
+/// Reads the one document of `text`; an empty one is an empty object. Keys are strings and may not
+/// repeat. What is wrong is added to `problems`; the document then holds what could be read.
 YamlDocument read_yaml(std::string_view text, Problems& problems, const YamlLimits& limits = {});
 
 }  // namespace crab::config

@@ -5,7 +5,8 @@
 
 namespace crab::crypto {
 
-/// The subject alternative names of a certificate or request (RFC 5280, section 4.2.1.6), in their order.
+/// The subject alternative names of a certificate or request (RFC 5280, section 4.2.1.6), in their
+/// order.
 struct AltNames {
     std::vector<std::string> uris;
     std::vector<std::string> dns_names;

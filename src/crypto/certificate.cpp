@@ -33,7 +33,8 @@ std::string hex_of(const ASN1_INTEGER* serial) {
 Owned<X509> parse(std::string_view der) {
     const auto* at = reinterpret_cast<const unsigned char*>(der.data());
     const auto* const end = at + der.size();
-    Owned<X509> certificate(der.size() > kMostDer ? nullptr : d2i_X509(nullptr, &at, static_cast<long>(der.size())));
+    Owned<X509> certificate(
+        der.size() > kMostDer ? nullptr : d2i_X509(nullptr, &at, static_cast<long>(der.size())));
     if (!certificate || at != end) {
         forget_openssl_errors();
         return nullptr;
@@ -81,19 +82,25 @@ Result<Certificate> Certificate::from_der(std::string_view der) {
 
 std::string Certificate::to_pem() const { return encode_pem(kLabel, der_); }
 
-Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> between, const Certificate& ca, SystemTime at) {
+Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> between,
+                         const Certificate& ca, SystemTime at) {
     const auto leaf_x509 = parse(leaf.der());
     const auto ca_x509 = parse(ca.der());
-    const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), &X509_STORE_free);
-    const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> context(X509_STORE_CTX_new(), &X509_STORE_CTX_free);
+    const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(),
+                                                                        &X509_STORE_free);
+    const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> context(
+        X509_STORE_CTX_new(), &X509_STORE_CTX_free);
     const auto free_all = [](STACK_OF(X509) * all) { sk_X509_pop_free(all, X509_free); };
     const std::unique_ptr<STACK_OF(X509), decltype(free_all)> others(sk_X509_new_null(), free_all);
-    require_openssl(leaf_x509 && ca_x509 && store && context && others && X509_STORE_add_cert(store.get(), ca_x509.get()) == 1 &&
-                        X509_STORE_CTX_init(context.get(), store.get(), leaf_x509.get(), others.get()) == 1,
-                    "checking a certificate failed");
+    require_openssl(
+        leaf_x509 && ca_x509 && store && context && others &&
+            X509_STORE_add_cert(store.get(), ca_x509.get()) == 1 &&
+            X509_STORE_CTX_init(context.get(), store.get(), leaf_x509.get(), others.get()) == 1,
+        "checking a certificate failed");
     for (const Certificate& one : between) {
         auto x509 = parse(one.der());
-        require_openssl(x509 && sk_X509_push(others.get(), x509.get()) > 0, "checking a certificate failed");
+        require_openssl(x509 && sk_X509_push(others.get(), x509.get()) > 0,
+                        "checking a certificate failed");
         (void)x509.release();  // the list owns it now
     }
     X509_VERIFY_PARAM* const rules = X509_STORE_CTX_get0_param(context.get());
@@ -101,17 +108,22 @@ Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> b
     X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_CHECK_SS_SIGNATURE);
     X509_VERIFY_PARAM_set_auth_level(rules, 2);  // 112 bits: RSA from 2048, no SHA-1
     X509_VERIFY_PARAM_set_depth(rules, 4);
-    if (!ca.is_ca()) return fail(ErrorCode::kInvalidArgs, "the chain does not end at a certificate authority");
+    if (!ca.is_ca())
+        return fail(ErrorCode::kInvalidArgs, "the chain does not end at a certificate authority");
     if (X509_verify_cert(context.get()) != 1) {
-        const char* const reason = X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
+        const char* const reason =
+            X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
         forget_openssl_errors();
-        return fail(ErrorCode::kInvalidArgs, fmt::format("the certificate does not chain to its authority: {}", reason));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("the certificate does not chain to its authority: {}", reason));
     }
     return {};
 }
 
 bool same_fingerprint(std::string_view left, std::string_view right) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
     return std::ranges::equal(left, right, {}, lower, lower);
 }
 

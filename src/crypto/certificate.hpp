@@ -36,7 +36,9 @@ public:
     /// Issuer and subject are the same name.
     bool is_self_issued() const { return is_self_issued_; }
     /// Whether `at` lies between both dates, each stretched by `slack`.
-    bool is_valid_at(SystemTime at, std::chrono::seconds slack = {}) const { return at >= not_before_ - slack && at <= not_after_ + slack; }
+    bool is_valid_at(SystemTime at, std::chrono::seconds slack = {}) const {
+        return at >= not_before_ - slack && at <= not_after_ + slack;
+    }
 
 private:
     std::string der_, fingerprint_, serial_number_, common_name_;
@@ -47,10 +49,14 @@ private:
     bool is_self_issued_ = false;
 };
 
-/// Whether `leaf` chains to `ca`, by way of `between` if need be: signatures, basic constraints, dates at `at`, no weak digest or key
-/// (RFC 5280, section 6). Names are not compared. Errors: kInvalidArgs, saying what is wrong.
-Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> between, const Certificate& ca, SystemTime at);
-inline Result<void> check_chain(const Certificate& leaf, const Certificate& ca, SystemTime at) { return check_chain(leaf, {}, ca, at); }
+/// Whether `leaf` chains to `ca`, by way of `between` if need be: signatures, basic constraints,
+/// dates at `at`, no weak digest or key (RFC 5280, section 6). Names are not compared. Errors:
+/// kInvalidArgs, saying what is wrong.
+Result<void> check_chain(const Certificate& leaf, std::span<const Certificate> between,
+                         const Certificate& ca, SystemTime at);
+inline Result<void> check_chain(const Certificate& leaf, const Certificate& ca, SystemTime at) {
+    return check_chain(leaf, {}, ca, at);
+}
 
 /// Whether two texts name the same certificate: compared without case.
 bool same_fingerprint(std::string_view left, std::string_view right);

@@ -18,32 +18,39 @@ struct LeafSubject {
     AltNames names;
 };
 
-/// A private authority: one P-256 key whose self-signed certificate others trust because they were handed it.
-/// Source: docs/protocols/rtp.md, section 5.7.
+/// A private authority: one P-256 key whose self-signed certificate others trust because they were
+/// handed it. Source: docs/protocols/rtp.md, section 5.7.
 class CertificateAuthority {
 public:
-    /// A new key and certificate: valid from 1 h before `now` to 3650 days after; key usage digitalSignature, keyCertSign, cRLSign and
-    /// CA:TRUE, pathlen 0 (both critical); SKI.
+    /// A new key and certificate: valid from 1 h before `now` to 3650 days after; key usage
+    /// digitalSignature, keyCertSign, cRLSign and CA:TRUE, pathlen 0 (both critical); SKI.
     static CertificateAuthority create(std::string_view common_name, SystemTime now);
-    /// Errors: kInvalidArgs when either text cannot be read, they do not belong together, or they are no P-256 authority.
-    static Result<CertificateAuthority> load(const Secret<std::string>& key_pem, std::string_view certificate_pem);
+    /// Errors: kInvalidArgs when either text cannot be read, they do not belong together, or they
+    /// are no P-256 authority.
+    static Result<CertificateAuthority> load(const Secret<std::string>& key_pem,
+                                             std::string_view certificate_pem);
 
-    /// A leaf for the holder of `key`, valid from 5 min before `now` to 365 days after, cut to this authority's own life: key usage
-    /// digitalSignature (critical); EKU clientAuth, serverAuth; CA:FALSE; AKI, SKI; a random 127-bit serial; ECDSA with SHA-256.
-    /// Errors: kUnavailable when the authority's certificate is not valid at `now`.
-    Result<Certificate> issue(const LeafSubject& subject, const PublicKey& key, SystemTime now) const;
+    /// A leaf for the holder of `key`, valid from 5 min before `now` to 365 days after, cut to this
+    /// authority's own life: key usage digitalSignature (critical); EKU clientAuth, serverAuth;
+    /// CA:FALSE; AKI, SKI; a random 127-bit serial; ECDSA with SHA-256. Errors: kUnavailable when
+    /// the authority's certificate is not valid at `now`.
+    Result<Certificate> issue(const LeafSubject& subject, const PublicKey& key,
+                              SystemTime now) const;
 
     const Certificate& certificate() const { return certificate_; }
     Secret<std::string> key_pem() const { return key_.to_pem(); }
 
 private:
-    CertificateAuthority(PrivateKey key, Certificate certificate) : key_(std::move(key)), certificate_(std::move(certificate)) {}
+    CertificateAuthority(PrivateKey key, Certificate certificate)
+        : key_(std::move(key)), certificate_(std::move(certificate)) {}
     PrivateKey key_;
     Certificate certificate_;
 };
 
-/// A certificate that a key signs for itself: the leaf profile of CertificateAuthority without an authority. It proves nothing but
-/// that the same holder came again. Valid from 1 h before `now`, for `life`.
-Certificate make_self_signed(const PrivateKey& key, const LeafSubject& subject, SystemTime now, std::chrono::hours life);
+/// A certificate that a key signs for itself: the leaf profile of CertificateAuthority without an
+/// authority. It proves nothing but that the same holder came again. Valid from 1 h before `now`,
+/// for `life`.
+Certificate make_self_signed(const PrivateKey& key, const LeafSubject& subject, SystemTime now,
+                             std::chrono::hours life);
 
 }  // namespace crab::crypto

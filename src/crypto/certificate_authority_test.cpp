@@ -23,7 +23,10 @@ protected:
     SystemTime now = clock.system_now();
     CertificateAuthority ca = CertificateAuthority::create("crab-pairing-ca-home", now);
     PrivateKey key = PrivateKey::generate_p256();
-    LeafSubject subject{"memory", {.uris = {"crab://peer/tool_host/memory"}, .dns_names = {"memory.example"}, .ip_addresses = {"192.0.2.7"}}};
+    LeafSubject subject{"memory",
+                        {.uris = {"crab://peer/tool_host/memory"},
+                         .dns_names = {"memory.example"},
+                         .ip_addresses = {"192.0.2.7"}}};
 
     /// What `openssl x509 -text` prints: a reader of certificates that is not ours.
     static std::string described(const Certificate& certificate) {
@@ -48,7 +51,8 @@ TEST_F(CertificateAuthorityTest, TheAuthorityHasItsProfile) {
     const std::string text = described(certificate);
     EXPECT_THAT(text, HasSubstr("ecdsa-with-SHA256"));
     EXPECT_THAT(text, HasSubstr("Basic Constraints: critical\n                CA:TRUE, pathlen:0"));
-    EXPECT_THAT(text, HasSubstr("Key Usage: critical\n                Digital Signature, Certificate Sign, CRL Sign\n"));
+    EXPECT_THAT(text, HasSubstr("Key Usage: critical\n                Digital Signature, "
+                                "Certificate Sign, CRL Sign\n"));
     EXPECT_THAT(text, HasSubstr("Subject Key Identifier"));
 }
 
@@ -69,7 +73,9 @@ TEST_F(CertificateAuthorityTest, ALeafHasItsProfileAndNothingMore) {
     EXPECT_THAT(text, HasSubstr("TLS Web Client Authentication, TLS Web Server Authentication\n"));
     EXPECT_THAT(text, HasSubstr("Authority Key Identifier"));
     EXPECT_THAT(text, HasSubstr("Subject Key Identifier"));
-    EXPECT_THAT(text, HasSubstr("URI:crab://peer/tool_host/memory, DNS:memory.example, IP Address:192.0.2.7\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("URI:crab://peer/tool_host/memory, DNS:memory.example, IP Address:192.0.2.7\n"));
     EXPECT_THAT(text, Not(HasSubstr("Key Encipherment")));
     EXPECT_TRUE(check_chain(*leaf, ca.certificate(), now));
 }
@@ -110,8 +116,10 @@ TEST_F(CertificateAuthorityTest, KeyAndCertificateReadBackTogetherOnly) {
     EXPECT_TRUE(check_chain(*again->issue(subject, key.public_key(), now), ca.certificate(), now));
     const auto other = CertificateAuthority::create("crab-pairing-ca-home", now);
     EXPECT_FALSE(CertificateAuthority::load(other.key_pem(), ca.certificate().to_pem()));
-    EXPECT_FALSE(CertificateAuthority::load(key.to_pem(), make_self_signed(key, subject, now, 24h).to_pem()));
-    EXPECT_FALSE(CertificateAuthority::load(Secret<std::string>("no key"), ca.certificate().to_pem()));
+    EXPECT_FALSE(CertificateAuthority::load(key.to_pem(),
+                                            make_self_signed(key, subject, now, 24h).to_pem()));
+    EXPECT_FALSE(
+        CertificateAuthority::load(Secret<std::string>("no key"), ca.certificate().to_pem()));
 }
 
 TEST_F(CertificateAuthorityTest, ABootstrapCertificateIsValidAtOnceAndNamesItsHolder) {

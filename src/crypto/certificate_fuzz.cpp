@@ -1,5 +1,6 @@
-// Any PEM or DER: requests and certificates are read or refused, what was read is inside its bounds, and nothing that was not signed
-// by an authority chains to it. A first byte of 0 or 1 makes the rest the DER of a certificate or request.
+// Any PEM or DER: requests and certificates are read or refused, what was read is inside its
+// bounds, and nothing that was not signed by an authority chains to it. A first byte of 0 or 1
+// makes the rest the DER of a certificate or request.
 
 #include "base/fuzz_check.hpp"
 #include "crypto/certificate_authority.hpp"
@@ -14,14 +15,17 @@ using namespace crab::crypto;
 const SystemTime kNow = FakeClock().system_now();
 
 const CertificateAuthority& authority() {
-    static const CertificateAuthority made = CertificateAuthority::create("crab-pairing-ca-fuzz", kNow);
+    static const CertificateAuthority made =
+        CertificateAuthority::create("crab-pairing-ca-fuzz", kNow);
     return made;
 }
 
 void check(const Certificate& certificate) {
-    require(certificate.fingerprint().size() == 71 && !certificate.serial_number().empty() && certificate.serial_number().front() != '0');
+    require(certificate.fingerprint().size() == 71 && !certificate.serial_number().empty() &&
+            certificate.serial_number().front() != '0');
     const auto again = Certificate::from_pem(certificate.to_pem());
-    require(again && again->der() == certificate.der() && again->alt_names() == certificate.alt_names());
+    require(again && again->der() == certificate.der() &&
+            again->alt_names() == certificate.alt_names());
     require(!check_chain(certificate, authority().certificate(), kNow));
 }
 

@@ -20,7 +20,9 @@ constexpr int kLeastRsaBits = 2048;
 constexpr int kMostRsaBits = 4096;
 
 using Extensions =
-    std::unique_ptr<stack_st_X509_EXTENSION, decltype([](stack_st_X509_EXTENSION* all) { sk_X509_EXTENSION_pop_free(all, X509_EXTENSION_free); })>;
+    std::unique_ptr<stack_st_X509_EXTENSION, decltype([](stack_st_X509_EXTENSION* all) {
+                        sk_X509_EXTENSION_pop_free(all, X509_EXTENSION_free);
+                    })>;
 
 bool is_good_key(const PublicKey& key) {
     switch (key.kind) {
@@ -51,10 +53,12 @@ Result<CertificateRequest> CertificateRequest::parse(std::string_view pem) {
     if (key == nullptr) return refuse("has a key that cannot be used");
     CertificateRequest request;
     request.public_key = public_key_of(key);
-    if (!is_good_key(request.public_key)) return refuse("needs a key of P-256, P-384, Ed25519 or RSA with 2048 to 4096 bits");
+    if (!is_good_key(request.public_key))
+        return refuse("needs a key of P-256, P-384, Ed25519 or RSA with 2048 to 4096 bits");
     const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new(key, nullptr));
     require_openssl(context != nullptr, "checking a key failed");
-    if (EVP_PKEY_public_check(context.get()) != 1) return refuse("has a key that is no valid one of its kind");
+    if (EVP_PKEY_public_check(context.get()) != 1)
+        return refuse("has a key that is no valid one of its kind");
     if (X509_REQ_verify(parsed.get(), key) != 1) return refuse("is not signed with its own key");
     request.common_name = common_name_of(X509_REQ_get_subject_name(parsed.get()));
     request.alt_names = alt_names_of(Extensions(X509_REQ_get_extensions(parsed.get())).get());
@@ -62,21 +66,26 @@ Result<CertificateRequest> CertificateRequest::parse(std::string_view pem) {
     return request;
 }
 
-std::string make_certificate_request(const PrivateKey& key, std::string_view common_name, const AltNames& names) {
+std::string make_certificate_request(const PrivateKey& key, std::string_view common_name,
+                                     const AltNames& names) {
     const Owned<X509_REQ> request(X509_REQ_new());
     require_openssl(request != nullptr, "making a certificate request failed");
     set_common_name(X509_REQ_get_subject_name(request.get()), common_name);
     stack_st_X509_EXTENSION* list = nullptr;
     add_alt_names(&list, names);
     const Extensions extensions(list);
-    const EVP_MD* const digest = key.public_key().kind == KeyKind::kEd25519 ? nullptr : EVP_sha256();
-    require_openssl(X509_REQ_set_version(request.get(), X509_REQ_VERSION_1) == 1 && X509_REQ_set_pubkey(request.get(), key.handle()) == 1 &&
-                        X509_REQ_add_extensions(request.get(), list) == 1 && X509_REQ_sign(request.get(), key.handle(), digest) > 0,
+    const EVP_MD* const digest =
+        key.public_key().kind == KeyKind::kEd25519 ? nullptr : EVP_sha256();
+    require_openssl(X509_REQ_set_version(request.get(), X509_REQ_VERSION_1) == 1 &&
+                        X509_REQ_set_pubkey(request.get(), key.handle()) == 1 &&
+                        X509_REQ_add_extensions(request.get(), list) == 1 &&
+                        X509_REQ_sign(request.get(), key.handle(), digest) > 0,
                     "making a certificate request failed");
     unsigned char* der = nullptr;
     const int size = i2d_X509_REQ(request.get(), &der);
     require_openssl(size > 0, "making a certificate request failed");
-    std::string pem = encode_pem(kLabel, {reinterpret_cast<char*>(der), static_cast<std::size_t>(size)});
+    std::string pem =
+        encode_pem(kLabel, {reinterpret_cast<char*>(der), static_cast<std::size_t>(size)});
     OPENSSL_free(der);
     return pem;
 }

@@ -10,20 +10,22 @@
 
 namespace crab::crypto {
 
-/// A certificate signing request (PKCS #10, RFC 2986): proof that somebody holds a private key, and what they would like to be called.
+/// A certificate signing request (PKCS #10, RFC 2986): proof that somebody holds a private key, and
+/// what they would like to be called.
 struct CertificateRequest {
     static constexpr std::size_t kMostPem = 16 << 10;
 
     PublicKey public_key;
     std::string common_name;  ///< as asked for; an issuer that knows better ignores it
-    AltNames alt_names;       ///< likewise
+    AltNames alt_names;  ///< likewise
 
-    /// One PEM block of at most 16 KiB with a valid self-signature and a key that is P-256, P-384, Ed25519 or RSA of 2048 to 4096
-    /// bits. Errors: kInvalidArgs, naming the rule.
+    /// One PEM block of at most 16 KiB with a valid self-signature and a key that is P-256, P-384,
+    /// Ed25519 or RSA of 2048 to 4096 bits. Errors: kInvalidArgs, naming the rule.
     static Result<CertificateRequest> parse(std::string_view pem);
 };
 
 /// A request in PEM form, signed with `key` and SHA-256 (Ed25519 keys: without a separate digest).
-std::string make_certificate_request(const PrivateKey& key, std::string_view common_name, const AltNames& names);
+std::string make_certificate_request(const PrivateKey& key, std::string_view common_name,
+                                     const AltNames& names);
 
 }  // namespace crab::crypto

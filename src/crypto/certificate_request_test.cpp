@@ -8,9 +8,13 @@ namespace crab::crypto {
 namespace {
 
 constexpr std::string_view kLabel = "CERTIFICATE REQUEST";
-const AltNames kNames{.uris = {"crab://peer/tool_host/memory"}, .dns_names = {"memory.example"}, .ip_addresses = {"192.0.2.7", "2001:db8::1"}};
+const AltNames kNames{.uris = {"crab://peer/tool_host/memory"},
+                      .dns_names = {"memory.example"},
+                      .ip_addresses = {"192.0.2.7", "2001:db8::1"}};
 
-std::string request_with(const PrivateKey& key) { return make_certificate_request(key, "memory", kNames); }
+std::string request_with(const PrivateKey& key) {
+    return make_certificate_request(key, "memory", kNames);
+}
 
 TEST(CertificateRequestTest, WhatWasAskedForReadsBack) {
     const auto key = PrivateKey::generate_p256();
@@ -22,10 +26,16 @@ TEST(CertificateRequestTest, WhatWasAskedForReadsBack) {
 }
 
 TEST(CertificateRequestTest, FourKindsOfKeysAreTakenAndWeakOnesAreNot) {
-    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_p256()))->public_key.kind, KeyKind::kP256);
-    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_p384()))->public_key.kind, KeyKind::kP384);
-    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_ed25519()))->public_key.kind, KeyKind::kEd25519);
-    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_rsa(2048)))->public_key.kind, KeyKind::kRsa);
+    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_p256()))->public_key.kind,
+              KeyKind::kP256);
+    EXPECT_EQ(CertificateRequest::parse(request_with(PrivateKey::generate_p384()))->public_key.kind,
+              KeyKind::kP384);
+    EXPECT_EQ(
+        CertificateRequest::parse(request_with(PrivateKey::generate_ed25519()))->public_key.kind,
+        KeyKind::kEd25519);
+    EXPECT_EQ(
+        CertificateRequest::parse(request_with(PrivateKey::generate_rsa(2048)))->public_key.kind,
+        KeyKind::kRsa);
     EXPECT_FALSE(CertificateRequest::parse(request_with(PrivateKey::generate_rsa(1024))));
 }
 
@@ -34,7 +44,8 @@ TEST(CertificateRequestTest, SecondBlocksNotesAndLongTextsAreRefused) {
     EXPECT_FALSE(CertificateRequest::parse(pem + pem));
     EXPECT_FALSE(CertificateRequest::parse("a note\n" + pem));
     EXPECT_FALSE(CertificateRequest::parse(pem + std::string(CertificateRequest::kMostPem, '\n')));
-    EXPECT_TRUE(CertificateRequest::parse(pem + std::string(CertificateRequest::kMostPem - pem.size(), '\n')));
+    EXPECT_TRUE(CertificateRequest::parse(
+        pem + std::string(CertificateRequest::kMostPem - pem.size(), '\n')));
     EXPECT_FALSE(CertificateRequest::parse(encode_pem(kLabel, *decode_pem(pem, kLabel) + "x")));
 }
 

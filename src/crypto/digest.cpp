@@ -19,7 +19,8 @@ template <class Digest>
 Digest digest_of(const EVP_MD* method, std::span<const std::uint8_t> bytes) {
     Digest digest;
     unsigned size = 0;
-    require(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, method, nullptr) == 1, "digest failed");
+    require(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, method, nullptr) == 1,
+            "digest failed");
     return digest;
 }
 
@@ -29,9 +30,7 @@ Sha256Digest sha256(std::span<const std::uint8_t> bytes) {
     return digest_of<Sha256Digest>(EVP_sha256(), bytes);
 }
 
-std::string sha256_hex(std::string_view text) {
-    return to_hex(sha256(text));
-}
+std::string sha256_hex(std::string_view text) { return to_hex(sha256(text)); }
 
 Sha1Digest sha1(std::span<const std::uint8_t> bytes) {
     return digest_of<Sha1Digest>(EVP_sha1(), bytes);
@@ -42,7 +41,8 @@ Sha256Digest hmac_sha256(std::span<const std::uint8_t> key, std::span<const std:
     Sha256Digest digest;
     unsigned size = 0;
     const void* const key_bytes = key.empty() ? &kNoKey : key.data();
-    require(HMAC(EVP_sha256(), key_bytes, static_cast<int>(key.size()), bytes.data(), bytes.size(), digest.data(), &size) != nullptr,
+    require(HMAC(EVP_sha256(), key_bytes, static_cast<int>(key.size()), bytes.data(), bytes.size(),
+                 digest.data(), &size) != nullptr,
             "HMAC failed");
     return digest;
 }
@@ -57,7 +57,10 @@ struct Sha256::Context {
     ~Context() { EVP_MD_CTX_free(evp); }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
-    void start() { require(evp != nullptr && EVP_DigestInit_ex(evp, EVP_sha256(), nullptr) == 1, "digest failed"); }
+    void start() {
+        require(evp != nullptr && EVP_DigestInit_ex(evp, EVP_sha256(), nullptr) == 1,
+                "digest failed");
+    }
 
     EVP_MD_CTX* evp = EVP_MD_CTX_new();
 };
@@ -74,7 +77,8 @@ Sha256& Sha256::update(std::span<const std::uint8_t> bytes) {
 
 Sha256& Sha256::update_number(std::uint64_t number) {
     std::array<std::uint8_t, 8> bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(number >> (56 - 8 * i));
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::uint8_t>(number >> (56 - 8 * i));
     return update(bytes);
 }
 

@@ -20,7 +20,9 @@ public:
     using Seed = std::array<std::uint8_t, 32>;
 
     explicit Ed25519Key(Secret<Seed> seed);
-    static Ed25519Key generate(RandomSource& random) { return Ed25519Key(Secret(random.bytes<32>())); }
+    static Ed25519Key generate(RandomSource& random) {
+        return Ed25519Key(Secret(random.bytes<32>()));
+    }
 
     const Ed25519PublicKey& public_key() const { return public_key_; }
     const Secret<Seed>& seed() const { return seed_; }
@@ -32,9 +34,12 @@ private:
     Ed25519PublicKey public_key_;
 };
 
-/// Whether `signature` is one of `message` under `key`. False for anything malformed, keys that are no curve point included.
-bool ed25519_verify(const Ed25519PublicKey& key, std::span<const std::uint8_t> message, const Ed25519Signature& signature);
-inline bool ed25519_verify(const Ed25519PublicKey& key, std::string_view message, const Ed25519Signature& signature) {
+/// Whether `signature` is one of `message` under `key`. False for anything malformed, keys that are
+/// no curve point included.
+bool ed25519_verify(const Ed25519PublicKey& key, std::span<const std::uint8_t> message,
+                    const Ed25519Signature& signature);
+inline bool ed25519_verify(const Ed25519PublicKey& key, std::string_view message,
+                           const Ed25519Signature& signature) {
     return ed25519_verify(key, bytes_of(message), signature);
 }
 

@@ -28,7 +28,9 @@ protected:
         EXPECT_EQ(::stat((path / name).c_str(), &status), 0);
         return status.st_mode & 07777;
     }
-    void chmod(std::string_view name, mode_t mode) const { ASSERT_EQ(::chmod((path / name).c_str(), mode), 0); }
+    void chmod(std::string_view name, mode_t mode) const {
+        ASSERT_EQ(::chmod((path / name).c_str(), mode), 0);
+    }
 
     std::filesystem::path root;
     std::filesystem::path path;
@@ -37,7 +39,8 @@ protected:
 TEST_F(KeyFolderTest, DirectoryAndFilesAreMadeWithTheirModesWhateverTheUmask) {
     const mode_t before = ::umask(0077);
     const auto folder = KeyFolder::open(path);
-    ASSERT_TRUE(folder && folder->write("key", "secret", Access::kPrivate) && folder->write("cert", "public", Access::kPublic));
+    ASSERT_TRUE(folder && folder->write("key", "secret", Access::kPrivate) &&
+                folder->write("cert", "public", Access::kPublic));
     ::umask(before);
     EXPECT_EQ(mode_of(""), 0700u);
     EXPECT_EQ(mode_of("key"), 0600u);
@@ -61,7 +64,8 @@ TEST_F(KeyFolderTest, AFileOpenToMorePeopleThanItMayBeIsRefused) {
     ASSERT_TRUE(folder->write("key", "secret", Access::kPrivate));
     for (const mode_t mode : {0640, 0604, 0700, 0644}) {
         chmod("key", mode);
-        EXPECT_EQ(folder->read("key", Access::kPrivate).error().code, ErrorCode::kForbidden) << mode;
+        EXPECT_EQ(folder->read("key", Access::kPrivate).error().code, ErrorCode::kForbidden)
+            << mode;
     }
     EXPECT_TRUE(folder->read("key", Access::kPublic));
     chmod("key", 0664);
@@ -76,13 +80,15 @@ TEST_F(KeyFolderTest, LinksFoldersAndHugeFilesAreRefused) {
     std::filesystem::create_symlink(path / "key", path / "link");
     std::filesystem::create_directory(path / "folder");
     ASSERT_TRUE(folder->write("huge", std::string((1 << 20) + 1, 'x'), Access::kPrivate));
-    for (const std::string_view name : {"link", "folder", "huge"}) EXPECT_FALSE(folder->read(name, Access::kPrivate)) << name;
+    for (const std::string_view name : {"link", "folder", "huge"})
+        EXPECT_FALSE(folder->read(name, Access::kPrivate)) << name;
 }
 
 TEST_F(KeyFolderTest, WhatACrashLeftBesideAFileIsOverwrittenAndTheFileStaysWhole) {
     const auto folder = KeyFolder::open(path);
     ASSERT_TRUE(folder->write("key", "old", Access::kPrivate));
-    ASSERT_TRUE(folder->write("key.new", "torn", Access::kPublic));  // as if the write of "key" had stopped half-way
+    // as if the write of "key" had stopped half-way
+    ASSERT_TRUE(folder->write("key.new", "torn", Access::kPublic));
     EXPECT_EQ(folder->read("key", Access::kPrivate).value(), "old");
     ASSERT_TRUE(folder->write("key", "new", Access::kPrivate));
     EXPECT_EQ(folder->read("key", Access::kPrivate).value(), "new");

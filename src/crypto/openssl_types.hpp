@@ -31,7 +31,8 @@ using Owned = std::unique_ptr<T, FreeOpenssl>;
 
 /// Throws when OpenSSL fails where only a broken library or a lack of memory can be the reason.
 void require_openssl(bool ok, const char* what);
-/// Forgets the errors of a refused input, which OpenSSL would otherwise show to whoever asks next on this thread.
+/// Forgets the errors of a refused input, which OpenSSL would otherwise show to whoever asks next
+/// on this thread.
 void forget_openssl_errors();
 
 }  // namespace crab::crypto

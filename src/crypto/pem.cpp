@@ -22,8 +22,10 @@ Result<std::string> decode_pem(std::string_view text, std::string_view label) {
     const std::string begin = fmt::format("-----BEGIN {}-----", label);
     const std::string end = fmt::format("-----END {}-----", label);
     std::string_view body = trimmed(text);
-    if (body.size() < begin.size() + end.size() || !body.starts_with(begin) || !body.ends_with(end)) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("the text is not one PEM block labelled {}", label));
+    if (body.size() < begin.size() + end.size() || !body.starts_with(begin) ||
+        !body.ends_with(end)) {
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("the text is not one PEM block labelled {}", label));
     }
     body = body.substr(begin.size(), body.size() - begin.size() - end.size());
     std::string base64;
@@ -32,7 +34,9 @@ Result<std::string> decode_pem(std::string_view text, std::string_view label) {
         if (kSpace.find(c) == std::string_view::npos) base64 += c;
     }
     auto bytes = from_base64(base64);
-    if (!bytes || bytes->empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("the {} block does not hold base64 alone", label));
+    if (!bytes || bytes->empty())
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("the {} block does not hold base64 alone", label));
     return std::move(*bytes);
 }
 

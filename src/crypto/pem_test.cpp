@@ -16,8 +16,11 @@ TEST(PemTest, ABlockReadsBackAndHasShortLines) {
 TEST(PemTest, AnythingBesideOneBlockIsRefused) {
     const std::string pem = encode_pem("THING", "abc");
     for (const std::string& bad :
-         {std::string(), "x" + pem, pem + "x", pem + pem, pem.substr(0, pem.size() - 3), encode_pem("OTHER", "abc"), encode_pem("THING", ""),
-          std::string("-----BEGIN THING-----END THING-----"), std::string("-----BEGIN THING-----\nProc-Type: 4,ENCRYPTED\n\nYWJj\n-----END THING-----\n"),
+         {std::string(), "x" + pem, pem + "x", pem + pem, pem.substr(0, pem.size() - 3),
+          encode_pem("OTHER", "abc"), encode_pem("THING", ""),
+          std::string("-----BEGIN THING-----END THING-----"),
+          std::string(
+              "-----BEGIN THING-----\nProc-Type: 4,ENCRYPTED\n\nYWJj\n-----END THING-----\n"),
           std::string("-----BEGIN THING-----\nYWJ\n-----END THING-----\n")}) {
         EXPECT_FALSE(decode_pem(bad, "THING")) << bad;
     }

@@ -19,17 +19,21 @@ constexpr std::size_t kMostPem = 64 << 10;
 /// Without this OpenSSL would ask the terminal for the passphrase of an encrypted key.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
-/// What stands before the point or key in a SubjectPublicKeyInfo of this kind: the algorithm with its named curve, and an
-/// uncompressed point. Curves spelled out as numbers and compressed points, other texts for the same key, do not match.
+/// What stands before the point or key in a SubjectPublicKeyInfo of this kind: the algorithm with
+/// its named curve, and an uncompressed point. Curves spelled out as numbers and compressed points,
+/// other texts for the same key, do not match.
 template <std::size_t N>
 bool has_form(std::string_view der, const std::array<std::uint8_t, N>& prefix, std::size_t size) {
     return der.size() == size && std::ranges::equal(bytes_of(der.substr(0, N)), prefix);
 }
-constexpr std::array<std::uint8_t, 27> kP256Prefix{0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
-                                                   0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
-constexpr std::array<std::uint8_t, 24> kP384Prefix{0x30, 0x76, 0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02,
-                                                   0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22, 0x03, 0x62, 0x00, 0x04};
-constexpr std::array<std::uint8_t, 12> kEd25519Prefix{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+constexpr std::array<std::uint8_t, 27> kP256Prefix{
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
+    0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
+constexpr std::array<std::uint8_t, 24> kP384Prefix{0x30, 0x76, 0x30, 0x10, 0x06, 0x07, 0x2a, 0x86,
+                                                   0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b,
+                                                   0x81, 0x04, 0x00, 0x22, 0x03, 0x62, 0x00, 0x04};
+constexpr std::array<std::uint8_t, 12> kEd25519Prefix{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+                                                      0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
 
 std::shared_ptr<EVP_PKEY> shared(EVP_PKEY* key) {
     require_openssl(key != nullptr, "key generation failed");
@@ -38,14 +42,24 @@ std::shared_ptr<EVP_PKEY> shared(EVP_PKEY* key) {
 
 }  // namespace
 
-PrivateKey PrivateKey::generate_p256() { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"))); }
-PrivateKey PrivateKey::generate_p384() { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-384"))); }
-PrivateKey PrivateKey::generate_ed25519() { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"))); }
-PrivateKey PrivateKey::generate_rsa(int bits) { return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits)))); }
+PrivateKey PrivateKey::generate_p256() {
+    return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")));
+}
+PrivateKey PrivateKey::generate_p384() {
+    return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-384")));
+}
+PrivateKey PrivateKey::generate_ed25519() {
+    return PrivateKey(shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")));
+}
+PrivateKey PrivateKey::generate_rsa(int bits) {
+    return PrivateKey(
+        shared(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", static_cast<std::size_t>(bits))));
+}
 
 Result<PrivateKey> PrivateKey::from_pem(const Secret<std::string>& pem) {
     const std::string& text = pem.reveal();
-    if (text.size() > kMostPem) return fail(ErrorCode::kInvalidArgs, "the private key is too long to be one");
+    if (text.size() > kMostPem)
+        return fail(ErrorCode::kInvalidArgs, "the private key is too long to be one");
     const Owned<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
     require_openssl(bio != nullptr, "reading a key failed");
     Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
@@ -58,7 +72,10 @@ Result<PrivateKey> PrivateKey::from_pem(const Secret<std::string>& pem) {
 
 Secret<std::string> PrivateKey::to_pem() const {
     const Owned<BIO> bio(BIO_new(BIO_s_secmem()));
-    require_openssl(bio != nullptr && PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1, "writing a key failed");
+    require_openssl(
+        bio != nullptr && PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0,
+                                                        nullptr, nullptr) == 1,
+        "writing a key failed");
     char* text = nullptr;
     const long size = BIO_get_mem_data(bio.get(), &text);
     return Secret(std::string(text, static_cast<std::size_t>(size)));

@@ -15,15 +15,17 @@ namespace crab::crypto {
 
 enum class KeyKind : std::uint8_t { kP256, kP384, kEd25519, kRsa, kOther };
 
-/// The public half of a certificate's key, as the DER of its SubjectPublicKeyInfo (RFC 5280, section 4.1), always in the same form:
-/// equal keys have equal bytes.
+/// The public half of a certificate's key, as the DER of its SubjectPublicKeyInfo (RFC 5280,
+/// section 4.1), always in the same form: equal keys have equal bytes.
 struct PublicKey {
     KeyKind kind = KeyKind::kOther;
     int bits = 0;
     std::string der;
 
     Sha256Digest digest() const { return sha256(der); }
-    friend bool operator==(const PublicKey& left, const PublicKey& right) { return left.der == right.der; }
+    friend bool operator==(const PublicKey& left, const PublicKey& right) {
+        return left.der == right.der;
+    }
 };
 
 /// The private half of a certificate's key. Copies share it.

@@ -12,7 +12,8 @@
 namespace crab::crypto {
 
 void fill_random(std::span<std::uint8_t> bytes) {
-    if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) throw std::runtime_error("secure random generator failed");
+    if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
+        throw std::runtime_error("secure random generator failed");
 }
 
 std::string random_hex(std::size_t bytes) {

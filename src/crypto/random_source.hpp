@@ -9,7 +9,8 @@
 
 namespace crab::crypto {
 
-/// Where secrets come from. Programs give SystemRandom; tests of published vectors give the bytes of the vector.
+/// Where secrets come from. Programs give SystemRandom; tests of published vectors give the bytes
+/// of the vector.
 class RandomSource {
 public:
     virtual ~RandomSource() = default;

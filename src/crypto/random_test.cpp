@@ -21,7 +21,8 @@ TEST(RandomTest, NumbersStayBelowTheLimitAndReachAllOfTheRange) {
     for (int i = 0; i < 7'000; ++i) ++seen.at(random_below(7));
     for (const int count : seen) EXPECT_NEAR(count, 1'000, 250);  // eight standard deviations
     EXPECT_EQ(random_below(1), 0u);
-    EXPECT_LT(random_below(std::numeric_limits<std::uint64_t>::max()), std::numeric_limits<std::uint64_t>::max());
+    EXPECT_LT(random_below(std::numeric_limits<std::uint64_t>::max()),
+              std::numeric_limits<std::uint64_t>::max());
 }
 
 }  // namespace

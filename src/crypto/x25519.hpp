@@ -18,11 +18,14 @@ public:
     using Scalar = std::array<std::uint8_t, 32>;
 
     explicit X25519Key(Secret<Scalar> scalar);
-    static X25519Key generate(RandomSource& random) { return X25519Key(Secret(random.bytes<32>())); }
+    static X25519Key generate(RandomSource& random) {
+        return X25519Key(Secret(random.bytes<32>()));
+    }
 
     const X25519PublicKey& public_key() const { return public_key_; }
     const Secret<Scalar>& scalar() const { return scalar_; }
-    /// What both sides compute; nothing when it would be all zero, as with a `peer` of small order (RFC 7748, section 6.1).
+    /// What both sides compute; nothing when it would be all zero, as with a `peer` of small order
+    /// (RFC 7748, section 6.1).
     std::optional<X25519SharedSecret> agree(const X25519PublicKey& peer) const;
 
 private:

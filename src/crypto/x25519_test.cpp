@@ -22,8 +22,10 @@ TEST(X25519Test, PointsOfSmallOrderAreRefused) {
     const auto key = X25519Key::generate(random);
     // Zero, one and two points of order eight: https://cr.yp.to/ecdh.html#validate
     for (const std::string_view hex :
-         {"0000000000000000000000000000000000000000000000000000000000000000", "0100000000000000000000000000000000000000000000000000000000000000",
-          "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800", "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"}) {
+         {"0000000000000000000000000000000000000000000000000000000000000000",
+          "0100000000000000000000000000000000000000000000000000000000000000",
+          "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+          "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"}) {
         X25519PublicKey point;
         std::ranges::copy(*from_hex(hex), point.begin());
         EXPECT_FALSE(key.agree(point)) << hex;

@@ -13,7 +13,8 @@ struct asn1_string_st;
 
 namespace crab::crypto {
 
-// The fields that certificates and requests share, between OpenSSL's types and ours; for crypto/*.cpp.
+// The fields that certificates and requests share, between OpenSSL's types and ours; for
+// crypto/*.cpp.
 
 /// Makes `name` the subject's one common name.
 void set_common_name(X509_name_st* subject, std::string_view name);

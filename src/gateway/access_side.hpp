@@ -15,8 +15,8 @@
 
 namespace crab::app {
 
-/// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes that both have. What happens to
-/// leases is in the audit trail.
+/// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes
+/// that both have. What happens to leases is in the audit trail.
 class AccessSide {
 public:
     struct Services {
@@ -26,13 +26,17 @@ public:
         core::AuditLog& audit;
     };
     /// The file has been checked before. Errors: those of the store.
-    static Result<std::unique_ptr<AccessSide>> open(const std::filesystem::path& trust_db, const config::LeaseOptions& options, Services services);
+    static Result<std::unique_ptr<AccessSide>> open(const std::filesystem::path& trust_db,
+                                                    const config::LeaseOptions& options,
+                                                    Services services);
 
-    /// Stores the ends of leases every second, and forgets old ones; for as long as what it returns lives, on `loop`.
+    /// Stores the ends of leases every second, and forgets old ones; for as long as what it returns
+    /// lives, on `loop`.
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
     void set_options(const config::LeaseOptions& options);
     /// Ends the leases of a session; may block.
-    std::function<void(const core::Principal& owner, const std::string& session_id)> on_session_deleted();
+    std::function<void(const core::Principal& owner, const std::string& session_id)>
+    on_session_deleted();
     /// Ends the leases of a peer that is not trusted any more; may block.
     std::function<void(const trust::PeerChange&)> on_peer_changed();
     void append_metrics(std::string& out) const;
@@ -43,7 +47,8 @@ public:
     admin::PolicyApi& policy_api() { return policy_api_; }
 
 private:
-    AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store, std::unique_ptr<trust::Leases> leases, Services services);
+    AccessSide(std::unique_ptr<store::sqlite::LeaseStoreSqlite> store,
+               std::unique_ptr<trust::Leases> leases, Services services);
 
     std::unique_ptr<store::sqlite::LeaseStoreSqlite> store_;
     std::unique_ptr<trust::Leases> leases_;

@@ -12,16 +12,28 @@ namespace {
 
 constexpr std::chrono::days kKeep{30};
 
-Result<agent::EventTrigger> make_trigger(const config::TriggerOptions& options, const std::string& tenant, const std::string& at) {
+Result<agent::EventTrigger> make_trigger(const config::TriggerOptions& options,
+                                         const std::string& tenant, const std::string& at) {
     auto types = core::EventTypes::parse(options.event);
-    if (!types) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.event: {}", at, types.error().message));
+    if (!types)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("{}.event: {}", at, types.error().message));
     for (const core::EventType type : core::all_event_types()) {
         if (!agent::may_start_turns(type)) types->remove(type);
     }
-    if (types->empty()) return fail(ErrorCode::kInvalidArgs, at + ".event: turns cause such events themselves, so they start none");
-    agent::EventTrigger trigger{.filter = {.types = *types, .tenant = tenant, .agent_id = options.agent_id, .session_id = options.session_id}, .where = {},
-                                .prompt = options.prompt, .one_session = options.one_session, .max_age = options.max_age};
-    for (const config::PayloadCondition& condition : options.where) trigger.where.push_back({.pointer = condition.pointer, .glob = Glob(condition.glob)});
+    if (types->empty())
+        return fail(ErrorCode::kInvalidArgs,
+                    at + ".event: turns cause such events themselves, so they start none");
+    agent::EventTrigger trigger{.filter = {.types = *types,
+                                           .tenant = tenant,
+                                           .agent_id = options.agent_id,
+                                           .session_id = options.session_id},
+                                .where = {},
+                                .prompt = options.prompt,
+                                .one_session = options.one_session,
+                                .max_age = options.max_age};
+    for (const config::PayloadCondition& condition : options.where)
+        trigger.where.push_back({.pointer = condition.pointer, .glob = Glob(condition.glob)});
     return trigger;
 }
 
@@ -32,9 +44,13 @@ Result<std::vector<agent::EventAgent>> AgentSide::read_agents(const config::Gate
     for (std::size_t i = 0; i < config.agents.size(); ++i) {
         const config::NamedAgentOptions& options = config.agents[i];
         if (options.on.empty()) continue;
-        agent::EventAgent agent{.name = options.name, .tenant = options.tenant, .triggers = {}, .at_once = options.at_once};
+        agent::EventAgent agent{.name = options.name,
+                                .tenant = options.tenant,
+                                .triggers = {},
+                                .at_once = options.at_once};
         for (std::size_t k = 0; k < options.on.size(); ++k) {
-            auto trigger = make_trigger(options.on[k], options.tenant, fmt::format("agents[{}].on[{}]", i, k));
+            auto trigger =
+                make_trigger(options.on[k], options.tenant, fmt::format("agents[{}].on[{}]", i, k));
             if (!trigger) return fail(std::move(trigger.error()));
             agent.triggers.push_back(std::move(*trigger));
         }
@@ -46,7 +62,9 @@ Result<std::vector<agent::EventAgent>> AgentSide::read_agents(const config::Gate
 void AgentSide::set_agents(std::vector<agent::EventAgent> agents) {
     if (stopped_) return;
     for (auto& [name, turns] : agents_) {
-        if (std::ranges::find(agents, name, &agent::EventAgent::name) == agents.end()) turns->set_agent({.name = name, .tenant = std::string(core::kDefaultTenant), .triggers = {}});
+        if (std::ranges::find(agents, name, &agent::EventAgent::name) == agents.end())
+            turns->set_agent(
+                {.name = name, .tenant = std::string(core::kDefaultTenant), .triggers = {}});
     }
     for (agent::EventAgent& agent : agents) {
         std::unique_ptr<agent::EventTurns>& turns = agents_[agent.name];
@@ -54,9 +72,16 @@ void AgentSide::set_agents(std::vector<agent::EventAgent> agents) {
             turns->set_agent(std::move(agent));
             continue;
         }
-        turns = std::make_unique<agent::EventTurns>(agent::EventTurns::Services{.loop = services_.loop, .runner = services_.runner, .outbox = services_.outbox, .turns = services_.turns,
-                                                                               .chats = services_.chats, .store_pool = services_.chat_pool, .log = services_.log, .counts = counts_},
-                                                    std::move(agent));
+        turns = std::make_unique<agent::EventTurns>(
+            agent::EventTurns::Services{.loop = services_.loop,
+                                        .runner = services_.runner,
+                                        .outbox = services_.outbox,
+                                        .turns = services_.turns,
+                                        .chats = services_.chats,
+                                        .store_pool = services_.chat_pool,
+                                        .log = services_.log,
+                                        .counts = counts_},
+            std::move(agent));
         turns->start();
     }
 }
@@ -72,14 +97,21 @@ void AgentSide::stop(std::function<void()> done) {
 }
 
 void AgentSide::forget_old() {
-    if (const auto forgotten = services_.turns.forget(services_.loop.clock().system_now() - kKeep); !forgotten) log::warn("old turns were not forgotten", {{"reason", forgotten.error().message}});
+    if (const auto forgotten = services_.turns.forget(services_.loop.clock().system_now() - kKeep);
+        !forgotten)
+        log::warn("old turns were not forgotten", {{"reason", forgotten.error().message}});
 }
 
 void AgentSide::append_metrics(std::string& out) const {
-    const auto append = [&](std::string_view name, std::string_view help, const core::Counter& counter) { core::append_metric(out, name, "counter", help, static_cast<double>(counter.value())); };
+    const auto append = [&](std::string_view name, std::string_view help,
+                            const core::Counter& counter) {
+        core::append_metric(out, name, "counter", help, static_cast<double>(counter.value()));
+    };
     append("crab_event_turns_total", "Turns that events have started.", counts_.begun);
-    append("crab_event_turns_failed_total", "Turns of events that ended with an error.", counts_.failed);
-    append("crab_event_turns_late_total", "Events that were too old to start a turn, or no longer kept.", counts_.late);
+    append("crab_event_turns_failed_total", "Turns of events that ended with an error.",
+           counts_.failed);
+    append("crab_event_turns_late_total",
+           "Events that were too old to start a turn, or no longer kept.", counts_.late);
 }
 
 }  // namespace crab::app

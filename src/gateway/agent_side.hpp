@@ -30,12 +30,12 @@ public:
     AgentSide(const AgentSide&) = delete;
     AgentSide& operator=(const AgentSide&) = delete;
 
-    /// The agents that the configuration has events start. Errors: kInvalidArgs naming the key of the configuration for types of events
-    /// that are none or start no turns.
+    /// The agents that the configuration has events start. Errors: kInvalidArgs naming the key of
+    /// the configuration for types of events that are none or start no turns.
     static Result<std::vector<agent::EventAgent>> read_agents(const config::GatewayConfig& config);
 
-    /// On the loop, at the start and after each reload: new agents begin to watch, those that are gone start nothing any more; turns that
-    /// run go on as they began.
+    /// On the loop, at the start and after each reload: new agents begin to watch, those that are
+    /// gone start nothing any more; turns that run go on as they began.
     void set_agents(std::vector<agent::EventAgent> agents);
     /// On the loop: cancels the turns; `done` when the last has ended.
     void stop(std::function<void()> done);

@@ -15,9 +15,21 @@ constexpr std::size_t kLatest = 100;
 constexpr std::size_t kSearched = 10'000;   // turns among which one is looked for by its id
 
 void append_turn(json::Writer& writer, const core::EventTurn& turn) {
-    writer.begin_object().key("turn_id").string(turn.turn_id).key("agent").string(turn.agent).key("event_id").string_lossy(turn.event_id);
-    writer.key("event_type").string(turn.event_type).key("session_id").string(turn.session.text()).key("begun_at").string(to_rfc3339(turn.begun));
-    if (turn.ended) writer.key("ended_at").string(to_rfc3339(*turn.ended)).key("end").string(turn.end);
+    writer.begin_object()
+        .key("turn_id")
+        .string(turn.turn_id)
+        .key("agent")
+        .string(turn.agent)
+        .key("event_id")
+        .string_lossy(turn.event_id);
+    writer.key("event_type")
+        .string(turn.event_type)
+        .key("session_id")
+        .string(turn.session.text())
+        .key("begun_at")
+        .string(to_rfc3339(turn.begun));
+    if (turn.ended)
+        writer.key("ended_at").string(to_rfc3339(*turn.ended)).key("end").string(turn.end);
     writer.end_object();
 }
 
@@ -27,7 +39,9 @@ void append_texts(json::Writer& writer, const std::vector<std::string>& texts) {
     writer.end_array();
 }
 
-std::string model_name(const config::ModelOptions& model) { return model.name.empty() ? model.model : model.name; }
+std::string model_name(const config::ModelOptions& model) {
+    return model.name.empty() ? model.model : model.name;
+}
 
 }  // namespace
 
@@ -58,17 +72,28 @@ Task<void> AgentsApi::list(net::HttpExchange& exchange) {
     }
     const std::shared_ptr<const TurnSetup> setup = services_.setup.get();
     const config::GatewayConfig& config = *setup->config;
-    const auto append_agent = [&](json::Writer& writer, const agent::AgentOptions& agent, const config::NamedAgentOptions* named) {
-        writer.begin_object().key("name").string(agent.name).key("tenant").string_lossy(agent.tenant).key("models").begin_array();
+    const auto append_agent = [&](json::Writer& writer, const agent::AgentOptions& agent,
+                                  const config::NamedAgentOptions* named) {
+        writer.begin_object()
+            .key("name")
+            .string(agent.name)
+            .key("tenant")
+            .string_lossy(agent.tenant)
+            .key("models")
+            .begin_array();
         for (const std::size_t place : agent.models) {
             if (place < config.models.size()) writer.string_lossy(model_name(config.models[place]));
         }
         writer.end_array().key("events").begin_array();
-        for (const auto& trigger : named != nullptr ? named->on : std::vector<config::TriggerOptions>()) writer.string_lossy(trigger.event);
+        for (const auto& trigger :
+             named != nullptr ? named->on : std::vector<config::TriggerOptions>())
+            writer.string_lossy(trigger.event);
         writer.end_array().key("tools").begin_object().key("allow");
-        append_texts(writer, named != nullptr && named->tools_allow ? *named->tools_allow : config.agent.tools_allow);
+        append_texts(writer, named != nullptr && named->tools_allow ? *named->tools_allow
+                                                                    : config.agent.tools_allow);
         writer.key("deny");
-        append_texts(writer, named != nullptr && named->tools_deny ? *named->tools_deny : config.agent.tools_deny);
+        append_texts(writer, named != nullptr && named->tools_deny ? *named->tools_deny
+                                                                   : config.agent.tools_deny);
         writer.end_object().end_object();
     };
     std::string& out = exchange.begin_response(200, "application/json");
@@ -76,7 +101,8 @@ Task<void> AgentsApi::list(net::HttpExchange& exchange) {
     writer.begin_object().key("agents").begin_array();
     append_agent(writer, setup->agents->standard, nullptr);
     for (const config::NamedAgentOptions& named : config.agents) {
-        if (const auto agent = setup->agents->find(named.name)) append_agent(writer, **agent, &named);
+        if (const auto agent = setup->agents->find(named.name))
+            append_agent(writer, **agent, &named);
     }
     writer.end_array().key("turns").begin_array();
     for (const core::EventTurn& turn : *turns) append_turn(writer, turn);
@@ -104,7 +130,9 @@ Task<void> AgentsApi::show(net::HttpExchange& exchange, std::string turn_id) {
         co_return;
     }
     if (!found->turn) {
-        exchange.respond_error(404, "NOT_FOUND", "no event has started a turn of that id, or it is forgotten; crab agents turns lists them");
+        exchange.respond_error(404, "NOT_FOUND",
+                               "no event has started a turn of that id, or it is forgotten; crab "
+                               "agents turns lists them");
         co_return;
     }
     std::string& out = exchange.begin_response(200, "application/json");
@@ -113,7 +141,14 @@ Task<void> AgentsApi::show(net::HttpExchange& exchange, std::string turn_id) {
     append_turn(writer, *found->turn);
     writer.key("messages").begin_array();
     for (const core::ChatMessage& message : found->messages) {
-        writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content).key("created_at").string(to_rfc3339(message.created_at)).end_object();
+        writer.begin_object()
+            .key("role")
+            .string(message.role)
+            .key("content")
+            .string_lossy(message.content)
+            .key("created_at")
+            .string(to_rfc3339(message.created_at))
+            .end_object();
     }
     writer.end_array().end_object();
     exchange.finish_response();
@@ -124,20 +159,44 @@ void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& princi
     const std::shared_ptr<const agent::AgentBook> agents = services_.setup.get()->agents;
     const auto agent = agents->find(name == agents->standard.name ? std::string() : name);
     if (!agent) {
-        exchange.respond_error(404, "NOT_FOUND", fmt::format("no agent {} is configured; crab agents list lists them", name));
+        exchange.respond_error(
+            404, "NOT_FOUND",
+            fmt::format("no agent {} is configured; crab agents list lists them", name));
         return;
     }
     const agent::AgentOptions& options = **agent;
-    const auto listed = services_.pipeline.list_for({.principal = &principal, .policy = nullptr, .tenant = options.tenant, .prefer_source = {}, .prefer = {}, .scope = &options.tools});
+    const auto listed = services_.pipeline.list_for({.principal = &principal,
+                                                     .policy = nullptr,
+                                                     .tenant = options.tenant,
+                                                     .prefer_source = {},
+                                                     .prefer = {},
+                                                     .scope = &options.tools});
     agent::ToolOffer offer;
     const std::vector<agent::PricedTool> prices = offers_.prices(listed, options, offer);
     std::string& out = exchange.begin_response(200, "application/json");
     json::Writer writer(out);
     writer.begin_object().key("agent").string(options.name).key("searched").boolean(offer.searched);
-    writer.key("visible").unsigned_integer(offer.visible).key("visible_tokens").unsigned_integer(offer.visible_tokens).key("offered_tokens").unsigned_integer(offer.tokens);
-    writer.key("max_tools").unsigned_integer(options.max_tools).key("max_tokens").unsigned_integer(options.tool_tokens).key("tools").begin_array();
+    writer.key("visible")
+        .unsigned_integer(offer.visible)
+        .key("visible_tokens")
+        .unsigned_integer(offer.visible_tokens)
+        .key("offered_tokens")
+        .unsigned_integer(offer.tokens);
+    writer.key("max_tools")
+        .unsigned_integer(options.max_tools)
+        .key("max_tokens")
+        .unsigned_integer(options.tool_tokens)
+        .key("tools")
+        .begin_array();
     for (const agent::PricedTool& each : prices) {
-        writer.begin_object().key("name").string_lossy(each.tool->name).key("tokens").unsigned_integer(each.tokens).key("offered").boolean(each.offered).end_object();
+        writer.begin_object()
+            .key("name")
+            .string_lossy(each.tool->name)
+            .key("tokens")
+            .unsigned_integer(each.tokens)
+            .key("offered")
+            .boolean(each.offered)
+            .end_object();
     }
     writer.end_array().end_object();
     exchange.finish_response();

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "agent/tool_offer.hpp"
-#include "gateway/turn_runners.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "core/chat/chat_session_store.hpp"
 #include "core/events/event_turn_store.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "gateway/turn_runners.hpp"
 #include "net/http/http_exchange.hpp"
 
 #include <memory>
@@ -14,8 +14,10 @@ namespace crab::app {
 
 /// Agents on the admin socket. Used on one loop.
 /// - `GET /v1/admin/agents`: {`agents`, `turns`}, the latest turns that events have started.
-/// - `GET /v1/admin/agents/turns/{turn_id}`: {`turn`, `messages`}, what was said in its chat session.
-/// - `GET /v1/admin/agents/tools?agent`: {`tools` of {`name`, `tokens`, `offered`}, …}, what a model of that agent would be told of.
+/// - `GET /v1/admin/agents/turns/{turn_id}`: {`turn`, `messages`}, what was said in its chat
+/// session.
+/// - `GET /v1/admin/agents/tools?agent`: {`tools` of {`name`, `tokens`, `offered`}, …}, what a
+/// model of that agent would be told of.
 class AgentsApi {
 public:
     struct Services {

@@ -1,8 +1,9 @@
-// Counts heap allocations of the process when CRAB_COUNT_ALLOCATIONS=1 is set at the start: bench/ divides them by calls.
-// One predictable branch per allocation otherwise. Left out of sanitizer builds, which have allocators of their own.
+// Counts heap allocations of the process when CRAB_COUNT_ALLOCATIONS=1 is set at the start: bench/
+// divides them by calls. One predictable branch per allocation otherwise. Left out of sanitizer
+// builds, which have allocators of their own.
 
-#include "gateway/built_in_tools.hpp"
 #include "core/audit/metrics.hpp"
+#include "gateway/built_in_tools.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -20,7 +21,10 @@ std::atomic<std::uint64_t> allocations{0};
 }  // namespace
 
 void append_allocation_metric(std::string& out) {
-    if (counting) core::append_metric(out, "crab_allocations_total", "counter", "Heap allocations since the start.", static_cast<double>(allocations.load()));
+    if (counting)
+        core::append_metric(out, "crab_allocations_total", "counter",
+                            "Heap allocations since the start.",
+                            static_cast<double>(allocations.load()));
 }
 
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "admin/approvals_api.hpp"
-#include "gateway/hitl_side.hpp"
 #include "base/id_source.hpp"
 #include "config/gateway_config.hpp"
 #include "core/approvals/approvals.hpp"
 #include "core/audit/audit_log.hpp"
 #include "core/events/event_outbox.hpp"
+#include "gateway/hitl_side.hpp"
 #include "store/sqlite/approval_store_sqlite.hpp"
 #include "store/sqlite/device_tool_store_sqlite.hpp"
 #include "trust/device_tools.hpp"
@@ -18,7 +18,8 @@
 
 namespace crab::app {
 
-/// Approvals of calls and of devices' new tools, wired: what holds is in trust.db, what happens is told to who watches, the audit trail and the events.
+/// Approvals of calls and of devices' new tools, wired: what holds is in trust.db, what happens is
+/// told to who watches, the audit trail and the events.
 class ApprovalSide final : private core::Approvals::Witness {
 public:
     struct Services {
@@ -29,7 +30,9 @@ public:
         std::string gateway_id;
     };
     /// The file has been checked before. Errors: those of the store.
-    static Result<std::unique_ptr<ApprovalSide>> open(const std::filesystem::path& trust_db, const config::ApprovalOptions& options, Services services);
+    static Result<std::unique_ptr<ApprovalSide>> open(const std::filesystem::path& trust_db,
+                                                      const config::ApprovalOptions& options,
+                                                      Services services);
     ApprovalSide(const ApprovalSide&) = delete;
     ApprovalSide& operator=(const ApprovalSide&) = delete;
 
@@ -42,11 +45,16 @@ public:
     trust::DeviceTools& device_tools() { return *device_tools_; }
 
 private:
-    ApprovalSide(std::unique_ptr<store::sqlite::ApprovalStoreSqlite> store, std::unique_ptr<store::sqlite::DeviceToolStoreSqlite> tools, Services services)
-        : store_(std::move(store)), tool_store_(std::move(tools)), services_(std::move(services)), ids_(services_.clock) {}
+    ApprovalSide(std::unique_ptr<store::sqlite::ApprovalStoreSqlite> store,
+                 std::unique_ptr<store::sqlite::DeviceToolStoreSqlite> tools, Services services)
+        : store_(std::move(store)),
+          tool_store_(std::move(tools)),
+          services_(std::move(services)),
+          ids_(services_.clock) {}
     void on_question(const core::ApprovalQuestion& question) override;
     void on_end(const core::ApprovalQuestion& question, const core::ApprovalEnd& end) override;
-    void tell(std::string_view type, const core::ApprovalQuestion& question, const core::ApprovalEnd* end);
+    void tell(std::string_view type, const core::ApprovalQuestion& question,
+              const core::ApprovalEnd* end);
 
     std::unique_ptr<store::sqlite::ApprovalStoreSqlite> store_;
     std::unique_ptr<store::sqlite::DeviceToolStoreSqlite> tool_store_;

@@ -12,12 +12,14 @@
 
 namespace crab::app {
 
-/// Large results: their store in `<state_dir>/artifacts`, the threads that read and write it, and the routes that callers fetch them by.
-/// Devices upload through clawseed::Front.
+/// Large results: their store in `<state_dir>/artifacts`, the threads that read and write it, and
+/// the routes that callers fetch them by. Devices upload through clawseed::Front.
 class ArtifactSide {
 public:
     /// Errors: those of the store.
-    static Result<std::unique_ptr<ArtifactSide>> open(const std::filesystem::path& folder, const config::ArtifactOptions& options, const Clock& clock, core::AuditLog& audit);
+    static Result<std::unique_ptr<ArtifactSide>> open(const std::filesystem::path& folder,
+                                                      const config::ArtifactOptions& options,
+                                                      const Clock& clock, core::AuditLog& audit);
 
     /// Removes what has expired, every minute; for as long as what it returns lives, on `loop`.
     std::unique_ptr<net::Periodic> keep(net::EventLoop& loop);
@@ -29,10 +31,11 @@ public:
     rtp::ArtifactsApi& api() { return api_; }
 
 private:
-    ArtifactSide(std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store, const Clock& clock, core::AuditLog& audit);
+    ArtifactSide(std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store, const Clock& clock,
+                 core::AuditLog& audit);
 
     std::unique_ptr<store::sqlite::ArtifactStoreSqlite> store_;
-    BlockingPool pool_{2};   ///< apart from the others, so that a slow disk delays only artifacts
+    BlockingPool pool_{2};  ///< apart from the others, so that a slow disk delays only artifacts
     rtp::ArtifactsApi api_;
 };
 

@@ -16,7 +16,8 @@ struct KnownDevices {
     std::function<std::vector<trust::DeviceRecord>()> paired;   ///< those that may connect
 };
 /// Devices that have a credential with which they may connect, by slug.
-std::vector<trust::DeviceRecord> devices_that_may_connect(const trust::Tokens& tokens, SystemTime now);
+std::vector<trust::DeviceRecord> devices_that_may_connect(const trust::Tokens& tokens,
+                                                          SystemTime now);
 /// Registers the gateway's own tools, whose names are reserved from here on: `list_devices`.
 void register_built_in_tools(core::Registry& registry, KnownDevices devices);
 

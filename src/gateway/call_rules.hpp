@@ -9,9 +9,12 @@
 
 namespace crab::app {
 
-/// The configuration's policy, rates, hooks and limits in the words of the core. Rates that are those of `before` go on counting from there.
-/// Errors: kInvalidArgs naming the entry that cannot be used.
-Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config, BlockingPool& pool, const core::CallRules* before = nullptr);
+/// The configuration's policy, rates, hooks and limits in the words of the core. Rates that are
+/// those of `before` go on counting from there. Errors: kInvalidArgs naming the entry that cannot
+/// be used.
+Result<std::shared_ptr<const core::CallRules>> make_call_rules(
+    const config::GatewayConfig& config, BlockingPool& pool,
+    const core::CallRules* before = nullptr);
 
 /// What the ClawSeed adapter needs of the configuration.
 std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config);

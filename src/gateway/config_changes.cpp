@@ -2,7 +2,8 @@
 
 namespace crab::app {
 
-ConfigChanges config_changes(const config::GatewayConfig& before, const config::GatewayConfig& after) {
+ConfigChanges config_changes(const config::GatewayConfig& before,
+                             const config::GatewayConfig& after) {
     ConfigChanges changes;
     const auto now = [&](std::string_view key, const auto& of) {
         if (!(of(before) == of(after))) changes.now.push_back(key);

@@ -13,6 +13,7 @@ struct ConfigChanges {
     std::vector<std::string_view> at_next_start; ///< a running gateway keeps its own
 };
 
-ConfigChanges config_changes(const config::GatewayConfig& before, const config::GatewayConfig& after);
+ConfigChanges config_changes(const config::GatewayConfig& before,
+                             const config::GatewayConfig& after);
 
 }  // namespace crab::app

@@ -1,9 +1,9 @@
 #include "gateway/config_findings.hpp"
 
-#include "setup/tls_certificates.hpp"
 #include "base/closest_name.hpp"
 #include "base/glob.hpp"
 #include "net/loop/endpoint.hpp"
+#include "setup/tls_certificates.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,12 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the ids of principals begin with (trust/named_principal.cpp; agent/: the turns that events start).
-const std::vector<std::string> kPrincipalKinds{"caller", "device", "local", "agent", "tool_host", "subscriber", "listener", "operator"};
+/// What the ids of principals begin with (trust/named_principal.cpp; agent/: the turns that events
+/// start).
+const std::vector<std::string> kPrincipalKinds{"caller",    "device",     "local",    "agent",
+                                               "tool_host", "subscriber", "listener", "operator"};
 
 class Look {
 public:
-    Look(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid) : config_(config), paths_(paths), uid_(uid) {}
+    Look(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid)
+        : config_(config), paths_(paths), uid_(uid) {}
 
     config::Findings all() {
         tls("listen.tls", config_.listen.tls);
@@ -44,20 +47,27 @@ private:
 
     void tls(std::string_view key, const std::optional<config::TlsOptions>& options) {
         if (!options) return;
-        const auto checked = check_tls_files(options->cert, options->key, std::chrono::system_clock::now());
+        const auto checked =
+            check_tls_files(options->cert, options->key, std::chrono::system_clock::now());
         if (checked) return;
         std::string message = fmt::format("{}: {}", key, checked.error().message);
         // The library does not say which of the two files it was.
         for (const fs::path& file : {options->cert, options->key}) {
-            if (message.find(file.string()) == std::string::npos) message += fmt::format(" ({})", file.string());
+            if (message.find(file.string()) == std::string::npos)
+                message += fmt::format(" ({})", file.string());
         }
         problem(std::move(message));
     }
 
     void hooks() {
         for (const config::HookRule& hook : config_.hooks) {
-            if (hook.type != config::HookType::kCommand || hook.run.empty() || is_program(hook.run.front())) continue;
-            problem(fmt::format("hooks: {}: {} is no program that can be run; every call it looks at would be denied", hook.name, hook.run.front()));
+            if (hook.type != config::HookType::kCommand || hook.run.empty() ||
+                is_program(hook.run.front()))
+                continue;
+            problem(
+                fmt::format("hooks: {}: {} is no program that can be run; every call it looks at "
+                            "would be denied",
+                            hook.name, hook.run.front()));
         }
     }
 
@@ -78,13 +88,21 @@ private:
     }
 
     void folders() {
-        const std::pair<std::string_view, fs::path> own[] = {{"the state directory", paths_.state_dir_of(config_)}, {"the folder of the admin socket", paths_.admin_socket_of(config_).parent_path()}};
+        const std::pair<std::string_view, fs::path> own[] = {
+            {"the state directory", paths_.state_dir_of(config_)},
+            {"the folder of the admin socket", paths_.admin_socket_of(config_).parent_path()}};
         for (const auto& [what, path] : own) {
             struct stat status{};
             if (::lstat(path.c_str(), &status) != 0) continue;  // it will be made
-            if (!S_ISDIR(status.st_mode)) problem(fmt::format("{} {} is no directory", what, path.string()));
-            else if (status.st_uid != uid_) warning(fmt::format("{} {} belongs to another user; the gateway has to run as that one", what, path.string()));
-            else if ((status.st_mode & 077) != 0) problem(fmt::format("others may enter {} {}; run chmod 700 on it", what, path.string()));
+            if (!S_ISDIR(status.st_mode))
+                problem(fmt::format("{} {} is no directory", what, path.string()));
+            else if (status.st_uid != uid_)
+                warning(
+                    fmt::format("{} {} belongs to another user; the gateway has to run as that one",
+                                what, path.string()));
+            else if ((status.st_mode & 077) != 0)
+                problem(fmt::format("others may enter {} {}; run chmod 700 on it", what,
+                                    path.string()));
         }
     }
 
@@ -96,22 +114,32 @@ private:
             if (!socket_path(fmt::format("hosts: {}", host.name), host.unix_socket)) continue;
             struct stat status{};
             if (::stat(host.unix_socket.c_str(), &status) != 0) {
-                warning(fmt::format("hosts: {}: nothing is at {} yet; its tools appear when the host listens there", host.name, host.unix_socket.string()));
+                warning(fmt::format(
+                    "hosts: {}: nothing is at {} yet; its tools appear when the host listens there",
+                    host.name, host.unix_socket.string()));
             } else if (!S_ISSOCK(status.st_mode)) {
-                problem(fmt::format("hosts: {}: {} is no socket", host.name, host.unix_socket.string()));
+                problem(fmt::format("hosts: {}: {} is no socket", host.name,
+                                    host.unix_socket.string()));
             } else if (::access(host.unix_socket.c_str(), R_OK | W_OK) != 0) {
-                problem(fmt::format("hosts: {}: {} may not be opened by this user", host.name, host.unix_socket.string()));
+                problem(fmt::format("hosts: {}: {} may not be opened by this user", host.name,
+                                    host.unix_socket.string()));
             }
         }
-        for (const auto& [key, address] : {std::pair{"listen.public", config_.listen.public_address}, {"listen.peers", config_.listen.peers}, {"grpc.listen", config_.grpc.address}}) {
+        for (const auto& [key, address] :
+             {std::pair{"listen.public", config_.listen.public_address},
+              {"listen.peers", config_.listen.peers},
+              {"grpc.listen", config_.grpc.address}}) {
             if (!address) continue;
-            if (const auto found = net::resolve(net::Endpoint::tcp(address->host, address->port)); !found) problem(fmt::format("{}: {}", key, found.error().message));
+            if (const auto found = net::resolve(net::Endpoint::tcp(address->host, address->port));
+                !found)
+                problem(fmt::format("{}: {}", key, found.error().message));
         }
     }
 
     bool socket_path(const std::string& what, const fs::path& path) {
         if (path.native().size() < sizeof(sockaddr_un::sun_path)) return true;
-        problem(fmt::format("{}: {} is too long for a socket: at most {} bytes", what, path.string(), sizeof(sockaddr_un::sun_path) - 1));
+        problem(fmt::format("{}: {} is too long for a socket: at most {} bytes", what,
+                            path.string(), sizeof(sockaddr_un::sun_path) - 1));
         return false;
     }
 
@@ -119,11 +147,13 @@ private:
         for (std::size_t i = 0; i < config_.policy.size(); ++i) {
             principal(fmt::format("policy[{}].principal", i), config_.policy[i].principal);
         }
-        for (std::size_t i = 0; i < config_.rates.size(); ++i) principal(fmt::format("rates[{}].principal", i), config_.rates[i].principal);
+        for (std::size_t i = 0; i < config_.rates.size(); ++i)
+            principal(fmt::format("rates[{}].principal", i), config_.rates[i].principal);
     }
 
     void principal(const std::string& key, const std::string& pattern) {
-        if (const std::string why = why_nobody(pattern); !why.empty()) problem(fmt::format("{}: {}", key, why));
+        if (const std::string why = why_nobody(pattern); !why.empty())
+            problem(fmt::format("{}: {}", key, why));
     }
 
     const config::GatewayConfig& config_;
@@ -138,14 +168,25 @@ std::string why_nobody(std::string_view pattern) {
     const std::size_t slash = pattern.find('/');
     const std::string_view kind = pattern.substr(0, slash);
     const bool is_glob = kind.find_first_of("*?[") != std::string_view::npos;
-    if (slash == std::string_view::npos && is_glob) return {};  // its star may reach beyond the slash
+    // its star may reach beyond the slash
+    if (slash == std::string_view::npos && is_glob) return {};
     const Glob glob{std::string(kind)};
-    if (slash != std::string_view::npos && std::ranges::any_of(kPrincipalKinds, [&](const std::string& each) { return glob.matches(each); })) return {};
-    if (slash == std::string_view::npos) return fmt::format("no principal is called {0}; write caller/{0} or device/{0}", pattern);
+    if (slash != std::string_view::npos &&
+        std::ranges::any_of(kPrincipalKinds,
+                            [&](const std::string& each) { return glob.matches(each); }))
+        return {};
+    if (slash == std::string_view::npos)
+        return fmt::format("no principal is called {0}; write caller/{0} or device/{0}", pattern);
     const std::string_view near = closest_name(kind, kPrincipalKinds);
-    return fmt::format("no principal is called {}; ids begin with {}{}", pattern, fmt::join(kPrincipalKinds, "/, ") , near.empty() ? "/" : fmt::format("/; did you mean {}{}?", near, pattern.substr(slash)));
+    return fmt::format(
+        "no principal is called {}; ids begin with {}{}", pattern,
+        fmt::join(kPrincipalKinds, "/, "),
+        near.empty() ? "/" : fmt::format("/; did you mean {}{}?", near, pattern.substr(slash)));
 }
 
-config::Findings look_around(const config::GatewayConfig& config, const config::Paths& paths, unsigned uid) { return Look(config, paths, uid).all(); }
+config::Findings look_around(const config::GatewayConfig& config, const config::Paths& paths,
+                             unsigned uid) {
+    return Look(config, paths, uid).all();
+}
 
 }  // namespace crab::app

@@ -9,23 +9,30 @@ namespace {
 
 /// Sensors, camera and the rest are for this page alone, not for frames in it.
 constexpr std::string_view kPermissions =
-    "accelerometer=(self), camera=(self), clipboard-read=(self), clipboard-write=(self), geolocation=(self), gyroscope=(self), "
+    "accelerometer=(self), camera=(self), clipboard-read=(self), clipboard-write=(self), "
+    "geolocation=(self), gyroscope=(self), "
     "magnetometer=(self), microphone=(self), screen-wake-lock=(self), web-share=(self)";
 
-/// Nothing from elsewhere, no inline script. The WebSocket is named because `'self'` does not cover it in older browsers; `host` is the
-/// Host field, a name or address that was checked.
+/// Nothing from elsewhere, no inline script. The WebSocket is named because `'self'` does not cover
+/// it in older browsers; `host` is the Host field, a name or address that was checked.
 std::string content_security_policy(bool tls, std::string_view host) {
-    return fmt::format("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
-                       "connect-src 'self' {}://{}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-                       tls ? "wss" : "ws", host);
+    return fmt::format(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+        "media-src 'self' blob:; "
+        "connect-src 'self' {}://{}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'",
+        tls ? "wss" : "ws", host);
 }
 
 }  // namespace
 
 std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port) {
     if (!listen.device_page || !listen.public_address || device_page_files().empty()) return {};
-    const std::string host = listen.host_names.empty() ? config::HostPort{listen.public_address->host, port}.to_text() : fmt::format("{}:{}", listen.host_names.front(), port);
-    return fmt::format("{}://{}{}/device/", listen.tls ? "https" : "http", host, listen.path_prefix);
+    const std::string host = listen.host_names.empty()
+                                 ? config::HostPort{listen.public_address->host, port}.to_text()
+                                 : fmt::format("{}:{}", listen.host_names.front(), port);
+    return fmt::format("{}://{}{}/device/", listen.tls ? "https" : "http", host,
+                       listen.path_prefix);
 }
 
 void DevicePage::serve(net::HttpExchange& exchange) const {
@@ -47,7 +54,8 @@ void DevicePage::serve(net::HttpExchange& exchange) const {
                                                   {"Cross-Origin-Opener-Policy", "same-origin"}}};
     const std::string_view name = path.substr(root_.size() + 1);
     const net::EmbeddedSite site(device_page_files());
-    if (!site.serve(exchange, name.empty() ? "index.html" : name, headers)) exchange.respond_error(404, "NOT_FOUND", "no such path");
+    if (!site.serve(exchange, name.empty() ? "index.html" : name, headers))
+        exchange.respond_error(404, "NOT_FOUND", "no such path");
 }
 
 }  // namespace crab::app

@@ -10,13 +10,15 @@
 
 namespace crab::app {
 
-/// The page that makes a browser a device (web/device), at `/device/` below the path prefix. Its files are part of the program.
-/// Thread-safe.
+/// The page that makes a browser a device (web/device), at `/device/` below the path prefix. Its
+/// files are part of the program. Thread-safe.
 class DevicePage {
 public:
     explicit DevicePage(std::string path_prefix) : root_(std::move(path_prefix) + "/device") {}
 
-    bool owns(std::string_view path) const { return path == root_ || (path.starts_with(root_) && path[root_.size()] == '/'); }
+    bool owns(std::string_view path) const {
+        return path == root_ || (path.starts_with(root_) && path[root_.size()] == '/');
+    }
     /// Answers a request for a path that it owns, whose Host and Origin were checked.
     void serve(net::HttpExchange& exchange) const;
 
@@ -24,8 +26,8 @@ private:
     std::string root_;
 };
 
-/// Where a browser finds the page: the first of `host_names`, else the address that is listened on, with the port that was bound.
-/// Empty when there is no page or nothing is listened on.
+/// Where a browser finds the page: the first of `host_names`, else the address that is listened on,
+/// with the port that was bound. Empty when there is no page or nothing is listened on.
 std::string device_page_address(const config::ListenOptions& listen, std::uint16_t port);
 
 /// What scripts/embed_site.py made of the built page; empty in a build without it (CRAB_WEB=OFF).

@@ -2,28 +2,32 @@
 
 #include "config/gateway_config.hpp"
 #include "core/chat/chat_session_store.hpp"
-#include "core/events/event_turn_store.hpp"
 #include "core/chat/turn_log.hpp"
+#include "core/events/event_turn_store.hpp"
 
 #include <vector>
 
 namespace crab::app {
 
-/// Turns that an earlier life of the gateway left without an end: what became of them, as far as their chat sessions tell. Blocking.
+/// Turns that an earlier life of the gateway left without an end: what became of them, as far as
+/// their chat sessions tell. Blocking.
 class EarlierTurns {
 public:
     /// Reads which turns of events are open. Errors: those of the stores.
-    static Result<EarlierTurns> find(core::EventTurnStore& turns, core::ChatSessionStore& chats, const config::GatewayConfig& config, const Clock& clock);
+    static Result<EarlierTurns> find(core::EventTurnStore& turns, core::ChatSessionStore& chats,
+                                     const config::GatewayConfig& config, const Clock& clock);
 
     /// The turns of events among them; those of chats only the outbox knows.
     const std::vector<core::TurnStory>& of_events() const { return of_events_; }
     /// How a turn ended: as its last words say, or else OUTCOME_UNKNOWN.
     Result<core::TurnEnd> end_of(const core::TurnStory& story) const;
-    /// Records the ends of those of events. After everybody else has been told: until then they count as open.
+    /// Records the ends of those of events. After everybody else has been told: until then they
+    /// count as open.
     Result<void> record_ends();
 
 private:
-    EarlierTurns(core::EventTurnStore& turns, core::ChatSessionStore& chats, const Clock& clock) : turns_(&turns), chats_(&chats), clock_(&clock) {}
+    EarlierTurns(core::EventTurnStore& turns, core::ChatSessionStore& chats, const Clock& clock)
+        : turns_(&turns), chats_(&chats), clock_(&clock) {}
 
     core::EventTurnStore* turns_;
     core::ChatSessionStore* chats_;

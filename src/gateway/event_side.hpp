@@ -2,11 +2,11 @@
 
 #include "adapters/rtp/events/call_event_log.hpp"
 #include "adapters/rtp/events/events_api.hpp"
-#include "adapters/rtp/pairing/pairing_news.hpp"
 #include "adapters/rtp/events/turn_event_log.hpp"
-#include "gateway/earlier_turns.hpp"
+#include "adapters/rtp/pairing/pairing_news.hpp"
 #include "config/gateway_config.hpp"
 #include "core/audit/metrics.hpp"
+#include "gateway/earlier_turns.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
 
 #include <filesystem>
@@ -15,9 +15,8 @@
 
 namespace crab::app {
 
-/// The gateway's events, wired: the outbox on `events.db`, what is remembered of subscriptions, what calls and
-/// turns tell. What an
-/// earlier life left open is ended when it is opened.
+/// The gateway's events, wired: the outbox on `events.db`, what is remembered of subscriptions,
+/// what calls and turns tell. What an earlier life left open is ended when it is opened.
 class EventSide {
 public:
     struct Services {
@@ -30,7 +29,10 @@ public:
         const EarlierTurns& turns;
     };
     /// Errors: those of the store.
-    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file, const config::EventOptions& options, std::string gateway_id, const EarlierLife& earlier, Services services);
+    static Result<std::unique_ptr<EventSide>> open(const std::filesystem::path& file,
+                                                   const config::EventOptions& options,
+                                                   std::string gateway_id,
+                                                   const EarlierLife& earlier, Services services);
     EventSide(const EventSide&) = delete;
     EventSide& operator=(const EventSide&) = delete;
     /// Writes what waits. After all that refers to it has ended, but for event loops.
@@ -42,13 +44,16 @@ public:
     rtp::PairingWitness pairing_witness(std::string gateway_id);
     core::EventOutbox& outbox() { return *outbox_; }
     /// For every listener's EventsApi.
-    rtp::EventServices services(trust::Access& access) { return {clock_, *outbox_, *subscriptions_, access, streams_}; }
+    rtp::EventServices services(trust::Access& access) {
+        return {clock_, *outbox_, *subscriptions_, access, streams_};
+    }
     /// Called every second.
     void forget_old();
     void append_metrics(std::string& out) const;
 
 private:
-    EventSide(std::unique_ptr<store::sqlite::EventStoreSqlite> store, const Clock& clock) : store_(std::move(store)), clock_(clock) {}
+    EventSide(std::unique_ptr<store::sqlite::EventStoreSqlite> store, const Clock& clock)
+        : store_(std::move(store)), clock_(clock) {}
 
     std::unique_ptr<store::sqlite::EventStoreSqlite> store_;
     const Clock& clock_;
@@ -58,7 +63,7 @@ private:
     std::unique_ptr<core::EventOutbox> outbox_;
     std::unique_ptr<rtp::CallEventLog> calls_;
     std::unique_ptr<rtp::TurnEventLog> turns_;
-    BlockingPool housekeeping_{1};   ///< last: what it was given refers to the rest
+    BlockingPool housekeeping_{1};  ///< last: what it was given refers to the rest
 };
 
 }  // namespace crab::app

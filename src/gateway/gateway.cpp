@@ -1,9 +1,12 @@
 #include "gateway/gateway.hpp"
 
 #include "adapters/clawseed/front.hpp"
-#include "adapters/rtp/hosts/host_directory.hpp"
 #include "adapters/rtp/calls/tools_api.hpp"
+#include "adapters/rtp/hosts/host_directory.hpp"
 #include "admin/admin_api.hpp"
+#include "base/log.hpp"
+#include "base/process/folder_lock.hpp"
+#include "base/process/memory_trim.hpp"
 #include "gateway/access_side.hpp"
 #include "gateway/agent_side.hpp"
 #include "gateway/approval_side.hpp"
@@ -17,7 +20,6 @@
 #include "gateway/grpc_side.hpp"
 #include "gateway/hooks.hpp"
 #include "gateway/peer_side.hpp"
-#include "setup/public_place.hpp"
 #include "gateway/public_service.hpp"
 #include "gateway/service_options.hpp"
 #include "gateway/tool_hosts.hpp"
@@ -27,16 +29,14 @@
 #include "hosting/hosted_commands.hpp"
 #include "hosting/hosted_cron.hpp"
 #include "hosting/hosted_memory.hpp"
-#include "base/process/folder_lock.hpp"
-#include "base/log.hpp"
-#include "base/process/memory_trim.hpp"
 #include "hosts/command/worktree_file.hpp"
-#include "net/loop/finish_on.hpp"
 #include "net/http/http_server.hpp"
+#include "net/loop/finish_on.hpp"
 #include "net/loop/listener.hpp"
 #include "net/loop/loop_group.hpp"
 #include "net/loop/periodic.hpp"
 #include "sdk/tool_host/hosted_tools.hpp"
+#include "setup/public_place.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/chat_session_store_sqlite.hpp"
 #include "store/sqlite/event_turn_store_sqlite.hpp"
@@ -64,22 +64,27 @@ constexpr std::chrono::hours kPruneEvery{24};
 constexpr std::chrono::seconds kForgetEvery{1};
 constexpr std::chrono::seconds kTrimEvery{3};
 constexpr std::size_t kPoolThreads = 4;
-constexpr std::size_t kSchemaThreads = 2;   // for the tools of peers, whose schemas take time to compile
+// for the tools of peers, whose schemas take time to compile
+constexpr std::size_t kSchemaThreads = 2;
 constexpr std::size_t kAuditThreads = 2;        // one writes, one searches
 constexpr std::chrono::seconds kDrain{10};
 constexpr std::chrono::seconds kGrpcDrain{30};  // docs/protocols/sw4rm.md, section 2
-constexpr std::chrono::seconds kAnswers{2};     // for calls that the end has cancelled to be answered
+constexpr std::chrono::seconds kAnswers{2};  // for calls that the end has cancelled to be answered
 constexpr std::string_view kGrpcFront = "grpc";
-constexpr std::size_t kHeldByOne = std::size_t{64} << 20;   // bytes of what a principal sends, until they are dealt with
+// bytes of what a principal sends, until they are dealt with
+constexpr std::size_t kHeldByOne = std::size_t{64} << 20;
 constexpr std::size_t kHeldInAll = std::size_t{512} << 20;
 
 std::size_t threads_of(const config::GatewayConfig& config) {
-    return config.gateway.threads != 0 ? config.gateway.threads : std::max(1u, std::thread::hardware_concurrency());
+    return config.gateway.threads != 0 ? config.gateway.threads
+                                       : std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// As many names as may hang at once: one for each server that the configuration names, and some of peers.
+/// As many names as may hang at once: one for each server that the configuration names, and some of
+/// peers.
 std::size_t names_of(const config::GatewayConfig& config) {
-    const std::size_t named = config.providers.size() + config.models.size() + config.hosts.size() + (config.hitl ? 1 : 0) + (config.worktree_service ? 1 : 0);
+    const std::size_t named = config.providers.size() + config.models.size() + config.hosts.size() +
+                              (config.hitl ? 1 : 0) + (config.worktree_service ? 1 : 0);
     return std::clamp<std::size_t>(named + 2, 4, 16);
 }
 
@@ -91,7 +96,8 @@ void raise_descriptor_limit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// As many connections as were wanted, if that leaves a quarter of the descriptors for files, hosts and models.
+/// As many connections as were wanted, if that leaves a quarter of the descriptors for files, hosts
+/// and models.
 std::size_t connections_that_fit(std::size_t wanted) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
@@ -105,7 +111,9 @@ struct Gateway::Parts {
     /// What one event loop has of its own.
     struct LoopSide {
         LoopSide(net::EventLoop& event_loop, core::CallServices services, trust::Tokens& tokens)
-            : loop(event_loop), credentials(tokens, services.clock), pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
+            : loop(event_loop),
+              credentials(tokens, services.clock),
+              pipeline(services, event_loop.executor(), event_loop.timers(), event_loop.ids()) {}
         net::EventLoop& loop;
         trust::CredentialCache credentials;
         core::Pipeline pipeline;
@@ -117,15 +125,15 @@ struct Gateway::Parts {
     };
 
     config::GatewayConfig config;
-    config::GatewayConfig last_read;   ///< by the latest reload
+    config::GatewayConfig last_read;  ///< by the latest reload
     Places places;
     std::function<Result<config::GatewayConfig>()> read_config;
     RealClock clock;
     Descriptor state_lock;
     BlockingPool pool{kPoolThreads};
-    std::unique_ptr<net::NameLookups> names;   ///< of servers, which may hang
-    BlockingPool audit_pool{kAuditThreads};    ///< what waits for the trail waits for nothing else
-    std::unique_ptr<BlockingPool> hook_pool;   ///< programs that may hang
+    std::unique_ptr<net::NameLookups> names;  ///< of servers, which may hang
+    BlockingPool audit_pool{kAuditThreads};  ///< what waits for the trail waits for nothing else
+    std::unique_ptr<BlockingPool> hook_pool;  ///< programs that may hang
     std::mutex reloading;
     BlockingPool chat_pool{1};
     FairPool schema_pool{kSchemaThreads};
@@ -142,7 +150,8 @@ struct Gateway::Parts {
     std::unique_ptr<core::AuditLog> audit;
     std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;
     BlockingPool ledger_pool{1};
-    std::vector<core::UnfinishedCall> unfinished;   ///< of earlier lives, until all who owe something for them have it
+    /// Of earlier lives, until all who owe something for them have it
+    std::vector<core::UnfinishedCall> unfinished;
     std::unique_ptr<core::LedgerJournal> journal;
     core::Registry registry;
     core::Ledger ledger{clock, core::Ledger::Options{}};
@@ -158,8 +167,8 @@ struct Gateway::Parts {
     std::unique_ptr<net::LoopGroup> loops;
     std::vector<std::unique_ptr<sdk::HostedTools>> hosted;
     std::shared_ptr<command::Worktrees> worktrees;
-    std::unique_ptr<WorktreeServiceSide> worktree_service;   ///< null: the bindings count
-    std::unique_ptr<HitlSide> hitl;   ///< null: operators and chats only
+    std::unique_ptr<WorktreeServiceSide> worktree_service;  ///< null: the bindings count
+    std::unique_ptr<HitlSide> hitl;  ///< null: operators and chats only
     std::unique_ptr<clawseed::Hub> hub;
     std::unique_ptr<Published<TurnSetup>> turn_setup;
     std::vector<std::unique_ptr<LoopSide>> sides;
@@ -167,9 +176,9 @@ struct Gateway::Parts {
     std::unique_ptr<rtp::HostDirectory> hosts;
     std::unique_ptr<sw4rm::ProviderDirectory> providers;
     std::unique_ptr<PeerSide> peers;
-    std::shared_ptr<net::TlsContext> public_tls;   ///< null: plain
+    std::shared_ptr<net::TlsContext> public_tls;  ///< null: plain
     std::unique_ptr<net::Listener> public_listener, admin_listener;
-    std::unique_ptr<GrpcSide> grpc;   ///< null: off
+    std::unique_ptr<GrpcSide> grpc;  ///< null: off
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
     std::unique_ptr<rtp::EventsApi> admin_events;
@@ -191,7 +200,8 @@ struct Gateway::Parts {
     void add_metrics();
     admin::Gateway admin_view();
     std::vector<core::RunningCallInfo> running() const;
-    std::size_t cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id);
+    std::size_t cancel(const core::Principal& asker, std::string_view tenant,
+                       std::string_view call_id);
     Result<void> open_grpc();
     Result<void> reload();
     void stop();
@@ -210,11 +220,14 @@ Result<void> Gateway::Parts::open_stores() {
     tokens = std::move(*loaded);
     codes = std::make_unique<trust::PairingCodes>(*tokens, clock);
     keys = std::make_unique<trust::DeviceKeys>(*tokens, clock);
-    auto opened_chats = store::sqlite::ChatSessionStoreSqlite::open(places.state_dir / "sessions.db");
+    auto opened_chats =
+        store::sqlite::ChatSessionStoreSqlite::open(places.state_dir / "sessions.db");
     if (!opened_chats) return fail(std::move(opened_chats.error()));
     chats = std::move(*opened_chats);
-    constexpr std::string_view kUnanswered = "[no answer: the turn failed, or the gateway stopped before its end]";
-    if (auto closed = chats->close_unanswered(kUnanswered, clock.system_now()); !closed) return fail(std::move(closed.error()));
+    constexpr std::string_view kUnanswered =
+        "[no answer: the turn failed, or the gateway stopped before its end]";
+    if (auto closed = chats->close_unanswered(kUnanswered, clock.system_now()); !closed)
+        return fail(std::move(closed.error()));
     auto opened_turns = store::sqlite::EventTurnStoreSqlite::open(places.state_dir / "agents.db");
     if (!opened_turns) return fail(std::move(opened_turns.error()));
     event_turns = std::move(*opened_turns);
@@ -222,7 +235,8 @@ Result<void> Gateway::Parts::open_stores() {
     if (!opened_audit) return fail(std::move(opened_audit.error()));
     audit_store = std::move(*opened_audit);
     audit = std::make_unique<core::AuditLog>(audit_store, audit_pool, clock);
-    auto opened_ledger = store::sqlite::open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
+    auto opened_ledger =
+        store::sqlite::open_ledger(places.state_dir / "ledger.db", *audit_store, clock);
     if (!opened_ledger) return fail(std::move(opened_ledger.error()));
     ledger_store = std::move(opened_ledger->store);
     unfinished = std::move(opened_ledger->unfinished);
@@ -232,12 +246,20 @@ Result<void> Gateway::Parts::open_stores() {
 
 /// Peers are kept beside the tokens, whose store has checked the file.
 Result<void> Gateway::Parts::open_peers() {
-    auto opened = PeerSide::open(places.state_dir, config, {.clock = clock, .pool = pool, .names = *names, .random = random, .audit = *audit, .budgets = budgets});
+    auto opened = PeerSide::open(places.state_dir, config,
+                                 {.clock = clock,
+                                  .pool = pool,
+                                  .names = *names,
+                                  .random = random,
+                                  .audit = *audit,
+                                  .budgets = budgets});
     if (!opened) return fail(std::move(opened.error()));
     peers = std::move(*opened);
     auto earlier_turns = EarlierTurns::find(*event_turns, *chats, config, clock);
     if (!earlier_turns) return fail(std::move(earlier_turns.error()));
-    auto opened_events = EventSide::open(places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id, {.calls = unfinished, .turns = *earlier_turns}, {.pool = pool, .clock = clock});
+    auto opened_events = EventSide::open(
+        places.state_dir / "events.db", config.events, peers->keys().identity.gateway_id,
+        {.calls = unfinished, .turns = *earlier_turns}, {.pool = pool, .clock = clock});
     if (!opened_events) return fail(std::move(opened_events.error()));
     if (auto recorded = earlier_turns->record_ends(); !recorded) return recorded;
     if (auto told = ledger_store->mark_told(); !told) return told;
@@ -255,7 +277,8 @@ Result<void> Gateway::Parts::open_hosted() {
         hosted.push_back(std::move(*opened));
     }
     if (config.built_in_hosts.cron) {
-        auto opened = HostedCron::open(places.state_dir / "cron.db", loops->at(0), std::make_unique<OutboxEventSink>(events->outbox(), clock));
+        auto opened = HostedCron::open(places.state_dir / "cron.db", loops->at(0),
+                                       std::make_unique<OutboxEventSink>(events->outbox(), clock));
         if (!opened) return fail(std::move(opened.error()));
         hosted.push_back(std::move(*opened));
     }
@@ -268,7 +291,8 @@ Result<void> Gateway::Parts::open_hosted() {
 
 /// The providers of commands; nothing of the sandbox is looked for when there are none.
 Result<void> Gateway::Parts::open_commands() {
-    const std::vector<std::filesystem::path> own_folders{places.state_dir, std::filesystem::path(places.admin_socket).parent_path()};
+    const std::vector<std::filesystem::path> own_folders{
+        places.state_dir, std::filesystem::path(places.admin_socket).parent_path()};
     auto made = make_worktrees(config, own_folders);
     if (!made) return fail(std::move(made.error()));
     worktrees = std::move(*made);
@@ -279,11 +303,16 @@ Result<void> Gateway::Parts::open_commands() {
     command::CommandServices::BoundWorktree bound_worktree;
     if (config.worktree_service) {
         auto service = service_options(*config.worktree_service, *names);
-        if (!service) return fail(service.error().code, fmt::format("worktree_service: {}", service.error().message));
+        if (!service)
+            return fail(service.error().code,
+                        fmt::format("worktree_service: {}", service.error().message));
         worktree_service = std::make_unique<WorktreeServiceSide>(*loops, *service);
-        bound_worktree = [side = worktree_service.get()](std::string agent, std::string call) { return side->bound_worktree(std::move(agent), std::move(call)); };
+        bound_worktree = [side = worktree_service.get()](std::string agent, std::string call) {
+            return side->bound_worktree(std::move(agent), std::move(call));
+        };
     }
-    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, own_folders, std::move(bound_worktree));
+    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, own_folders,
+                                       std::move(bound_worktree));
     if (!opened) return fail(std::move(opened.error()));
     hosted.push_back(std::move(*opened));
     return {};
@@ -293,19 +322,23 @@ std::vector<core::RunningCallInfo> Gateway::Parts::running() const {
     std::vector<core::RunningCallInfo> all;
     for (const auto& side : sides) {
         auto calls = side->pipeline.running().list();
-        all.insert(all.end(), std::make_move_iterator(calls.begin()), std::make_move_iterator(calls.end()));
+        all.insert(all.end(), std::make_move_iterator(calls.begin()),
+                   std::make_move_iterator(calls.end()));
     }
     return all;
 }
 
 /// Callers reach only their own calls of that tenant, operators any.
-std::size_t Gateway::Parts::cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id) {
+std::size_t Gateway::Parts::cancel(const core::Principal& asker, std::string_view tenant,
+                                   std::string_view call_id) {
     const bool is_operator = asker.roles.has(core::Role::kOperator);
-    const auto allowed = [is_operator, id = asker.id, wanted = std::string(tenant)](const core::Principal& owner, std::string_view of_tenant) {
+    const auto allowed = [is_operator, id = asker.id, wanted = std::string(tenant)](
+                             const core::Principal& owner, std::string_view of_tenant) {
         return is_operator || (owner.id == id && (wanted.empty() || of_tenant == wanted));
     };
     std::size_t found = away->cancel(call_id, allowed);
-    for (const auto& side : sides) found += side->pipeline.running().cancel(call_id, allowed, asker.id);
+    for (const auto& side : sides)
+        found += side->pipeline.running().cancel(call_id, allowed, asker.id);
     return found;
 }
 
@@ -321,14 +354,25 @@ Result<void> Gateway::Parts::open_grpc() {
             }
         }
         if (cancel(asker, {}, id) > 0) return Answer::kCancelling;
-        return ledger.has_finished({.tenant = rules->get()->policy->home_tenant(asker), .principal = asker.id, .key = id}) ? Answer::kFinished : Answer::kNotFound;
+        return ledger.has_finished({.tenant = rules->get()->policy->home_tenant(asker),
+                                    .principal = asker.id,
+                                    .key = id})
+                   ? Answer::kFinished
+                   : Answer::kNotFound;
     };
     std::vector<GrpcSide::Loop> all;
-    for (const auto& side : sides) all.push_back({.loop = side->loop, .pipeline = side->pipeline, .credentials = side->credentials});
-    const auto register_provider = [this](std::string principal, std::string id, std::vector<sw4rm::OfferedTool> tools) {
+    for (const auto& side : sides)
+        all.push_back(
+            {.loop = side->loop, .pipeline = side->pipeline, .credentials = side->credentials});
+    const auto register_provider = [this](std::string principal, std::string id,
+                                          std::vector<sw4rm::OfferedTool> tools) {
         return providers->register_tools(std::move(principal), std::move(id), std::move(tools));
     };
-    auto opened = GrpcSide::open(config.grpc, all, {.certificates = peers->certificates(), .budgets = budgets, .cancel = cancel_call, .register_provider = register_provider});
+    auto opened = GrpcSide::open(config.grpc, all,
+                                 {.certificates = peers->certificates(),
+                                  .budgets = budgets,
+                                  .cancel = cancel_call,
+                                  .register_provider = register_provider});
     if (!opened) return fail(std::move(opened.error()));
     grpc = std::move(*opened);
     return {};
@@ -340,58 +384,108 @@ Result<void> Gateway::Parts::build() {
     if (!made_rules) return fail(std::move(made_rules.error()));
     rules = std::make_unique<Published<core::CallRules>>(*made_rules);
     away = std::make_unique<core::AwayCalls>(*rules);
-    auto opened_access = AccessSide::open(places.state_dir / "trust.db", config.leases, {.rules = *rules, .clock = clock, .pool = pool, .audit = *audit});
+    auto opened_access =
+        AccessSide::open(places.state_dir / "trust.db", config.leases,
+                         {.rules = *rules, .clock = clock, .pool = pool, .audit = *audit});
     if (!opened_access) return fail(std::move(opened_access.error()));
     access = std::move(*opened_access);
     auto opened_approvals = ApprovalSide::open(places.state_dir / "trust.db", config.approvals,
-                                               {.clock = clock, .pool = pool, .audit = *audit, .outbox = events->outbox(), .gateway_id = peers->keys().identity.gateway_id});
+                                               {.clock = clock,
+                                                .pool = pool,
+                                                .audit = *audit,
+                                                .outbox = events->outbox(),
+                                                .gateway_id = peers->keys().identity.gateway_id});
     if (!opened_approvals) return fail(std::move(opened_approvals.error()));
     approvals = std::move(*opened_approvals);
-    auto opened_artifacts = ArtifactSide::open(places.state_dir / "artifacts", config.artifacts, clock, *audit);
+    auto opened_artifacts =
+        ArtifactSide::open(places.state_dir / "artifacts", config.artifacts, clock, *audit);
     if (!opened_artifacts) return fail(std::move(opened_artifacts.error()));
     artifacts = std::move(*opened_artifacts);
     facts.started = clock.steady_now();
     loops = std::make_unique<net::LoopGroup>(threads_of(config), clock);
     if (config.hitl) {
         auto service = service_options(*config.hitl, *names);
-        if (!service) return fail(service.error().code, fmt::format("hitl: {}", service.error().message));
-        hitl = std::make_unique<HitlSide>(approvals->approvals(), loops->at(0), std::move(*service));
+        if (!service)
+            return fail(service.error().code, fmt::format("hitl: {}", service.error().message));
+        hitl =
+            std::make_unique<HitlSide>(approvals->approvals(), loops->at(0), std::move(*service));
         approvals->also_ask(*hitl);
     }
     if (auto opened = open_hosted(); !opened) return fail(std::move(opened.error()));
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = *rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .journal = journal.get(), .events = &events->calls(),
-                                       .approvals = &approvals->approvals()};
-    for (std::size_t i = 0; i < loops->size(); ++i) sides.push_back(std::make_unique<LoopSide>(loops->at(i), services, *tokens));
+    const core::CallServices services{.clock = clock,
+                                      .registry = registry,
+                                      .rules = *rules,
+                                      .ledger = ledger,
+                                      .early_cancels = early_cancels,
+                                      .audit = *audit,
+                                      .journal = journal.get(),
+                                      .events = &events->calls(),
+                                      .approvals = &approvals->approvals()};
+    for (std::size_t i = 0; i < loops->size(); ++i)
+        sides.push_back(std::make_unique<LoopSide>(loops->at(i), services, *tokens));
     auto turns = make_turn_setup(config);
     if (!turns) return fail(std::move(turns.error()));
     turn_setup = std::make_unique<Published<TurnSetup>>(*turns);
     for (const auto& side : sides) {
-        side->runner = std::make_unique<CurrentRunner>(*turn_setup, CurrentRunner::Services{.loop = side->loop, .pipeline = side->pipeline, .chats = *chats, .store_pool = chat_pool, .index = tool_index, .pool = pool, .names = *names,
-                                                                                                       .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool()});
+        side->runner = std::make_unique<CurrentRunner>(
+            *turn_setup, CurrentRunner::Services{.loop = side->loop,
+                                                 .pipeline = side->pipeline,
+                                                 .chats = *chats,
+                                                 .store_pool = chat_pool,
+                                                 .index = tool_index,
+                                                 .pool = pool,
+                                                 .names = *names,
+                                                 .artifacts = &artifacts->store(),
+                                                 .artifact_pool = &artifacts->pool()});
     }
     LoopSide& home = *sides.front();
-    if (const auto readable = AgentSide::read_agents(config); !readable) return fail(readable.error());
-    agents = std::make_unique<AgentSide>(AgentSide::Services{.loop = home.loop, .runner = *home.runner, .outbox = events->outbox(), .turns = *event_turns, .chats = *chats, .chat_pool = chat_pool, .log = events->turns()});
+    if (const auto readable = AgentSide::read_agents(config); !readable)
+        return fail(readable.error());
+    agents = std::make_unique<AgentSide>(AgentSide::Services{.loop = home.loop,
+                                                             .runner = *home.runner,
+                                                             .outbox = events->outbox(),
+                                                             .turns = *event_turns,
+                                                             .chats = *chats,
+                                                             .chat_pool = chat_pool,
+                                                             .log = events->turns()});
     const auto runner_of = [this](net::EventLoop& loop) -> core::TurnRunner* {
         for (const auto& side : sides) {
             if (&side->loop == &loop) return side->runner.get();
         }
         return nullptr;
     };
-    hub = std::make_unique<clawseed::Hub>(clawseed::Hub::Services{.clock = clock, .registry = registry, .rules = *rules, .audit = *audit,
-                                                                  .chats = *chats, .store_pool = chat_pool, .schemas = &schema_pool, .device_tools = &approvals->device_tools(), .approvals = &approvals->approvals(), .turn_log = &events->turns(), .away = away.get(), .artifacts = &artifacts->store(), .artifact_pool = &artifacts->pool(),
-                                                                  .on_left = [this](const std::string& credential_id) { tokens->seen(credential_id); }},
-                                          make_clawseed_options(config), runner_of);
+    hub = std::make_unique<clawseed::Hub>(
+        clawseed::Hub::Services{
+            .clock = clock,
+            .registry = registry,
+            .rules = *rules,
+            .audit = *audit,
+            .chats = *chats,
+            .store_pool = chat_pool,
+            .schemas = &schema_pool,
+            .device_tools = &approvals->device_tools(),
+            .approvals = &approvals->approvals(),
+            .turn_log = &events->turns(),
+            .away = away.get(),
+            .artifacts = &artifacts->store(),
+            .artifact_pool = &artifacts->pool(),
+            .on_left = [this](const std::string& credential_id) { tokens->seen(credential_id); }},
+        make_clawseed_options(config), runner_of);
     tokens->on_revoked([this](const std::string& credential) {
         hub->close_credential(credential);
         approvals->approvals().withdraw(credential);
     });
     registry.reserve(agent::kFindTools);
-    register_built_in_tools(registry, {.connected = [this] { return hub->connected(); }, .paired = [this] { return devices_that_may_connect(*tokens, clock.system_now()); }});
-    const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
+    register_built_in_tools(
+        registry,
+        {.connected = [this] { return hub->connected(); },
+         .paired = [this] { return devices_that_may_connect(*tokens, clock.system_now()); }});
+    const auto cancel_call = [this](const core::Principal& asker, std::string_view tenant,
+                                    std::string_view id) {
         using Answer = rtp::ToolsApi::CancelAnswer;
         if (cancel(asker, tenant, id) > 0) return Answer::kCancelling;
-        if (ledger.has_finished({.tenant = tenant, .principal = asker.id, .key = id})) return Answer::kFinished;
+        if (ledger.has_finished({.tenant = tenant, .principal = asker.id, .key = id}))
+            return Answer::kFinished;
         early_cancels.remember(tenant, asker.id, id, clock.steady_now());
         return Answer::kNotFound;
     };
@@ -399,9 +493,17 @@ Result<void> Gateway::Parts::build() {
     if (!host_options) return fail(std::move(host_options.error()));
     std::vector<net::EventLoop*> all_loops;
     for (const auto& side : sides) all_loops.push_back(&side->loop);
-    hosts = std::make_unique<rtp::HostDirectory>(rtp::HostDirectory::Services{.registry = registry, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops},
-                                                 std::move(*host_options));
-    auto made_providers = make_grpc_providers(config, *names, {.registry = registry, .schemas = schema_pool, .home = *all_loops.front(), .loops = all_loops});
+    hosts = std::make_unique<rtp::HostDirectory>(
+        rtp::HostDirectory::Services{.registry = registry,
+                                     .schemas = schema_pool,
+                                     .home = *all_loops.front(),
+                                     .loops = all_loops},
+        std::move(*host_options));
+    auto made_providers = make_grpc_providers(config, *names,
+                                              {.registry = registry,
+                                               .schemas = schema_pool,
+                                               .home = *all_loops.front(),
+                                               .loops = all_loops});
     if (!made_providers) return fail(std::move(made_providers.error()));
     providers = std::move(*made_providers);
     peers->peers().on_change(access->on_peer_changed());
@@ -416,26 +518,44 @@ Result<void> Gateway::Parts::build() {
         public_tls = std::move(*made);
     }
     for (const auto& side : sides) {
-        side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name, cancel_call, away.get());
-        side->front = std::make_unique<clawseed::Front>(side->loop, clawseed::Front::Services{.hub = *hub, .pipeline = side->pipeline, .runner = *side->runner,
-                                                                                                .credentials = side->credentials, .codes = *codes, .keys = *keys, .pool = pool,
-                                                                                                .ledger = ledger, .journal = journal.get(), .facts = facts, .budgets = &budgets,
-                                                                                                .session_deleted = [this, end_leases = access->on_session_deleted()](const core::Principal& owner, const std::string& session) {
-                                                                                                    approvals->approvals().end_session(owner.id, session);
-                                                                                                    end_leases(owner, session);
-                                                                                                }});
-        side->service = std::make_unique<PublicService>(*side->front, *side->tools, artifacts->api(), side->credentials, metrics, config.listen, config.limits.request_body_bytes, budgets);
+        side->tools = std::make_unique<rtp::ToolsApi>(side->pipeline, config.gateway.name,
+                                                      cancel_call, away.get());
+        side->front = std::make_unique<clawseed::Front>(
+            side->loop,
+            clawseed::Front::Services{
+                .hub = *hub,
+                .pipeline = side->pipeline,
+                .runner = *side->runner,
+                .credentials = side->credentials,
+                .codes = *codes,
+                .keys = *keys,
+                .pool = pool,
+                .ledger = ledger,
+                .journal = journal.get(),
+                .facts = facts,
+                .budgets = &budgets,
+                .session_deleted = [this, end_leases = access->on_session_deleted()](
+                                       const core::Principal& owner, const std::string& session) {
+                    approvals->approvals().end_session(owner.id, session);
+                    end_leases(owner, session);
+                }});
+        side->service = std::make_unique<PublicService>(
+            *side->front, *side->tools, artifacts->api(), side->credentials, metrics, config.listen,
+            config.limits.request_body_bytes, budgets);
         net::HttpServerOptions options;
         options.max_connections = connections_that_fit(config.listen.max_connections);
         options.count = connections;
         options.tls = public_tls;
         options.connection.max_queued_bytes = config.limits.outgoing_queue_bytes;
-        options.connection.stall = std::chrono::duration_cast<Milliseconds>(config.limits.slow_reader);
-        side->server = std::make_unique<net::HttpServer>(side->loop, *side->service, std::move(options));
+        options.connection.stall =
+            std::chrono::duration_cast<Milliseconds>(config.limits.slow_reader);
+        side->server =
+            std::make_unique<net::HttpServer>(side->loop, *side->service, std::move(options));
         metrics.add(side->pipeline.metrics());
     }
     LoopSide& first = *sides.front();
-    admin_tools = std::make_unique<rtp::ToolsApi>(first.pipeline, config.gateway.name, cancel_call, away.get());
+    admin_tools = std::make_unique<rtp::ToolsApi>(first.pipeline, config.gateway.name, cancel_call,
+                                                  away.get());
     return {};
 }
 
@@ -444,15 +564,29 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.presence = [this] {
         std::vector<admin::Presence> all;
         for (const auto& device : hub->connected()) {
-            auto& shown = all.emplace_back(admin::Presence{.device = device.slug, .name = device.display_name, .principal = device.principal, .tools = device.tools, .since = device.since, .battery = device.presence.battery,
-                           .charging = device.presence.charging, .metered = device.presence.metered, .foreground = device.presence.foreground});
-            for (const auto& refused : device.refused) shown.refused.push_back({refused.name, std::string(token_of(refused.code)), refused.message});
+            auto& shown =
+                all.emplace_back(admin::Presence{.device = device.slug,
+                                                 .name = device.display_name,
+                                                 .principal = device.principal,
+                                                 .tools = device.tools,
+                                                 .since = device.since,
+                                                 .battery = device.presence.battery,
+                                                 .charging = device.presence.charging,
+                                                 .metered = device.presence.metered,
+                                                 .foreground = device.presence.foreground});
+            for (const auto& refused : device.refused)
+                shown.refused.push_back(
+                    {refused.name, std::string(token_of(refused.code)), refused.message});
         }
         return all;
     };
     view.running = [this] { return running(); };
-    view.cancel = [this](const core::Principal& asker, std::string_view id) { return cancel(asker, {}, id); };
-    view.waiting_tools = [this](std::string_view device) { return approvals->device_tools().waiting(device); };
+    view.cancel = [this](const core::Principal& asker, std::string_view id) {
+        return cancel(asker, {}, id);
+    };
+    view.waiting_tools = [this](std::string_view device) {
+        return approvals->device_tools().waiting(device);
+    };
     view.approve_tools = [this](const std::string& device, const std::vector<std::string>& names) {
         auto approved = approvals->device_tools().approve(device, names);
         if (approved) hub->release_tools(device, *approved);
@@ -463,10 +597,14 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.version = CRAB_VERSION;
     view.public_endpoint = public_listener ? public_listener->endpoint().text() : std::string();
     if (const auto place = public_place(config.listen, facts.port); place && public_listener) {
-        view.reach = {.url = place->url("ws", "wss"), .ca_file = place->ca_file, .only_here = place->loopback, .peers = {}};
+        view.reach = {.url = place->url("ws", "wss"),
+                      .ca_file = place->ca_file,
+                      .only_here = place->loopback,
+                      .peers = {}};
     }
     view.reach.peers = peer_url(config.listen);
-    view.device_page = public_listener ? device_page_address(config.listen, facts.port) : std::string();
+    view.device_page =
+        public_listener ? device_page_address(config.listen, facts.port) : std::string();
     view.admin_socket = places.admin_socket;
     view.state_dir = places.state_dir;
     view.token_lifetime = std::chrono::duration_cast<Milliseconds>(config.devices.token_lifetime);
@@ -476,12 +614,14 @@ admin::Gateway Gateway::Parts::admin_view() {
 
 Result<void> Gateway::Parts::listen() {
     if (config.listen.public_address) {
-        auto listener = net::Listener::bind(net::Endpoint::tcp(config.listen.public_address->host, config.listen.public_address->port));
+        auto listener = net::Listener::bind(net::Endpoint::tcp(config.listen.public_address->host,
+                                                               config.listen.public_address->port));
         if (!listener) return fail(std::move(listener.error()));
         public_listener = std::move(*listener);
         facts.port = public_listener->endpoint().port;
         for (const auto& side : sides) {
-            if (auto listening = side->server->listen(*public_listener); !listening) return fail(std::move(listening.error()));
+            if (auto listening = side->server->listen(*public_listener); !listening)
+                return fail(std::move(listening.error()));
         }
     }
     if (config.grpc.is_on()) {
@@ -491,34 +631,69 @@ Result<void> Gateway::Parts::listen() {
     if (!listener) return fail(std::move(listener.error()));
     admin_listener = std::move(*listener);
     LoopSide& first = *sides.front();
-    admin_api = std::make_unique<admin::AdminApi>(admin::AdminApi::Services{.pipeline = first.pipeline, .audit = *audit, .metrics = metrics, .tokens = *tokens,
-                                                                            .codes = *codes, .pool = pool},
-                                                  admin_view());
+    admin_api =
+        std::make_unique<admin::AdminApi>(admin::AdminApi::Services{.pipeline = first.pipeline,
+                                                                    .audit = *audit,
+                                                                    .metrics = metrics,
+                                                                    .tokens = *tokens,
+                                                                    .codes = *codes,
+                                                                    .pool = pool},
+                                          admin_view());
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
-    worktrees_api = std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
-    agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.setup = *turn_setup, .pipeline = first.pipeline, .turns = *event_turns, .chats = *chats, .pool = pool});
-    admin_service = std::make_unique<AdminService>(*admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events, access->leases_api(),
-                                                   access->policy_api(), *worktrees_api, *agents_api, approvals->api(), artifacts->api(), *first.front);
+    worktrees_api =
+        std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
+    agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.setup = *turn_setup,
+                                                                 .pipeline = first.pipeline,
+                                                                 .turns = *event_turns,
+                                                                 .chats = *chats,
+                                                                 .pool = pool});
+    admin_service = std::make_unique<AdminService>(
+        *admin_api, *admin_tools, peers->records_api(), peers->pairings_api(), *admin_events,
+        access->leases_api(), access->policy_api(), *worktrees_api, *agents_api, approvals->api(),
+        artifacts->api(), *first.front);
     admin_server = std::make_unique<net::HttpServer>(first.loop, *admin_service);
     if (auto listening = admin_server->listen(*admin_listener); !listening) return listening;
-    return peers->listen(events->services(access->access()), access->access(), access->leases_api(), approvals->api());
+    return peers->listen(events->services(access->access()), access->access(), access->leases_api(),
+                         approvals->api());
 }
 
 void Gateway::Parts::add_metrics() {
     metrics.add([this](std::string& out) {
         const auto live = hub->connected();
-        core::append_metric(out, "crab_devices_connected", "gauge", "Live connections of devices and chat clients.", static_cast<double>(live.size()));
-        core::append_metric(out, "crab_tools", "gauge", "Tools registered now.", static_cast<double>(registry.snapshot()->size()));
-        core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.", static_cast<double>(running().size()));
-        core::append_metric(out, "crab_calls_waiting_for_devices", "gauge", "Calls that wait for a device that is away.", static_cast<double>(away->waiting()));
-        core::append_metric(out, "crab_ledger_entries", "gauge", "Calls that a repeat would join or replay.", static_cast<double>(ledger.entries()));
-        core::append_metric(out, "crab_ledger_commits_total", "counter", "Durable commits of the ledger.", static_cast<double>(journal->commits()));
-        core::append_metric(out, "crab_ledger_writes_total", "counter", "Admissions and ends made durable.", static_cast<double>(journal->changes()));
-        core::append_metric(out, "crab_ledger_refused_total", "counter", "Admissions and ends that the disk refused.", static_cast<double>(journal->refused()));
-        core::append_metric(out, "crab_ledger_failing", "gauge", "1 while calls with side effects or a key are refused.", journal->failing() ? 1 : 0);
-        core::append_metric(out, "crab_audit_backlog_bytes", "gauge", "Audit records not stored yet.", static_cast<double>(audit->backlog_bytes()));
-        core::append_metric(out, "crab_audit_lost_total", "counter", "Audit records that the store refused.", static_cast<double>(audit->lost()));
-        core::append_metric(out, "crab_uptime_seconds", "gauge", "Since the start.", std::chrono::duration<double>(clock.steady_now() - facts.started).count());
+        core::append_metric(out, "crab_devices_connected", "gauge",
+                            "Live connections of devices and chat clients.",
+                            static_cast<double>(live.size()));
+        core::append_metric(out, "crab_tools", "gauge", "Tools registered now.",
+                            static_cast<double>(registry.snapshot()->size()));
+        core::append_metric(out, "crab_calls_running", "gauge", "Calls being worked on.",
+                            static_cast<double>(running().size()));
+        core::append_metric(out, "crab_calls_waiting_for_devices", "gauge",
+                            "Calls that wait for a device that is away.",
+                            static_cast<double>(away->waiting()));
+        core::append_metric(out, "crab_ledger_entries", "gauge",
+                            "Calls that a repeat would join or replay.",
+                            static_cast<double>(ledger.entries()));
+        core::append_metric(out, "crab_ledger_commits_total", "counter",
+                            "Durable commits of the ledger.",
+                            static_cast<double>(journal->commits()));
+        core::append_metric(out, "crab_ledger_writes_total", "counter",
+                            "Admissions and ends made durable.",
+                            static_cast<double>(journal->changes()));
+        core::append_metric(out, "crab_ledger_refused_total", "counter",
+                            "Admissions and ends that the disk refused.",
+                            static_cast<double>(journal->refused()));
+        core::append_metric(out, "crab_ledger_failing", "gauge",
+                            "1 while calls with side effects or a key are refused.",
+                            journal->failing() ? 1 : 0);
+        core::append_metric(out, "crab_audit_backlog_bytes", "gauge",
+                            "Audit records not stored yet.",
+                            static_cast<double>(audit->backlog_bytes()));
+        core::append_metric(out, "crab_audit_lost_total", "counter",
+                            "Audit records that the store refused.",
+                            static_cast<double>(audit->lost()));
+        core::append_metric(
+            out, "crab_uptime_seconds", "gauge", "Since the start.",
+            std::chrono::duration<double>(clock.steady_now() - facts.started).count());
         events->append_metrics(out);
         append_host_metrics(out, hosts->status());
         append_provider_metrics(out, providers->status());
@@ -546,19 +721,28 @@ Result<void> Gateway::Parts::reload() {
     if (!event_agents) return fail(std::move(event_agents.error()));
     rules->set(*made);
     turn_setup->set(*turns);
-    sides.front()->loop.post([this, changed = std::move(*event_agents)] { agents->set_agents(changed); });
+    sides.front()->loop.post(
+        [this, changed = std::move(*event_agents)] { agents->set_agents(changed); });
     access->set_options(read->leases);
     approvals->set_options(read->approvals);
     artifacts->set_options(read->artifacts);
     hub->set_options(make_clawseed_options(*read));
     log::configure(read->gateway.log.level, read->gateway.log.format);
     if (public_tls) {
-        if (const auto fresh = public_tls->reload(); !fresh) log::error("the old certificate stays", {{"reason", fresh.error().message}});
+        if (const auto fresh = public_tls->reload(); !fresh)
+            log::error("the old certificate stays", {{"reason", fresh.error().message}});
     }
-    // Against what was read last: a change is told once, one that waits for a start until it is taken back.
-    const ConfigChanges changes = config_changes(last_read, *read), waiting = config_changes(config, *read);
-    if (!waiting.at_next_start.empty()) log::warn("some changes of the configuration take effect with the next start", {{"keys", fmt::format("{}", fmt::join(waiting.at_next_start, ", "))}});
-    log::info("configuration reloaded", {{"file", read->source.string()}, {"changed", changes.now.empty() ? "nothing that counts at once" : fmt::format("{}", fmt::join(changes.now, ", "))}});
+    // Against what was read last: a change is told once, one that waits for a start until it is
+    // taken back.
+    const ConfigChanges changes = config_changes(last_read, *read),
+                        waiting = config_changes(config, *read);
+    if (!waiting.at_next_start.empty())
+        log::warn("some changes of the configuration take effect with the next start",
+                  {{"keys", fmt::format("{}", fmt::join(waiting.at_next_start, ", "))}});
+    log::info("configuration reloaded",
+              {{"file", read->source.string()},
+               {"changed", changes.now.empty() ? "nothing that counts at once"
+                                               : fmt::format("{}", fmt::join(changes.now, ", "))}});
     last_read = std::move(*read);
     return {};
 }
@@ -579,11 +763,15 @@ void Gateway::Parts::stop() {
     if (grpc) grpc->drain();
     approvals->approvals().stop();  // whoever waits for a person does not hold the end up
     if (hitl) hitl->stop();
-    // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3, "Stopping").
+    // Calls that run have some time to end by themselves (docs/protocols/rtp.md, section 3,
+    // "Stopping").
     const auto began = std::chrono::steady_clock::now();
     const auto wait_for_calls = [&](auto limit, std::string_view front) {
-        const auto counts = [&](const core::RunningCallInfo& call) { return front.empty() || call.front == front; };
-        while (std::ranges::any_of(running(), counts) && std::chrono::steady_clock::now() < began + limit) {
+        const auto counts = [&](const core::RunningCallInfo& call) {
+            return front.empty() || call.front == front;
+        };
+        while (std::ranges::any_of(running(), counts) &&
+               std::chrono::steady_clock::now() < began + limit) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
     };
@@ -599,7 +787,8 @@ void Gateway::Parts::stop() {
     chats_ended.get_future().wait_for(std::chrono::seconds(5));
     net::EventLoop& front = sides.front()->loop;
     net::finish_on(front, [&](auto done) { agents->stop(std::move(done)); });
-    net::finish_on(front, [&](auto done) { peers->stop(std::move(done)); });  // pairings end as soon as they are cancelled, but for a commit that runs
+    // pairings end as soon as they are cancelled, but for a commit that runs
+    net::finish_on(front, [&](auto done) { peers->stop(std::move(done)); });
     net::finish_on(front, [&](auto done) { admin_events->stop(std::move(done)); });
     if (grpc) grpc->stop(std::chrono::seconds(10));
     std::vector<std::promise<void>> ended(sides.size() + 1);
@@ -614,15 +803,18 @@ void Gateway::Parts::stop() {
     hosts->stop();
     providers->stop();
     if (worktree_service) worktree_service->stop();
-    for (const auto& each : hosted) net::finish_on(front, [&](auto done) { each->stop(std::move(done)); });
+    for (const auto& each : hosted)
+        net::finish_on(front, [&](auto done) { each->stop(std::move(done)); });
     schema_pool.settle();  // lists of tools that were read are taken in on loops
     chat_pool.settle();  // what chats still decide or store answers on loops
     loops->stop_and_join();
     journal.reset();  // what waits is written while the loops that asked for it still exist
     events.reset();
-    if (const auto flushed = tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+    if (const auto flushed = tokens->flush(); !flushed)
+        log::warn("token uses were not stored", {{"reason", flushed.error().message}});
     peers->flush();
-    if (const auto flushed = access->leases().flush(); !flushed) log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
+    if (const auto flushed = access->leases().flush(); !flushed)
+        log::warn("the ends of leases were not stored", {{"reason", flushed.error().message}});
     audit->flush_and_wait();
     audit_pool.settle();
     names->settle();  // who asked waits on a loop
@@ -635,7 +827,9 @@ Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Gateway::~Gateway() { stop(); }
 
-Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Places places, std::function<Result<config::GatewayConfig>()> read_config) {
+Result<std::unique_ptr<Gateway>> Gateway::start(
+    config::GatewayConfig config, Places places,
+    std::function<Result<config::GatewayConfig>()> read_config) {
     raise_descriptor_limit();
     log::configure(config.gateway.log.level, config.gateway.log.format);
     auto parts = std::make_unique<Parts>();
@@ -651,27 +845,41 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->add_metrics();
     net::EventLoop& first = parts->loops->at(0);
     Parts* const raw = parts.get();
-    parts->periodic.push_back(std::make_unique<net::Periodic>(first, kAuditEvery, [raw] { raw->audit->flush(); }));
-    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kTokensEvery), [raw] {
-        raw->pool.post([raw] {
-            if (const auto flushed = raw->tokens->flush(); !flushed) log::warn("token uses were not stored", {{"reason", flushed.error().message}});
-        });
-    }));
-    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
-        raw->pool.post([raw] { (void)raw->audit_store->prune(raw->clock.system_now() - raw->config.audit.retention); });
-        raw->pool.post([raw] { raw->agents->forget_old(); });
-    }));
-    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] { raw->events->forget_old(); }));
-    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
-        raw->pool.post([raw] { (void)raw->ledger_store->forget(raw->clock.system_now() - core::LedgerJournal::Options{}.keep); });
-    }));
-    parts->periodic.push_back(std::make_unique<net::Periodic>(first, std::chrono::duration_cast<Milliseconds>(kTrimEvery), [raw] {
-        if (raw->trimming.exchange(true)) return;
-        raw->pool.post([raw] {
-            raw->trim.run();
-            raw->trimming = false;
-        });
-    }));
+    parts->periodic.push_back(
+        std::make_unique<net::Periodic>(first, kAuditEvery, [raw] { raw->audit->flush(); }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(
+        first, std::chrono::duration_cast<Milliseconds>(kTokensEvery), [raw] {
+            raw->pool.post([raw] {
+                if (const auto flushed = raw->tokens->flush(); !flushed)
+                    log::warn("token uses were not stored", {{"reason", flushed.error().message}});
+            });
+        }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(
+        first, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [raw] {
+            raw->pool.post([raw] {
+                (void)raw->audit_store->prune(raw->clock.system_now() -
+                                              raw->config.audit.retention);
+            });
+            raw->pool.post([raw] { raw->agents->forget_old(); });
+        }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(
+        first, std::chrono::duration_cast<Milliseconds>(kForgetEvery),
+        [raw] { raw->events->forget_old(); }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(
+        first, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [raw] {
+            raw->pool.post([raw] {
+                (void)raw->ledger_store->forget(raw->clock.system_now() -
+                                                core::LedgerJournal::Options{}.keep);
+            });
+        }));
+    parts->periodic.push_back(std::make_unique<net::Periodic>(
+        first, std::chrono::duration_cast<Milliseconds>(kTrimEvery), [raw] {
+            if (raw->trimming.exchange(true)) return;
+            raw->pool.post([raw] {
+                raw->trim.run();
+                raw->trimming = false;
+            });
+        }));
     parts->periodic.push_back(parts->access->keep(first));
     parts->periodic.push_back(parts->artifacts->keep(first));
     first.post([raw] {
@@ -683,13 +891,21 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::GatewayConfig config, Pl
     parts->hosts->start();
     parts->providers->start();
     parts->started = true;
-    log::info("started", {{"version", CRAB_VERSION}, {"config", parts->config.source.empty() ? "none, the defaults count" : parts->config.source.string()},
-                          {"state_dir", parts->places.state_dir.string()}, {"admin", parts->places.admin_socket.string()}, {"pid", ::getpid()}});
+    log::info("started", {{"version", CRAB_VERSION},
+                          {"config", parts->config.source.empty() ? "none, the defaults count"
+                                                                  : parts->config.source.string()},
+                          {"state_dir", parts->places.state_dir.string()},
+                          {"admin", parts->places.admin_socket.string()},
+                          {"pid", ::getpid()}});
     return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 
-std::string Gateway::public_endpoint() const { return parts_->public_listener ? parts_->public_listener->endpoint().text() : std::string(); }
-std::string Gateway::grpc_endpoint() const { return parts_->grpc ? parts_->grpc->endpoint() : std::string(); }
+std::string Gateway::public_endpoint() const {
+    return parts_->public_listener ? parts_->public_listener->endpoint().text() : std::string();
+}
+std::string Gateway::grpc_endpoint() const {
+    return parts_->grpc ? parts_->grpc->endpoint() : std::string();
+}
 std::string Gateway::peer_endpoint() const { return parts_->peers->endpoint(); }
 std::string Gateway::admin_socket() const { return parts_->places.admin_socket; }
 Result<void> Gateway::reload() { return parts_->reload(); }

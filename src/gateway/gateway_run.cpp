@@ -1,5 +1,7 @@
 #include "gateway/gateway_run.hpp"
 
+#include "base/log.hpp"
+#include "config/load.hpp"
 #include "gateway/agent_side.hpp"
 #include "gateway/call_rules.hpp"
 #include "gateway/config_findings.hpp"
@@ -7,8 +9,6 @@
 #include "gateway/service_manager.hpp"
 #include "gateway/turn_runners.hpp"
 #include "hosting/hosted_commands.hpp"
-#include "base/log.hpp"
-#include "config/load.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -26,7 +26,8 @@ Result<void> check_rules(const config::GatewayConfig& config, const config::Path
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
     if (auto made = make_turn_setup(config); !made) return fail(std::move(made.error()));
     if (auto made = AgentSide::read_agents(config); !made) return fail(std::move(made.error()));
-    return check_commands(config, {paths.state_dir_of(config), paths.admin_socket_of(config).parent_path()});
+    return check_commands(
+        config, {paths.state_dir_of(config), paths.admin_socket_of(config).parent_path()});
 }
 
 /// What commands would not do here although the gateway starts.
@@ -42,7 +43,8 @@ std::vector<std::string> commands_not_offered_here(const config::GatewayConfig& 
 config::Findings check_gateway(const config::Startup& startup) {
     // All that is wrong at once: with what it says by itself, and with what it names.
     config::Findings findings = look_around(startup.config, startup.paths, ::getuid());
-    if (auto usable = check_rules(startup.config, startup.paths); !usable) findings.problems.push_back(usable.error().message);
+    if (auto usable = check_rules(startup.config, startup.paths); !usable)
+        findings.problems.push_back(usable.error().message);
     std::vector<std::string> warnings = commands_not_offered_here(startup.config);
     findings.warnings.insert(findings.warnings.begin(), warnings.begin(), warnings.end());
     return findings;
@@ -55,16 +57,20 @@ int run_gateway(const config::Startup& startup) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, as a full disk is
+    // a file that may not grow is an error of the write, as a full disk is
+    std::signal(SIGXFSZ, SIG_IGN);
 
-    const Gateway::Places places{.state_dir = startup.paths.state_dir_of(startup.config), .admin_socket = startup.paths.admin_socket_of(startup.config)};
+    const Gateway::Places places{.state_dir = startup.paths.state_dir_of(startup.config),
+                                 .admin_socket = startup.paths.admin_socket_of(startup.config)};
     for (const auto& directory : {places.state_dir, places.admin_socket.parent_path()}) {
         if (const auto made = config::ensure_private_directory(directory, ::getuid()); !made) {
             fmt::print(stderr, "crab gateway: {}\n", made.error().message);
             return 1;
         }
     }
-    const auto read_again = [&startup] { return config::load_first(startup.config_file, startup.paths); };
+    const auto read_again = [&startup] {
+        return config::load_first(startup.config_file, startup.paths);
+    };
     auto gateway = Gateway::start(startup.config, places, read_again);
     if (!gateway) {
         fmt::print(stderr, "crab gateway: {}\n", gateway.error().message);
@@ -72,11 +78,17 @@ int run_gateway(const config::Startup& startup) {
     }
     // What does not keep it from running, but is not as somebody meant it.
     config::Findings findings = look_around(startup.config, startup.paths, ::getuid());
-    findings.warnings.insert(findings.warnings.end(), findings.problems.begin(), findings.problems.end());
-    for (const std::string& warning : findings.warnings) log::warn("something of the configuration does not work here", {{"what", warning}});
-    fmt::print("crab gateway ready public={} admin={}", (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(), (*gateway)->admin_socket());
-    fmt::print("{}{}", (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
-    fmt::print("{}{}\n", (*gateway)->peer_endpoint().empty() ? "" : " peers=", (*gateway)->peer_endpoint());
+    findings.warnings.insert(findings.warnings.end(), findings.problems.begin(),
+                             findings.problems.end());
+    for (const std::string& warning : findings.warnings)
+        log::warn("something of the configuration does not work here", {{"what", warning}});
+    fmt::print("crab gateway ready public={} admin={}",
+               (*gateway)->public_endpoint().empty() ? "off" : (*gateway)->public_endpoint(),
+               (*gateway)->admin_socket());
+    fmt::print("{}{}",
+               (*gateway)->grpc_endpoint().empty() ? "" : " grpc=", (*gateway)->grpc_endpoint());
+    fmt::print("{}{}\n",
+               (*gateway)->peer_endpoint().empty() ? "" : " peers=", (*gateway)->peer_endpoint());
     std::fflush(stdout);
     tell_service_manager(ServiceState::kReady);
     for (;;) {
@@ -84,7 +96,9 @@ int run_gateway(const config::Startup& startup) {
         if (sigwait(&signals, &signal) != 0) continue;
         if (signal != SIGHUP) break;
         tell_service_manager(ServiceState::kReloading);
-        if (const auto reloaded = (*gateway)->reload(); !reloaded) log::error("configuration not reloaded; the old one stays", {{"reason", reloaded.error().message}});
+        if (const auto reloaded = (*gateway)->reload(); !reloaded)
+            log::error("configuration not reloaded; the old one stays",
+                       {{"reason", reloaded.error().message}});
         tell_service_manager(ServiceState::kReady);
     }
     tell_service_manager(ServiceState::kStopping);

@@ -1,7 +1,7 @@
 #include "gateway/grpc_providers.hpp"
 
-#include "gateway/service_options.hpp"
 #include "core/audit/metrics.hpp"
+#include "gateway/service_options.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,9 @@ namespace {
 
 core::PolicyCeilings ceilings_of(const config::RemoteProviderOptions::Ceilings& given) {
     core::PolicyCeilings ceilings;
-    const auto set = [](Milliseconds& out, const std::optional<Milliseconds>& value) { out = value.value_or(out); };
+    const auto set = [](Milliseconds& out, const std::optional<Milliseconds>& value) {
+        out = value.value_or(out);
+    };
     set(ceilings.timeout, given.timeout);
     set(ceilings.budget_cpu, given.cpu);
     set(ceilings.budget_wall, given.wall);
@@ -31,7 +33,9 @@ sw4rm::ProviderHost::Labels labels_of(config::LabelRule rule) {
     return sw4rm::ProviderHost::Labels::kEnforce;
 }
 
-Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderOptions& options, std::size_t result_bytes, net::NameLookups& names) {
+Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderOptions& options,
+                                                         std::size_t result_bytes,
+                                                         net::NameLookups& names) {
     sw4rm::ProviderDirectory::Provider provider;
     auto service = service_options(options.remote.service, names);
     if (!service) return fail(std::move(service.error()));
@@ -51,21 +55,30 @@ Result<sw4rm::ProviderDirectory::Provider> make_provider(const config::ProviderO
 
 }  // namespace
 
-Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(const config::GatewayConfig& config, net::NameLookups& names, sw4rm::ProviderDirectory::Services services) {
+Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(
+    const config::GatewayConfig& config, net::NameLookups& names,
+    sw4rm::ProviderDirectory::Services services) {
     std::vector<sw4rm::ProviderDirectory::Provider> providers;
     for (const config::ProviderOptions& options : config.providers) {
         if (options.kind != config::ProviderKind::kGrpc) continue;
         auto made = make_provider(options, config.limits.result_bytes, names);
-        if (!made) return fail(made.error().code, fmt::format("providers: {}: {}", options.id, made.error().message));
+        if (!made)
+            return fail(made.error().code,
+                        fmt::format("providers: {}: {}", options.id, made.error().message));
         providers.push_back(std::move(*made));
     }
     return sw4rm::ProviderDirectory::make(std::move(services), std::move(providers));
 }
 
-void append_provider_metrics(std::string& out, const std::vector<sw4rm::ProviderDirectory::Status>& providers) {
-    const auto answering = std::ranges::count_if(providers, &sw4rm::ProviderDirectory::Status::answers);
-    core::append_metric(out, "crab_grpc_providers", "gauge", "Providers of kind grpc that are configured.", static_cast<double>(providers.size()));
-    core::append_metric(out, "crab_grpc_providers_answering", "gauge", "Providers of kind grpc that answer now.", static_cast<double>(answering));
+void append_provider_metrics(std::string& out,
+                             const std::vector<sw4rm::ProviderDirectory::Status>& providers) {
+    const auto answering =
+        std::ranges::count_if(providers, &sw4rm::ProviderDirectory::Status::answers);
+    core::append_metric(out, "crab_grpc_providers", "gauge",
+                        "Providers of kind grpc that are configured.",
+                        static_cast<double>(providers.size()));
+    core::append_metric(out, "crab_grpc_providers_answering", "gauge",
+                        "Providers of kind grpc that answer now.", static_cast<double>(answering));
 }
 
 }  // namespace crab::app

@@ -10,10 +10,14 @@
 
 namespace crab::app {
 
-/// The configured providers of kind grpc. Errors: kInvalidArgs that names the provider and what of it cannot be used.
-Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(const config::GatewayConfig& config, net::NameLookups& names, sw4rm::ProviderDirectory::Services services);
+/// The configured providers of kind grpc. Errors: kInvalidArgs that names the provider and what of
+/// it cannot be used.
+Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(
+    const config::GatewayConfig& config, net::NameLookups& names,
+    sw4rm::ProviderDirectory::Services services);
 
 /// `crab_grpc_providers` and `crab_grpc_providers_answering`.
-void append_provider_metrics(std::string& out, const std::vector<sw4rm::ProviderDirectory::Status>& providers);
+void append_provider_metrics(std::string& out,
+                             const std::vector<sw4rm::ProviderDirectory::Status>& providers);
 
 }  // namespace crab::app

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "adapters/sw4rm/front.hpp"
-#include "gateway/peer_certificates.hpp"
 #include "config/gateway_config.hpp"
+#include "gateway/peer_certificates.hpp"
 #include "net/http2/http2_server.hpp"
 #include "net/loop/listener.hpp"
 #include "trust/credential_cache.hpp"
@@ -15,8 +15,8 @@
 
 namespace crab::app {
 
-/// The gRPC listener: on every event loop an HTTP/2 server with sw4rm's services. Made, bound and stopped by the gateway's
-/// own thread.
+/// The gRPC listener: on every event loop an HTTP/2 server with sw4rm's services. Made, bound and
+/// stopped by the gateway's own thread.
 class GrpcSide {
 public:
     /// One event loop, the pipeline and the credentials of it; all outlive this.
@@ -32,8 +32,11 @@ public:
         sw4rm::ConnectorService::Register register_provider;
     };
 
-    /// Binds and listens, on TCP, on a Unix socket or both; before the loops run. Errors: those of TlsContext::make() and Listener::bind().
-    static Result<std::unique_ptr<GrpcSide>> open(const config::GrpcOptions& options, const std::vector<Loop>& loops, const Services& services);
+    /// Binds and listens, on TCP, on a Unix socket or both; before the loops run. Errors: those of
+    /// TlsContext::make() and Listener::bind().
+    static Result<std::unique_ptr<GrpcSide>> open(const config::GrpcOptions& options,
+                                                  const std::vector<Loop>& loops,
+                                                  const Services& services);
     ~GrpcSide();
 
     /// `127.0.0.1:50063`, with the port that the system chose; `unix:/path` when there is no other.
@@ -42,13 +45,15 @@ public:
     void drain();
     /// Cancels the calls that still run, which are answered as the end of a gateway demands.
     void cancel();
-    /// Cancels what runs and closes every connection; waits until it is done, at most `limit`. The loops must run.
+    /// Cancels what runs and closes every connection; waits until it is done, at most `limit`. The
+    /// loops must run.
     void stop(Milliseconds limit);
 
 private:
     struct Side;
     GrpcSide();
-    Result<void> listen(const net::Endpoint& endpoint, std::span<const std::unique_ptr<Side>> sides);
+    Result<void> listen(const net::Endpoint& endpoint,
+                        std::span<const std::unique_ptr<Side>> sides);
 
     std::vector<std::unique_ptr<net::Listener>> listeners_;
     std::vector<std::unique_ptr<Side>> sides_;

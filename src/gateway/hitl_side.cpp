@@ -15,7 +15,8 @@ constexpr Milliseconds kPatience{60'000};
 constexpr std::string_view kName = "service/hitl";
 
 bool is_approve(std::string_view action) {
-    return std::ranges::equal(action, std::string_view("approve"), [](char given, char wanted) { return (given | 0x20) == wanted; });
+    return std::ranges::equal(action, std::string_view("approve"),
+                              [](char given, char wanted) { return (given | 0x20) == wanted; });
 }
 
 /// What Decide's `context` holds.
@@ -28,11 +29,18 @@ std::string context_of(const core::ApprovalQuestion& question) {
 
 }  // namespace
 
-HitlSide::HitlSide(core::Approvals& approvals, net::EventLoop& loop, sw4rm::ServiceClient::Options service)
-    : approvals_(approvals), loop_(loop), client_(loop, std::move(service)), watch_(approvals), tasks_(loop.executor()) {}
+HitlSide::HitlSide(core::Approvals& approvals, net::EventLoop& loop,
+                   sw4rm::ServiceClient::Options service)
+    : approvals_(approvals),
+      loop_(loop),
+      client_(loop, std::move(service)),
+      watch_(approvals),
+      tasks_(loop.executor()) {}
 
 void HitlSide::on_question(const core::ApprovalQuestion& question) {
-    loop_.post([this, question]() mutable { tasks_.spawn("asking the hitl service", ask(std::move(question))); });
+    loop_.post([this, question]() mutable {
+        tasks_.spawn("asking the hitl service", ask(std::move(question)));
+    });
 }
 
 void HitlSide::on_end(const core::ApprovalQuestion& question) {
@@ -46,8 +54,10 @@ Task<void> HitlSide::ask(core::ApprovalQuestion question) {
     const std::string& id = question.id;
     const std::string context = context_of(question);
     const bool escalation = question.subject.rule.empty();  // only the labels ask
-    const sw4rm::HitlInvocation invocation{.reason = escalation ? Reason::kToolPrivilegeEscalation : Reason::kSecurityApproval, .context = context,
-                                           .proposed_actions = {"approve", "deny"}};
+    const sw4rm::HitlInvocation invocation{
+        .reason = escalation ? Reason::kToolPrivilegeEscalation : Reason::kSecurityApproval,
+        .context = context,
+        .proposed_actions = {"approve", "deny"}};
     const Deadline patience = loop_.clock().steady_now() + kPatience;
     TaskChain& chain = co_await this_chain();
     asked_.emplace(id, &chain);
@@ -58,9 +68,10 @@ Task<void> HitlSide::ask(core::ApprovalQuestion question) {
         (void)approvals_.answer(id, is_approve(*action), kName);
         co_return;
     }
-    log::warn("the hitl service did not decide",
-              {{"approval", id}, {"call_id", question.call_id}, {"trace_id", question.trace_id},
-               {"reason", action.error().error.message}});
+    log::warn("the hitl service did not decide", {{"approval", id},
+                                                  {"call_id", question.call_id},
+                                                  {"trace_id", question.trace_id},
+                                                  {"reason", action.error().error.message}});
     approvals_.pass(id);
 }
 

@@ -11,12 +11,14 @@
 
 namespace crab::app {
 
-/// Asks sw4rm's HitlService about every call that needs an approval, beside the operators who watch: `approve` allows it once, any other
-/// answer denies it, and none is as if nobody had been there. Source: docs/protocols/sw4rm.md, section 9.
+/// Asks sw4rm's HitlService about every call that needs an approval, beside the operators who
+/// watch: `approve` allows it once, any other answer denies it, and none is as if nobody had been
+/// there. Source: docs/protocols/sw4rm.md, section 9.
 class HitlSide {
 public:
     /// Watches from here on. `approvals` and `loop` outlive it; RPCs run on the loop.
-    HitlSide(core::Approvals& approvals, net::EventLoop& loop, sw4rm::ServiceClient::Options service);
+    HitlSide(core::Approvals& approvals, net::EventLoop& loop,
+             sw4rm::ServiceClient::Options service);
 
     /// From any thread; neither blocks, nor asks anything of `approvals`.
     void on_question(const core::ApprovalQuestion& question);
@@ -30,10 +32,10 @@ private:
 
     core::Approvals& approvals_;
     net::EventLoop& loop_;
-    sw4rm::ServiceClient client_;      // on the loop
+    sw4rm::ServiceClient client_;  // on the loop
     core::Approvals::Watch watch_;
-    std::map<std::string, TaskChain*, std::less<>> asked_;   // by question, on the loop
-    TaskGroup tasks_;                  // on the loop
+    std::map<std::string, TaskChain*, std::less<>> asked_;  // by question, on the loop
+    TaskGroup tasks_;  // on the loop
 };
 
 }  // namespace crab::app

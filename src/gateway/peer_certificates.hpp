@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/hash.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "core/call/principal.hpp"
 #include "crypto/certificate.hpp"
 #include "trust/peers.hpp"
@@ -14,8 +14,9 @@
 
 namespace crab::app {
 
-/// Which paired peer a client certificate is of. Remembers good ones while the peer's record is the same; one for each event loop.
-/// Source: docs/protocols/rtp.md, section 1; docs/protocols/sw4rm.md, section 2.
+/// Which paired peer a client certificate is of. Remembers good ones while the peer's record is the
+/// same; one for each event loop. Source: docs/protocols/rtp.md, section 1;
+/// docs/protocols/sw4rm.md, section 2.
 class PeerCertificates {
 public:
     /// What outlives this.
@@ -29,13 +30,15 @@ public:
     };
     explicit PeerCertificates(Services services) : services_(std::move(services)) {}
 
-    /// Errors: kUnauthenticated (none, unreadable, of another CA, out of date), kForbidden (not paired, revoked, not the peer's).
+    /// Errors: kUnauthenticated (none, unreadable, of another CA, out of date), kForbidden (not
+    /// paired, revoked, not the peer's).
     Result<core::PrincipalRef> find(const std::string& certificate_der);
     /// Whether find() would find somebody; tells nobody and remembers nothing.
     bool proves(const std::string& certificate_der) const;
 
 private:
-    /// A certificate that was found good; it stays so while the peer's record is this one and the date is not reached.
+    /// A certificate that was found good; it stays so while the peer's record is this one and the
+    /// date is not reached.
     struct Known {
         trust::PeerRef record;
         core::PrincipalRef principal;
@@ -44,7 +47,8 @@ private:
     Result<Known> judge(const std::string& certificate_der, SystemTime now);
 
     Services services_;
-    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;  // by certificate, DER
+    // by certificate, DER
+    std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;
 };
 
 }  // namespace crab::app

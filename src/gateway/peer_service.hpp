@@ -12,9 +12,10 @@
 
 namespace crab::app {
 
-/// What the peer listener serves: events and leases to paired peers, and the operator's routes that neither pair nor renew to those
-/// whose policy grants them. Who calls is found out from the certificate before a byte of a body is read. On one event loop.
-/// Source: docs/protocols/rtp.md, sections 1, 6 and 8.
+/// What the peer listener serves: events and leases to paired peers, and the operator's routes that
+/// neither pair nor renew to those whose policy grants them. Who calls is found out from the
+/// certificate before a byte of a body is read. On one event loop. Source: docs/protocols/rtp.md,
+/// sections 1, 6 and 8.
 class PeerService final : public net::HttpService {
 public:
     /// What outlives the service.
@@ -25,22 +26,30 @@ public:
         rtp::EventsApi& events;
         rtp::LeasesApi& leases;
         admin::ApprovalsApi& approvals;
-        ByteBudgets& budgets;   ///< by principal
+        ByteBudgets& budgets;  ///< by principal
     };
-    explicit PeerService(Services services) : services_(std::move(services)), certificates_(services_.certificates) {}
+    explicit PeerService(Services services)
+        : services_(std::move(services)), certificates_(services_.certificates) {}
 
-    bool knows(const net::Connection& connection) override { return certificates_.proves(connection.peer_certificate_der()); }
+    bool knows(const net::Connection& connection) override {
+        return certificates_.proves(connection.peer_certificate_der());
+    }
     Task<void> serve(net::HttpExchange& exchange) override;
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer) override;
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
-    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
+        return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
+    }
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
+                      std::string& body) override;
     /// From here on `/healthz` says that the gateway is stopping.
     void stop() { stopping_ = true; }
 
 private:
-    bool allows(net::HttpExchange& exchange, const core::Principal& principal, std::string_view action) const;
+    bool allows(net::HttpExchange& exchange, const core::Principal& principal,
+                std::string_view action) const;
 
     Services services_;
     PeerCertificates certificates_;

@@ -2,19 +2,19 @@
 
 #include "adapters/clawseed/front.hpp"
 #include "adapters/rtp/calls/artifacts_api.hpp"
+#include "adapters/rtp/calls/tools_api.hpp"
 #include "adapters/rtp/events/events_api.hpp"
 #include "adapters/rtp/hosts/leases_api.hpp"
 #include "adapters/rtp/pairing/pairings_api.hpp"
 #include "adapters/rtp/pairing/peers_api.hpp"
-#include "adapters/rtp/calls/tools_api.hpp"
 #include "admin/admin_api.hpp"
 #include "admin/approvals_api.hpp"
 #include "admin/policy_api.hpp"
-#include "gateway/agents_api.hpp"
-#include "gateway/device_page.hpp"
 #include "admin/worktrees_api.hpp"
 #include "base/byte_budget.hpp"
 #include "config/gateway_config.hpp"
+#include "gateway/agents_api.hpp"
+#include "gateway/device_page.hpp"
 #include "net/http/http_service.hpp"
 #include "trust/request_authentication.hpp"
 
@@ -25,31 +25,46 @@
 
 namespace crab::app {
 
-/// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers (adapters/rtp), health,
-/// the device page.
+/// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers
+/// (adapters/rtp), health, the device page.
 class PublicService final : public net::HttpService {
 public:
-    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts, trust::CredentialCache& credentials, const core::MetricsPage& metrics, const config::ListenOptions& listen,
-                  std::size_t max_body_bytes, ByteBudgets& budgets)
-        : front_(front), tools_(tools), artifacts_(artifacts), metrics_(metrics), authentication_(credentials, listen.open_loopback), max_body_bytes_(max_body_bytes), budgets_(budgets) {
+    PublicService(clawseed::Front& front, rtp::ToolsApi& tools, rtp::ArtifactsApi& artifacts,
+                  trust::CredentialCache& credentials, const core::MetricsPage& metrics,
+                  const config::ListenOptions& listen, std::size_t max_body_bytes,
+                  ByteBudgets& budgets)
+        : front_(front),
+          tools_(tools),
+          artifacts_(artifacts),
+          metrics_(metrics),
+          authentication_(credentials, listen.open_loopback),
+          max_body_bytes_(max_body_bytes),
+          budgets_(budgets) {
         if (listen.device_page) page_.emplace(listen.path_prefix);
         prefix_ = listen.path_prefix;
     }
 
     Task<void> serve(net::HttpExchange& exchange) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer) override;
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override;
-    bool streams_body(const net::HttpRequest& request) override { return front_.takes_pieces(request); }
-    /// Of callers that have proven who they are, and the few bytes with which one becomes such a caller.
+    bool streams_body(const net::HttpRequest& request) override {
+        return front_.takes_pieces(request);
+    }
+    /// Of callers that have proven who they are, and the few bytes with which one becomes such a
+    /// caller.
     net::BodyAdmission admit_body(const net::HttpRequest& request) override;
-    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
+                      std::string& body) override;
     /// From here on `/readyz` says that the gateway is stopping.
     void stop() { stopping_ = true; }
 
 private:
-    static constexpr std::size_t kMostOfStrangers = 4096;   ///< bytes of a body from whoever has no credential yet
+    /// Bytes of a body from whoever has no credential yet
+    static constexpr std::size_t kMostOfStrangers = 4096;
 
-    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);   ///< `told`: a bad token is logged
+    /// `told`: a bad token is logged
+    Result<core::PrincipalRef> authenticate(const net::HttpRequest& request, bool told = true);
     bool is_operator(const net::HttpRequest& request);
     bool source_allowed(net::HttpExchange& exchange);
     std::string_view local_path(std::string_view path) const;
@@ -61,31 +76,53 @@ private:
     const core::MetricsPage& metrics_;
     const trust::RequestAuthentication authentication_;
     const std::size_t max_body_bytes_;
-    ByteBudgets& budgets_;                                                      ///< by principal
+    ByteBudgets& budgets_;  ///< by principal
     std::optional<DevicePage> page_;
-    std::string prefix_;                                                        ///< of every route
-    std::string known_host_;                                                    ///< the last Host that was found good
+    std::string prefix_;  ///< of every route
+    std::string known_host_;  ///< the last Host that was found good
     bool stopping_ = false;
 };
 
-/// What the local admin socket serves: the operator's API, pairing and peers, events, chat, and the callers' front, as the user behind the socket.
+/// What the local admin socket serves: the operator's API, pairing and peers, events, chat, and the
+/// callers' front, as the user behind the socket.
 class AdminService final : public net::HttpService {
 public:
-    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers, rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
-                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents, admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts, clawseed::Front& chat)
-        : admin_(admin), tools_(tools), peers_(peers), pairings_(pairings), events_(events), leases_(leases), policy_(policy), worktrees_(worktrees), agents_(agents), approvals_(approvals), artifacts_(artifacts), chat_(chat) {}
+    AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers,
+                 rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
+                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents,
+                 admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts,
+                 clawseed::Front& chat)
+        : admin_(admin),
+          tools_(tools),
+          peers_(peers),
+          pairings_(pairings),
+          events_(events),
+          leases_(leases),
+          policy_(policy),
+          worktrees_(worktrees),
+          agents_(agents),
+          approvals_(approvals),
+          artifacts_(artifacts),
+          chat_(chat) {}
     bool knows(const net::Connection& connection) override;
     Task<void> serve(net::HttpExchange& exchange) override;
-    /// Other people's web pages do not get here, also when the socket is forwarded to a port that browsers reach.
+    /// Other people's web pages do not get here, also when the socket is forwarded to a port that
+    /// browsers reach.
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
-    net::BodyAdmission admit_body(const net::HttpRequest& request) override { return {.admitted = knows(*request.connection), .budget = nullptr}; }
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer) override;
+    net::BodyAdmission admit_body(const net::HttpRequest& request) override {
+        return {.admitted = knows(*request.connection), .budget = nullptr};
+    }
     net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
         if (chat_.takes_pieces(request)) return chat_.piece_limits(request);
         return rtp::EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
     }
-    bool streams_body(const net::HttpRequest& request) override { return chat_.takes_pieces(request); }
-    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
+    bool streams_body(const net::HttpRequest& request) override {
+        return chat_.takes_pieces(request);
+    }
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
+                      std::string& body) override;
     void stop() { stopping_ = true; }
 
 private:

@@ -13,7 +13,8 @@ void tell_service_manager(ServiceState state) {
         case ServiceState::kReady: ::sd_notify(0, "READY=1"); return;
         case ServiceState::kReloading: {
             // Type=notify-reload tells this reload from an earlier one by its time.
-            const auto now = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch());
+            const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
+                std::chrono::steady_clock::now().time_since_epoch());
             ::sd_notify(0, fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.count()).c_str());
             return;
         }

@@ -2,7 +2,8 @@
 
 namespace crab::app {
 
-/// Tells systemd, when it asked to be told (NOTIFY_SOCKET), how this process stands; see sd_notify(3). Otherwise nothing happens.
+/// Tells systemd, when it asked to be told (NOTIFY_SOCKET), how this process stands; see
+/// sd_notify(3). Otherwise nothing happens.
 enum class ServiceState : unsigned char { kReady, kReloading, kStopping };
 void tell_service_manager(ServiceState state);
 

@@ -6,8 +6,9 @@
 
 namespace crab::app {
 
-/// How a gRPC server that the configuration names is reached. `names` finds it and outlives the client.
-/// Errors: kInvalidArgs for an address, a token file or a certificate that cannot be used.
-Result<sw4rm::ServiceClient::Options> service_options(const config::RemoteServiceOptions& service, net::NameLookups& names);
+/// How a gRPC server that the configuration names is reached. `names` finds it and outlives the
+/// client. Errors: kInvalidArgs for an address, a token file or a certificate that cannot be used.
+Result<sw4rm::ServiceClient::Options> service_options(const config::RemoteServiceOptions& service,
+                                                      net::NameLookups& names);
 
 }  // namespace crab::app

@@ -8,16 +8,21 @@
 
 namespace crab::app {
 
-Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(const config::GatewayConfig& config) {
+Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
+    const config::GatewayConfig& config) {
     std::vector<rtp::RtpHost::Options> hosts;
     for (const config::ToolHostOptions& host : config.hosts) {
         if (!host.peer.empty()) continue;  // those come and go with their pairing: peer_side.cpp
         auto address = net::to_socket_address(net::Endpoint::unix_socket(host.unix_socket));
-        if (!address) return fail(ErrorCode::kInvalidArgs, fmt::format("hosts: {}: {}", host.name, address.error().message));
+        if (!address)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("hosts: {}: {}", host.name, address.error().message));
         rtp::RtpHost::Options options;
         options.name = host.name;
         options.authority.server.addresses = {*address};
-        options.max_reply_bytes = std::min(config.limits.result_bytes, rtp::RtpHost::Options{}.max_reply_bytes);  // docs/protocols/rtp.md, section 1
+        // docs/protocols/rtp.md, section 1
+        options.max_reply_bytes =
+            std::min(config.limits.result_bytes, rtp::RtpHost::Options{}.max_reply_bytes);
         hosts.push_back(std::move(options));
     }
     return hosts;
@@ -25,8 +30,10 @@ Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(const config::
 
 void append_host_metrics(std::string& out, const std::vector<rtp::HostDirectory::Status>& hosts) {
     const auto answering = std::ranges::count_if(hosts, &rtp::HostDirectory::Status::answers);
-    core::append_metric(out, "crab_tool_hosts", "gauge", "Tool hosts that are configured.", static_cast<double>(hosts.size()));
-    core::append_metric(out, "crab_tool_hosts_answering", "gauge", "Tool hosts that answer now.", static_cast<double>(answering));
+    core::append_metric(out, "crab_tool_hosts", "gauge", "Tool hosts that are configured.",
+                        static_cast<double>(hosts.size()));
+    core::append_metric(out, "crab_tool_hosts_answering", "gauge", "Tool hosts that answer now.",
+                        static_cast<double>(answering));
 }
 
 }  // namespace crab::app

@@ -15,19 +15,25 @@ namespace crab::app {
 namespace {
 
 std::string without_line_end(std::string text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+        text.pop_back();
     return text;
 }
 
 Result<Secret<std::string>> read_key(const config::ModelOptions& model, std::string_view at) {
     if (!model.key_env.empty()) {
         const char* const value = std::getenv(model.key_env.c_str());
-        if (value == nullptr || *value == '\0') return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_env: the environment variable {} is not set", at, model.key_env));
+        if (value == nullptr || *value == '\0')
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{}.key_env: the environment variable {} is not set", at,
+                                    model.key_env));
         return Secret(without_line_end(value));
     }
     if (model.key_file.empty()) return Secret<std::string>();
     auto text = read_file(model.key_file);
-    if (!text || without_line_end(*text).empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_file: cannot read a key from {}", at, model.key_file.string()));
+    if (!text || without_line_end(*text).empty())
+        return fail(ErrorCode::kInvalidArgs, fmt::format("{}.key_file: cannot read a key from {}",
+                                                         at, model.key_file.string()));
     return Secret(without_line_end(*std::move(text)));
 }
 
@@ -38,52 +44,74 @@ struct Vendor {
 
 Vendor vendor_of(config::ModelApiKind kind) {
     switch (kind) {
-        case config::ModelApiKind::kOpenAi: return {std::make_shared<agent::ChatCompletions>(), "https://api.openai.com/v1"};
-        case config::ModelApiKind::kAnthropic: return {std::make_shared<agent::AnthropicMessages>(), "https://api.anthropic.com"};
+        case config::ModelApiKind::kOpenAi:
+            return {std::make_shared<agent::ChatCompletions>(), "https://api.openai.com/v1"};
+        case config::ModelApiKind::kAnthropic:
+            return {std::make_shared<agent::AnthropicMessages>(), "https://api.anthropic.com"};
     }
     return {};
 }
 
-Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOptions& options, std::string_view at) {
+Result<std::shared_ptr<const agent::HttpModel>> make_model(const config::ModelOptions& options,
+                                                           std::string_view at) {
     auto model = std::make_shared<agent::HttpModel>();
     const Vendor vendor = vendor_of(options.api);
-    auto url = agent::parse_base_url(options.url.empty() ? vendor.url : std::string_view(options.url));
-    if (!url) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.url: {}", at, url.error().message));
+    auto url =
+        agent::parse_base_url(options.url.empty() ? vendor.url : std::string_view(options.url));
+    if (!url)
+        return fail(ErrorCode::kInvalidArgs, fmt::format("{}.url: {}", at, url.error().message));
     auto key = read_key(options, at);
     if (!key) return fail(std::move(key.error()));
     if (url->tls) {
-        net::TlsContext::Options tls{.role = net::TlsContext::Role::kClient, .peer_check = net::TlsContext::PeerCheck::kChainAndName};
+        net::TlsContext::Options tls{.role = net::TlsContext::Role::kClient,
+                                     .peer_check = net::TlsContext::PeerCheck::kChainAndName};
         tls.ca.file = options.ca;
         auto made = net::TlsContext::make(std::move(tls));
-        if (!made) return fail(ErrorCode::kInvalidArgs, fmt::format("{}.ca: {}", at, made.error().message));
+        if (!made)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{}.ca: {}", at, made.error().message));
         model->tls = std::move(*made);
     }
     model->provider = options.provider.empty() ? url->host : options.provider;
     model->api = vendor.api;
-    const bool reasons_within_limit = options.api == config::ModelApiKind::kOpenAi && (url->host == "api.openai.com" || url->host.ends_with(".openai.azure.com"));
+    const bool reasons_within_limit =
+        options.api == config::ModelApiKind::kOpenAi &&
+        (url->host == "api.openai.com" || url->host.ends_with(".openai.azure.com"));
     model->url = std::move(*url);
     model->key = std::move(*key);
-    model->settings = {.model = options.model, .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens), .reasons_within_limit = reasons_within_limit,
-                       .thinking_tokens = static_cast<std::int64_t>(options.thinking_tokens), .sees = options.vision, .return_reasoning = options.return_reasoning};
+    model->settings = {.model = options.model,
+                       .max_output_tokens = static_cast<std::int64_t>(options.max_output_tokens),
+                       .reasons_within_limit = reasons_within_limit,
+                       .thinking_tokens = static_cast<std::int64_t>(options.thinking_tokens),
+                       .sees = options.vision,
+                       .return_reasoning = options.return_reasoning};
     model->retry.most = static_cast<int>(options.max_retries);
     model->silence = std::chrono::duration_cast<Milliseconds>(options.silence);
     return model;
 }
 
-std::vector<Glob> globs_of(const std::vector<std::string>& patterns) { return {patterns.begin(), patterns.end()}; }
+std::vector<Glob> globs_of(const std::vector<std::string>& patterns) {
+    return {patterns.begin(), patterns.end()};
+}
 
 /// Whether these lists let an agent ask the person of its chat, which is a tool to it.
 bool may_ask(const std::vector<std::string>& allow, const std::vector<std::string>& deny) {
-    const auto names = [](const std::string& pattern) { return Glob(pattern).matches(core::kAskUser); };
-    return (allow.empty() || std::ranges::any_of(allow, names)) && std::ranges::none_of(deny, names);
+    const auto names = [](const std::string& pattern) {
+        return Glob(pattern).matches(core::kAskUser);
+    };
+    return (allow.empty() || std::ranges::any_of(allow, names)) &&
+           std::ranges::none_of(deny, names);
 }
 
 /// All models in their order, or those of these names.
-std::vector<std::size_t> places_of(const std::vector<config::ModelOptions>& models, const std::vector<std::string>& names) {
+std::vector<std::size_t> places_of(const std::vector<config::ModelOptions>& models,
+                                   const std::vector<std::string>& names) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; names.empty() && i < models.size(); ++i) places.push_back(i);
     for (const std::string& name : names) {
-        const auto found = std::ranges::find_if(models, [&](const config::ModelOptions& model) { return (model.name.empty() ? model.model : model.name) == name; });
+        const auto found = std::ranges::find_if(models, [&](const config::ModelOptions& model) {
+            return (model.name.empty() ? model.model : model.name) == name;
+        });
         places.push_back(static_cast<std::size_t>(found - models.begin()));
     }
     return places;
@@ -116,7 +144,8 @@ std::shared_ptr<const agent::AgentBook> make_agents(const config::GatewayConfig&
             made.pinned = globs_of(*named.tools_pinned);
         }
         made.max_rounds = named.max_rounds.value_or(standard.max_rounds);
-        if (named.turn_timeout) made.turn_timeout = std::chrono::duration_cast<Milliseconds>(*named.turn_timeout);
+        if (named.turn_timeout)
+            made.turn_timeout = std::chrono::duration_cast<Milliseconds>(*named.turn_timeout);
         made.context_tokens = named.context_tokens.value_or(standard.context_tokens);
         made.output_bytes = named.output_bytes.value_or(standard.output_bytes);
         made.max_tools = named.max_tools.value_or(standard.max_tools);
@@ -145,12 +174,22 @@ std::shared_ptr<core::TurnRunner> CurrentRunner::current() {
     if (setup == made_of_) return runner_;
     made_of_ = setup;
     if (setup->models.empty()) {
-        runner_ = std::make_shared<agent::Offline>(services_.loop, services_.pipeline, setup->agents);
+        runner_ =
+            std::make_shared<agent::Offline>(services_.loop, services_.pipeline, setup->agents);
     } else {
         std::vector<std::unique_ptr<agent::ModelClient>> clients;
-        for (const auto& model : setup->models) clients.push_back(std::make_unique<agent::HttpModelClient>(services_.loop, services_.names, model));
-        const agent::Agent::Services services{.loop = services_.loop, .pipeline = services_.pipeline, .chats = services_.chats, .store_pool = services_.store_pool, .index = services_.index,
-                                              .pool = services_.pool, .artifacts = services_.artifacts, .artifact_pool = services_.artifact_pool, .metrics = metrics_};
+        for (const auto& model : setup->models)
+            clients.push_back(
+                std::make_unique<agent::HttpModelClient>(services_.loop, services_.names, model));
+        const agent::Agent::Services services{.loop = services_.loop,
+                                              .pipeline = services_.pipeline,
+                                              .chats = services_.chats,
+                                              .store_pool = services_.store_pool,
+                                              .index = services_.index,
+                                              .pool = services_.pool,
+                                              .artifacts = services_.artifacts,
+                                              .artifact_pool = services_.artifact_pool,
+                                              .metrics = metrics_};
         runner_ = std::make_shared<agent::Agent>(services, std::move(clients), setup->agents);
     }
     return runner_;
@@ -169,13 +208,20 @@ void append_turn_metrics(std::string& out, std::span<const CurrentRunner* const>
         core::append_metric(out, name, "counter", help, static_cast<double>(sum));
     };
     append("crab_turns_total", &agent::AgentMetrics::turns, "Turns of the agent that began.");
-    append("crab_turns_failed_total", &agent::AgentMetrics::failed_turns, "Turns that ended with an error.");
-    append("crab_model_requests_total", &agent::AgentMetrics::model_requests, "Requests to the model; repeats are not counted.");
-    append("crab_turns_searched_total", &agent::AgentMetrics::searched_turns, "Turns with so many tools that the model was offered find_tools instead of all.");
-    append("crab_turn_tool_calls_total", &agent::AgentMetrics::tool_calls, "Tool calls that turns made.");
-    append("crab_model_fallbacks_total", &agent::AgentMetrics::fallbacks, "Requests that went to another model because an earlier one was away.");
-    append("crab_model_input_tokens_total", &agent::AgentMetrics::input_tokens, "Tokens that the model read, as it counts them.");
-    append("crab_model_output_tokens_total", &agent::AgentMetrics::output_tokens, "Tokens that the model wrote, as it counts them.");
+    append("crab_turns_failed_total", &agent::AgentMetrics::failed_turns,
+           "Turns that ended with an error.");
+    append("crab_model_requests_total", &agent::AgentMetrics::model_requests,
+           "Requests to the model; repeats are not counted.");
+    append("crab_turns_searched_total", &agent::AgentMetrics::searched_turns,
+           "Turns with so many tools that the model was offered find_tools instead of all.");
+    append("crab_turn_tool_calls_total", &agent::AgentMetrics::tool_calls,
+           "Tool calls that turns made.");
+    append("crab_model_fallbacks_total", &agent::AgentMetrics::fallbacks,
+           "Requests that went to another model because an earlier one was away.");
+    append("crab_model_input_tokens_total", &agent::AgentMetrics::input_tokens,
+           "Tokens that the model read, as it counts them.");
+    append("crab_model_output_tokens_total", &agent::AgentMetrics::output_tokens,
+           "Tokens that the model wrote, as it counts them.");
 }
 
 }  // namespace crab::app

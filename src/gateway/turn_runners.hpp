@@ -14,19 +14,20 @@
 
 namespace crab::app {
 
-/// What the configuration says about models and turns, ready for use: keys are read, addresses and authorities checked.
+/// What the configuration says about models and turns, ready for use: keys are read, addresses and
+/// authorities checked.
 struct TurnSetup {
     std::shared_ptr<const config::GatewayConfig> config;           ///< that it was made of
     std::vector<std::shared_ptr<const agent::HttpModel>> models;   ///< as they are configured
     std::shared_ptr<const agent::AgentBook> agents;
 };
 
-/// Errors: kInvalidArgs, naming the key of the configuration, for an address that is none, a variable that is not set, a file that
-/// cannot be read.
+/// Errors: kInvalidArgs, naming the key of the configuration, for an address that is none, a
+/// variable that is not set, a file that cannot be read.
 Result<std::shared_ptr<const TurnSetup>> make_turn_setup(const config::GatewayConfig& config);
 
-/// The runner of one event loop: the agent, or without a model the one that says so, as the setup is when a turn begins. A turn that
-/// runs goes on with what it began with.
+/// The runner of one event loop: the agent, or without a model the one that says so, as the setup
+/// is when a turn begins. A turn that runs goes on with what it began with.
 class CurrentRunner final : public core::TurnRunner {
 public:
     struct Services {
@@ -40,9 +41,12 @@ public:
         core::ArtifactStore* artifacts = nullptr;
         BlockingPool* artifact_pool = nullptr;
     };
-    CurrentRunner(const Published<TurnSetup>& setup, Services services) : setup_(setup), services_(services) {}
+    CurrentRunner(const Published<TurnSetup>& setup, Services services)
+        : setup_(setup), services_(services) {}
 
-    core::TurnAgent agent_of(std::string_view persona) override { return current()->agent_of(persona); }
+    core::TurnAgent agent_of(std::string_view persona) override {
+        return current()->agent_of(persona);
+    }
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override;
     const agent::AgentMetrics& metrics() const { return metrics_; }
 

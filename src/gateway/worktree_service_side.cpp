@@ -19,21 +19,29 @@ constexpr std::size_t kMostRemembered = 64;
 }  // namespace
 
 struct WorktreeServiceSide::Lane {
-    Lane(net::EventLoop& at, const sw4rm::ServiceClient::Options& service) : loop(at), client(at, service) {}
+    Lane(net::EventLoop& at, const sw4rm::ServiceClient::Options& service)
+        : loop(at), client(at, service) {}
     net::EventLoop& loop;
     sw4rm::ServiceClient client;
     std::deque<std::string> waited;   ///< the last calls that it gave no answer for
 };
 
-WorktreeServiceSide::WorktreeServiceSide(net::LoopGroup& loops, const sw4rm::ServiceClient::Options& service) {
-    for (std::size_t i = 0; i < loops.size(); ++i) lanes_.push_back(std::make_shared<Lane>(loops.at(i), service));
+WorktreeServiceSide::WorktreeServiceSide(net::LoopGroup& loops,
+                                         const sw4rm::ServiceClient::Options& service) {
+    for (std::size_t i = 0; i < loops.size(); ++i)
+        lanes_.push_back(std::make_shared<Lane>(loops.at(i), service));
 }
 
 Task<Result<std::string>> WorktreeServiceSide::bound_worktree(std::string agent, std::string call) {
-    const auto here = std::ranges::find_if(lanes_, [](const auto& lane) { return &lane->loop == net::EventLoop::current(); });
-    if (here == lanes_.end()) throw std::logic_error("worktrees are asked for on a loop of the gateway");
+    const auto here = std::ranges::find_if(
+        lanes_, [](const auto& lane) { return &lane->loop == net::EventLoop::current(); });
+    if (here == lanes_.end())
+        throw std::logic_error("worktrees are asked for on a loop of the gateway");
     Lane& lane = **here;
-    if (std::ranges::find(lane.waited, call) != lane.waited.end()) co_return fail(ErrorCode::kUnavailable, fmt::format("the worktree service does not tell where {} works: it is silent", agent));
+    if (std::ranges::find(lane.waited, call) != lane.waited.end())
+        co_return fail(
+            ErrorCode::kUnavailable,
+            fmt::format("the worktree service does not tell where {} works: it is silent", agent));
     const SteadyTime asked = lane.loop.clock().steady_now();
     auto bound = co_await sw4rm::bound_worktree(lane.client, agent, asked + kAnswerWithin);
     if (bound) co_return std::move(*bound);
@@ -43,8 +51,11 @@ Task<Result<std::string>> WorktreeServiceSide::bound_worktree(std::string agent,
         lane.waited.push_back(std::move(call));
         if (lane.waited.size() > kMostRemembered) lane.waited.pop_front();
     }
-    lane.client.retire();  // a connection on which nothing comes back may be dead without our knowing
-    co_return fail(ErrorCode::kUnavailable, fmt::format("the worktree service does not tell where {} works: {}", agent, error.message));
+    // a connection on which nothing comes back may be dead without our knowing
+    lane.client.retire();
+    co_return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("the worktree service does not tell where {} works: {}", agent, error.message));
 }
 
 void WorktreeServiceSide::stop() {

@@ -30,8 +30,9 @@ std::vector<std::filesystem::path> own_of(const sdk::HostEngine::Options& where)
 }
 
 /// Worktrees are those of the providers: bindings are a gateway's affair.
-Result<std::unique_ptr<sdk::HostedTools>> open_commands(const config::GatewayConfig& config, net::EventLoop& home, core::AuditLog& audit,
-                                                         const std::vector<std::filesystem::path>& own) {
+Result<std::unique_ptr<sdk::HostedTools>> open_commands(
+    const config::GatewayConfig& config, net::EventLoop& home, core::AuditLog& audit,
+    const std::vector<std::filesystem::path>& own) {
     auto worktrees = make_worktrees(config, own);
     if (!worktrees) return fail(std::move(worktrees.error()));
     return HostedCommands::open(config, std::move(*worktrees), home, audit, own);
@@ -43,16 +44,20 @@ Task<Result<void>> check_gateway(sdk::RemoteTrust& trust, std::string certificat
     co_return Result<void>();
 }
 
-/// Makes cron's tools with a sink that leads to `gateway`, over a Unix socket or by the host's own certificate.
-Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem::path& file, const net::Endpoint& gateway) {
+/// Makes cron's tools with a sink that leads to `gateway`, over a Unix socket or by the host's own
+/// certificate.
+Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem::path& file,
+                         const net::Endpoint& gateway) {
     auto addresses = net::resolve(gateway);
     if (!addresses) return fail(std::move(addresses.error()));
     net::HttpAuthority authority;
     authority.server.addresses = std::move(*addresses);
     if (!gateway.is_unix()) authority.host = gateway.text();
     const std::string component_id = where.paired ? where.paired->component_id : "cron";
-    const auto unconnected = std::make_shared<HttpEventSink*>(nullptr);  // between the two functions; the scheduler owns the sink
-    where.make_tools = [=](net::EventLoop& home, core::AuditLog&) -> Result<std::unique_ptr<sdk::HostedTools>> {
+    // between the two functions; the scheduler owns the sink
+    const auto unconnected = std::make_shared<HttpEventSink*>(nullptr);
+    where.make_tools = [=](net::EventLoop& home,
+                           core::AuditLog&) -> Result<std::unique_ptr<sdk::HostedTools>> {
         auto sink = std::make_unique<HttpEventSink>(home);
         if (gateway.is_unix()) sink->connect_to(authority);
         *unconnected = sink.get();
@@ -62,7 +67,9 @@ Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem:
     where.on_trust = [=](sdk::RemoteTrust& trust) {
         net::HttpAuthority mine = authority;
         mine.server.tls = trust.client_tls();
-        mine.check_certificate = [&trust](std::string certificate_der) { return check_gateway(trust, std::move(certificate_der)); };
+        mine.check_certificate = [&trust](std::string certificate_der) {
+            return check_gateway(trust, std::move(certificate_der));
+        };
         (*unconnected)->connect_to(std::move(mine));
     };
     return {};
@@ -70,16 +77,31 @@ Result<void> send_events(sdk::HostEngine::Options& where, const std::filesystem:
 
 }  // namespace
 
-Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host, sdk::HostEngine::Options where) {
+Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host,
+                                               sdk::HostEngine::Options where) {
     where.service = name_of(host.kind);
     const std::filesystem::path file = where.state_dir / (where.service + ".db");
     switch (host.kind) {
-        case HostKind::kMemory: where.make_tools = [file](net::EventLoop& home, core::AuditLog&) { return HostedMemory::open(file, home.clock()); }; break;
-        case HostKind::kCron: where.make_tools = [file](net::EventLoop& home, core::AuditLog&) { return HostedCron::open(file, home, std::make_unique<NoEventSink>()); }; break;
-        case HostKind::kExec: where.make_tools = [config = host.commands, own = own_of(where)](net::EventLoop& home, core::AuditLog& audit) { return open_commands(config, home, audit, own); }; break;
+        case HostKind::kMemory:
+            where.make_tools = [file](net::EventLoop& home, core::AuditLog&) {
+                return HostedMemory::open(file, home.clock());
+            };
+            break;
+        case HostKind::kCron:
+            where.make_tools = [file](net::EventLoop& home, core::AuditLog&) {
+                return HostedCron::open(file, home, std::make_unique<NoEventSink>());
+            };
+            break;
+        case HostKind::kExec:
+            where.make_tools = [config = host.commands, own = own_of(where)](
+                                   net::EventLoop& home, core::AuditLog& audit) {
+                return open_commands(config, home, audit, own);
+            };
+            break;
     }
     if (host.events_to) {
-        if (auto sent = send_events(where, file, *host.events_to); !sent) return fail(std::move(sent.error()));
+        if (auto sent = send_events(where, file, *host.events_to); !sent)
+            return fail(std::move(sent.error()));
     }
     return where;
 }

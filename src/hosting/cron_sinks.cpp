@@ -16,13 +16,17 @@ Task<Result<void>> OutboxEventSink::publish(std::string envelope) {
     const Deadline deadline = clock_.steady_now() + kPatience;
     const auto receipt = co_await outbox_.publish(std::move(published->event), deadline);
     if (!receipt) co_return fail(receipt.error());
-    if (receipt->standing == core::EventStanding::kConflict) co_return fail(ErrorCode::kConflict, "another event has this id or key");
+    if (receipt->standing == core::EventStanding::kConflict)
+        co_return fail(ErrorCode::kConflict, "another event has this id or key");
     co_return Result<void>();
 }
 
 Task<Result<void>> NoEventSink::publish(std::string) {
-    co_return fail(
-        Error{.code = ErrorCode::kUnavailable, .message = "nobody takes events", .details = {}, .retryable = true, .retry_after = std::chrono::minutes(1)});
+    co_return fail(Error{.code = ErrorCode::kUnavailable,
+                         .message = "nobody takes events",
+                         .details = {},
+                         .retryable = true,
+                         .retry_after = std::chrono::minutes(1)});
 }
 
 }  // namespace crab::app

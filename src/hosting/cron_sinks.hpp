@@ -10,7 +10,8 @@ namespace crab::app {
 /// Puts events into the gateway's outbox: accepted once they are durable there.
 class OutboxEventSink final : public cron::CronEventSink {
 public:
-    OutboxEventSink(core::EventOutbox& outbox, const Clock& clock) : outbox_(outbox), clock_(clock) {}
+    OutboxEventSink(core::EventOutbox& outbox, const Clock& clock)
+        : outbox_(outbox), clock_(clock) {}
     /// Errors: kInvalidArgs for what is no envelope; kConflict; those of the outbox.
     Task<Result<void>> publish(std::string envelope) override;
 

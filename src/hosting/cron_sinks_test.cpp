@@ -9,20 +9,26 @@ namespace crab::app {
 namespace {
 
 std::string envelope(std::string_view id, std::string_view name = "pulse") {
-    return fmt::format(R"({{"version":"v1","event_id":"{}","trace_id":"t","tenant_id":"default","occurred_at":"2026-08-01T12:00:00Z","event_type":"heartbeat.tick",)"
-                       R"("source":{{"component_type":"cron","component_id":"cron"}},"routing":{{"agent_id":"a","session_id":"s"}},"payload":{{"job_name":"{}"}},)"
-                       R"("idempotency_key":"cron:1:now"}})",
-                       id, name);
+    return fmt::format(
+        R"({{"version":"v1","event_id":"{}","trace_id":"t","tenant_id":"default",)"
+        R"("occurred_at":"2026-08-01T12:00:00Z","event_type":"heartbeat.tick",)"
+        R"("source":{{"component_type":"cron","component_id":"cron"}},"routing":{{"agent_id":"a",)"
+        R"("session_id":"s"}},"payload":{{"job_name":"{}"}},)"
+        R"("idempotency_key":"cron:1:now"}})",
+        id, name);
 }
 
 class CronSinksTest : public testing::Test {
 protected:
-    Result<void> publish(cron::CronEventSink& to, std::string text) { return loop.run(to.publish(std::move(text))); }
+    Result<void> publish(cron::CronEventSink& to, std::string text) {
+        return loop.run(to.publish(std::move(text)));
+    }
 
     TestLoop loop;
     BlockingPool pool{1};
     core::EventStoreMemory store;
-    std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(store, pool, pool, loop.clock).value();
+    std::unique_ptr<core::EventOutbox> outbox =
+        core::EventOutbox::open(store, pool, pool, loop.clock).value();
     OutboxEventSink sink{*outbox, loop.clock};
 };
 
@@ -42,7 +48,8 @@ TEST_F(CronSinksTest, ARepeatIsAcceptedAndStoredOnceAndAnotherFiringUnderItsKeyI
 }
 
 TEST_F(CronSinksTest, WhatIsNoEnvelopeIsRefused) {
-    for (const char* text : {"{}", R"({"event_type":7})", "no JSON"}) EXPECT_EQ(publish(sink, text).error().code, ErrorCode::kInvalidArgs) << text;
+    for (const char* text : {"{}", R"({"event_type":7})", "no JSON"})
+        EXPECT_EQ(publish(sink, text).error().code, ErrorCode::kInvalidArgs) << text;
 }
 
 TEST_F(CronSinksTest, AnOutboxThatCannotBeWrittenAcceptsNothing) {

@@ -18,10 +18,12 @@ int run_host(const BuiltInHost& what, const sdk::HostEngine::Options& where) {
         fmt::print(stderr, "crab host: {}\n", error.message);
         return 1;
     };
-    if (const auto made = config::ensure_private_directory(where.state_dir, ::getuid()); !made) return complain(made.error());
+    if (const auto made = config::ensure_private_directory(where.state_dir, ::getuid()); !made)
+        return complain(made.error());
     const auto host = built_in_host(what, where);
     if (!host) return complain(host.error());
-    if (what.kind == HostKind::kCron && !what.events_to) log::warn("nobody takes events of this process; what fires waits in its store");
+    if (what.kind == HostKind::kCron && !what.events_to)
+        log::warn("nobody takes events of this process; what fires waits in its store");
     return sdk::serve_until_signal(*host);
 }
 

@@ -19,8 +19,10 @@ using Secrets = std::map<std::string, Secret<std::string>, std::less<>>;
 using Hosts = std::vector<std::shared_ptr<command::CommandHost>>;
 
 constexpr std::size_t kMostThreads = 256;
-constexpr std::size_t kMostWaiting = 4'096;   ///< commands of all tools; each tool has a bound of its own
-constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 62;   ///< in the registry; live connections count from 1
+/// Commands of all tools; each tool has a bound of its own
+constexpr std::size_t kMostWaiting = 4'096;
+/// In the registry; live connections count from 1
+constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 62;
 
 std::unexpected<Error> refused(const config::ProviderOptions& provider, const Error& error) {
     return fail(error.code, fmt::format("providers: {}: {}", provider.id, error.message));
@@ -34,20 +36,28 @@ Result<std::vector<command::CommandTool>> read_tools(const config::ProviderOptio
         if (!item) return refused(provider, item.error());
         auto tool = command::read_command_tool(*item);
         if (!tool) return refused(provider, tool.error());
-        const bool repeated = std::ranges::any_of(tools, [&](const command::CommandTool& other) { return other.spec.name == tool->spec.name; });
-        if (repeated) return refused(provider, fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: is there twice", tool->spec.name)).error());
+        const bool repeated = std::ranges::any_of(tools, [&](const command::CommandTool& other) {
+            return other.spec.name == tool->spec.name;
+        });
+        if (repeated)
+            return refused(provider, fail(ErrorCode::kInvalidArgs,
+                                          fmt::format("tool {}: is there twice", tool->spec.name))
+                                         .error());
         tools.push_back(std::move(*tool));
     }
     return tools;
 }
 
-bool is_command(const config::ProviderOptions& provider) { return provider.kind == config::ProviderKind::kCommand; }
+bool is_command(const config::ProviderOptions& provider) {
+    return provider.kind == config::ProviderKind::kCommand;
+}
 
 /// How many commands can run at once: what the gates of all tools together let in, at most 256.
 std::size_t threads_of(const config::GatewayConfig& config) {
     std::size_t wanted = 0;
     for (const config::ProviderOptions& provider : config.providers) {
-        const auto tools = is_command(provider) ? read_tools(provider) : std::vector<command::CommandTool>();
+        const auto tools =
+            is_command(provider) ? read_tools(provider) : std::vector<command::CommandTool>();
         if (!tools) continue;  // whoever makes the host says why
         for (const command::CommandTool& tool : *tools) wanted += *tool.spec.max_concurrency;
     }
@@ -58,12 +68,15 @@ std::size_t threads_of(const config::GatewayConfig& config) {
 Result<Secrets> read_secrets(const config::GatewayConfig& config) {
     Secrets secrets;
     for (const config::SecretOptions& secret : config.secrets) {
-        const auto wrong = [&](std::string_view what) { return fail(ErrorCode::kInvalidArgs, fmt::format("secrets: {}: {}", secret.name, what)); };
+        const auto wrong = [&](std::string_view what) {
+            return fail(ErrorCode::kInvalidArgs, fmt::format("secrets: {}: {}", secret.name, what));
+        };
         if (secret.env.empty() == secret.file.empty()) return wrong("say where it is: env or file");
         std::string value;
         if (!secret.env.empty()) {
             const char* const text = std::getenv(secret.env.c_str());
-            if (text == nullptr) return wrong(fmt::format("the environment variable {} is not set", secret.env));
+            if (text == nullptr)
+                return wrong(fmt::format("the environment variable {} is not set", secret.env));
             value = text;
         } else {
             std::ifstream file(config.source.parent_path() / secret.file);
@@ -71,14 +84,16 @@ Result<Secrets> read_secrets(const config::GatewayConfig& config) {
             if (!file) return wrong(fmt::format("cannot read {}", secret.file.string()));
             while (value.ends_with('\n') || value.ends_with('\r')) value.pop_back();
         }
-        if (value.empty() || value.contains('\0')) return wrong("it is empty or holds a NUL character");
+        if (value.empty() || value.contains('\0'))
+            return wrong("it is empty or holds a NUL character");
         if (!secrets.emplace(secret.name, std::move(value)).second) return wrong("is there twice");
     }
     return secrets;
 }
 
 /// `egress` null: nothing will run.
-Result<Hosts> make_hosts(const config::GatewayConfig& config, const command::CommandServices& services, const EgressServices* egress) {
+Result<Hosts> make_hosts(const config::GatewayConfig& config,
+                         const command::CommandServices& services, const EgressServices* egress) {
     Hosts hosts;
     for (const config::ProviderOptions& provider : config.providers) {
         if (!is_command(provider)) continue;
@@ -86,9 +101,15 @@ Result<Hosts> make_hosts(const config::GatewayConfig& config, const command::Com
         if (!tools) return fail(std::move(tools.error()));
         auto list = EgressList::parse(provider.egress);
         if (!list) return refused(provider, list.error());
-        command::CommandHost::Options options{.id = provider.id, .worktree = provider.worktree, .egress = nullptr, .advisory = provider.labels == config::LabelRule::kAdvisory};
-        if (egress != nullptr && !list->empty()) options.egress = std::make_shared<EgressProxy>(*egress, std::move(*list));
-        hosts.push_back(std::make_shared<command::CommandHost>(services, std::move(options), std::move(*tools)));
+        command::CommandHost::Options options{
+            .id = provider.id,
+            .worktree = provider.worktree,
+            .egress = nullptr,
+            .advisory = provider.labels == config::LabelRule::kAdvisory};
+        if (egress != nullptr && !list->empty())
+            options.egress = std::make_shared<EgressProxy>(*egress, std::move(*list));
+        hosts.push_back(std::make_shared<command::CommandHost>(services, std::move(options),
+                                                               std::move(*tools)));
     }
     return hosts;
 }
@@ -97,7 +118,9 @@ Result<void> register_hosts(core::Registry& registry, const Hosts& hosts) {
     std::uint64_t owner = kFirstOwner;
     for (const auto& host : hosts) {
         const auto tools = command::make_command_tools(host);
-        if (!tools) return fail(tools.error().code, fmt::format("providers: {}: {}", host->options().id, tools.error().message));
+        if (!tools)
+            return fail(tools.error().code, fmt::format("providers: {}: {}", host->options().id,
+                                                        tools.error().message));
         for (const core::ToolRef& tool : *tools) registry.reserve(tool->spec.name);
         registry.change(ConnectionId{owner++}, *tools, {});
     }
@@ -107,7 +130,8 @@ Result<void> register_hosts(core::Registry& registry, const Hosts& hosts) {
 using Paths = std::vector<std::filesystem::path>;
 
 /// Files that the configuration names, absolute; those that it does not name are left out.
-Paths files_of(const config::GatewayConfig& config, std::initializer_list<std::filesystem::path> named) {
+Paths files_of(const config::GatewayConfig& config,
+               std::initializer_list<std::filesystem::path> named) {
     const auto folder = std::filesystem::absolute(config.source).parent_path();
     Paths files;
     for (const auto& file : named) {
@@ -116,9 +140,12 @@ Paths files_of(const config::GatewayConfig& config, std::initializer_list<std::f
     return files;
 }
 
-/// All that a command could read secrets from, or make itself an operator with. `places` are the folders of this process.
+/// All that a command could read secrets from, or make itself an operator with. `places` are the
+/// folders of this process.
 Paths own_files(const config::GatewayConfig& config, Paths own) {
-    const auto add = [&](std::initializer_list<std::filesystem::path> named) { std::ranges::move(files_of(config, named), std::back_inserter(own)); };
+    const auto add = [&](std::initializer_list<std::filesystem::path> named) {
+        std::ranges::move(files_of(config, named), std::back_inserter(own));
+    };
     if (!config.source.empty()) add({std::filesystem::absolute(config.source)});
     add({config.grpc.unix_socket, config.pairing.key});
     for (const auto& tls : {config.listen.tls, config.grpc.tls}) {
@@ -131,7 +158,8 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
         add({service.token_file});
         if (service.tls) add({service.tls->key});
     };
-    for (const config::ProviderOptions& provider : config.providers) add_service(provider.remote.service);
+    for (const config::ProviderOptions& provider : config.providers)
+        add_service(provider.remote.service);
     for (const auto& service : {config.worktree_service, config.hitl}) {
         if (service) add_service(*service);
     }
@@ -142,11 +170,15 @@ Paths own_files(const config::GatewayConfig& config, Paths own) {
 Paths relied_on(const config::GatewayConfig& config) {
     std::error_code error;
     Paths files;
-    if (const auto program = std::filesystem::read_symlink("/proc/self/exe", error); !error) files = {program, program.parent_path() / "crab-sandbox-init"};
-    const auto add = [&](std::initializer_list<std::filesystem::path> named) { std::ranges::move(files_of(config, named), std::back_inserter(files)); };
+    if (const auto program = std::filesystem::read_symlink("/proc/self/exe", error); !error)
+        files = {program, program.parent_path() / "crab-sandbox-init"};
+    const auto add = [&](std::initializer_list<std::filesystem::path> named) {
+        std::ranges::move(files_of(config, named), std::back_inserter(files));
+    };
     for (const config::HookRule& hook : config.hooks) {
         for (const std::string& word : hook.run) {
-            if (word.contains('/') && std::filesystem::exists(word, error)) files.push_back(std::filesystem::absolute(word));
+            if (word.contains('/') && std::filesystem::exists(word, error))
+                files.push_back(std::filesystem::absolute(word));
         }
     }
     add({config.pairing.ca, config.pairing.cert});
@@ -155,21 +187,28 @@ Paths relied_on(const config::GatewayConfig& config) {
     }
     for (const config::ModelOptions& model : config.models) add({model.ca});
     for (const config::ProviderOptions& provider : config.providers) {
-        if (provider.remote.service.tls) add({provider.remote.service.tls->ca, provider.remote.service.tls->cert});
+        if (provider.remote.service.tls)
+            add({provider.remote.service.tls->ca, provider.remote.service.tls->cert});
     }
     return files;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places) {
+Result<std::shared_ptr<command::Worktrees>> make_worktrees(
+    const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places) {
     std::vector<command::Worktree> worktrees;
     for (const config::WorktreeOptions& options : config.worktrees) {
         const auto path = std::filesystem::absolute(config.source).parent_path() / options.path;
-        worktrees.push_back({.id = options.id, .path = path, .read_only = options.read_only, .max_bytes = options.max_bytes});
+        worktrees.push_back({.id = options.id,
+                             .path = path,
+                             .read_only = options.read_only,
+                             .max_bytes = options.max_bytes});
     }
     if (worktrees.empty()) return std::make_shared<command::Worktrees>(std::move(worktrees));
-    auto held = command::hold_worktrees(std::move(worktrees), command::OwnFiles(own_files(config, places)), command::OwnFiles(relied_on(config)));
+    auto held =
+        command::hold_worktrees(std::move(worktrees), command::OwnFiles(own_files(config, places)),
+                                command::OwnFiles(relied_on(config)));
     if (!held) return fail(std::move(held.error()));
     return std::make_shared<command::Worktrees>(std::move(*held));
 }
@@ -178,56 +217,85 @@ bool has_commands(const config::GatewayConfig& config) {
     return std::ranges::any_of(config.providers, is_command);
 }
 
-Result<std::unique_ptr<HostedCommands>> HostedCommands::open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
-                                                              core::AuditLog& audit, const std::vector<std::filesystem::path>& places,
-                                                              command::CommandServices::BoundWorktree bound_worktree) {
+Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
+    const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees,
+    net::EventLoop& home, core::AuditLog& audit, const std::vector<std::filesystem::path>& places,
+    command::CommandServices::BoundWorktree bound_worktree) {
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
     const std::size_t threads = threads_of(config);
     std::unique_ptr<HostedCommands> made(new HostedCommands(threads));
-    const auto gate = std::make_shared<core::ToolGate>(static_cast<std::uint32_t>(threads), kMostWaiting);
-    command::CommandServices services{.clock = home.clock(), .threads = made->threads_, .places = gate, .abilities = command::SandboxAbilities::detect(), .worktrees = std::move(worktrees),
-                                      .bound_worktree = std::move(bound_worktree), .secrets = std::move(*secrets), .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
-                                      .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
+    const auto gate =
+        std::make_shared<core::ToolGate>(static_cast<std::uint32_t>(threads), kMostWaiting);
+    command::CommandServices services{
+        .clock = home.clock(),
+        .threads = made->threads_,
+        .places = gate,
+        .abilities = command::SandboxAbilities::detect(),
+        .worktrees = std::move(worktrees),
+        .bound_worktree = std::move(bound_worktree),
+        .secrets = std::move(*secrets),
+        .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
+        .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))};
     services.abilities.cgroups = command::CgroupPlaces::find();
     command::ScratchFolder::remove_leftovers();
     command::end_orphaned_sandboxes();
     const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
-    for (const std::string& line : commands_not_offered(config, services.abilities)) log::warn(line);
+    for (const std::string& line : commands_not_offered(config, services.abilities))
+        log::warn(line);
     auto hosts = make_hosts(config, services, &egress);
     if (!hosts) return fail(std::move(hosts.error()));
     made->hosts_ = std::move(*hosts);
     return made;
 }
 
-Result<void> HostedCommands::register_in(core::Registry& registry) { return register_hosts(registry, hosts_); }
+Result<void> HostedCommands::register_in(core::Registry& registry) {
+    return register_hosts(registry, hosts_);
+}
 
-Result<void> check_commands(const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places) {
+Result<void> check_commands(const config::GatewayConfig& config,
+                            const std::vector<std::filesystem::path>& places) {
     auto worktrees = make_worktrees(config, places);
     if (!worktrees) return fail(std::move(worktrees.error()));
     auto secrets = read_secrets(config);
     if (!secrets) return fail(std::move(secrets.error()));
     const RealClock clock;
     BlockingPool unused(1);
-    const auto hosts = make_hosts(config, {.clock = clock, .threads = unused, .abilities = {}, .worktrees = std::move(*worktrees), .secrets = std::move(*secrets),
-                                           .own = std::make_shared<const command::OwnFiles>(own_files(config, places)), .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))}, nullptr);
+    const auto hosts =
+        make_hosts(config,
+                   {.clock = clock,
+                    .threads = unused,
+                    .abilities = {},
+                    .worktrees = std::move(*worktrees),
+                    .secrets = std::move(*secrets),
+                    .own = std::make_shared<const command::OwnFiles>(own_files(config, places)),
+                    .relied_on = std::make_shared<const command::OwnFiles>(relied_on(config))},
+                   nullptr);
     if (!hosts) return fail(hosts.error());
     core::Registry registry;
     return register_hosts(registry, *hosts);
 }
 
-std::vector<std::string> commands_not_offered(const config::GatewayConfig& config, const command::SandboxAbilities& abilities) {
+std::vector<std::string> commands_not_offered(const config::GatewayConfig& config,
+                                              const command::SandboxAbilities& abilities) {
     std::vector<std::string> lines;
     for (const config::ProviderOptions& provider : config.providers) {
-        const auto tools = is_command(provider) && provider.labels == config::LabelRule::kEnforce ? read_tools(provider) : std::vector<command::CommandTool>();
+        const auto tools = is_command(provider) && provider.labels == config::LabelRule::kEnforce
+                               ? read_tools(provider)
+                               : std::vector<command::CommandTool>();
         if (!tools) continue;
         for (const command::CommandTool& tool : *tools) {
             const core::PolicyDefaults& wanted = tool.limits.defaults;
-            const auto tell = [&](std::string_view label, const std::optional<std::string>& missing) {
-                if (missing) lines.push_back(fmt::format("providers: {}: {} is not offered: {} cannot be enforced here: {}", provider.id, tool.spec.name, label, *missing));
+            const auto tell = [&](std::string_view label,
+                                  const std::optional<std::string>& missing) {
+                if (missing)
+                    lines.push_back(fmt::format(
+                        "providers: {}: {} is not offered: {} cannot be enforced here: {}",
+                        provider.id, tool.spec.name, label, *missing));
                 return missing.has_value();
             };
-            if (!tell(name_of(wanted.network), abilities.missing(wanted.network))) tell(name_of(wanted.privilege), abilities.missing(wanted.privilege));
+            if (!tell(name_of(wanted.network), abilities.missing(wanted.network)))
+                tell(name_of(wanted.privilege), abilities.missing(wanted.privilege));
         }
     }
     return lines;

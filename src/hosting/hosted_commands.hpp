@@ -13,29 +13,35 @@
 
 namespace crab::app {
 
-/// The configured worktrees, their folders held open. `places` are the folders of this process, of state and sockets, beside what the configuration
-/// names. Errors: kInvalidArgs for one that is no folder, overlaps another, or meets what is crab's own.
-Result<std::shared_ptr<command::Worktrees>> make_worktrees(const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places);
+/// The configured worktrees, their folders held open. `places` are the folders of this process, of
+/// state and sockets, beside what the configuration names. Errors: kInvalidArgs for one that is no
+/// folder, overlaps another, or meets what is crab's own.
+Result<std::shared_ptr<command::Worktrees>> make_worktrees(
+    const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places);
 
 /// The configured providers of commands: all their tools, with the threads that they run on.
 class HostedCommands final : public sdk::HostedTools {
 public:
-    /// Finds out what this host can enforce, and moves this process into a control group where that helps. Blocks for some milliseconds.
-    /// The proxies of providers with an egress list run on `home`, and tell `audit` what they refuse. `places` are those of
-    /// make_worktrees(); no command sees them, nor files of the configuration that are secret.
-    /// `bound_worktree` stands in for the bindings of `worktrees`; null: those count.
-    /// Errors: kInvalidArgs that names the provider, the tool and what is wrong.
-    static Result<std::unique_ptr<HostedCommands>> open(const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees, net::EventLoop& home,
-                                                        core::AuditLog& audit, const std::vector<std::filesystem::path>& places,
-                                                        command::CommandServices::BoundWorktree bound_worktree = {});
+    /// Finds out what this host can enforce, and moves this process into a control group where that
+    /// helps. Blocks for some milliseconds. The proxies of providers with an egress list run on
+    /// `home`, and tell `audit` what they refuse. `places` are those of make_worktrees(); no
+    /// command sees them, nor files of the configuration that are secret. `bound_worktree` stands
+    /// in for the bindings of `worktrees`; null: those count. Errors: kInvalidArgs that names the
+    /// provider, the tool and what is wrong.
+    static Result<std::unique_ptr<HostedCommands>> open(
+        const config::GatewayConfig& config, std::shared_ptr<const command::Worktrees> worktrees,
+        net::EventLoop& home, core::AuditLog& audit,
+        const std::vector<std::filesystem::path>& places,
+        command::CommandServices::BoundWorktree bound_worktree = {});
 
     /// Errors: kInvalidArgs that names provider and tool.
     Result<void> register_in(core::Registry& registry) override;
 
 private:
-    explicit HostedCommands(std::size_t threads) : names_(std::clamp<std::size_t>(threads, 2, 16)), threads_(threads) {}
+    explicit HostedCommands(std::size_t threads)
+        : names_(std::clamp<std::size_t>(threads, 2, 16)), threads_(threads) {}
 
-    net::NameLookups names_;   ///< that commands want to reach
+    net::NameLookups names_;  ///< that commands want to reach
     BlockingPool threads_;
     std::vector<std::shared_ptr<command::CommandHost>> hosts_;
 };
@@ -43,10 +49,14 @@ private:
 /// Whether the configuration has providers of commands.
 bool has_commands(const config::GatewayConfig& config);
 
-/// What open() and register_in() would say of the configuration; runs nothing. Errors: theirs and those of make_worktrees().
-Result<void> check_commands(const config::GatewayConfig& config, const std::vector<std::filesystem::path>& places);
+/// What open() and register_in() would say of the configuration; runs nothing. Errors: theirs and
+/// those of make_worktrees().
+Result<void> check_commands(const config::GatewayConfig& config,
+                            const std::vector<std::filesystem::path>& places);
 
-/// For each tool of commands that this host, as this process may use it, cannot run by the tool's own defaults: one line that says why.
-std::vector<std::string> commands_not_offered(const config::GatewayConfig& config, const command::SandboxAbilities& abilities);
+/// For each tool of commands that this host, as this process may use it, cannot run by the tool's
+/// own defaults: one line that says why.
+std::vector<std::string> commands_not_offered(const config::GatewayConfig& config,
+                                              const command::SandboxAbilities& abilities);
 
 }  // namespace crab::app

@@ -9,20 +9,30 @@ constexpr std::size_t kPoolThreads = 2;   // the store is one connection
 
 }  // namespace
 
-HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink, std::string component_id)
+HostedCron::HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home,
+                       std::unique_ptr<cron::CronEventSink> sink, std::string component_id)
     : store_(std::move(store)),
       sink_(std::move(sink)),
       job_ids_(home.clock()),
       event_ids_(home.clock()),
       pool_(kPoolThreads),
-      scheduler_({.store = *store_, .zones = zones_, .pool = pool_, .clock = home.clock(), .timers = home.timers(), .ids = event_ids_, .sink = *sink_},
+      scheduler_({.store = *store_,
+                  .zones = zones_,
+                  .pool = pool_,
+                  .clock = home.clock(),
+                  .timers = home.timers(),
+                  .ids = event_ids_,
+                  .sink = *sink_},
                  home.executor(), {.component_id = std::move(component_id)}),
       host_(*store_, zones_, pool_, home.clock(), job_ids_, [this] { scheduler_.wake(); }) {}
 
-Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink, std::string component_id) {
+Result<std::unique_ptr<sdk::HostedTools>> HostedCron::open(
+    const std::filesystem::path& file, net::EventLoop& home,
+    std::unique_ptr<cron::CronEventSink> sink, std::string component_id) {
     auto store = store::sqlite::CronStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
-    return std::unique_ptr<sdk::HostedTools>(new HostedCron(std::move(*store), home, std::move(sink), std::move(component_id)));
+    return std::unique_ptr<sdk::HostedTools>(
+        new HostedCron(std::move(*store), home, std::move(sink), std::move(component_id)));
 }
 
 Result<void> HostedCron::register_in(core::Registry& registry) {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "sdk/tool_host/hosted_tools.hpp"
 #include "base/result.hpp"
 #include "hosts/cron/cron_host.hpp"
 #include "hosts/cron/cron_scheduler.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
 #include "store/sqlite/cron_store_sqlite.hpp"
 
 #include <filesystem>
@@ -13,17 +13,21 @@ namespace crab::app {
 /// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
 class HostedCron final : public sdk::HostedTools {
 public:
-    /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events, which name `component_id` as their source, go to `sink`.
-    /// Errors: those of CronStoreSqlite::open().
-    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink,
-                                                           std::string component_id = "cron");
+    /// Opens or makes the store at `file`; jobs fire on `home` from start() on, and their events,
+    /// which name `component_id` as their source, go to `sink`. Errors: those of
+    /// CronStoreSqlite::open().
+    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file,
+                                                          net::EventLoop& home,
+                                                          std::unique_ptr<cron::CronEventSink> sink,
+                                                          std::string component_id = "cron");
 
     void start() override { scheduler_.start(); }
     void stop(std::function<void()> done) override { scheduler_.stop(std::move(done)); }
     Result<void> register_in(core::Registry& registry) override;
 
 private:
-    HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home, std::unique_ptr<cron::CronEventSink> sink, std::string component_id);
+    HostedCron(std::unique_ptr<store::sqlite::CronStoreSqlite> store, net::EventLoop& home,
+               std::unique_ptr<cron::CronEventSink> sink, std::string component_id);
 
     std::unique_ptr<store::sqlite::CronStoreSqlite> store_;
     std::unique_ptr<cron::CronEventSink> sink_;

@@ -9,10 +9,15 @@ constexpr std::size_t kPoolThreads = 3;   // one commits, the others search
 
 }  // namespace
 
-HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store, const Clock& clock)
-    : store_(std::move(store)), ids_(clock), pool_(kPoolThreads), host_(*store_, pool_, clock, ids_) {}
+HostedMemory::HostedMemory(std::unique_ptr<store::sqlite::MemoryStoreSqlite> store,
+                           const Clock& clock)
+    : store_(std::move(store)),
+      ids_(clock),
+      pool_(kPoolThreads),
+      host_(*store_, pool_, clock, ids_) {}
 
-Result<std::unique_ptr<sdk::HostedTools>> HostedMemory::open(const std::filesystem::path& file, const Clock& clock) {
+Result<std::unique_ptr<sdk::HostedTools>> HostedMemory::open(const std::filesystem::path& file,
+                                                             const Clock& clock) {
     auto store = store::sqlite::MemoryStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
     return std::unique_ptr<sdk::HostedTools>(new HostedMemory(std::move(*store), clock));

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "sdk/tool_host/hosted_tools.hpp"
 #include "base/result.hpp"
 #include "hosts/memory/memory_host.hpp"
+#include "sdk/tool_host/hosted_tools.hpp"
 #include "store/sqlite/memory_store_sqlite.hpp"
 
 #include <filesystem>
@@ -13,7 +13,8 @@ namespace crab::app {
 class HostedMemory final : public sdk::HostedTools {
 public:
     /// Opens or makes the store at `file`. Errors: those of MemoryStoreSqlite::open().
-    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file, const Clock& clock);
+    static Result<std::unique_ptr<sdk::HostedTools>> open(const std::filesystem::path& file,
+                                                          const Clock& clock);
 
     Result<void> register_in(core::Registry& registry) override;
 

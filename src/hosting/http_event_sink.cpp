@@ -8,9 +8,11 @@ namespace crab::app {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
-constexpr net::HttpClientOptions kOptions{.max_connections = 1, .max_waiting = 16, .max_body_bytes = 64 * 1024};
+constexpr net::HttpClientOptions kOptions{
+    .max_connections = 1, .max_waiting = 16, .max_body_bytes = 64 * 1024};
 
-/// What a status means to whoever repeats; 404 and 405 say that this is no gateway, not that it does not want the event.
+/// What a status means to whoever repeats; 404 and 405 say that this is no gateway, not that it
+/// does not want the event.
 ErrorCode code_of(int status) {
     switch (status) {
         case 400: return ErrorCode::kInvalidArgs;
@@ -27,7 +29,9 @@ ErrorCode code_of(int status) {
 std::string message_of(const net::HttpReply& reply) {
     const auto body = json::Value::parse(reply.body);
     const json::Value* const error = body ? body->find("error") : nullptr;
-    return error != nullptr && error->as_string() ? *error->as_string() : fmt::format("the gateway answered with HTTP {}", reply.status);
+    return error != nullptr && error->as_string()
+               ? *error->as_string()
+               : fmt::format("the gateway answered with HTTP {}", reply.status);
 }
 
 }  // namespace
@@ -36,16 +40,26 @@ HttpEventSink::~HttpEventSink() {
     if (client_) client_->close();
 }
 
-void HttpEventSink::connect_to(net::HttpAuthority authority) { client_ = std::make_unique<net::HttpClient>(loop_, std::move(authority), kOptions); }
+void HttpEventSink::connect_to(net::HttpAuthority authority) {
+    client_ = std::make_unique<net::HttpClient>(loop_, std::move(authority), kOptions);
+}
 
 Task<Result<void>> HttpEventSink::publish(std::string envelope) {
     if (!client_) co_return fail(ErrorCode::kUnavailable, "there is no gateway to publish at");
-    const net::HttpCall call{.method = "POST", .target = "/v1/events", .content_type = "application/json", .body = envelope, .headers = {}};
+    const net::HttpCall call{.method = "POST",
+                             .target = "/v1/events",
+                             .content_type = "application/json",
+                             .body = envelope,
+                             .headers = {}};
     const Deadline deadline = loop_.clock().steady_now() + kPatience;
     const auto reply = co_await client_->send(call, deadline);
     if (!reply) co_return fail(reply.error().error);
     if (reply->status == 202) co_return Result<void>();
-    co_return fail(Error{.code = code_of(reply->status), .message = message_of(*reply), .details = {}, .retryable = {}, .retry_after = reply->retry_after(loop_.clock().system_now())});
+    co_return fail(Error{.code = code_of(reply->status),
+                         .message = message_of(*reply),
+                         .details = {},
+                         .retryable = {},
+                         .retry_after = reply->retry_after(loop_.clock().system_now())});
 }
 
 }  // namespace crab::app

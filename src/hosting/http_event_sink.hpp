@@ -14,11 +14,13 @@ public:
     /// Takes nothing before connect_to().
     explicit HttpEventSink(net::EventLoop& loop) : loop_(loop) {}
     ~HttpEventSink() override;
-    /// Once, before the first event: the admin socket of a gateway on this machine, or a peer listener with the host's own certificate.
+    /// Once, before the first event: the admin socket of a gateway on this machine, or a peer
+    /// listener with the host's own certificate.
     void connect_to(net::HttpAuthority authority);
 
-    /// Waits at most 10 s. Errors: kConflict, kInvalidArgs, kForbidden, kOversize as the gateway says; kUnauthenticated;
-    /// kRateLimited and kUnavailable with the time that it asks for; kTimeout.
+    /// Waits at most 10 s. Errors: kConflict, kInvalidArgs, kForbidden, kOversize as the gateway
+    /// says; kUnauthenticated; kRateLimited and kUnavailable with the time that it asks for;
+    /// kTimeout.
     Task<Result<void>> publish(std::string envelope) override;
 
 private:

@@ -14,7 +14,9 @@ using namespace std::chrono_literals;
 class ScriptedGateway final : public net::HttpService {
 public:
     Task<void> serve(net::HttpExchange& exchange) override {
-        asked = std::string(exchange.request().method()) + " " + std::string(exchange.request().target()) + " " + std::string(exchange.request().body);
+        asked = std::string(exchange.request().method()) + " " +
+                std::string(exchange.request().target()) + " " +
+                std::string(exchange.request().body);
         if (status == 202) {
             exchange.respond(202, "application/json", R"({"accepted":true,"event_id":"e"})");
         } else {
@@ -35,14 +37,17 @@ protected:
         std::promise<Result<void>> done;
         loop.run([&] {
             spawn(loop.loop.executor(), sink->publish(std::move(envelope)),
-                  [&](const std::exception_ptr&, std::optional<Result<void>> result) { done.set_value(std::move(*result)); });
+                  [&](const std::exception_ptr&, std::optional<Result<void>> result) {
+                      done.set_value(std::move(*result));
+                  });
         });
         return done.get_future().get();
     }
 
     const RealClock clock;
     ScriptedGateway gateway;
-    std::unique_ptr<net::test::ServerThread> server = std::make_unique<net::test::ServerThread>(clock, gateway, net::HttpServerOptions(), true);
+    std::unique_ptr<net::test::ServerThread> server =
+        std::make_unique<net::test::ServerThread>(clock, gateway, net::HttpServerOptions(), true);
     net::test::LoopThread loop{clock};
     std::unique_ptr<HttpEventSink> sink = connected();
 
@@ -61,9 +66,12 @@ TEST_F(HttpEventSinkTest, AnEventIsPostedAsItIs) {
 }
 
 TEST_F(HttpEventSinkTest, ARefusalKeepsItsMeaningAndItsWord) {
-    const std::pair<int, ErrorCode> refusals[] = {{400, ErrorCode::kInvalidArgs}, {401, ErrorCode::kUnauthenticated}, {403, ErrorCode::kForbidden},
-                                                  {404, ErrorCode::kUnavailable}, {409, ErrorCode::kConflict},        {413, ErrorCode::kOversize},
-                                                  {429, ErrorCode::kRateLimited}, {500, ErrorCode::kUnavailable},     {504, ErrorCode::kTimeout}};
+    const std::pair<int, ErrorCode> refusals[] = {
+        {400, ErrorCode::kInvalidArgs}, {401, ErrorCode::kUnauthenticated},
+        {403, ErrorCode::kForbidden},   {404, ErrorCode::kUnavailable},
+        {409, ErrorCode::kConflict},    {413, ErrorCode::kOversize},
+        {429, ErrorCode::kRateLimited}, {500, ErrorCode::kUnavailable},
+        {504, ErrorCode::kTimeout}};
     for (const auto& [status, code] : refusals) {
         gateway.status = status;
         const auto refused = publish();

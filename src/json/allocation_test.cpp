@@ -10,7 +10,8 @@
 #include <memory>
 #include <new>
 
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define CRAB_COUNTS_ALLOCATIONS 0  // the sanitizer has replaced the allocator already
 #else
 #define CRAB_COUNTS_ALLOCATIONS 1
@@ -33,10 +34,14 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace crab::json {
 namespace {
 
-constexpr std::string_view kMessage = R"({"type":"call","id":"c1","args":{"room":"kitchen","level":70,"tags":["a","b"]},"timeout_ms":5000})";
+constexpr std::string_view kMessage =
+    R"({"type":"call","id":"c1","args":{"room":"kitchen","level":70,"tags":["a","b"]},)"
+    R"("timeout_ms":5000})";
 
 TEST(Allocations, AreCountedHere) {
-    if (!CRAB_COUNTS_ALLOCATIONS) GTEST_SKIP() << "a sanitizer owns the allocator, so the other cases of this file prove nothing";
+    if (!CRAB_COUNTS_ALLOCATIONS)
+        GTEST_SKIP()
+            << "a sanitizer owns the allocator, so the other cases of this file prove nothing";
     const std::size_t before = allocations;
     EXPECT_TRUE(std::make_unique<int>(1));
     EXPECT_GT(allocations, before);
@@ -54,9 +59,13 @@ TEST(Allocations, AWarmParserMakesNone) {
 }
 
 TEST(Allocations, CheckingOrdinaryArgumentsMakesNone) {
-    const auto schema = Schema::compile(R"({"type":"object","properties":{"type":{"enum":["call","other"]},"id":{"pattern":"^c[0-9]+$"},
-        "args":{"properties":{"room":{"type":"string","maxLength":20},"level":{"type":"integer","maximum":100},"tags":{"items":{"type":"string"},"uniqueItems":true}},
-        "required":["room"],"additionalProperties":false},"timeout_ms":{"anyOf":[{"type":"null"},{"type":"integer"}]}},"required":["id"],"unevaluatedProperties":false})");
+    const auto schema = Schema::compile(
+        R"({"type":"object","properties":{"type":{"enum":["call","other"]},)"
+        R"("id":{"pattern":"^c[0-9]+$"},
+        "args":{"properties":{"room":{"type":"string","maxLength":20},"level":{"type":"integer",)"
+        R"("maximum":100},"tags":{"items":{"type":"string"},"uniqueItems":true}},
+        "required":["room"],"additionalProperties":false},"timeout_ms":{"anyOf":[{"type":"null"},)"
+        R"({"type":"integer"}]}},"required":["id"],"unevaluatedProperties":false})");
     ASSERT_TRUE(schema) << schema.error().message;
     Parser parser;
     const auto root = parser.parse(kMessage);
@@ -70,7 +79,15 @@ TEST(Allocations, AWriterOnlyLetsItsStringGrow) {
     std::string out;
     out.reserve(512);
     const std::size_t before = allocations;
-    Writer(out).begin_object().key("type").string("call\n").key("n").number(0.1).key("args").raw("{}").end_object();
+    Writer(out)
+        .begin_object()
+        .key("type")
+        .string("call\n")
+        .key("n")
+        .number(0.1)
+        .key("args")
+        .raw("{}")
+        .end_object();
     EXPECT_EQ(allocations, before);
 }
 

@@ -6,7 +6,8 @@
 
 namespace crab::json {
 
-/// A set of small numbers below a size fixed at the start; up to 128 of them need no memory of their own.
+/// A set of small numbers below a size fixed at the start; up to 128 of them need no memory of
+/// their own.
 class Bits {
 public:
     explicit Bits(std::size_t size) : size_(size), words_((size + 63) / 64) {

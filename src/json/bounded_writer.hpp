@@ -9,9 +9,9 @@
 
 namespace crab::json {
 
-/// Writes a JSON text of known greatest length into room that is made once: what is fixed in it costs a few stores. For hot
-/// paths that write the same few members again and again; everything else uses Writer. The room is cut to what was written
-/// when the writer goes.
+/// Writes a JSON text of known greatest length into room that is made once: what is fixed in it
+/// costs a few stores. For hot paths that write the same few members again and again; everything
+/// else uses Writer. The room is cut to what was written when the writer goes.
 class BoundedWriter {
 public:
     /// What a quoted text of `size` bytes can take at most.
@@ -35,7 +35,8 @@ public:
     }
     /// The same for text that is not known at compile time and needs no escapes.
     BoundedWriter& raw(std::string_view text) {
-        if (!text.empty()) std::memcpy(at_, text.data(), text.size());  // an empty view may point nowhere
+        // an empty view may point nowhere
+        if (!text.empty()) std::memcpy(at_, text.data(), text.size());
         at_ += text.size();
         return *this;
     }

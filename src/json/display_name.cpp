@@ -7,14 +7,20 @@
 namespace crab::json {
 namespace {
 
-bool is_space(char32_t c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF; }
+bool is_space(char32_t c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == 0xA0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
+}
 
 bool is_control(char32_t c) {
     if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return true;
-    return c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+    return c == 0x2028 || c == 0x2029 || (c >= 0x202A && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x2069);
 }
 
-std::unexpected<Error> refuse(std::string_view why) { return fail(ErrorCode::kInvalidArgs, fmt::format("a name {}", why)); }
+std::unexpected<Error> refuse(std::string_view why) {
+    return fail(ErrorCode::kInvalidArgs, fmt::format("a name {}", why));
+}
 
 }  // namespace
 
@@ -36,7 +42,8 @@ Result<std::string> read_display_name(std::string_view given) {
         at = next;
     }
     if (end == 0) return refuse("has to say something");
-    if (characters > kMostDisplayName) return refuse(fmt::format("has at most {} characters", kMostDisplayName));
+    if (characters > kMostDisplayName)
+        return refuse(fmt::format("has at most {} characters", kMostDisplayName));
     const std::string_view name = given.substr(begin, end - begin);
     for (std::size_t at = 0; at < name.size();) {
         const CodePoint one = decode_utf8(name.substr(at));

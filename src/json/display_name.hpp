@@ -8,10 +8,11 @@
 
 namespace crab::json {
 
-inline constexpr std::size_t kMostDisplayName = 128;   ///< characters, however many bytes they have
+inline constexpr std::size_t kMostDisplayName = 128;  ///< characters, however many bytes they have
 
-/// A name that people give and read, in any script, without the white space around it. Errors: kInvalidArgs for one that is empty, too long or
-/// not UTF-8, or that holds control characters: line breaks, C0 and C1, and those that turn the direction of the text around it.
+/// A name that people give and read, in any script, without the white space around it. Errors:
+/// kInvalidArgs for one that is empty, too long or not UTF-8, or that holds control characters:
+/// line breaks, C0 and C1, and those that turn the direction of the text around it.
 Result<std::string> read_display_name(std::string_view given);
 
 }  // namespace crab::json

@@ -21,13 +21,15 @@ TEST(DisplayName, IsInAnyScriptAndTrimmed) {
 TEST(DisplayName, HasUpTo128CharactersHoweverManyBytesTheyHave) {
     for (const std::string_view one : {"a", "ü", "分", "𝄞"}) {
         EXPECT_EQ(read_display_name(repeated(one, 128)).value(), repeated(one, 128));
-        EXPECT_EQ(read_display_name(" " + repeated(one, 128) + " ").value(), repeated(one, 128)) << "what is trimmed does not count";
+        EXPECT_EQ(read_display_name(" " + repeated(one, 128) + " ").value(), repeated(one, 128))
+            << "what is trimmed does not count";
         EXPECT_EQ(read_display_name(repeated(one, 129)).error().code, ErrorCode::kInvalidArgs);
     }
 }
 
 TEST(DisplayName, HoldsNoControlCharacters) {
-    for (const std::string_view bad : {"", " \t", "a\nb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u0085b", "a\u2028b", "a\u202Eb", "a\u2066b", "a\xff", "\xc3"}) {
+    for (const std::string_view bad : {"", " \t", "a\nb", "a\tb", "a\x1b[2Jb", "a\x7f", "a\u0085b",
+                                       "a\u2028b", "a\u202Eb", "a\u2066b", "a\xff", "\xc3"}) {
         EXPECT_EQ(read_display_name(bad).error().code, ErrorCode::kInvalidArgs) << bad;
     }
     EXPECT_FALSE(read_display_name(std::string_view("a\0b", 3)));

@@ -25,12 +25,14 @@ std::optional<std::string> find_duplicate(Element value) {
     if (value.get(object) == simdjson::SUCCESS) {
         if (has_duplicate_members(value)) return first_duplicate(object);
         for (const auto field : object) {
-            if (const auto inside = find_duplicate(field.value)) return '/' + escape_pointer(field.key) + *inside;
+            if (const auto inside = find_duplicate(field.value))
+                return '/' + escape_pointer(field.key) + *inside;
         }
     } else if (value.get(array) == simdjson::SUCCESS) {
         std::size_t index = 0;
         for (const Element item : array) {
-            if (const auto inside = find_duplicate(item)) return '/' + std::to_string(index) + *inside;
+            if (const auto inside = find_duplicate(item))
+                return '/' + std::to_string(index) + *inside;
             ++index;
         }
     }

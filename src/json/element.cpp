@@ -30,23 +30,45 @@ void write(Writer& writer, Element element) {
             for (const Element item : element.get_array().value_unsafe()) write(writer, item);
             writer.end_array();
             break;
-        case simdjson::dom::element_type::STRING: writer.string(element.get_string().value_unsafe()); break;
-        case simdjson::dom::element_type::INT64: writer.integer(element.get_int64().value_unsafe()); break;
-        case simdjson::dom::element_type::UINT64: writer.unsigned_integer(element.get_uint64().value_unsafe()); break;
-        case simdjson::dom::element_type::DOUBLE: writer.number(element.get_double().value_unsafe()); break;
-        case simdjson::dom::element_type::BOOL: writer.boolean(element.get_bool().value_unsafe()); break;
+        case simdjson::dom::element_type::STRING:
+            writer.string(element.get_string().value_unsafe());
+            break;
+        case simdjson::dom::element_type::INT64:
+            writer.integer(element.get_int64().value_unsafe());
+            break;
+        case simdjson::dom::element_type::UINT64:
+            writer.unsigned_integer(element.get_uint64().value_unsafe());
+            break;
+        case simdjson::dom::element_type::DOUBLE:
+            writer.number(element.get_double().value_unsafe());
+            break;
+        case simdjson::dom::element_type::BOOL:
+            writer.boolean(element.get_bool().value_unsafe());
+            break;
         case simdjson::dom::element_type::NULL_VALUE: writer.null(); break;
     }
 }
 
 }  // namespace
 
-std::optional<Element> get(Element object, std::string_view key) { return get_as<Element>(object, key); }
-std::optional<std::string_view> get_string(Element object, std::string_view key) { return get_as<std::string_view>(object, key); }
-std::optional<bool> get_bool(Element object, std::string_view key) { return get_as<bool>(object, key); }
-std::optional<double> get_double(Element object, std::string_view key) { return get_as<double>(object, key); }
-std::optional<Object> get_object(Element object, std::string_view key) { return get_as<Object>(object, key); }
-std::optional<Array> get_array(Element object, std::string_view key) { return get_as<Array>(object, key); }
+std::optional<Element> get(Element object, std::string_view key) {
+    return get_as<Element>(object, key);
+}
+std::optional<std::string_view> get_string(Element object, std::string_view key) {
+    return get_as<std::string_view>(object, key);
+}
+std::optional<bool> get_bool(Element object, std::string_view key) {
+    return get_as<bool>(object, key);
+}
+std::optional<double> get_double(Element object, std::string_view key) {
+    return get_as<double>(object, key);
+}
+std::optional<Object> get_object(Element object, std::string_view key) {
+    return get_as<Object>(object, key);
+}
+std::optional<Array> get_array(Element object, std::string_view key) {
+    return get_as<Array>(object, key);
+}
 
 std::optional<std::int64_t> get_int64(Element object, std::string_view key) {
     if (const auto whole = get_as<std::int64_t>(object, key)) return whole;
@@ -71,7 +93,8 @@ bool has_duplicate_members(Element element) {
         }
         return false;
     }
-    thread_local std::vector<std::string_view> names;  // keeps its memory, so a steady stream of messages allocates nothing
+    // keeps its memory, so a steady stream of messages allocates nothing
+    thread_local std::vector<std::string_view> names;
     names.clear();
     for (const auto field : object) names.push_back(field.key);
     std::ranges::sort(names);

@@ -9,14 +9,17 @@
 
 namespace crab::json {
 
-/// A value inside a parsed text; a cheap copyable view that lives as long as the parse result it came from.
+/// A value inside a parsed text; a cheap copyable view that lives as long as the parse result it
+/// came from.
 using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 using Array = simdjson::dom::array;
 
-/// The member `key` of `object`; of several with that name the first. Nothing when absent or when `object` is no object.
+/// The member `key` of `object`; of several with that name the first. Nothing when absent or when
+/// `object` is no object.
 std::optional<Element> get(Element object, std::string_view key);
-/// The member `key` when it has the asked type, otherwise nothing. The text is a view into the parse result.
+/// The member `key` when it has the asked type, otherwise nothing. The text is a view into the
+/// parse result.
 std::optional<std::string_view> get_string(Element object, std::string_view key);
 std::optional<bool> get_bool(Element object, std::string_view key);
 /// A whole number that fits, written as `3` or as `3.0`.
@@ -26,7 +29,8 @@ std::optional<double> get_double(Element object, std::string_view key);
 std::optional<Object> get_object(Element object, std::string_view key);
 std::optional<Array> get_array(Element object, std::string_view key);
 
-/// Whether two members of this object (not of those inside it) have one name. False for anything but an object.
+/// Whether two members of this object (not of those inside it) have one name. False for anything
+/// but an object.
 bool has_duplicate_members(Element object);
 
 /// The value as compact JSON (RFC 8259); doubles round-trip and stay doubles.

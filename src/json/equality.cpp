@@ -1,4 +1,5 @@
-// Equality and hashes by JSON Schema's rules (2020-12 core, section 4.2.2), on parsed and owned values alike.
+// Equality and hashes by JSON Schema's rules (2020-12 core, section 4.2.2), on parsed and owned
+// values alike.
 
 #include "base/hash.hpp"
 #include "json/value.hpp"
@@ -10,7 +11,9 @@ namespace {
 
 using simdjson::dom::element_type;
 
-bool is_number(Element element) { return element.is_int64() || element.is_uint64() || element.is_double(); }
+bool is_number(Element element) {
+    return element.is_int64() || element.is_uint64() || element.is_double();
+}
 
 Number number_of(Element element) {
     if (element.type() == element_type::INT64) return element.get_int64().value_unsafe();
@@ -26,7 +29,9 @@ bool equal_objects(Object left, Object right) {
     if (left.size() <= kSmall) {
         for (const auto field : left) {
             Element other;
-            if (right.at_key(field.key).get(other) != simdjson::SUCCESS || !equal(field.value, other)) return false;
+            if (right.at_key(field.key).get(other) != simdjson::SUCCESS ||
+                !equal(field.value, other))
+                return false;
         }
         return true;
     }
@@ -38,12 +43,15 @@ bool equal_objects(Object left, Object right) {
         std::ranges::sort(fields, {}, &Field::first);
         return fields;
     };
-    return std::ranges::equal(sorted(left), sorted(right), [](const Field& one, const Field& other) {
-        return one.first == other.first && equal(one.second, other.second);
-    });
+    return std::ranges::equal(
+        sorted(left), sorted(right), [](const Field& one, const Field& other) {
+            return one.first == other.first && equal(one.second, other.second);
+        });
 }
 
-std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9E37'79B9'7F4A'7C15 + (seed >> 29); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+    return (seed ^ value) * 0x9E37'79B9'7F4A'7C15 + (seed >> 29);
+}
 // Numbers that are equal are equal as doubles too, though not the other way round.
 std::size_t hash_number(const Number& number) {
     const double value = std::visit([](auto n) { return static_cast<double>(n); }, number);
@@ -56,7 +64,9 @@ bool equal(Element left, Element right) {
     if (is_number(left) && is_number(right)) return compare(number_of(left), number_of(right)) == 0;
     if (left.type() != right.type()) return false;
     switch (left.type()) {
-        case element_type::OBJECT: return equal_objects(left.get_object().value_unsafe(), right.get_object().value_unsafe());
+        case element_type::OBJECT:
+            return equal_objects(left.get_object().value_unsafe(),
+                                 right.get_object().value_unsafe());
         case element_type::ARRAY: {
             const Array one = left.get_array().value_unsafe();
             const Array other = right.get_array().value_unsafe();
@@ -66,8 +76,10 @@ bool equal(Element left, Element right) {
             }
             return true;
         }
-        case element_type::STRING: return left.get_string().value_unsafe() == right.get_string().value_unsafe();
-        case element_type::BOOL: return left.get_bool().value_unsafe() == right.get_bool().value_unsafe();
+        case element_type::STRING:
+            return left.get_string().value_unsafe() == right.get_string().value_unsafe();
+        case element_type::BOOL:
+            return left.get_bool().value_unsafe() == right.get_bool().value_unsafe();
         case element_type::NULL_VALUE: return true;
         case element_type::INT64:
         case element_type::UINT64:
@@ -84,7 +96,8 @@ bool equal(Element element, const Value& value) {
             if (!members || members->size() != object.size()) return false;
             for (const auto& [key, member] : *members) {
                 Element other;
-                if (object.at_key(key).get(other) != simdjson::SUCCESS || !equal(other, member)) return false;
+                if (object.at_key(key).get(other) != simdjson::SUCCESS || !equal(other, member))
+                    return false;
             }
             return true;
         }
@@ -92,7 +105,8 @@ bool equal(Element element, const Value& value) {
             const auto* items = value.as_array();
             const Array array = element.get_array().value_unsafe();
             if (!items || items->size() != array.size()) return false;
-            return std::ranges::equal(array, *items, [](Element one, const Value& other) { return equal(one, other); });
+            return std::ranges::equal(
+                array, *items, [](Element one, const Value& other) { return equal(one, other); });
         }
         case element_type::STRING: {
             const auto* text = value.as_string();
@@ -115,12 +129,14 @@ std::size_t hash_of(Element element) {
     switch (element.type()) {
         case element_type::OBJECT: {
             std::size_t sum = 7;  // a sum, because the order of members does not count
-            for (const auto field : element.get_object().value_unsafe()) sum += mix(hash_text(field.key), hash_of(field.value));
+            for (const auto field : element.get_object().value_unsafe())
+                sum += mix(hash_text(field.key), hash_of(field.value));
             return sum;
         }
         case element_type::ARRAY: {
             std::size_t hash = 5;
-            for (const Element item : element.get_array().value_unsafe()) hash = mix(hash, hash_of(item));
+            for (const Element item : element.get_array().value_unsafe())
+                hash = mix(hash, hash_of(item));
             return hash;
         }
         case element_type::STRING: return hash_text(element.get_string().value_unsafe());

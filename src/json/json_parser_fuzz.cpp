@@ -30,14 +30,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (element.get(object) == simdjson::SUCCESS) {
         for (const auto field : object) {
             const auto raw = root->raw_member(field.key);
-            require(raw.has_value() && raw->data() >= text.data() && raw->data() + raw->size() <= text.data() + text.size());
+            require(raw.has_value() && raw->data() >= text.data() &&
+                    raw->data() + raw->size() <= text.data() + text.size());
             const auto member = other.parse(*raw);
-            require(member.has_value() && to_text(member->element()) == to_text(*get(element, field.key)));
+            require(member.has_value() &&
+                    to_text(member->element()) == to_text(*get(element, field.key)));
         }
     }
-    // Equality is defined for values without repeated members, which are those that an owned value can be made of.
+    // Equality is defined for values without repeated members, which are those that an owned value
+    // can be made of.
     if (const auto value = Value::parse(text, {.max_bytes = kMost, .max_depth = 32})) {
-        require(equal(element, element) && equal(element, *value) && hash_of(element) == hash_of(*value));
+        require(equal(element, element) && equal(element, *value) &&
+                hash_of(element) == hash_of(*value));
         require(Value::parse(value->dump()).value() == *value);
     }
     return 0;

@@ -21,7 +21,9 @@ struct Decimal {
 // A double as the shortest decimal that reads back as it, which is what people wrote.
 Decimal decimal_of(double value) {
     std::array<char, 32> text;
-    const char* const end = std::to_chars(text.data(), text.data() + text.size(), std::abs(value), std::chars_format::scientific).ptr;
+    const char* const end = std::to_chars(text.data(), text.data() + text.size(), std::abs(value),
+                                          std::chars_format::scientific)
+                                .ptr;
     Decimal out;
     const char* at = text.data();
     for (bool fraction = false; at != end && *at != 'e'; ++at) {
@@ -43,7 +45,8 @@ Decimal decimal_of(const Number& number) {
     if (const auto* large = std::get_if<std::uint64_t>(&number)) return {*large, 0};
     if (const auto* real = std::get_if<double>(&number)) return decimal_of(*real);
     const auto small = std::get<std::int64_t>(number);
-    return {small < 0 ? 0 - static_cast<std::uint64_t>(small) : static_cast<std::uint64_t>(small), 0};
+    return {small < 0 ? 0 - static_cast<std::uint64_t>(small) : static_cast<std::uint64_t>(small),
+            0};
 }
 
 std::uint64_t multiply(std::uint64_t left, std::uint64_t right, std::uint64_t modulus) {
@@ -59,7 +62,8 @@ std::uint64_t power_of_ten(int exponent, std::uint64_t modulus) {
     return result;
 }
 
-// An integer beside a double: the double's whole part fits an integer or decides alone; its fraction breaks a tie.
+// An integer beside a double: the double's whole part fits an integer or decides alone; its
+// fraction breaks a tie.
 template <class Integer>
 std::partial_ordering compare_mixed(Integer whole, double real, double below, double above) {
     if (std::isnan(real)) return std::partial_ordering::unordered;
@@ -72,7 +76,8 @@ std::partial_ordering compare_mixed(Integer whole, double real, double below, do
 }
 
 std::partial_ordering compare_to_double(const Number& whole, double real) {
-    if (const auto* value = std::get_if<std::int64_t>(&whole)) return compare_mixed(*value, real, -kTwo63, kTwo63);
+    if (const auto* value = std::get_if<std::int64_t>(&whole))
+        return compare_mixed(*value, real, -kTwo63, kTwo63);
     return compare_mixed(std::get<std::uint64_t>(whole), real, 0.0, kTwo64);
 }
 
@@ -101,10 +106,14 @@ bool is_whole(double value) { return std::floor(value) == value; }
 bool is_multiple(const Number& value, const Number& divisor) {
     const Decimal dividend = decimal_of(value);
     const Decimal unit = decimal_of(divisor);
-    if (unit.exponent <= dividend.exponent) {  // digits * 10^shift modulo the unit's digits, without ever building the power
-        return multiply(dividend.digits % unit.digits, power_of_ten(dividend.exponent - unit.exponent, unit.digits), unit.digits) == 0;
+    // digits * 10^shift modulo the unit's digits, without ever building the power
+    if (unit.exponent <= dividend.exponent) {
+        return multiply(dividend.digits % unit.digits,
+                        power_of_ten(dividend.exponent - unit.exponent, unit.digits),
+                        unit.digits) == 0;
     }
-    constexpr int kMostDigits = 19;  // of the dividend, so that a unit with more zeros is larger than it
+    // of the dividend, so that a unit with more zeros is larger than it
+    constexpr int kMostDigits = 19;
     const int zeros = unit.exponent - dividend.exponent;
     if (dividend.digits == 0) return true;
     if (zeros > kMostDigits) return false;

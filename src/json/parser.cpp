@@ -15,29 +15,41 @@ bool is_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' ||
 
 Error explain(simdjson::error_code code, const Limits& limits) {
     if (code == simdjson::DEPTH_ERROR) {
-        return {.code = ErrorCode::kInvalidArgs, .message = fmt::format("the JSON text is nested deeper than {} levels", limits.max_depth)};
+        return {.code = ErrorCode::kInvalidArgs,
+                .message =
+                    fmt::format("the JSON text is nested deeper than {} levels", limits.max_depth)};
     }
-    if (code == simdjson::UTF8_ERROR) return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text is not valid UTF-8"};
-    if (code == simdjson::EMPTY) return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text is empty"};
+    if (code == simdjson::UTF8_ERROR)
+        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text is not valid UTF-8"};
+    if (code == simdjson::EMPTY)
+        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text is empty"};
     if (code == simdjson::NUMBER_ERROR) {
-        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text holds a malformed number or one beyond the range of a double"};
+        return {.code = ErrorCode::kInvalidArgs,
+                .message =
+                    "the JSON text holds a malformed number or one beyond the range of a double"};
     }
     if (code == simdjson::STRING_ERROR) {
-        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text holds a string with an invalid escape or surrogate"};
+        return {.code = ErrorCode::kInvalidArgs,
+                .message = "the JSON text holds a string with an invalid escape or surrogate"};
     }
-    if (code == simdjson::UNCLOSED_STRING) return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text ends inside a string"};
+    if (code == simdjson::UNCLOSED_STRING)
+        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text ends inside a string"};
     if (code == simdjson::UNESCAPED_CHARS) {
-        return {.code = ErrorCode::kInvalidArgs, .message = "the JSON text holds a control character that is not escaped"};
+        return {.code = ErrorCode::kInvalidArgs,
+                .message = "the JSON text holds a control character that is not escaped"};
     }
-    if (code == simdjson::MEMALLOC) return {.code = ErrorCode::kOversize, .message = "no memory for a JSON text of this size"};
-    return {.code = ErrorCode::kInvalidArgs, .message = "the text is not valid JSON: check commas, colons, brackets and literals"};
+    if (code == simdjson::MEMALLOC)
+        return {.code = ErrorCode::kOversize, .message = "no memory for a JSON text of this size"};
+    return {.code = ErrorCode::kInvalidArgs,
+            .message = "the text is not valid JSON: check commas, colons, brackets and literals"};
 }
 
 }  // namespace
 
 Result<Root> Parser::parse(std::string_view text) {
     if (text.size() > limits_.max_bytes) {
-        return fail(ErrorCode::kOversize, fmt::format("the JSON text has {} bytes, the limit is {}", text.size(), limits_.max_bytes));
+        return fail(ErrorCode::kOversize, fmt::format("the JSON text has {} bytes, the limit is {}",
+                                                      text.size(), limits_.max_bytes));
     }
     if (text.size() > capacity_ || capacity_ == 0) {
         if (auto room = reserve(text.size()); !room) return fail(std::move(room.error()));
@@ -71,14 +83,15 @@ Result<void> Parser::reserve(std::size_t bytes) {
     return fail(explain(code, limits_));
 }
 
-// simdjson refuses integers beyond 64 bits. With their last two digits replaced by "e2" they parse as doubles, and every
-// offset into the text stays right. Returns whether anything changed.
+// simdjson refuses integers beyond 64 bits. With their last two digits replaced by "e2" they parse
+// as doubles, and every offset into the text stays right. Returns whether anything changed.
 bool Parser::shorten_long_integers(std::size_t bytes) {
     constexpr std::ptrdiff_t kFirstTooLong = 19;  // 2^63 has 19 digits
     bool changed = false;
     const auto& tokens = *parser_.implementation;
     const char* const text_end = padded_.get() + bytes;
-    for (std::uint32_t i = 0; i < tokens.n_structural_indexes && tokens.structural_indexes[i] < bytes; ++i) {
+    for (std::uint32_t i = 0;
+         i < tokens.n_structural_indexes && tokens.structural_indexes[i] < bytes; ++i) {
         char* const begin = padded_.get() + tokens.structural_indexes[i];
         char* end = begin + (*begin == '-' ? 1 : 0);
         while (end < text_end && is_digit(*end)) ++end;
@@ -86,7 +99,9 @@ bool Parser::shorten_long_integers(std::size_t bytes) {
         if (end < text_end && (*end == '.' || *end == 'e' || *end == 'E')) continue;
         std::int64_t small;
         std::uint64_t large;
-        if (std::from_chars(begin, end, small).ec == std::errc{} || std::from_chars(begin, end, large).ec == std::errc{}) continue;
+        if (std::from_chars(begin, end, small).ec == std::errc{} ||
+            std::from_chars(begin, end, large).ec == std::errc{})
+            continue;
         end[-2] = 'e';
         end[-1] = '2';
         changed = true;

@@ -13,23 +13,27 @@
 
 namespace crab::json {
 
-/// simdjson counts the items of an array in 24 bits, and in more bytes than this there may be more of them.
+/// simdjson counts the items of an array in 24 bits, and in more bytes than this there may be more
+/// of them.
 constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 
 /// What one text may cost.
 struct Limits {
     std::size_t max_bytes = std::size_t{8} << 20;  ///< at most kMostBytes, which larger values mean
-    std::size_t max_depth = 64;  ///< arrays and objects inside each other, empty ones not counted: `[[1]]` is 2 deep
+    /// Arrays and objects inside each other, empty ones not counted: `[[1]]` is 2 deep
+    std::size_t max_depth = 64;
 };
 
-/// One parsed text. It views the parser and the caller's text: use it before the parser's next parse() and while the text lives.
+/// One parsed text. It views the parser and the caller's text: use it before the parser's next
+/// parse() and while the text lives.
 class Root {
 public:
     Element element() const { return element_; }
 
-    /// The bytes of a top-level member's value exactly as the caller wrote them, without the white space around it;
-    /// a view into the text given to parse(), ready to be spliced into another frame. Of several members with the name
-    /// it is the first, as in get(). Nothing when absent or when the text is no object.
+    /// The bytes of a top-level member's value exactly as the caller wrote them, without the white
+    /// space around it; a view into the text given to parse(), ready to be spliced into another
+    /// frame. Of several members with the name it is the first, as in get(). Nothing when absent or
+    /// when the text is no object.
     std::optional<std::string_view> raw_member(std::string_view name) const;
 
 private:
@@ -42,17 +46,21 @@ private:
     std::span<const std::uint32_t> tokens_;  // where each bracket, comma, colon and scalar begins
 };
 
-/// Parses one text at a time (RFC 8259, strict UTF-8), reusing its memory: after the largest text so far nothing is allocated.
-/// Not thread-safe; keep one per thread. About 14 times the largest text of memory, until shrink().
+/// Parses one text at a time (RFC 8259, strict UTF-8), reusing its memory: after the largest text
+/// so far nothing is allocated. Not thread-safe; keep one per thread. About 14 times the largest
+/// text of memory, until shrink().
 class Parser {
 public:
-    explicit Parser(Limits limits = {}) : limits_{std::min(limits.max_bytes, kMostBytes), limits.max_depth} {}
+    explicit Parser(Limits limits = {})
+        : limits_{std::min(limits.max_bytes, kMostBytes), limits.max_depth} {}
 
     /// Parses `text`, which need not be padded; makes every earlier Root of this parser invalid.
     /// An integer beyond 64 bits becomes the nearest double (within one unit in the last place).
-    /// Errors: kOversize above `max_bytes`; kInvalidArgs for what is not JSON or UTF-8, too deep, or a number beyond a double.
+    /// Errors: kOversize above `max_bytes`; kInvalidArgs for what is not JSON or UTF-8, too deep,
+    /// or a number beyond a double.
     Result<Root> parse(std::string_view text);
-    /// Gives the memory back that a large text has left behind, and makes every earlier Root invalid if there was any.
+    /// Gives the memory back that a large text has left behind, and makes every earlier Root
+    /// invalid if there was any.
     void shrink();
 
 private:

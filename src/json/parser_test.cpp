@@ -5,10 +5,14 @@
 namespace crab::json {
 namespace {
 
-std::string nested(std::size_t depth) { return std::string(depth, '[') + "1" + std::string(depth, ']'); }
+std::string nested(std::size_t depth) {
+    return std::string(depth, '[') + "1" + std::string(depth, ']');
+}
 
 TEST(Parser, RawMembersAreTheCallersOwnBytes) {
-    const std::string text = R"( {"id" : "c1", "args" :  {"a": [1,{"b":"]}"}], "n":1e2 } , "x\u0041": -1.50 ,"last":true } )";
+    const std::string text =
+        R"( {"id" : "c1", "args" :  {"a": [1,{"b":"]}"}], "n":1e2 } , "x\u0041": -1.50 ,)"
+        R"("last":true } )";
     Parser parser;
     const auto root = parser.parse(text);
     ASSERT_TRUE(root);
@@ -64,8 +68,29 @@ TEST(Parser, TextsAboveTheLimitAreOversize) {
 
 TEST(Parser, WhatIsNotJsonIsRefusedWithAReason) {
     Parser parser;
-    for (const std::string_view text : {"", " ", "{", "[1,]", "{\"a\" 1}", "nul", "01", "1 2", "{\"a\":1}}", "\"\n\"", "\"abc", "'a'", "[1e999]",
-                                        "\"\\x\"", "\"\xff\"", "\"\xed\xa0\x80\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\xef\xbb\xbf{}", "-", "1.", "NaN"}) {
+    for (const std::string_view text : {"",
+                                        " ",
+                                        "{",
+                                        "[1,]",
+                                        "{\"a\" 1}",
+                                        "nul",
+                                        "01",
+                                        "1 2",
+                                        "{\"a\":1}}",
+                                        "\"\n\"",
+                                        "\"abc",
+                                        "'a'",
+                                        "[1e999]",
+                                        "\"\\x\"",
+                                        "\"\xff\"",
+                                        "\"\xed\xa0\x80\"",
+                                        "\"\\ud800\"",
+                                        "\"\\udc00\"",
+                                        "\"\\ud800\\u0041\"",
+                                        "\xef\xbb\xbf{}",
+                                        "-",
+                                        "1.",
+                                        "NaN"}) {
         const auto root = parser.parse(text);
         ASSERT_FALSE(root) << text;
         EXPECT_EQ(root.error().code, ErrorCode::kInvalidArgs) << text;
@@ -76,18 +101,23 @@ TEST(Parser, WhatIsNotJsonIsRefusedWithAReason) {
 
 TEST(Parser, IntegersBeyond64BitsBecomeDoublesAndOffsetsStayRight) {
     Parser parser;
-    const std::string text = R"({"small":1234567890123456789,"big":-98249283749234923498293171823948729348710298301928331,"more":[18446744073709551616]})";
+    const std::string text = R"({"small":1234567890123456789,)"
+                             R"("big":-98249283749234923498293171823948729348710298301928331,)"
+                             R"("more":[18446744073709551616]})";
     const auto root = parser.parse(text);
     ASSERT_TRUE(root) << root.error().message;
     EXPECT_EQ(get_int64(root->element(), "small"), 1234567890123456789);
-    EXPECT_DOUBLE_EQ(get_double(root->element(), "big").value(), -98249283749234923498293171823948729348710298301928331.0);
+    EXPECT_DOUBLE_EQ(get_double(root->element(), "big").value(),
+                     -98249283749234923498293171823948729348710298301928331.0);
     EXPECT_EQ(root->raw_member("big"), "-98249283749234923498293171823948729348710298301928331");
-    EXPECT_EQ(to_text(get_array(root->element(), "more").value().at(0).value_unsafe()), "18446744073709551616.0");
+    EXPECT_EQ(to_text(get_array(root->element(), "more").value().at(0).value_unsafe()),
+              "18446744073709551616.0");
 }
 
 TEST(Element, LookupsGiveNothingForAbsentOrOtherTypes) {
     Parser parser;
-    const auto root = parser.parse(R"({"s":"x","b":true,"i":3.0,"f":1.5,"o":{},"a":[],"n":null,"u":18446744073709551615})");
+    const auto root = parser.parse(
+        R"({"s":"x","b":true,"i":3.0,"f":1.5,"o":{},"a":[],"n":null,"u":18446744073709551615})");
     ASSERT_TRUE(root);
     const Element e = root->element();
     EXPECT_EQ(get_string(e, "s"), "x");
@@ -107,10 +137,14 @@ TEST(Element, LookupsGiveNothingForAbsentOrOtherTypes) {
 
 TEST(Element, TextOfAnElementParsesBackToTheSame) {
     Parser parser;
-    const std::string_view text = R"({"a":[1,-2.5,1e300,0.1,1.0,18446744073709551615,"\u0000\"\\é\n"],"b":{"c":null,"d":true},"e":[],"f":{}})";
+    const std::string_view text =
+        R"({"a":[1,-2.5,1e300,0.1,1.0,18446744073709551615,"\u0000\"\\é\n"],"b":{"c":null,)"
+        R"("d":true},"e":[],"f":{}})";
     const std::string once = to_text(parser.parse(text)->element());
     EXPECT_EQ(to_text(parser.parse(once)->element()), once);
-    EXPECT_EQ(once, R"({"a":[1,-2.5,1e+300,0.1,1.0,18446744073709551615,"\u0000\"\\é\n"],"b":{"c":null,"d":true},"e":[],"f":{}})");
+    EXPECT_EQ(once,
+              R"({"a":[1,-2.5,1e+300,0.1,1.0,18446744073709551615,"\u0000\"\\é\n"],"b":{"c":null,)"
+              R"("d":true},"e":[],"f":{}})");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace crab::json {
 
-/// A member name as one step of a JSON pointer (RFC 6901, section 3): `~` becomes `~0`, `/` becomes `~1`.
+/// A member name as one step of a JSON pointer (RFC 6901, section 3): `~` becomes `~0`, `/` becomes
+/// `~1`.
 std::string escape_pointer(std::string_view name);
 /// The member name that a step stands for; nothing when a `~` is not followed by 0 or 1.
 std::optional<std::string> unescape_pointer(std::string_view step);

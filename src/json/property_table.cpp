@@ -8,7 +8,8 @@
 
 namespace crab::json {
 
-// Short names hash by their first and last eight bytes at most, which is all of them; seeded, for peers choose the names.
+// Short names hash by their first and last eight bytes at most, which is all of them; seeded, for
+// peers choose the names.
 std::size_t PropertyTable::hash(std::string_view name) {
     if (name.size() > 16) return hash_text(name);
     std::uint64_t head = 0;
@@ -25,7 +26,8 @@ std::size_t PropertyTable::hash(std::string_view name) {
     } else {
         for (const char c : name) head = head << 8 | static_cast<unsigned char>(c);
     }
-    return detail::fold(head ^ detail::kHashSeed, tail ^ name.size() ^ std::rotl(detail::kHashSeed, 32));
+    return detail::fold(head ^ detail::kHashSeed,
+                        tail ^ name.size() ^ std::rotl(detail::kHashSeed, 32));
 }
 
 std::uint32_t PropertyTable::add(std::string_view name) {

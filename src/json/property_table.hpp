@@ -25,7 +25,8 @@ private:
     void place(std::uint32_t number);
 
     std::vector<std::string> names_;
-    std::vector<std::uint32_t> slots_ = {kNone, kNone};  // open addressing, a power of two, at most half full
+    // open addressing, a power of two, at most half full
+    std::vector<std::uint32_t> slots_ = {kNone, kNone};
 };
 
 }  // namespace crab::json

@@ -8,7 +8,9 @@ namespace crab::json {
 // ASCII classes, whatever the locale.
 inline bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-inline bool is_ascii_hex(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+inline bool is_ascii_hex(char c) {
+    return is_ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 inline bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 /// Reads a text from its front, for the small grammars of the formats.

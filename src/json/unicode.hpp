@@ -10,11 +10,13 @@ namespace crab::json {
 /// One step through UTF-8.
 struct CodePoint {
     char32_t value = 0;      ///< meaningless unless `valid`
-    std::size_t bytes = 1;   ///< how far to go on; for an invalid part its maximal length (Unicode 15, section 3.9)
+    /// How far to go on; for an invalid part its maximal length (Unicode 15, section 3.9)
+    std::size_t bytes = 1;
     bool valid = false;
 };
 
-/// Decodes the code point at the start of `text`, which is not empty. Surrogates and overlong forms are invalid.
+/// Decodes the code point at the start of `text`, which is not empty. Surrogates and overlong forms
+/// are invalid.
 CodePoint decode_utf8(std::string_view text);
 /// Appends the UTF-8 form of a Unicode scalar value.
 void append_utf8(std::string& out, char32_t value);

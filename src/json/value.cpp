@@ -32,7 +32,8 @@ void write(Writer& writer, const Value& value) {
     } else {
         const Number number = *value.as_number();
         if (const auto* small = std::get_if<std::int64_t>(&number)) writer.integer(*small);
-        if (const auto* large = std::get_if<std::uint64_t>(&number)) writer.unsigned_integer(*large);
+        if (const auto* large = std::get_if<std::uint64_t>(&number))
+            writer.unsigned_integer(*large);
         if (const auto* real = std::get_if<double>(&number)) writer.number(*real);
     }
 }
@@ -44,7 +45,8 @@ Value::Value(Element element) {
         case element_type::OBJECT: {
             Members members;
             members.reserve(element.get_object().value_unsafe().size());
-            for (const auto field : element.get_object().value_unsafe()) members.emplace_back(field.key, Value(field.value));
+            for (const auto field : element.get_object().value_unsafe())
+                members.emplace_back(field.key, Value(field.value));
             data_ = std::move(members);
             break;
         }
@@ -81,7 +83,8 @@ Result<Value> Value::parse(std::string_view text, Limits limits) {
     Parser parser(limits);
     auto root = parser.parse(text);
     if (!root) return fail(std::move(root.error()));
-    if (find_duplicate(root->element())) return fail(ErrorCode::kInvalidArgs, "a JSON object has two members of one name");
+    if (find_duplicate(root->element()))
+        return fail(ErrorCode::kInvalidArgs, "a JSON object has two members of one name");
     return Value(root->element());
 }
 
@@ -97,7 +100,8 @@ void Value::append_to(std::string& out) const {
 }
 
 bool Value::is_number() const {
-    return std::holds_alternative<std::int64_t>(data_) || std::holds_alternative<std::uint64_t>(data_) || std::holds_alternative<double>(data_);
+    return std::holds_alternative<std::int64_t>(data_) ||
+           std::holds_alternative<std::uint64_t>(data_) || std::holds_alternative<double>(data_);
 }
 
 std::optional<Number> Value::as_number() const {
@@ -130,7 +134,9 @@ const Value* Value::find(std::string_view key) const {
     return nullptr;
 }
 
-Value* Value::find(std::string_view key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
+Value* Value::find(std::string_view key) {
+    return const_cast<Value*>(std::as_const(*this).find(key));
+}
 
 const Value* Value::resolve(std::string_view pointer) const {
     const Value* at = this;
@@ -158,7 +164,8 @@ Value& Value::set(std::string_view key, Value value) {
 
 bool Value::erase(std::string_view key) {
     auto* members = as_object();
-    return members && std::erase_if(*members, [&](const Member& member) { return member.first == key; }) > 0;
+    return members &&
+           std::erase_if(*members, [&](const Member& member) { return member.first == key; }) > 0;
 }
 
 Value& Value::push_back(Value item) {
@@ -167,7 +174,8 @@ Value& Value::push_back(Value item) {
 }
 
 bool operator==(const Value& left, const Value& right) {
-    if (left.is_number() && right.is_number()) return compare(*left.as_number(), *right.as_number()) == 0;
+    if (left.is_number() && right.is_number())
+        return compare(*left.as_number(), *right.as_number()) == 0;
     if (left.data_.index() != right.data_.index()) return false;
     const auto* members = left.as_object();
     if (!members) return left.data_ == right.data_;

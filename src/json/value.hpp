@@ -16,9 +16,9 @@
 
 namespace crab::json {
 
-/// A JSON value that owns what it holds, for configuration, schemas and tests; messages on the hot path stay Elements.
-/// Objects keep the order of their members and hold each name once. Equality is that of JSON Schema: numbers by value
-/// (1 equals 1.0), objects without regard to order.
+/// A JSON value that owns what it holds, for configuration, schemas and tests; messages on the hot
+/// path stay Elements. Objects keep the order of their members and hold each name once. Equality is
+/// that of JSON Schema: numbers by value (1 equals 1.0), objects without regard to order.
 class Value {
 public:
     using Member = std::pair<std::string, Value>;
@@ -40,7 +40,8 @@ public:
     static Value array(Items items = {});
     static Value object(std::initializer_list<Member> members = {});
 
-    /// Reads one text. Errors: those of Parser::parse(), and kInvalidArgs when an object has two members of one name.
+    /// Reads one text. Errors: those of Parser::parse(), and kInvalidArgs when an object has two
+    /// members of one name.
     static Result<Value> parse(std::string_view text, Limits limits = {});
     /// Compact JSON that parses back into an equal value.
     std::string dump() const;
@@ -66,10 +67,12 @@ public:
     /// The member of that name; nullptr when absent or when this is no object.
     const Value* find(std::string_view key) const;
     Value* find(std::string_view key);
-    /// What an RFC 6901 pointer leads to; "" is the value itself. nullptr when it leads nowhere or is malformed.
+    /// What an RFC 6901 pointer leads to; "" is the value itself. nullptr when it leads nowhere or
+    /// is malformed.
     const Value* resolve(std::string_view pointer) const;
 
-    /// Sets a member, in place when the name exists; null becomes an object first. Returns the member. Not for other types.
+    /// Sets a member, in place when the name exists; null becomes an object first. Returns the
+    /// member. Not for other types.
     Value& set(std::string_view key, Value value);
     /// Removes a member; false when there was none.
     bool erase(std::string_view key);
@@ -79,7 +82,9 @@ public:
     friend bool operator==(const Value& left, const Value& right);
 
 private:
-    std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Items, Members> data_;
+    std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Items,
+                 Members>
+        data_;
 };
 
 /// Whether a parsed value and an owned one are equal by JSON Schema's rules.

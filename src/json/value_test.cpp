@@ -10,7 +10,8 @@ namespace {
 Value parsed(std::string_view text) { return Value::parse(text).value(); }
 
 TEST(Value, KeepsTheOrderOfMembersAndDumpsWhatItRead) {
-    const std::string_view text = R"({"z":1,"a":[true,null,-1.5,"é\n",18446744073709551615],"m":{}})";
+    const std::string_view text =
+        R"({"z":1,"a":[true,null,-1.5,"é\n",18446744073709551615],"m":{}})";
     EXPECT_EQ(parsed(text).dump(), text);
 }
 
@@ -30,7 +31,8 @@ TEST(Value, EqualityIsByValueAndWithoutMemberOrder) {
 
 TEST(Value, ParsedAndOwnedValuesAgreeOnEqualityAndHash) {
     Parser parser;
-    for (const std::string_view text : {"1", "1.0", "-0.0", "\"x\"", "null", "true", "[]", "{}", R"({"a":[1,{"b":2}],"c":"d"})", "1e300"}) {
+    for (const std::string_view text : {"1", "1.0", "-0.0", "\"x\"", "null", "true", "[]", "{}",
+                                        R"({"a":[1,{"b":2}],"c":"d"})", "1e300"}) {
         const auto root = parser.parse(text);
         EXPECT_TRUE(equal(root->element(), parsed(text))) << text;
         EXPECT_EQ(hash_of(root->element()), hash_of(parsed(text))) << text;
@@ -49,13 +51,16 @@ TEST(Value, IsBuiltByHand) {
 }
 
 TEST(JsonPointer, LeadsToTheExamplesOfTheRfc) {
-    const Value document = parsed(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8})");
+    const Value document = parsed(
+        R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,)"
+        R"("m~n":8})");
     EXPECT_EQ(document.resolve(""), &document);
     EXPECT_EQ(*document.resolve("/foo/0"), Value("bar"));
     EXPECT_EQ(*document.resolve("/"), Value(0));
     EXPECT_EQ(*document.resolve("/a~1b"), Value(1));
     EXPECT_EQ(*document.resolve("/m~0n"), Value(8));
-    for (const std::string_view nowhere : {"foo", "/foo/2", "/foo/01", "/foo/-", "/foo/+1", "/m~n", "/m~", "/foo/0/x"}) {
+    for (const std::string_view nowhere :
+         {"foo", "/foo/2", "/foo/01", "/foo/-", "/foo/+1", "/m~n", "/m~", "/foo/0/x"}) {
         EXPECT_EQ(document.resolve(nowhere), nullptr) << nowhere;
     }
     EXPECT_EQ(escape_pointer("~a/b"), "~0a~1b");

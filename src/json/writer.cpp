@@ -27,7 +27,8 @@ std::size_t plain_run(const char* text, std::size_t size) {
         std::memcpy(&word, text + at, 8);
         const std::uint64_t quote = word ^ (kOnes * '"');
         const std::uint64_t backslash = word ^ (kOnes * '\\');
-        const std::uint64_t found = ((word - kOnes * 0x20) & ~word) | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash);
+        const std::uint64_t found = ((word - kOnes * 0x20) & ~word) | ((quote - kOnes) & ~quote) |
+                                    ((backslash - kOnes) & ~backslash);
         if ((found & kHighs) != 0) break;
     }
     while (at < size && !needs_escape(static_cast<unsigned char>(text[at]))) ++at;

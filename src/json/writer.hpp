@@ -6,13 +6,16 @@
 
 namespace crab::json {
 
-/// Appends `text` as a JSON string with its quotes. `text` is valid UTF-8 (whatever a parser of ours produced is).
+/// Appends `text` as a JSON string with its quotes. `text` is valid UTF-8 (whatever a parser of
+/// ours produced is).
 void append_quoted(std::string& out, std::string_view text);
-/// The same for text from outside: each part that is not UTF-8 becomes one U+FFFD, by the Unicode standard's "maximal subpart".
+/// The same for text from outside: each part that is not UTF-8 becomes one U+FFFD, by the Unicode
+/// standard's "maximal subpart".
 void append_quoted_lossy(std::string& out, std::string_view text);
 
-/// Writes one JSON text onto the end of the caller's string and puts the commas where they belong. The caller keeps the
-/// grammar: a key before every value of an object, an end for every begin. Allocates only as the string grows.
+/// Writes one JSON text onto the end of the caller's string and puts the commas where they belong.
+/// The caller keeps the grammar: a key before every value of an object, an end for every begin.
+/// Allocates only as the string grows.
 class Writer {
 public:
     explicit Writer(std::string& out) : out_(out) {}
@@ -27,8 +30,8 @@ public:
     Writer& string_lossy(std::string_view text);
     Writer& integer(std::int64_t value);
     Writer& unsigned_integer(std::uint64_t value);
-    /// The shortest form that reads back as the same double, with a `.0` when it would look like an integer.
-    /// Throws std::domain_error for NaN and infinity, which JSON cannot say.
+    /// The shortest form that reads back as the same double, with a `.0` when it would look like an
+    /// integer. Throws std::domain_error for NaN and infinity, which JSON cannot say.
     Writer& number(double value);
     Writer& boolean(bool value) { return raw(value ? "true" : "false"); }
     Writer& null() { return raw("null"); }

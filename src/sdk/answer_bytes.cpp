@@ -40,7 +40,11 @@ public:
     void rewind() override { at_ = 0; }
     std::string_view next() override {
         ssize_t count = 0;
-        do count = ::pread(file_.get(), space_.data(), static_cast<std::size_t>(std::min<std::uint64_t>(space_.size(), size_ - at_)), static_cast<off_t>(at_));
+        do
+            count = ::pread(
+                file_.get(), space_.data(),
+                static_cast<std::size_t>(std::min<std::uint64_t>(space_.size(), size_ - at_)),
+                static_cast<off_t>(at_));
         while (count < 0 && errno == EINTR);
         if (count <= 0) return {};
         at_ += static_cast<std::uint64_t>(count);
@@ -59,8 +63,9 @@ private:
 std::unique_ptr<AnswerBytes> bytes_of(const ToolAnswer& answer) {
     if (!answer.is_file()) return std::make_unique<MemoryBytes>(answer.content());
     Descriptor file(::open(answer.content().c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat facts {};
-    if (!file.is_open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return nullptr;
+    struct stat facts{};
+    if (!file.is_open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+        return nullptr;
     return std::make_unique<FileBytes>(std::move(file), static_cast<std::uint64_t>(facts.st_size));
 }
 
@@ -77,11 +82,17 @@ bool is_large(const ToolAnswer& answer, std::size_t inline_bytes) {
 std::string inline_bytes(const ToolAnswer& answer) {
     std::string bytes;
     if (const auto source = bytes_of(answer)) {
-        for (std::string_view piece = source->next(); !piece.empty(); piece = source->next()) bytes += piece;
+        for (std::string_view piece = source->next(); !piece.empty(); piece = source->next())
+            bytes += piece;
     }
     std::string out;
-    json::Writer(out).begin_object().key("content_type").string_lossy(answer.content_type()).key("base64").string(
-        to_base64({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()})).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key("content_type")
+        .string_lossy(answer.content_type())
+        .key("base64")
+        .string(to_base64({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}))
+        .end_object();
     return out;
 }
 

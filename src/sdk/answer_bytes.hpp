@@ -22,9 +22,11 @@ public:
     virtual std::string_view next() = 0;
 };
 
-/// Text, JSON and bytes in memory, or a file. Null when the file cannot be opened. `answer` outlives it.
+/// Text, JSON and bytes in memory, or a file. Null when the file cannot be opened. `answer`
+/// outlives it.
 std::unique_ptr<AnswerBytes> bytes_of(const ToolAnswer& answer);
-/// Whether it is uploaded where that is possible: bytes always, text and JSON beyond `inline_bytes`.
+/// Whether it is uploaded where that is possible: bytes always, text and JSON beyond
+/// `inline_bytes`.
 bool is_large(const ToolAnswer& answer, std::size_t inline_bytes);
 /// `{"content_type":"…","base64":"…"}`: an answer of kBytes where nothing can be uploaded.
 std::string inline_bytes(const ToolAnswer& answer);

@@ -8,8 +8,9 @@
 
 namespace crab::sdk {
 
-/// How long to wait before dialling again: d = min(1 s * 2^n, 30 s), the wait uniform in [d/2, d], so that the devices of a
-/// restarted gateway do not come back as one. Source: docs/protocols/clawseed.md, section 10.
+/// How long to wait before dialling again: d = min(1 s * 2^n, 30 s), the wait uniform in [d/2, d],
+/// so that the devices of a restarted gateway do not come back as one. Source:
+/// docs/protocols/clawseed.md, section 10.
 class Backoff {
 public:
     static constexpr Milliseconds kFirst{1'000};

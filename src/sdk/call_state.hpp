@@ -22,14 +22,21 @@ struct CallOrigin {
     CallContext context{.agent_id = {}, .session_id = {}};
 };
 
-/// What stands behind a ToolRequest: one call, shared by the link, the handler's thread and whoever the handler gave it to.
+/// What stands behind a ToolRequest: one call, shared by the link, the handler's thread and whoever
+/// the handler gave it to.
 class CallState {
 public:
     /// Takes progress from any thread.
     using OnProgress = std::function<void(const std::string& call_id, ToolProgress progress)>;
 
-    CallState(std::string id, std::string tool, std::string args, Deadline deadline, OnProgress on_progress, CallOrigin origin = {})
-        : id_(std::move(id)), tool_(std::move(tool)), args_(std::move(args)), deadline_(deadline), on_progress_(std::move(on_progress)), origin_(std::move(origin)) {}
+    CallState(std::string id, std::string tool, std::string args, Deadline deadline,
+              OnProgress on_progress, CallOrigin origin = {})
+        : id_(std::move(id)),
+          tool_(std::move(tool)),
+          args_(std::move(args)),
+          deadline_(deadline),
+          on_progress_(std::move(on_progress)),
+          origin_(std::move(origin)) {}
 
     const std::string& id() const { return id_; }
     const std::string& tool() const { return tool_; }

@@ -44,10 +44,12 @@ ErrorCode code_of_status(int status) {
         case 401: return ErrorCode::kUnauthenticated;
         case 403: return ErrorCode::kForbidden;
         case 404: return ErrorCode::kNotFound;
-        case 408: case 504: return ErrorCode::kTimeout;
+        case 408:
+        case 504: return ErrorCode::kTimeout;
         case 413: return ErrorCode::kOversize;
         case 429: return ErrorCode::kRateLimited;
-        case 502: case 503: return ErrorCode::kUnavailable;
+        case 502:
+        case 503: return ErrorCode::kUnavailable;
         default: return ErrorCode::kInternal;
     }
 }
@@ -70,16 +72,24 @@ void append_context(json::Writer& writer, const CallContext& context) {
 
 }  // namespace
 
-std::optional<std::string> call_request(std::string_view tool, std::string_view args, std::string_view call_id, const CallOptions& options) {
+std::optional<std::string> call_request(std::string_view tool, std::string_view args,
+                                        std::string_view call_id, const CallOptions& options) {
     json::Parser parser({.max_bytes = args.size()});
     const auto parsed = parser.parse(args);
     if (!parsed || !parsed->element().is_object()) return std::nullopt;
     std::string body;
     json::Writer writer(body);
-    writer.begin_object().key("version").string("v1").key("call_id").string_lossy(call_id).key("tool_name").string_lossy(tool);
+    writer.begin_object()
+        .key("version")
+        .string("v1")
+        .key("call_id")
+        .string_lossy(call_id)
+        .key("tool_name")
+        .string_lossy(tool);
     writer.key("tenant_id").string_lossy(options.tenant_id).key("args").raw(args);
     if (options.timeout.count() > 0) writer.key("timeout_ms").integer(options.timeout.count());
-    if (!options.idempotency_key.empty()) writer.key("idempotency_key").string_lossy(options.idempotency_key);
+    if (!options.idempotency_key.empty())
+        writer.key("idempotency_key").string_lossy(options.idempotency_key);
     append_context(writer, options.context);
     writer.end_object();
     return body;
@@ -87,8 +97,17 @@ std::optional<std::string> call_request(std::string_view tool, std::string_view 
 
 std::string cancel_request(std::string_view call_id, std::string_view tenant_id) {
     std::string body;
-    json::Writer(body).begin_object().key("version").string("v1").key("tenant_id").string_lossy(tenant_id)
-        .key("call_id").string_lossy(call_id).key("reason").string("cancelled").end_object();
+    json::Writer(body)
+        .begin_object()
+        .key("version")
+        .string("v1")
+        .key("tenant_id")
+        .string_lossy(tenant_id)
+        .key("call_id")
+        .string_lossy(call_id)
+        .key("reason")
+        .string("cancelled")
+        .end_object();
     return body;
 }
 
@@ -116,15 +135,19 @@ CallResult read_call_response(const json::Value& body, std::string_view call_id)
     const json::Value none;
     const json::Value* error = body.find("error");
     if (error == nullptr) error = &none;
-    result.error = {.code = text_of(*error, "code"), .message = text_of(*error, "message"), .details = json_of(*error, "details"),
-                    .retryable = flag_of(*error, "retryable", result.status == CallResult::Status::kRetryableError)};
+    result.error = {.code = text_of(*error, "code"),
+                    .message = text_of(*error, "message"),
+                    .details = json_of(*error, "details"),
+                    .retryable = flag_of(*error, "retryable",
+                                         result.status == CallResult::Status::kRetryableError)};
     if (result.error.code.empty()) result.error.code = "INTERNAL";
     return result;
 }
 
 ToolError read_refusal(int status, std::string_view body) {
     const ErrorCode code = code_of_status(status);
-    ToolError error{.code = std::string(token_of(code)), .message = fmt::format("the gateway answered with HTTP status {}", status),
+    ToolError error{.code = std::string(token_of(code)),
+                    .message = fmt::format("the gateway answered with HTTP status {}", status),
                     .retryable = is_retryable(code)};
     if (const auto parsed = json::Value::parse(body)) {
         const std::string said_code = text_of(*parsed, "code");
@@ -139,14 +162,19 @@ std::expected<std::vector<ToolInfo>, ToolError> read_tools(std::string_view body
     const auto parsed = json::Value::parse(body);
     const json::Value* list = parsed ? parsed->find("tools") : nullptr;
     if (list == nullptr || !list->is_array()) {
-        return std::unexpected(ToolError{.code = "INTERNAL", .message = "the gateway's list of tools cannot be read"});
+        return std::unexpected(
+            ToolError{.code = "INTERNAL", .message = "the gateway's list of tools cannot be read"});
     }
     std::vector<ToolInfo> tools;
     for (const json::Value& item : *list->as_array()) {
-        ToolInfo tool{.name = text_of(item, "name"), .description = text_of(item, "description"),
-                      .input_schema = json_of(item, "input_schema"), .output_schema = json_of(item, "output_schema"),
-                      .timeout = milliseconds(integer_of(item, "timeout_ms_default")), .max_timeout = milliseconds(integer_of(item, "timeout_ms_max")),
-                      .idempotent = flag_of(item, "idempotent", false), .side_effects = flag_of(item, "side_effects", true)};
+        ToolInfo tool{.name = text_of(item, "name"),
+                      .description = text_of(item, "description"),
+                      .input_schema = json_of(item, "input_schema"),
+                      .output_schema = json_of(item, "output_schema"),
+                      .timeout = milliseconds(integer_of(item, "timeout_ms_default")),
+                      .max_timeout = milliseconds(integer_of(item, "timeout_ms_max")),
+                      .idempotent = flag_of(item, "idempotent", false),
+                      .side_effects = flag_of(item, "side_effects", true)};
         if (!tool.name.empty()) tools.push_back(std::move(tool));
     }
     return tools;
@@ -164,9 +192,13 @@ std::optional<CancelStatus> read_cancel_status(std::string_view body) {
 std::optional<ToolFrame> read_frame(std::string_view data) {
     const auto parsed = json::Value::parse(data);
     if (!parsed || !parsed->is_object()) return std::nullopt;
-    ToolFrame frame{.number = static_cast<std::uint64_t>(integer_of(*parsed, "frame_no")), .final = flag_of(*parsed, "final", false),
-                    .content_type = text_of(*parsed, "content_type"), .data = text_of(*parsed, "data"), .summary = json_of(*parsed, "summary")};
-    if (const json::Value* encoded = parsed->find("data_base64"); encoded != nullptr && encoded->as_string() != nullptr) {
+    ToolFrame frame{.number = static_cast<std::uint64_t>(integer_of(*parsed, "frame_no")),
+                    .final = flag_of(*parsed, "final", false),
+                    .content_type = text_of(*parsed, "content_type"),
+                    .data = text_of(*parsed, "data"),
+                    .summary = json_of(*parsed, "summary")};
+    if (const json::Value* encoded = parsed->find("data_base64");
+        encoded != nullptr && encoded->as_string() != nullptr) {
         auto bytes = from_base64(*encoded->as_string());
         if (!bytes) return std::nullopt;
         frame.data = *std::move(bytes);

@@ -10,11 +10,13 @@
 #include <string_view>
 #include <vector>
 
-/// Requests and answers of docs/protocols/rtp.md, sections 2 and 3, as a caller writes and reads them.
+/// Requests and answers of docs/protocols/rtp.md, sections 2 and 3, as a caller writes and reads
+/// them.
 namespace crab::sdk {
 
 /// `args` is one JSON object. Nothing for args that are none.
-std::optional<std::string> call_request(std::string_view tool, std::string_view args, std::string_view call_id, const CallOptions& options);
+std::optional<std::string> call_request(std::string_view tool, std::string_view args,
+                                        std::string_view call_id, const CallOptions& options);
 std::string cancel_request(std::string_view call_id, std::string_view tenant_id);
 
 /// The answer to a call; kNoAnswer with INTERNAL when the body is no answer to `call_id`.

@@ -96,15 +96,19 @@ private:
 Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Device::~Device() = default;
 
-void Device::tool(std::string name, std::string description, std::string schema, ToolHandler handler, ToolTraits traits) {
-    impl_->tools().set(sdk::make_device_tool(std::move(name), std::move(description), std::move(schema), std::move(handler), traits));
+void Device::tool(std::string name, std::string description, std::string schema,
+                  ToolHandler handler, ToolTraits traits) {
+    impl_->tools().set(sdk::make_device_tool(std::move(name), std::move(description),
+                                             std::move(schema), std::move(handler), traits));
     impl_->tools_changed();
 }
 
 void Device::set_tools(std::vector<ToolDefinition> tools) {
     std::vector<std::shared_ptr<const sdk::DeviceTool>> made;
     for (ToolDefinition& tool : tools) {
-        made.push_back(sdk::make_device_tool(std::move(tool.name), std::move(tool.description), std::move(tool.schema), std::move(tool.handler), tool.traits, std::move(tool.later)));
+        made.push_back(sdk::make_device_tool(std::move(tool.name), std::move(tool.description),
+                                             std::move(tool.schema), std::move(tool.handler),
+                                             tool.traits, std::move(tool.later)));
     }
     impl_->tools().replace(made);
     impl_->tools_changed();
@@ -119,7 +123,8 @@ bool Device::remove_tool(std::string_view name) {
 std::size_t Device::tool_count() const { return impl_->tools().size(); }
 
 void Device::set_presence(const DevicePresence& presence) {
-    if (presence.battery && !(*presence.battery >= 0 && *presence.battery <= 1)) throw std::invalid_argument("a battery is charged 0 to 1");
+    if (presence.battery && !(*presence.battery >= 0 && *presence.battery <= 1))
+        throw std::invalid_argument("a battery is charged 0 to 1");
     impl_->set_presence(presence);
 }
 

@@ -24,10 +24,12 @@ namespace crab::sdk {
 class DeviceDriver final : private DevicePorts {
 public:
     static constexpr Milliseconds kDialTimeout{15'000};
-    static constexpr Milliseconds kPingAfter{25'000};  ///< for gateways that send no pings themselves
+    /// For gateways that send no pings themselves
+    static constexpr Milliseconds kPingAfter{25'000};
 
     /// All must outlive the driver.
-    DeviceDriver(const DeviceOptions& options, const DeviceTools& tools, GatewayAddress address, std::shared_ptr<net::TlsContext> tls);
+    DeviceDriver(const DeviceOptions& options, const DeviceTools& tools, GatewayAddress address,
+                 std::shared_ptr<net::TlsContext> tls);
     ~DeviceDriver() override;
 
     /// Runs on this thread until the device has ended.
@@ -47,13 +49,16 @@ private:
     void close(std::uint16_t code, std::string_view reason) override;
     void abort() override;
     SteadyTime last_heard() const override;
-    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool, std::optional<UploadTerms> uploads) override;
+    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool,
+             std::optional<UploadTerms> uploads) override;
     void report(const DeviceEvent& event) override;
     void ended(DeviceEnd end) override;
 
     DeviceLink::Options link_options() const;
-    bool begin(const std::shared_ptr<CallState>& call, const DeviceTool& tool, const std::optional<UploadTerms>& uploads);
-    void settle(const std::shared_ptr<CallState>& call, Handled handled, const std::optional<UploadTerms>& uploads);
+    bool begin(const std::shared_ptr<CallState>& call, const DeviceTool& tool,
+               const std::optional<UploadTerms>& uploads);
+    void settle(const std::shared_ptr<CallState>& call, Handled handled,
+                const std::optional<UploadTerms>& uploads);
     void upload(CallState& call, Handled handled, const UploadTerms& uploads);
     void finish(const std::string& call_id, Handled handled);
     std::expected<std::string, DeviceEnd> find_token(TokenNeed need);

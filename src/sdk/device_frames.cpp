@@ -44,16 +44,22 @@ GatewayTerms read_terms(json::Element connected) {
     }
     if (const auto uploads = json::get(connected, "artifacts")) {
         const auto path = json::get_string(*uploads, "upload");
-        const auto inline_bytes = json::get_int64(*uploads, "inline_bytes"), max_bytes = json::get_int64(*uploads, "max_bytes");
-        if (path && path->starts_with('/') && inline_bytes && max_bytes && *inline_bytes >= 0 && *max_bytes > 0) {
-            terms.uploads = {.path = std::string(*path), .inline_bytes = static_cast<std::size_t>(*inline_bytes), .max_bytes = static_cast<std::uint64_t>(*max_bytes)};
+        const auto inline_bytes = json::get_int64(*uploads, "inline_bytes"),
+                   max_bytes = json::get_int64(*uploads, "max_bytes");
+        if (path && path->starts_with('/') && inline_bytes && max_bytes && *inline_bytes >= 0 &&
+            *max_bytes > 0) {
+            terms.uploads = {.path = std::string(*path),
+                             .inline_bytes = static_cast<std::size_t>(*inline_bytes),
+                             .max_bytes = static_cast<std::uint64_t>(*max_bytes)};
         }
     }
-    if (const auto grace = json::get_int64(connected, "grace_ms"); grace && *grace >= 0) terms.grace = std::chrono::milliseconds(*grace);
+    if (const auto grace = json::get_int64(connected, "grace_ms"); grace && *grace >= 0)
+        terms.grace = std::chrono::milliseconds(*grace);
     return terms;
 }
 
-std::string connect_frame(std::string_view device_name, std::string_view session_id, std::string_view instance) {
+std::string connect_frame(std::string_view device_name, std::string_view session_id,
+                          std::string_view instance) {
     std::string frame;
     json::Writer writer(frame);
     writer.begin_object().key("type").string("connect").key("v").integer(1);
@@ -65,7 +71,8 @@ std::string connect_frame(std::string_view device_name, std::string_view session
     return frame;
 }
 
-std::string register_frame(std::span<const std::shared_ptr<const DeviceTool>> tools, ListMode mode) {
+std::string register_frame(std::span<const std::shared_ptr<const DeviceTool>> tools,
+                           ListMode mode) {
     std::string frame;
     json::Writer writer(frame);
     writer.begin_object().key("type").string("register_tools");
@@ -81,7 +88,11 @@ std::string reply_frame(std::string_view call_id, const ToolAnswer& answer) {
     frame.reserve(answer.content().size() + 128);
     json::Writer writer(frame);
     const bool failed = answer.kind() == ToolAnswer::Kind::kError;
-    writer.begin_object().key("type").string(failed ? "tool_error" : "tool_result").key("id").string(call_id);
+    writer.begin_object()
+        .key("type")
+        .string(failed ? "tool_error" : "tool_result")
+        .key("id")
+        .string(call_id);
     switch (answer.kind()) {
         case ToolAnswer::Kind::kText: writer.key("output").string_lossy(answer.content()); break;
         case ToolAnswer::Kind::kJson: writer.key("output").raw(answer.content()); break;
@@ -94,13 +105,29 @@ std::string reply_frame(std::string_view call_id, const ToolAnswer& answer) {
 
 std::string artifact_frame(std::string_view call_id, std::string_view artifact_id) {
     std::string frame;
-    json::Writer(frame).begin_object().key("type").string("tool_result").key("id").string(call_id).key("artifact").string(artifact_id).key("success").boolean(true).end_object();
+    json::Writer(frame)
+        .begin_object()
+        .key("type")
+        .string("tool_result")
+        .key("id")
+        .string(call_id)
+        .key("artifact")
+        .string(artifact_id)
+        .key("success")
+        .boolean(true)
+        .end_object();
     return frame;
 }
 
 std::string accepted_frame(std::string_view call_id) {
     std::string frame;
-    json::Writer(frame).begin_object().key("type").string(kAccepted).key("id").string(call_id).end_object();
+    json::Writer(frame)
+        .begin_object()
+        .key("type")
+        .string(kAccepted)
+        .key("id")
+        .string(call_id)
+        .end_object();
     return frame;
 }
 
@@ -121,8 +148,10 @@ std::string progress_frame(std::string_view call_id, const ToolProgress& progres
     json::Writer writer(frame);
     writer.begin_object().key("type").string(kProgress).key("id").string(call_id);
     if (!progress.message.empty()) writer.key("message").string_lossy(progress.message);
-    if (progress.progress && std::isfinite(*progress.progress)) writer.key("progress").number(*progress.progress);
-    if (progress.total && std::isfinite(*progress.total)) writer.key("total").number(*progress.total);
+    if (progress.progress && std::isfinite(*progress.progress))
+        writer.key("progress").number(*progress.progress);
+    if (progress.total && std::isfinite(*progress.total))
+        writer.key("total").number(*progress.total);
     writer.end_object();
     return frame;
 }

@@ -40,7 +40,8 @@ struct GatewayTerms {
 GatewayTerms read_terms(json::Element connected);
 
 /// `instance` names the process that remembers what it was asked; another one knows nothing of it.
-std::string connect_frame(std::string_view device_name, std::string_view session_id, std::string_view instance);
+std::string connect_frame(std::string_view device_name, std::string_view session_id,
+                          std::string_view instance);
 enum class ListMode { kMerge, kReplace };
 std::string register_frame(std::span<const std::shared_ptr<const DeviceTool>> tools, ListMode mode);
 /// `tool_result` or `tool_error`. JSON in `answer` has been checked.

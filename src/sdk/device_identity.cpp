@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kHead = "crab-device-key ";
 
 /// POST with a JSON body; any status is an answer.
-Result<net::ClientResponse> post(const GatewayRoute& route, std::string_view path, std::string body, std::vector<std::pair<std::string, std::string>> headers = {}) {
+Result<net::ClientResponse> post(const GatewayRoute& route, std::string_view path, std::string body,
+                                 std::vector<std::pair<std::string, std::string>> headers = {}) {
     net::BlockingClient::Options options;
     options.tls = route.tls;
     options.host_header = route.address.host;
@@ -42,7 +43,9 @@ std::unexpected<Error> refusal(const net::ClientResponse& response) {
     const bool later = response.status == 429 || response.status >= 500;
     const std::string message = member(response, "error");
     return fail(later ? ErrorCode::kUnavailable : ErrorCode::kUnauthenticated,
-                message.empty() ? fmt::format("the gateway answered {} to this device's key", response.status) : message);
+                message.empty()
+                    ? fmt::format("the gateway answered {} to this device's key", response.status)
+                    : message);
 }
 
 }  // namespace
@@ -56,7 +59,9 @@ std::optional<DeviceIdentity> DeviceIdentity::parse(const std::string& text) {
     return DeviceIdentity(text.substr(kHead.size(), line - kHead.size()), std::move(*key));
 }
 
-Secret<std::string> DeviceIdentity::to_text() const { return Secret(fmt::format("{}{}\n{}", kHead, key_id_, key_.to_pem().reveal())); }
+Secret<std::string> DeviceIdentity::to_text() const {
+    return Secret(fmt::format("{}{}\n{}", kHead, key_id_, key_.to_pem().reveal()));
+}
 
 Result<std::string> DeviceIdentity::fetch_token(const GatewayRoute& route) const {
     const auto challenge = post(route, "/device/challenge", "{}");
@@ -64,8 +69,15 @@ Result<std::string> DeviceIdentity::fetch_token(const GatewayRoute& route) const
     const std::string nonce = member(*challenge, "nonce");
     if (challenge->status != 200 || nonce.empty()) return refusal(*challenge);
     std::string body;
-    json::Writer(body).begin_object().key("key_id").string(key_id_).key("nonce").string_lossy(nonce).key("signature").string(
-        base64(crypto::sign(key_, fmt::format("crab-device-v1\n{}\n{}", key_id_, nonce)))).end_object();
+    json::Writer(body)
+        .begin_object()
+        .key("key_id")
+        .string(key_id_)
+        .key("nonce")
+        .string_lossy(nonce)
+        .key("signature")
+        .string(base64(crypto::sign(key_, fmt::format("crab-device-v1\n{}\n{}", key_id_, nonce))))
+        .end_object();
     const auto answer = post(route, "/device/token", std::move(body));
     if (!answer) return fail(answer.error());
     std::string token = member(*answer, "token");
@@ -73,22 +85,37 @@ Result<std::string> DeviceIdentity::fetch_token(const GatewayRoute& route) const
     return token;
 }
 
-Result<Paired> pair_with_code(const GatewayRoute& route, const std::string& code, const std::optional<crypto::PrivateKey>& offered) {
+Result<Paired> pair_with_code(const GatewayRoute& route, const std::string& code,
+                              const std::optional<crypto::PrivateKey>& offered) {
     std::string body;
-    if (offered) json::Writer(body).begin_object().key("public_key").string(base64(offered->public_key().der)).end_object();
+    if (offered)
+        json::Writer(body)
+            .begin_object()
+            .key("public_key")
+            .string(base64(offered->public_key().der))
+            .end_object();
     const auto answer = post(route, "/pair", std::move(body), {{"X-Pairing-Code", code}});
     if (!answer) return fail(answer.error());
     switch (answer->status) {
         case 200: break;
-        case 403: return fail(ErrorCode::kPairingFailed, "the gateway does not know this code; codes work once and last five minutes");
-        case 404: return fail(ErrorCode::kPairingFailed, "no pairing code is open at the gateway; make one there with `crab devices pair`");
+        case 403:
+            return fail(
+                ErrorCode::kPairingFailed,
+                "the gateway does not know this code; codes work once and last five minutes");
+        case 404:
+            return fail(
+                ErrorCode::kPairingFailed,
+                "no pairing code is open at the gateway; make one there with `crab devices pair`");
         case 429: return fail(ErrorCode::kRateLimited, "too many pairing attempts; wait a minute");
-        default: return fail(ErrorCode::kPairingFailed, fmt::format("the gateway answered {} to the pairing code", answer->status));
+        default:
+            return fail(ErrorCode::kPairingFailed,
+                        fmt::format("the gateway answered {} to the pairing code", answer->status));
     }
     Paired paired{.token = member(*answer, "token"), .identity = {}};
     const std::string key_id = member(*answer, "key_id");
     if (offered && !key_id.empty()) paired.identity.emplace(key_id, *offered);
-    if (paired.token.empty() && !paired.identity) return fail(ErrorCode::kPairingFailed, "the gateway's answer holds neither token nor key");
+    if (paired.token.empty() && !paired.identity)
+        return fail(ErrorCode::kPairingFailed, "the gateway's answer holds neither token nor key");
     return paired;
 }
 

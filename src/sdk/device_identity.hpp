@@ -19,18 +19,20 @@ struct GatewayRoute {
     std::shared_ptr<net::TlsContext> tls;
 };
 
-/// A device's key and the name that the gateway gave it. By signing a challenge it gets bearer tokens; nothing else of worth is kept.
-/// Source: docs/protocols/clawseed.md, section 9, "Device keys".
+/// A device's key and the name that the gateway gave it. By signing a challenge it gets bearer
+/// tokens; nothing else of worth is kept. Source: docs/protocols/clawseed.md, section 9, "Device
+/// keys".
 class DeviceIdentity {
 public:
-    DeviceIdentity(std::string key_id, crypto::PrivateKey key) : key_id_(std::move(key_id)), key_(std::move(key)) {}
+    DeviceIdentity(std::string key_id, crypto::PrivateKey key)
+        : key_id_(std::move(key_id)), key_(std::move(key)) {}
     /// What to_text() wrote; nothing for any other text, such as a bearer token.
     static std::optional<DeviceIdentity> parse(const std::string& text);
     /// For a private file.
     Secret<std::string> to_text() const;
 
-    /// A fresh bearer token; blocks. Errors: kUnauthenticated (the gateway does not know this key any more), kUnavailable and kTimeout
-    /// (try again later).
+    /// A fresh bearer token; blocks. Errors: kUnauthenticated (the gateway does not know this key
+    /// any more), kUnavailable and kTimeout (try again later).
     Result<std::string> fetch_token(const GatewayRoute& route) const;
     const std::string& key_id() const { return key_id_; }
 
@@ -39,12 +41,14 @@ private:
     crypto::PrivateKey key_;
 };
 
-/// What a pairing code was exchanged for: with `offered` key and a gateway that takes keys an identity, else a token.
+/// What a pairing code was exchanged for: with `offered` key and a gateway that takes keys an
+/// identity, else a token.
 struct Paired {
     std::string token;
     std::optional<DeviceIdentity> identity;
 };
 /// Blocks. Errors: kPairingFailed, kRateLimited, and those of the connection.
-Result<Paired> pair_with_code(const GatewayRoute& route, const std::string& code, const std::optional<crypto::PrivateKey>& offered);
+Result<Paired> pair_with_code(const GatewayRoute& route, const std::string& code,
+                              const std::optional<crypto::PrivateKey>& offered);
 
 }  // namespace crab::sdk

@@ -23,14 +23,26 @@ std::int64_t http_status(const Error& error) {
 
 std::string describe(const net::CloseInfo& info) {
     if (info.code == 1006) return "the link broke";
-    return fmt::format("the gateway closed the link with {}{}{}", info.code, info.reason.empty() ? "" : ": ", info.reason);
+    return fmt::format("the gateway closed the link with {}{}{}", info.code,
+                       info.reason.empty() ? "" : ": ", info.reason);
 }
 
 }  // namespace
 
-DeviceLink::DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools, DevicePorts& ports)
-    : options_(std::move(options)), around_(surroundings), tools_(tools), ports_(ports), instance_(fmt::format("{:016x}{:016x}", surroundings.random.random(), surroundings.random.random())), session_id_(options_.session_id),
-      redial_([this] { dial(); }), gather_([this] { send_tools(); }), liveness_([this] { check_liveness(); }), send_again_([this] { send_again(); }), tell_presence_([this] { send_presence(); }) {}
+DeviceLink::DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools,
+                       DevicePorts& ports)
+    : options_(std::move(options)),
+      around_(surroundings),
+      tools_(tools),
+      ports_(ports),
+      instance_(fmt::format("{:016x}{:016x}", surroundings.random.random(),
+                            surroundings.random.random())),
+      session_id_(options_.session_id),
+      redial_([this] { dial(); }),
+      gather_([this] { send_tools(); }),
+      liveness_([this] { check_liveness(); }),
+      send_again_([this] { send_again(); }),
+      tell_presence_([this] { send_presence(); }) {}
 
 void DeviceLink::start() {
     state_ = State::kFetchingToken;
@@ -58,7 +70,8 @@ void DeviceLink::end(DeviceEnd end) {
     ports_.ended(std::move(end));
 }
 
-// --- Getting a link --------------------------------------------------------------------------------------------------
+// --- Getting a link
+// ------------------------------------------------------------------------------------------------
 
 void DeviceLink::dial() {
     if (std::exchange(token_wanted_, false)) {
@@ -72,7 +85,8 @@ void DeviceLink::dial() {
 void DeviceLink::on_token(std::expected<std::string, DeviceEnd> token) {
     if (state_ != State::kFetchingToken) return;
     const bool refused_before = !refusal_.empty();
-    if (!token && token.error().reason == DeviceEnd::Reason::kLost) {  // the gateway could not be asked for one
+    // the gateway could not be asked for one
+    if (!token && token.error().reason == DeviceEnd::Reason::kLost) {
         token_wanted_ = true;
         return retry(token.error().message, Milliseconds(0));
     }
@@ -82,7 +96,9 @@ void DeviceLink::on_token(std::expected<std::string, DeviceEnd> token) {
     }
     if (refused_before && *token == token_) return end({DeviceEnd::Reason::kRefused, refusal_});
     token_ = std::move(*token);
-    if (refused_before && std::exchange(token_is_new_, true)) return retry(refusal_, Milliseconds(0));  // the second in a row
+    // the second in a row
+    if (refused_before && std::exchange(token_is_new_, true))
+        return retry(refusal_, Milliseconds(0));
     dial();
 }
 
@@ -96,14 +112,16 @@ void DeviceLink::on_refused(const Error& error) {
     if (state_ != State::kDialing) return;
     const std::int64_t status = http_status(error);
     if (status == 401 || status == 403) {
-        return need_new_token(fmt::format("the gateway refused this device ({}): {}", status, error.message));
+        return need_new_token(
+            fmt::format("the gateway refused this device ({}): {}", status, error.message));
     }
     retry(error.message, error.retry_after.value_or(Milliseconds(0)));
 }
 
 void DeviceLink::retry(const std::string& why, Milliseconds at_least) {
     if (!options_.reconnect) return end({DeviceEnd::Reason::kLost, why});
-    const Milliseconds wait = std::max(backoff_.next(around_.random), std::min(at_least, kMaxRetryAfter));
+    const Milliseconds wait =
+        std::max(backoff_.next(around_.random), std::min(at_least, kMaxRetryAfter));
     state_ = State::kWaiting;
     around_.timers.arm(redial_, around_.clock.steady_now() + wait);
     DeviceEvent lost{.kind = DeviceEvent::Kind::kLost, .message = why, .retry_in = wait};
@@ -121,7 +139,8 @@ void DeviceLink::on_open() {
     ports_.send(connect_frame(options_.name, session_id_, instance_));
     ports_.send(register_frame(tools_.list(), ListMode::kMerge));
     for (const Outbox::Reply& kept : outbox_.link_opened(now)) ports_.send(kept.frame);
-    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes = terms_.takes_presence = false;
+    terms_.replaces_lists = terms_.takes_accepted = terms_.takes_progress = terms_.resumes =
+        terms_.takes_presence = false;
     terms_.uploads.reset();
     around_.timers.arm(liveness_, now + kDeadAfter);
 }
@@ -135,11 +154,15 @@ void DeviceLink::on_closed(const net::CloseInfo& info) {
     send_again_.disarm();
     tell_presence_.disarm();
     backoff_.link_lost(now);
-    outbox_.link_broke(now + (terms_.resumes ? std::max(terms_.grace, kKeepForResume) : terms_.grace));
+    outbox_.link_broke(now +
+                       (terms_.resumes ? std::max(terms_.grace, kKeepForResume) : terms_.grace));
     if (info.code == kNormal) {
-        return end({DeviceEnd::Reason::kSentAway, "the gateway sent this device away" + (info.reason.empty() ? "" : ": " + info.reason)});
+        return end(
+            {DeviceEnd::Reason::kSentAway, "the gateway sent this device away" +
+                                               (info.reason.empty() ? "" : ": " + info.reason)});
     }
-    if (info.code == kTokenExpired) return need_new_token("the gateway no longer takes this device's token; pair it again");
+    if (info.code == kTokenExpired)
+        return need_new_token("the gateway no longer takes this device's token; pair it again");
     retry(describe(info), Milliseconds(0));
 }
 
@@ -149,7 +172,8 @@ void DeviceLink::check_liveness() {
     ports_.abort();
 }
 
-// --- Tools -----------------------------------------------------------------------------------------------------------
+// --- Tools
+// ------------------------------------------------------------------------------------------------
 
 void DeviceLink::tools_changed() {
     if (state_ != State::kOpen || gather_.armed()) return;
@@ -161,36 +185,45 @@ void DeviceLink::send_tools() {
         changes_pending_ = true;
         return;
     }
-    ports_.send(register_frame(tools_.list(), terms_.replaces_lists ? ListMode::kReplace : ListMode::kMerge));
+    ports_.send(register_frame(tools_.list(),
+                               terms_.replaces_lists ? ListMode::kReplace : ListMode::kMerge));
 }
 
 void DeviceLink::set_presence(const DevicePresence& presence) {
     if (presence_ == presence) return;
     presence_ = presence;
-    if (state_ == State::kOpen && terms_known_ && !tell_presence_.armed()) around_.timers.arm(tell_presence_, around_.clock.steady_now() + kGatherChanges);
+    if (state_ == State::kOpen && terms_known_ && !tell_presence_.armed())
+        around_.timers.arm(tell_presence_, around_.clock.steady_now() + kGatherChanges);
 }
 
 void DeviceLink::send_presence() {
-    if (state_ == State::kOpen && terms_.takes_presence && presence_) ports_.send(presence_frame(*presence_));
+    if (state_ == State::kOpen && terms_.takes_presence && presence_)
+        ports_.send(presence_frame(*presence_));
 }
 
 void DeviceLink::on_registered(json::Element frame) {
     if (const auto rejected = json::get_array(frame, "rejected")) {
         for (const json::Element item : *rejected) {
             DeviceEvent event{.kind = DeviceEvent::Kind::kRejected,
-                              .message = fmt::format("{}: {}: {}", json::get_string(item, "name").value_or("a tool"),
-                                                     json::get_string(item, "code").value_or("INTERNAL"),
-                                                     json::get_string(item, "message").value_or("refused"))};
+                              .message = fmt::format(
+                                  "{}: {}: {}", json::get_string(item, "name").value_or("a tool"),
+                                  json::get_string(item, "code").value_or("INTERNAL"),
+                                  json::get_string(item, "message").value_or("refused"))};
             ports_.report(event);
         }
     }
     if (std::exchange(announced_, true)) return;
-    DeviceEvent event{.kind = DeviceEvent::Kind::kConnected, .message = "connected", .session_id = session_id_, .device = device_,
-                      .tools = static_cast<std::size_t>(std::max<std::int64_t>(0, json::get_int64(frame, "registered").value_or(0)))};
+    DeviceEvent event{.kind = DeviceEvent::Kind::kConnected,
+                      .message = "connected",
+                      .session_id = session_id_,
+                      .device = device_,
+                      .tools = static_cast<std::size_t>(std::max<std::int64_t>(
+                          0, json::get_int64(frame, "registered").value_or(0)))};
     ports_.report(event);
 }
 
-// --- Frames ----------------------------------------------------------------------------------------------------------
+// --- Frames
+// ------------------------------------------------------------------------------------------------
 
 void DeviceLink::on_text(std::string_view text) {
     if (state_ != State::kOpen) return;
@@ -214,9 +247,12 @@ void DeviceLink::on_text(std::string_view text) {
         device_ = json::get_string(root, "device").value_or("");
         if (std::exchange(changes_pending_, false)) send_tools();
         send_presence();
-        if (terms_.resumes && outbox_.size() != 0) around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
+        if (terms_.resumes && outbox_.size() != 0)
+            around_.timers.arm(send_again_,
+                               around_.clock.steady_now() + (send_again_in_ = kSendAgain));
     } else if (type == "error") {
-        DeviceEvent event{.message = fmt::format("{}: {}", json::get_string(root, "code").value_or("ERROR"),
+        DeviceEvent event{.message = fmt::format("{}: {}",
+                                                 json::get_string(root, "code").value_or("ERROR"),
                                                  json::get_string(root, "message").value_or(""))};
         ports_.report(event);
     }
@@ -227,7 +263,8 @@ void DeviceLink::on_request(const json::Root& request) {
     const std::string id(json::get_string(root, "id").value_or(""));
     const std::string name(json::get_string(root, "name").value_or(""));
     if (id.empty()) return;
-    // One run and one reply per request, however often the gateway asks: it asks again after a break, and when it missed something.
+    // One run and one reply per request, however often the gateway asks: it asks again after a
+    // break, and when it missed something.
     if (calls_.contains(id)) {
         if (terms_.takes_accepted) ports_.send(accepted_frame(id));
         return;
@@ -238,20 +275,30 @@ void DeviceLink::on_request(const json::Root& request) {
     }
     if (seen_.contains(id)) return;
     const auto tool = tools_.find(name);
-    if (!tool) return reply(id, ToolAnswer::error("TOOL_NOT_FOUND", fmt::format("this device has no tool `{}` any more; list the tools again", name)));
+    if (!tool)
+        return reply(
+            id,
+            ToolAnswer::error(
+                "TOOL_NOT_FOUND",
+                fmt::format("this device has no tool `{}` any more; list the tools again", name)));
 
     const bool has_args = json::get_object(root, "args").has_value();
     const auto left = json::get_int64(root, "deadline_ms");
-    const Deadline deadline = around_.clock.steady_now() + (left && *left > 0 ? Milliseconds(std::min(*left, kMaxDeadlineMs)) : kUsualTimeout);
+    const Deadline deadline =
+        around_.clock.steady_now() +
+        (left && *left > 0 ? Milliseconds(std::min(*left, kMaxDeadlineMs)) : kUsualTimeout);
     seen_.add(id);
-    auto state = std::make_shared<CallState>(id, name, has_args ? std::string(*request.raw_member("args")) : "{}", deadline,
-                                             options_.on_progress);
+    auto state = std::make_shared<CallState>(
+        id, name, has_args ? std::string(*request.raw_member("args")) : "{}", deadline,
+        options_.on_progress);
     auto alarm = std::make_unique<Alarm>([this, id] { on_deadline(id); });
     around_.timers.arm(*alarm, deadline);
     calls_.emplace(id, Running{state, std::move(alarm)});
     if (!ports_.run(std::move(state), tool, terms_.uploads)) {
         calls_.erase(id);
-        return reply(id, ToolAnswer::error("RATE_LIMITED", "this device is busy with other calls; try again in a moment"));
+        return reply(
+            id, ToolAnswer::error("RATE_LIMITED",
+                                  "this device is busy with other calls; try again in a moment"));
     }
     if (terms_.takes_accepted) ports_.send(accepted_frame(id));
 }
@@ -279,14 +326,18 @@ void DeviceLink::finish_uploaded(const std::string& call_id, const std::string& 
 }
 
 void DeviceLink::progress(const std::string& call_id, const ToolProgress& progress) {
-    if (state_ == State::kOpen && terms_.takes_progress && calls_.contains(call_id)) ports_.send(progress_frame(call_id, progress));
+    if (state_ == State::kOpen && terms_.takes_progress && calls_.contains(call_id))
+        ports_.send(progress_frame(call_id, progress));
 }
 
 void DeviceLink::reply(const std::string& call_id, const ToolAnswer& answer) {
     std::string frame = reply_frame(call_id, answer);
     if (frame.size() > terms_.max_message_bytes) {  // it would close the link, again and again
-        frame = reply_frame(call_id, ToolAnswer::error("OVERSIZE", fmt::format("the result takes {} bytes, and {} are allowed; ask for less",
-                                                                               frame.size(), terms_.max_message_bytes)));
+        frame = reply_frame(
+            call_id, ToolAnswer::error(
+                         "OVERSIZE",
+                         fmt::format("the result takes {} bytes, and {} are allowed; ask for less",
+                                     frame.size(), terms_.max_message_bytes)));
     }
     deliver(call_id, std::move(frame));
 }
@@ -294,10 +345,12 @@ void DeviceLink::reply(const std::string& call_id, const ToolAnswer& answer) {
 void DeviceLink::deliver(const std::string& call_id, std::string frame) {
     if (state_ == State::kOpen) ports_.send(frame);
     outbox_.add(call_id, std::move(frame));
-    if (state_ == State::kOpen && terms_.resumes && !send_again_.armed()) around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
+    if (state_ == State::kOpen && terms_.resumes && !send_again_.armed())
+        around_.timers.arm(send_again_, around_.clock.steady_now() + (send_again_in_ = kSendAgain));
 }
 
-/// What was not acknowledged within kSendAgain may have been lost on a link that lives, by a proxy that spoiled it.
+/// What was not acknowledged within kSendAgain may have been lost on a link that lives, by a proxy
+/// that spoiled it.
 void DeviceLink::send_again() {
     if (state_ != State::kOpen || outbox_.size() == 0) return;
     for (const Outbox::Reply& kept : outbox_.unacknowledged()) ports_.send(kept.frame);

@@ -22,23 +22,27 @@
 
 namespace crab::sdk {
 
-/// What a device does on its link, as a state machine without sockets or threads: token, dial, register, answer calls, lose the
-/// link, wait, dial again. Used on one thread. Source: docs/protocols/clawseed.md, section 10.
+/// What a device does on its link, as a state machine without sockets or threads: token, dial,
+/// register, answer calls, lose the link, wait, dial again. Used on one thread. Source:
+/// docs/protocols/clawseed.md, section 10.
 class DeviceLink {
 public:
     static constexpr Milliseconds kGatherChanges{100};
     static constexpr Milliseconds kDeadAfter{60'000};     ///< without a frame or ping
     static constexpr Milliseconds kUsualTimeout{30'000};  ///< of a request that names no deadline
     static constexpr Milliseconds kMaxRetryAfter{3'600'000};
-    static constexpr Milliseconds kSendAgain{5'000};      ///< replies without an acknowledgement, where the gateway resumes calls; then twice that, …
+    /// Replies without an acknowledgement, where the gateway resumes calls; then twice that, …
+    static constexpr Milliseconds kSendAgain{5'000};
     static constexpr Milliseconds kSendAgainAtMost{60'000};
-    static constexpr Milliseconds kKeepForResume{600'000};  ///< replies after a break: the gateway may notice it later than this side
+    /// Replies after a break: the gateway may notice it later than this side
+    static constexpr Milliseconds kKeepForResume{600'000};
 
     struct Options {
         std::string name;
         std::string session_id;
         bool reconnect = true;
-        CallState::OnProgress on_progress;  ///< given to the calls; takes it to progress() on the link's thread
+        /// Given to the calls; takes it to progress() on the link's thread
+        CallState::OnProgress on_progress;
     };
     /// Where time and chance come from.
     struct Surroundings {
@@ -47,7 +51,8 @@ public:
         IdSource& random;
     };
 
-    DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools, DevicePorts& ports);
+    DeviceLink(Options options, Surroundings surroundings, const DeviceTools& tools,
+               DevicePorts& ports);
 
     void start();
     /// The owner's wish: says goodbye and ends.
@@ -64,7 +69,8 @@ public:
     void on_text(std::string_view text);
     void on_closed(const net::CloseInfo& info);
 
-    /// A handler is done. Dropped when its call was cancelled, its deadline has passed, or there was an answer already.
+    /// A handler is done. Dropped when its call was cancelled, its deadline has passed, or there
+    /// was an answer already.
     void finish(const std::string& call_id, const ToolAnswer& answer);
     /// The same for an answer that the gateway holds already.
     void finish_uploaded(const std::string& call_id, const std::string& artifact_id);
@@ -73,7 +79,15 @@ public:
     std::size_t running_calls() const { return calls_.size(); }
 
 private:
-    enum class State : std::uint8_t { kIdle, kFetchingToken, kDialing, kOpen, kClosing, kWaiting, kEnded };
+    enum class State : std::uint8_t {
+        kIdle,
+        kFetchingToken,
+        kDialing,
+        kOpen,
+        kClosing,
+        kWaiting,
+        kEnded
+    };
     struct Running {
         std::shared_ptr<CallState> state;
         std::unique_ptr<Alarm> deadline;
@@ -107,8 +121,8 @@ private:
     std::unordered_map<std::string, Running> calls_;
     std::string token_;
     std::string session_id_;
-    std::string device_;       // our name in qualified tool names, if the gateway tells
-    std::string refusal_;      // why the last token was refused
+    std::string device_;  // our name in qualified tool names, if the gateway tells
+    std::string refusal_;  // why the last token was refused
     Alarm redial_;
     Alarm gather_;
     Alarm liveness_;
@@ -117,11 +131,11 @@ private:
     std::optional<DevicePresence> presence_;
     Milliseconds send_again_in_ = kSendAgain;
     State state_ = State::kIdle;
-    bool terms_known_ = false;     // `connected` has come on this link
-    bool changes_pending_ = false; // tools changed before it came
-    bool announced_ = false;       // kConnected was reported for this link
-    bool token_wanted_ = false;    // it could not be fetched, and is before the next dial
-    bool token_is_new_ = false;    // it was refused once and replaced, and no link has opened since
+    bool terms_known_ = false;  // `connected` has come on this link
+    bool changes_pending_ = false;  // tools changed before it came
+    bool announced_ = false;  // kConnected was reported for this link
+    bool token_wanted_ = false;  // it could not be fetched, and is before the next dial
+    bool token_is_new_ = false;  // it was refused once and replaced, and no link has opened since
 };
 
 }  // namespace crab::sdk

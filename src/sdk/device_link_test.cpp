@@ -12,7 +12,8 @@ class DeviceLinkConnects : public DeviceLinkTest {};
 class DeviceLinkAnswers : public DeviceLinkTest {};
 class DeviceLinkReturns : public DeviceLinkTest {};
 
-// --- Getting a link --------------------------------------------------------------------------------------------------
+// --- Getting a link
+// ------------------------------------------------------------------------------------------------
 
 TEST_F(DeviceLinkConnects, SaysConnectAndTheWholeListBeforeItHearsAnything) {
     add_tool("camera");
@@ -36,7 +37,8 @@ TEST_F(DeviceLinkConnects, TellsItsOwnerOncePerLinkHowManyToolsAreRegistered) {
     EXPECT_EQ(ports.events[0].kind, DeviceEvent::Kind::kConnected);
     EXPECT_EQ(ports.events[0].tools, 1u);
     EXPECT_EQ(ports.events[0].session_id, "kitchen-7");
-    link.on_text(R"({"type":"tools_registered","count":1,"registered":0,"rejected":[{"index":0,"name":"shell","code":"FORBIDDEN","message":"reserved"}]})");
+    link.on_text(R"({"type":"tools_registered","count":1,"registered":0,"rejected":[{"index":0,)"
+                 R"("name":"shell","code":"FORBIDDEN","message":"reserved"}]})");
     ASSERT_EQ(ports.events.size(), 2u);
     EXPECT_EQ(ports.events[1].kind, DeviceEvent::Kind::kRejected);
     EXPECT_EQ(ports.events[1].message, "shell: FORBIDDEN: reserved");
@@ -76,7 +78,8 @@ TEST_F(DeviceLinkConnects, HoldsAChangeBackUntilItKnowsWhatTheGatewayCan) {
     link.tools_changed();
     advance(500ms);
     EXPECT_TRUE(ports.sent.empty());
-    link.on_text(R"({"type":"connected","v":1,"message":"hi","capabilities":["register_tools.replace"]})");
+    link.on_text(
+        R"({"type":"connected","v":1,"message":"hi","capabilities":["register_tools.replace"]})");
     ASSERT_EQ(ports.sent.size(), 1u);
     EXPECT_EQ(*ports.sent[0].find("replace"), json::Value(true));
 }
@@ -87,7 +90,9 @@ TEST_F(DeviceLinkConnects, StopsForGoodOn401And403WithoutANewToken) {
         DeviceLink device({}, {.clock = clock, .timers = timers, .random = random}, tools, other);
         device.start();
         device.on_token("old");
-        device.on_refused({.code = ErrorCode::kForbidden, .message = "no", .details = "{\"status\":" + std::to_string(status) + "}"});
+        device.on_refused({.code = ErrorCode::kForbidden,
+                           .message = "no",
+                           .details = "{\"status\":" + std::to_string(status) + "}"});
         ASSERT_EQ(other.needs.back(), TokenNeed::kRefused);
         device.on_token("old");
         ASSERT_TRUE(other.end);
@@ -101,7 +106,8 @@ TEST_F(DeviceLinkConnects, StopsForGoodOn401And403WithoutANewToken) {
 TEST_F(DeviceLinkConnects, DialsAgainWithANewTokenAfter401AndAfter4401) {
     link.start();
     link.on_token("old");
-    link.on_refused({.code = ErrorCode::kUnauthenticated, .message = "no", .details = R"({"status":401})"});
+    link.on_refused(
+        {.code = ErrorCode::kUnauthenticated, .message = "no", .details = R"({"status":401})"});
     link.on_token("new");
     ASSERT_EQ(ports.dials.size(), 2u);
     EXPECT_EQ(ports.dials[1].token, "new");
@@ -116,7 +122,8 @@ TEST_F(DeviceLinkConnects, WaitsBetweenTokensThatAreAllRefused) {
     link.start();
     link.on_token("t0");
     for (int i = 1; i <= 3; ++i) {
-        link.on_refused({.code = ErrorCode::kUnauthenticated, .message = "no", .details = R"({"status":401})"});
+        link.on_refused(
+            {.code = ErrorCode::kUnauthenticated, .message = "no", .details = R"({"status":401})"});
         link.on_token("t" + std::to_string(i));
         if (i > 1) advance(30s);
     }
@@ -149,7 +156,8 @@ TEST_F(DeviceLinkConnects, StopsAtOnceInEveryOtherState) {
         DeviceLink device({}, {.clock = clock, .timers = timers, .random = random}, tools, other);
         if (steps > 0) device.start();
         if (steps > 1) device.on_token("t");
-        if (steps > 2) device.on_refused({.code = ErrorCode::kUnavailable, .message = "nobody there"});
+        if (steps > 2)
+            device.on_refused({.code = ErrorCode::kUnavailable, .message = "nobody there"});
         device.stop();
         ASSERT_TRUE(other.end) << steps;
         device.on_token("late");
@@ -163,7 +171,8 @@ TEST_F(DeviceLinkConnects, StopsAtOnceInEveryOtherState) {
 
 TEST_F(DeviceLinkConnects, EndsWithTheFirstLossWhenItMayNotReconnect) {
     test::FakePorts other;
-    DeviceLink device({.reconnect = false}, {.clock = clock, .timers = timers, .random = random}, tools, other);
+    DeviceLink device({.reconnect = false}, {.clock = clock, .timers = timers, .random = random},
+                      tools, other);
     device.start();
     device.on_token("t");
     device.on_refused({.code = ErrorCode::kUnavailable, .message = "nobody there"});
@@ -171,7 +180,8 @@ TEST_F(DeviceLinkConnects, EndsWithTheFirstLossWhenItMayNotReconnect) {
     EXPECT_EQ(other.end->reason, DeviceEnd::Reason::kLost);
 }
 
-// --- Answering -------------------------------------------------------------------------------------------------------
+// --- Answering
+// ------------------------------------------------------------------------------------------------
 
 TEST_F(DeviceLinkAnswers, RunsTheToolWithTheCallersArgumentsAndDeadline) {
     connect();
@@ -273,13 +283,18 @@ TEST_F(DeviceLinkAnswers, ProgressOfRunningCallsOnly) {
     link.progress("c2", {.message = "nobody"});
     const auto told = sent("tool_call_progress");
     ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0], *json::Value::parse(R"({"type":"tool_call_progress","id":"c1","message":"warming up","progress":2,"total":5})"));
+    EXPECT_EQ(told[0],
+              *json::Value::parse(
+                  R"({"type":"tool_call_progress","id":"c1","message":"warming up","progress":2,)"
+                  R"("total":5})"));
 }
 
 TEST_F(DeviceLinkAnswers, NothingToWhatIsNoFrame) {
     connect();
-    for (const char* text : {"", "[]", "null", "{", R"({"type":7})", R"({"type":"tool_call_request"})", R"({"type":"tool_call_request","id":9,"name":"x"})",
-                             R"({"type":"news"})", R"({"type":"tool_call_cancel"})", R"({"type":"connected","capabilities":[1,null]})"}) {
+    for (const char* text :
+         {"", "[]", "null", "{", R"({"type":7})", R"({"type":"tool_call_request"})",
+          R"({"type":"tool_call_request","id":9,"name":"x"})", R"({"type":"news"})",
+          R"({"type":"tool_call_cancel"})", R"({"type":"connected","capabilities":[1,null]})"}) {
         link.on_text(text);
     }
     EXPECT_TRUE(ports.sent.empty());
@@ -287,7 +302,8 @@ TEST_F(DeviceLinkAnswers, NothingToWhatIsNoFrame) {
     EXPECT_EQ(ports.running.size(), 1u);
 }
 
-// --- Coming back -----------------------------------------------------------------------------------------------------
+// --- Coming back
+// ------------------------------------------------------------------------------------------------
 
 TEST_F(DeviceLinkReturns, RegistersAgainInTheSameChatSession) {
     connect();
@@ -325,7 +341,8 @@ TEST_F(DeviceLinkReturns, ForgetsResultsAfterTheGraceTime) {
     link.finish("c1", "late");
     lose_link();
     advance(1100ms);
-    link.on_refused({.code = ErrorCode::kUnavailable, .message = "nobody there", .retry_after = 20'000ms});
+    link.on_refused(
+        {.code = ErrorCode::kUnavailable, .message = "nobody there", .retry_after = 20'000ms});
     advance(20'010ms);
     ports.sent.clear();
     open();
@@ -346,7 +363,10 @@ TEST_F(DeviceLinkReturns, LetsRunningCallsFinishOnTheNewLink) {
 TEST_F(DeviceLinkReturns, HonoursRetryAfter) {
     link.start();
     link.on_token("t");
-    link.on_refused({.code = ErrorCode::kRateLimited, .message = "busy", .details = R"({"status":429})", .retry_after = 45'000ms});
+    link.on_refused({.code = ErrorCode::kRateLimited,
+                     .message = "busy",
+                     .details = R"({"status":429})",
+                     .retry_after = 45'000ms});
     EXPECT_EQ(ports.events.back().retry_in, 45'000ms);
     advance(44'900ms);
     EXPECT_EQ(ports.dials.size(), 1u);

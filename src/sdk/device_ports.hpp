@@ -21,7 +21,8 @@ enum class TokenNeed : std::uint8_t {
     kRefused  ///< the last one is no good any more
 };
 
-/// What a DeviceLink asks of the world around it. Called on the link's thread, and answers come on it, never from inside a call.
+/// What a DeviceLink asks of the world around it. Called on the link's thread, and answers come on
+/// it, never from inside a call.
 class DevicePorts {
 public:
     virtual ~DevicePorts() = default;
@@ -36,9 +37,11 @@ public:
     virtual void abort() = 0;
     /// When bytes last came in.
     virtual SteadyTime last_heard() const = 0;
-    /// Has the handler run on another thread and its answer given to DeviceLink::finish(); false when there is no room.
-    /// `uploads`: how a large result is sent ahead of its answer; nothing when it cannot be.
-    virtual bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool, std::optional<UploadTerms> uploads) = 0;
+    /// Has the handler run on another thread and its answer given to DeviceLink::finish(); false
+    /// when there is no room. `uploads`: how a large result is sent ahead of its answer; nothing
+    /// when it cannot be.
+    virtual bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool> tool,
+                     std::optional<UploadTerms> uploads) = 0;
     virtual void report(const DeviceEvent& event) = 0;
     /// Nothing more will be asked.
     virtual void ended(DeviceEnd end) = 0;

@@ -1,4 +1,5 @@
-// How a device is, as it tells gateways that want to know: docs/protocols/clawseed.md, section 9, "presence".
+// How a device is, as it tells gateways that want to know: docs/protocols/clawseed.md, section 9,
+// "presence".
 
 #include "sdk/test_device_link.hpp"
 
@@ -12,7 +13,9 @@ constexpr std::string_view kWantsToKnow = R"("presence")";
 
 class DevicePresenceTest : public DeviceLinkTest {
 protected:
-    static json::Value frame(std::string_view members) { return *json::Value::parse(R"({"type":"presence")" + std::string(members) + "}"); }
+    static json::Value frame(std::string_view members) {
+        return *json::Value::parse(R"({"type":"presence")" + std::string(members) + "}");
+    }
     void say(double battery) { link.set_presence({.battery = battery}); }
 };
 
@@ -24,7 +27,8 @@ TEST_F(DevicePresenceTest, IsToldAsSoonAsTheGatewayHasSaidThatItWantsToKnow) {
     EXPECT_TRUE(sent("presence").empty());
     link.on_text(R"({"type":"connected","v":1,"message":"hello","capabilities":["presence"]})");
     ASSERT_EQ(sent("presence").size(), 1u);
-    EXPECT_EQ(sent("presence").at(0), frame(R"(,"battery":0.5,"charging":true,"metered":false,"foreground":true)"));
+    EXPECT_EQ(sent("presence").at(0),
+              frame(R"(,"battery":0.5,"charging":true,"metered":false,"foreground":true)"));
 }
 
 TEST_F(DevicePresenceTest, WhatIsUnknownIsLeftOut) {
@@ -51,7 +55,8 @@ TEST_F(DevicePresenceTest, IsToldAgainOnEveryLink) {
     lose_link();
     advance(2s);
     open();
-    EXPECT_TRUE(sent("presence").empty()) << "the change was not told on the link that broke, nor before the terms of the new one";
+    EXPECT_TRUE(sent("presence").empty())
+        << "the change was not told on the link that broke, nor before the terms of the new one";
     link.on_text(R"({"type":"connected","v":1,"message":"hello","capabilities":["presence"]})");
     EXPECT_EQ(sent("presence").at(0), frame(R"(,"battery":0.7)"));
 }

@@ -1,4 +1,5 @@
-// A gateway that asks again, and a device that never runs a call twice: docs/protocols/clawseed.md, section 9, "Calls that survive their link".
+// A gateway that asks again, and a device that never runs a call twice: docs/protocols/clawseed.md,
+// section 9, "Calls that survive their link".
 
 #include "sdk/test_device_link.hpp"
 

@@ -54,11 +54,20 @@ private:
 TEST(Device, AnswersCallsWithTextJsonAndErrors) {
     FakeGateway gateway;
     Events events;
-    Device device({.gateway = gateway.url("ws"), .token = "t1", .name = "Kitchen", .on_event = events.recorder()});
-    device.tool("greet", "Says hello", kObject, [](const ToolRequest& request) { return "Hello, " + request.text("name").value_or("you"); });
-    device.tool("measure", "Measures", kObject, [](const ToolRequest&) { return ToolAnswer::json(R"({"celsius":21.5})"); });
-    device.tool("refuse", "Refuses", kObject, [](const ToolRequest&) { return ToolAnswer::error("UNAVAILABLE", "the sensor is asleep"); });
-    device.tool("crash", "Throws", kObject, [](const ToolRequest&) -> ToolAnswer { throw std::runtime_error("oops"); });
+    Device device({.gateway = gateway.url("ws"),
+                   .token = "t1",
+                   .name = "Kitchen",
+                   .on_event = events.recorder()});
+    device.tool("greet", "Says hello", kObject, [](const ToolRequest& request) {
+        return "Hello, " + request.text("name").value_or("you");
+    });
+    device.tool("measure", "Measures", kObject,
+                [](const ToolRequest&) { return ToolAnswer::json(R"({"celsius":21.5})"); });
+    device.tool("refuse", "Refuses", kObject, [](const ToolRequest&) {
+        return ToolAnswer::error("UNAVAILABLE", "the sensor is asleep");
+    });
+    device.tool("crash", "Throws", kObject,
+                [](const ToolRequest&) -> ToolAnswer { throw std::runtime_error("oops"); });
     device.start();
 
     const DeviceEvent connected = events.wait_for(DeviceEvent::Kind::kConnected);
@@ -72,7 +81,8 @@ TEST(Device, AnswersCallsWithTextJsonAndErrors) {
     EXPECT_EQ(text(gateway.wait_for("tool_error"), "error"), "UNAVAILABLE: the sensor is asleep");
     gateway.request("c4", "crash");
     EXPECT_TRUE(text(gateway.wait_for("tool_error"), "error").starts_with("INTERNAL: "));
-    EXPECT_EQ(events.wait_for(DeviceEvent::Kind::kNotice).message, "crash: the handler threw: oops");
+    EXPECT_EQ(events.wait_for(DeviceEvent::Kind::kNotice).message,
+              "crash: the handler threw: oops");
     gateway.request("c5", "greet");
     EXPECT_EQ(text(gateway.wait_for("tool_result"), "output"), "Hello, you");
 
@@ -86,18 +96,26 @@ TEST(Device, AnswersCallsWithTextJsonAndErrors) {
 TEST(Device, AnswersLaterFromAnyThreadAndHearsTheFirstAnswerOnly) {
     FakeGateway gateway;
     Events events;
-    Device device({.gateway = gateway.url("ws"), .on_event = events.recorder(), .parallel_handlers = 1, .queued_calls = 1});
+    Device device({.gateway = gateway.url("ws"),
+                   .on_event = events.recorder(),
+                   .parallel_handlers = 1,
+                   .queued_calls = 1});
     std::mutex mutex;
     std::vector<AnswerLater> waiting;
     const auto keep = [&](const ToolRequest&, AnswerLater answer) {
         const std::scoped_lock lock(mutex);
         waiting.push_back(std::move(answer));
     };
-    const auto broken = [](const ToolRequest&, const AnswerLater&) { throw std::runtime_error("oops"); };
-    const auto at_once = [](const ToolRequest& request, const AnswerLater& answer) { answer(request.args()); };
-    device.set_tools({{.name = "later", .description = "Later", .schema = kObject, .later = keep},
-                      {.name = "broken", .description = "Throws", .schema = kObject, .later = broken},
-                      {.name = "at_once", .description = "At once", .schema = kObject, .later = at_once}});
+    const auto broken = [](const ToolRequest&, const AnswerLater&) {
+        throw std::runtime_error("oops");
+    };
+    const auto at_once = [](const ToolRequest& request, const AnswerLater& answer) {
+        answer(request.args());
+    };
+    device.set_tools(
+        {{.name = "later", .description = "Later", .schema = kObject, .later = keep},
+         {.name = "broken", .description = "Throws", .schema = kObject, .later = broken},
+         {.name = "at_once", .description = "At once", .schema = kObject, .later = at_once}});
     device.start();
     events.wait_for(DeviceEvent::Kind::kConnected);
     gateway.request("c1", "at_once", R"({"a":1})");
@@ -106,7 +124,8 @@ TEST(Device, AnswersLaterFromAnyThreadAndHearsTheFirstAnswerOnly) {
     EXPECT_TRUE(text(gateway.wait_for("tool_error"), "error").starts_with("INTERNAL: "));
 
     for (const char* id : {"c3", "c4", "c5"}) gateway.request(id, "later");
-    EXPECT_EQ(text(gateway.wait_for("tool_error"), "id"), "c5") << "one runs, one waits, and the third is too much";
+    EXPECT_EQ(text(gateway.wait_for("tool_error"), "id"), "c5")
+        << "one runs, one waits, and the third is too much";
     const auto nth = [&](std::size_t n) {
         const std::scoped_lock lock(mutex);
         return waiting.at(n);
@@ -179,7 +198,9 @@ TEST(Device, StopsOn401UnlessANewTokenCanBeHad) {
     EXPECT_EQ(end.reason, DeviceEnd::Reason::kRefused);
     EXPECT_NE(end.message.find("401"), std::string::npos);
 
-    Device renewed({.gateway = gateway.url("ws"), .token = "bad", .new_token = [] { return std::optional<std::string>("good"); }});
+    Device renewed({.gateway = gateway.url("ws"), .token = "bad", .new_token = [] {
+                        return std::optional<std::string>("good");
+                    }});
     renewed.start();
     gateway.wait_for("register_tools");
 }
@@ -222,7 +243,8 @@ TEST(Device, TellsChangesOfItsToolsInOneList) {
     device.start();
     EXPECT_EQ(events.wait_for(DeviceEvent::Kind::kConnected).tools, 0u);
     gateway.wait_for("register_tools");
-    for (const char* name : {"a", "b", "c"}) device.tool(name, "A tool", kObject, [](const ToolRequest&) { return "x"; });
+    for (const char* name : {"a", "b", "c"})
+        device.tool(name, "A tool", kObject, [](const ToolRequest&) { return "x"; });
     EXPECT_TRUE(device.remove_tool("b"));
     EXPECT_FALSE(device.remove_tool("b"));
     const json::Value list = gateway.wait_for("register_tools");
@@ -239,12 +261,15 @@ TEST(Device, ReplacesItsWholeListInOneMessage) {
     device.start();
     gateway.wait_for("register_tools");
     events.wait_for(DeviceEvent::Kind::kConnected);
-    const auto refuse = [](const ToolRequest&) { return ToolAnswer::failure("[AUTH_REQUIRED] no consent"); };
+    const auto refuse = [](const ToolRequest&) {
+        return ToolAnswer::failure("[AUTH_REQUIRED] no consent");
+    };
     device.set_tools({{"a", "A tool", kObject, refuse}, {"b", "A tool", kObject, refuse}});
     const json::Value list = gateway.wait_for("register_tools");
     EXPECT_EQ(*list.find("replace"), json::Value(true));
     EXPECT_EQ(list.find("tools")->as_array()->size(), 2u);
-    EXPECT_THROW(device.set_tools({{"c", "A tool", kObject, refuse}, {"d", "", kObject, refuse}}), std::invalid_argument);
+    EXPECT_THROW(device.set_tools({{"c", "A tool", kObject, refuse}, {"d", "", kObject, refuse}}),
+                 std::invalid_argument);
     EXPECT_EQ(device.tool_count(), 2u);
     gateway.request("c1", "a");
     EXPECT_EQ(text(gateway.wait_for("tool_error"), "error"), "[AUTH_REQUIRED] no consent");
@@ -257,11 +282,12 @@ TEST(Device, PairsWithACodeAndKeepsTheTokenToItself) {
     FakeGateway gateway;
     gateway.set_token("fresh");
     {
-        Device device({.gateway = gateway.url("ws"), .pair_code = "1234-5678-9012", .token_file = file});
+        Device device(
+            {.gateway = gateway.url("ws"), .pair_code = "1234-5678-9012", .token_file = file});
         device.start();
         gateway.wait_for("register_tools");
     }
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat(file.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600u);
     EXPECT_EQ(*sdk::read_private_file(file), "fresh\n");
@@ -279,7 +305,8 @@ TEST(Device, PairsWithACodeAndKeepsTheTokenToItself) {
 }
 
 TEST(Device, SaysWhatIsWrongWithItsAddress) {
-    for (const char* gateway : {"", "kitchen:42617", "ftp://kitchen", "ws://", "ws://kitchen?x=1"}) {
+    for (const char* gateway :
+         {"", "kitchen:42617", "ftp://kitchen", "ws://", "ws://kitchen?x=1"}) {
         Device device({.gateway = gateway});
         EXPECT_EQ(device.run().reason, DeviceEnd::Reason::kInvalid) << gateway;
     }

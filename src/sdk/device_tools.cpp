@@ -13,19 +13,26 @@ constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxDescription = std::size_t{8} << 10;
 
 bool is_tool_name(std::string_view name) {
-    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    return !name.empty() && name.size() <= kMaxName && name.find_first_not_of(kAllowed) == std::string_view::npos;
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    return !name.empty() && name.size() <= kMaxName &&
+           name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
 std::string compact_schema(const std::string& tool, std::string_view what, std::string_view text) {
     const auto schema = json::Value::parse(text);
-    if (!schema) throw std::invalid_argument("tool " + tool + ": its " + std::string(what) + " is no JSON: " + schema.error().message);
-    if (!schema->is_object()) throw std::invalid_argument("tool " + tool + ": its " + std::string(what) + " must be a JSON object");
+    if (!schema)
+        throw std::invalid_argument("tool " + tool + ": its " + std::string(what) +
+                                    " is no JSON: " + schema.error().message);
+    if (!schema->is_object())
+        throw std::invalid_argument("tool " + tool + ": its " + std::string(what) +
+                                    " must be a JSON object");
     return schema->dump();
 }
 
 void append_annotations(json::Writer& writer, const ToolTraits& traits) {
-    if (!traits.read_only && !traits.destructive && !traits.idempotent && !traits.open_world) return;
+    if (!traits.read_only && !traits.destructive && !traits.idempotent && !traits.open_world)
+        return;
     const auto claim = [&](std::string_view name, const std::optional<bool>& value) {
         if (value) writer.key(name).boolean(*value);
     };
@@ -39,9 +46,12 @@ void append_annotations(json::Writer& writer, const ToolTraits& traits) {
 
 }  // namespace
 
-std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string description, std::string schema, ToolHandler handler,
+std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string description,
+                                                   std::string schema, ToolHandler handler,
                                                    const ToolTraits& traits, LaterHandler later) {
-    if (!is_tool_name(name)) throw std::invalid_argument("tool name `" + name + "`: use 1-128 of letters, digits, `_`, `.` and `-`");
+    if (!is_tool_name(name))
+        throw std::invalid_argument("tool name `" + name +
+                                    "`: use 1-128 of letters, digits, `_`, `.` and `-`");
     if (description.empty() || description.size() > kMaxDescription) {
         throw std::invalid_argument("tool " + name + ": describe it in 1-8192 bytes");
     }
@@ -50,14 +60,18 @@ std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string
     json::Writer writer(element);
     writer.begin_object().key("name").string(name).key("description").string_lossy(description);
     writer.key("parameters").raw(compact_schema(name, "schema", schema));
-    if (!traits.output_schema.empty()) writer.key("output_schema").raw(compact_schema(name, "output schema", traits.output_schema));
+    if (!traits.output_schema.empty())
+        writer.key("output_schema")
+            .raw(compact_schema(name, "output schema", traits.output_schema));
     if (traits.timeout.count() > 0) writer.key("timeout_ms").integer(traits.timeout.count());
-    if (traits.max_timeout.count() > 0) writer.key("max_timeout_ms").integer(traits.max_timeout.count());
+    if (traits.max_timeout.count() > 0)
+        writer.key("max_timeout_ms").integer(traits.max_timeout.count());
     if (traits.max_concurrency > 0) writer.key("max_concurrency").integer(traits.max_concurrency);
     if (traits.interactive) writer.key("interactive").boolean(true);
     append_annotations(writer, traits);
     writer.end_object();
-    return std::make_shared<DeviceTool>(DeviceTool{std::move(name), std::move(element), std::move(handler), std::move(later)});
+    return std::make_shared<DeviceTool>(
+        DeviceTool{std::move(name), std::move(element), std::move(handler), std::move(later)});
 }
 
 void DeviceTools::set(std::shared_ptr<const DeviceTool> tool) {

@@ -20,8 +20,10 @@ struct DeviceTool {
 };
 
 /// Checks and renders a tool. Throws std::invalid_argument, see Device::tool().
-std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string description, std::string schema, ToolHandler handler,
-                                                   const ToolTraits& traits, LaterHandler later = {});
+std::shared_ptr<const DeviceTool> make_device_tool(std::string name, std::string description,
+                                                   std::string schema, ToolHandler handler,
+                                                   const ToolTraits& traits,
+                                                   LaterHandler later = {});
 
 /// The tools of a device, by name. Thread-safe.
 class DeviceTools {

@@ -35,7 +35,8 @@ protected:
 TEST_F(DeviceUploadTest, BytesAreUploadedAndTheAnswerNamesThem) {
     gateway.take_uploads();
     const std::string photo(3'000'000, '\xd8');
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::bytes(photo, "image/jpeg"); });
+    const auto answer =
+        answer_to_call([&](const ToolRequest&) { return ToolAnswer::bytes(photo, "image/jpeg"); });
     EXPECT_EQ(*answer.find("artifact"), json::Value("a1"));
     const auto uploads = gateway.uploads();
     ASSERT_EQ(uploads.size(), 1u);
@@ -48,10 +49,12 @@ TEST_F(DeviceUploadTest, BytesAreUploadedAndTheAnswerNamesThem) {
 
 TEST_F(DeviceUploadTest, AFileIsSentWithoutBeingReadWhole) {
     gateway.take_uploads();
-    const auto path = std::filesystem::temp_directory_path() / ("crab-upload-" + std::to_string(::getpid()));
+    const auto path =
+        std::filesystem::temp_directory_path() / ("crab-upload-" + std::to_string(::getpid()));
     const std::string content(500'000, 'f');
     std::ofstream(path, std::ios::binary) << content;
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::file(path.string(), "video/mp4"); });
+    const auto answer = answer_to_call(
+        [&](const ToolRequest&) { return ToolAnswer::file(path.string(), "video/mp4"); });
     std::filesystem::remove(path);
     EXPECT_EQ(*answer.find("artifact"), json::Value("a1"));
     EXPECT_EQ(gateway.uploads().at(0).body, content);
@@ -59,35 +62,43 @@ TEST_F(DeviceUploadTest, AFileIsSentWithoutBeingReadWhole) {
 
 TEST_F(DeviceUploadTest, LongTextIsUploadedAndShortTextIsNot) {
     gateway.take_uploads();
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::text(std::string(300'000, 't')); });
+    const auto answer = answer_to_call(
+        [&](const ToolRequest&) { return ToolAnswer::text(std::string(300'000, 't')); });
     EXPECT_EQ(*answer.find("artifact"), json::Value("a1"));
     EXPECT_EQ(gateway.uploads().at(0).content_type, "text/plain; charset=utf-8");
-    device.tool("photo", "Takes a photo", R"({"type":"object"})", [](const ToolRequest&) { return ToolAnswer::text("short"); });
+    device.tool("photo", "Takes a photo", R"({"type":"object"})",
+                [](const ToolRequest&) { return ToolAnswer::text("short"); });
     EXPECT_EQ(gateway.uploads().size(), 1u);
 }
 
 TEST_F(DeviceUploadTest, AnUploadThatBreaksIsTriedAgain) {
     gateway.take_uploads();
     gateway.break_uploads(2);
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg"); });
+    const auto answer = answer_to_call([&](const ToolRequest&) {
+        return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg");
+    });
     EXPECT_EQ(*answer.find("artifact"), json::Value("a1"));
 }
 
 TEST_F(DeviceUploadTest, ARefusedUploadIsAFailureOfTheCall) {
     gateway.take_uploads();
     gateway.refuse_uploads(R"({"error":"the quota is used up","code":"RATE_LIMITED"})");
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg"); });
+    const auto answer = answer_to_call([&](const ToolRequest&) {
+        return ToolAnswer::bytes(std::string(400'000, 'b'), "image/jpeg");
+    });
     EXPECT_TRUE(answer.find("error")->as_string()->starts_with("RATE_LIMITED: ")) << answer.dump();
 }
 
 TEST_F(DeviceUploadTest, WithoutUploadsBytesAreBase64) {
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::bytes("\xff\xd8", "image/jpeg"); });
+    const auto answer = answer_to_call(
+        [&](const ToolRequest&) { return ToolAnswer::bytes("\xff\xd8", "image/jpeg"); });
     EXPECT_EQ(answer.find("output")->dump(), R"({"content_type":"image/jpeg","base64":"/9g="})");
 }
 
 TEST_F(DeviceUploadTest, AFileThatIsNotThereIsAnInternalError) {
     gateway.take_uploads();
-    const auto answer = answer_to_call([&](const ToolRequest&) { return ToolAnswer::file("/nowhere/photo.jpg", "image/jpeg"); });
+    const auto answer = answer_to_call(
+        [&](const ToolRequest&) { return ToolAnswer::file("/nowhere/photo.jpg", "image/jpeg"); });
     EXPECT_TRUE(answer.find("error")->as_string()->starts_with("INTERNAL: "));
 }
 

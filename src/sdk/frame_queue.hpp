@@ -15,23 +15,28 @@
 
 namespace crab::sdk {
 
-/// Frames of one streamed call on their way from the client's loop to the thread that waits for them. At most 1 MiB and one frame wait;
-/// then the stream is held back.
+/// Frames of one streamed call on their way from the client's loop to the thread that waits for
+/// them. At most 1 MiB and one frame wait; then the stream is held back.
 class FrameQueue final : public core::FrameSink {
 public:
-    explicit FrameQueue(net::EventLoop& loop) : room_(std::make_shared<RemoteWaiter>(loop.executor(), loop.timers())) {}
+    explicit FrameQueue(net::EventLoop& loop)
+        : room_(std::make_shared<RemoteWaiter>(loop.executor(), loop.timers())) {}
 
     // On the loop.
     void on_frame(const core::ToolFrame& frame) override {
         const std::scoped_lock lock(mutex_);
         if (closed_) return;
         bytes_ += frame.data.size();
-        frames_.push_back({.number = frame.number, .final = frame.final, .content_type = std::string(frame.content_type), .data = std::string(frame.data),
+        frames_.push_back({.number = frame.number,
+                           .final = frame.final,
+                           .content_type = std::string(frame.content_type),
+                           .data = std::string(frame.data),
                            .summary = std::string(frame.summary)});
         changed_.notify_one();
     }
     Task<void> drained() override {
-        while (is_full() && !(co_await this_chain()).cancelled()) static_cast<void>(co_await room_->wait(kNoDeadline));
+        while (is_full() && !(co_await this_chain()).cancelled())
+            static_cast<void>(co_await room_->wait(kNoDeadline));
     }
     /// The call has ended: no frame follows.
     void end() {

@@ -20,22 +20,30 @@ Result<GatewayAddress> parse_gateway(std::string_view text) {
     if (scheme == "wss" || scheme == "https") {
         address.tls = true;
     } else if (scheme != "ws" && scheme != "http") {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("gateway `{}`: write ws://host:port, wss://host:port or unix:/path", text));
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format("gateway `{}`: write ws://host:port, wss://host:port or unix:/path", text));
     }
     const std::string_view rest = text.substr(colon + 3);
     const std::string_view authority = rest.substr(0, rest.find('/'));
     const auto host = net::parse_host(authority);
     if (!host || host->host.empty() || rest.find_first_of("?# ") != std::string_view::npos) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("gateway `{}`: it needs a host, may have a port and a path, and nothing else", text));
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format(
+                "gateway `{}`: it needs a host, may have a port and a path, and nothing else",
+                text));
     }
-    address.endpoint = net::Endpoint::tcp(std::string(host->host), host->port.value_or(address.tls ? 443 : 80));
+    address.endpoint =
+        net::Endpoint::tcp(std::string(host->host), host->port.value_or(address.tls ? 443 : 80));
     address.host = authority;
     address.prefix = rest.substr(authority.size());
     while (address.prefix.ends_with('/')) address.prefix.pop_back();
     return address;
 }
 
-Result<std::shared_ptr<net::TlsContext>> client_tls(const GatewayAddress& address, const std::string& ca_file) {
+Result<std::shared_ptr<net::TlsContext>> client_tls(const GatewayAddress& address,
+                                                    const std::string& ca_file) {
     if (!address.tls) return nullptr;
     net::TlsContext::Options options;
     options.role = net::TlsContext::Role::kClient;

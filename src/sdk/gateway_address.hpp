@@ -18,11 +18,13 @@ struct GatewayAddress {
     std::string prefix;  ///< of every path; empty or `/like/this`
 };
 
-/// `ws://` and `http://` mean the same, and so do `wss://` and `https://`; `host[:port][/prefix]` follows. `unix:/path` is the
-/// path of a socket and has no prefix. Errors: kInvalidArgs.
+/// `ws://` and `http://` mean the same, and so do `wss://` and `https://`; `host[:port][/prefix]`
+/// follows. `unix:/path` is the path of a socket and has no prefix. Errors: kInvalidArgs.
 Result<GatewayAddress> parse_gateway(std::string_view text);
 
-/// What checks the gateway's certificate; null for an address without TLS. Errors: kInvalidArgs for a bad `ca_file`.
-Result<std::shared_ptr<net::TlsContext>> client_tls(const GatewayAddress& address, const std::string& ca_file);
+/// What checks the gateway's certificate; null for an address without TLS. Errors: kInvalidArgs for
+/// a bad `ca_file`.
+Result<std::shared_ptr<net::TlsContext>> client_tls(const GatewayAddress& address,
+                                                    const std::string& ca_file);
 
 }  // namespace crab::sdk

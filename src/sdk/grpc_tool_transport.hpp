@@ -17,11 +17,13 @@ struct GrpcAddress {
 };
 
 bool is_grpc_address(std::string_view text);
-/// `grpc://host[:port]`, `grpcs://host[:port]` (port 50063 unless stated), `grpc+unix:/path`. Errors: kInvalidArgs.
+/// `grpc://host[:port]`, `grpcs://host[:port]` (port 50063 unless stated), `grpc+unix:/path`.
+/// Errors: kInvalidArgs.
 Result<GrpcAddress> parse_grpc_address(std::string_view text);
 
-/// Calls over gRPC, from an event loop on a thread of its own. Errors: kInvalidArgs for a file that cannot be used.
-/// Source: docs/protocols/sw4rm.md, section 13.
-Result<std::unique_ptr<ToolTransport>> make_grpc_transport(GrpcAddress address, std::string token, ToolClientOptions options);
+/// Calls over gRPC, from an event loop on a thread of its own. Errors: kInvalidArgs for a file that
+/// cannot be used. Source: docs/protocols/sw4rm.md, section 13.
+Result<std::unique_ptr<ToolTransport>> make_grpc_transport(GrpcAddress address, std::string token,
+                                                           ToolClientOptions options);
 
 }  // namespace crab::sdk

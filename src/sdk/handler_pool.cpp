@@ -23,7 +23,8 @@ bool HandlerPool::submit(std::function<void()> job) {
         if (unfinished_ >= max_unfinished_) return false;
         ++unfinished_;
         queue_.push_back(std::move(job));
-        if (queue_.size() > idle_ && threads_.size() < max_threads_) threads_.emplace_back([this] { work(); });
+        if (queue_.size() > idle_ && threads_.size() < max_threads_)
+            threads_.emplace_back([this] { work(); });
     }
     changed_.notify_one();
     return true;

@@ -1,8 +1,8 @@
 #include "sdk/http_tool_transport.hpp"
 
 #include "base/id_source.hpp"
-#include "net/http/blocking_client.hpp"
 #include "net/codec/sse.hpp"
+#include "net/http/blocking_client.hpp"
 #include "sdk/call_wire.hpp"
 #include "sdk/wire_error.hpp"
 
@@ -13,18 +13,22 @@ namespace crab::sdk {
 namespace {
 
 constexpr Milliseconds kLongestCall{120'000};
-constexpr Milliseconds kMargin{5'000};  // the gateway decides about timeouts; this is for one that says nothing
+// the gateway decides about timeouts; this is for one that says nothing
+constexpr Milliseconds kMargin{5'000};
 constexpr Milliseconds kShortAnswer{30'000};
 constexpr std::size_t kMaxEventBytes = std::size_t{16} << 20;
 
 CallResult no_answer(std::string call_id, ToolError error) {
-    return {.status = CallResult::Status::kNoAnswer, .call_id = std::move(call_id), .error = std::move(error)};
+    return {.status = CallResult::Status::kNoAnswer,
+            .call_id = std::move(call_id),
+            .error = std::move(error)};
 }
 
 /// Takes the events of a streamed call apart.
 class EventReader {
 public:
-    EventReader(const StreamCallbacks& callbacks, std::string_view call_id) : callbacks_(callbacks), call_id_(call_id), parser_(kMaxEventBytes) {}
+    EventReader(const StreamCallbacks& callbacks, std::string_view call_id)
+        : callbacks_(callbacks), call_id_(call_id), parser_(kMaxEventBytes) {}
 
     /// False ends the stream: the caller has enough, or what came is too large.
     bool take(std::string_view part) {
@@ -33,7 +37,8 @@ public:
             if (event.kind == net::SseEvent::Kind::kRefused) return false;
             if (event.kind == net::SseEvent::Kind::kNeedMore) return true;
             if (event.type == "result") {
-                if (const auto body = json::Value::parse(event.data)) result_ = read_call_response(*body, call_id_);
+                if (const auto body = json::Value::parse(event.data))
+                    result_ = read_call_response(*body, call_id_);
             } else if (event.type == "frame" && callbacks_.on_frame) {
                 const auto frame = read_frame(event.data);
                 if (frame && !callbacks_.on_frame(*frame)) {
@@ -57,7 +62,8 @@ private:
         const json::Value* total = body->find("total");
         const std::string* text = message != nullptr ? message->as_string() : nullptr;
         callbacks_.on_progress(text != nullptr ? std::string_view(*text) : std::string_view(),
-                               progress != nullptr ? progress->as_double() : std::nullopt, total != nullptr ? total->as_double() : std::nullopt);
+                               progress != nullptr ? progress->as_double() : std::nullopt,
+                               total != nullptr ? total->as_double() : std::nullopt);
     }
 
     const StreamCallbacks& callbacks_;
@@ -69,43 +75,61 @@ private:
 
 class HttpToolTransport final : public ToolTransport {
 public:
-    HttpToolTransport(GatewayAddress address, std::shared_ptr<net::TlsContext> tls, std::string token, ToolClientOptions options)
-        : options_(std::move(options)), address_(std::move(address)), tls_(std::move(tls)), token_(std::move(token)), ids_(clock_) {}
+    HttpToolTransport(GatewayAddress address, std::shared_ptr<net::TlsContext> tls,
+                      std::string token, ToolClientOptions options)
+        : options_(std::move(options)),
+          address_(std::move(address)),
+          tls_(std::move(tls)),
+          token_(std::move(token)),
+          ids_(clock_) {}
 
     std::expected<std::vector<ToolInfo>, ToolError> list() override {
         const auto response = send("GET", "/v1/tools", {}, "application/json", kShortAnswer);
         if (!response) return std::unexpected(to_tool_error(response.error()));
-        if (response->status != 200) return std::unexpected(read_refusal(response->status, response->body));
+        if (response->status != 200)
+            return std::unexpected(read_refusal(response->status, response->body));
         return read_tools(response->body);
     }
 
-    std::expected<CancelStatus, ToolError> cancel(const std::string& call_id, const std::string& tenant_id) override {
-        const auto response = send("POST", "/v1/tools/cancel", cancel_request(call_id, tenant_id), "application/json", kShortAnswer);
+    std::expected<CancelStatus, ToolError> cancel(const std::string& call_id,
+                                                  const std::string& tenant_id) override {
+        const auto response = send("POST", "/v1/tools/cancel", cancel_request(call_id, tenant_id),
+                                   "application/json", kShortAnswer);
         if (!response) return std::unexpected(to_tool_error(response.error()));
-        const auto status = response->status == 200 ? read_cancel_status(response->body) : std::nullopt;
+        const auto status =
+            response->status == 200 ? read_cancel_status(response->body) : std::nullopt;
         if (!status) return std::unexpected(read_refusal(response->status, response->body));
         return *status;
     }
 
-    CallResult call(const std::string& tool, const std::string& args, const CallOptions& options, const StreamCallbacks* callbacks) override {
+    CallResult call(const std::string& tool, const std::string& args, const CallOptions& options,
+                    const StreamCallbacks* callbacks) override {
         const std::string call_id = options.call_id.empty() ? fresh_id() : options.call_id;
         auto body = call_request(tool, args, call_id, options);
-        if (!body) return no_answer(call_id, {.code = "INVALID_ARGS", .message = "the arguments must be one JSON object; nothing was sent"});
+        if (!body)
+            return no_answer(
+                call_id, {.code = "INVALID_ARGS",
+                          .message = "the arguments must be one JSON object; nothing was sent"});
 
         EventReader reader(callbacks != nullptr ? *callbacks : kNoCallbacks, call_id);
         net::BlockingClient::OnBody on_body;
-        std::string plain;  // an answer that is no stream of events: a refusal before the call began
+        // an answer that is no stream of events: a refusal before the call began
+        std::string plain;
         if (callbacks != nullptr) {
             on_body = [&](std::string_view part) {
                 if (plain.size() < 64 * 1024) plain.append(part.substr(0, 64 * 1024));
                 return reader.take(part);
             };
         }
-        const Milliseconds timeout = (options.timeout.count() > 0 ? options.timeout : kLongestCall) + kMargin;
-        const auto response = send("POST", "/v1/tools/call", *std::move(body), callbacks != nullptr ? "text/event-stream" : "application/json",
-                                   timeout, on_body);
+        const Milliseconds timeout =
+            (options.timeout.count() > 0 ? options.timeout : kLongestCall) + kMargin;
+        const auto response =
+            send("POST", "/v1/tools/call", *std::move(body),
+                 callbacks != nullptr ? "text/event-stream" : "application/json", timeout, on_body);
         if (reader.result()) return *reader.result();  // even if the stream broke behind it
-        if (reader.enough()) return no_answer(call_id, {.code = "CANCELLED", .message = "the caller had enough and hung up"});
+        if (reader.enough())
+            return no_answer(call_id,
+                             {.code = "CANCELLED", .message = "the caller had enough and hung up"});
         if (!response) {
             // The request may have been written: whoever repeats it should use an idempotency key.
             ToolError error = to_tool_error(response.error());
@@ -114,15 +138,17 @@ public:
         }
         const std::string& text = response->body.empty() ? plain : response->body;
         const auto parsed = json::Value::parse(text);
-        if (!parsed || parsed->find("status") == nullptr) return no_answer(call_id, read_refusal(response->status, text));
+        if (!parsed || parsed->find("status") == nullptr)
+            return no_answer(call_id, read_refusal(response->status, text));
         CallResult result = read_call_response(*parsed, call_id);
         result.replayed = response->find("crab-replayed") == "true";
         return result;
     }
 
 private:
-    Result<net::ClientResponse> send(std::string method, std::string_view path, std::string body, std::string_view accept,
-                                     Milliseconds timeout, const net::BlockingClient::OnBody& on_body = {}) {
+    Result<net::ClientResponse> send(std::string method, std::string_view path, std::string body,
+                                     std::string_view accept, Milliseconds timeout,
+                                     const net::BlockingClient::OnBody& on_body = {}) {
         net::ClientRequest request;
         request.method = std::move(method);
         request.target = address_.prefix + std::string(path);
@@ -176,10 +202,13 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<ToolTransport>> make_http_transport(GatewayAddress address, std::string token, ToolClientOptions options) {
+Result<std::unique_ptr<ToolTransport>> make_http_transport(GatewayAddress address,
+                                                           std::string token,
+                                                           ToolClientOptions options) {
     auto tls = client_tls(address, options.ca_file);
     if (!tls) return fail(std::move(tls.error()));
-    return std::make_unique<HttpToolTransport>(std::move(address), std::move(*tls), std::move(token), std::move(options));
+    return std::make_unique<HttpToolTransport>(std::move(address), std::move(*tls),
+                                               std::move(token), std::move(options));
 }
 
 }  // namespace crab::sdk

@@ -8,7 +8,10 @@
 
 namespace crab::sdk {
 
-/// Calls over HTTP. Errors: kInvalidArgs for a CA file that cannot be used. Source: docs/protocols/rtp.md, sections 2 and 3.
-Result<std::unique_ptr<ToolTransport>> make_http_transport(GatewayAddress address, std::string token, ToolClientOptions options);
+/// Calls over HTTP. Errors: kInvalidArgs for a CA file that cannot be used. Source:
+/// docs/protocols/rtp.md, sections 2 and 3.
+Result<std::unique_ptr<ToolTransport>> make_http_transport(GatewayAddress address,
+                                                           std::string token,
+                                                           ToolClientOptions options);
 
 }  // namespace crab::sdk

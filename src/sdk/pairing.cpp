@@ -5,7 +5,9 @@
 
 namespace crab {
 
-std::expected<std::string, ToolError> pair_device(const std::string& gateway, const std::string& code, const std::string& ca_file) {
+std::expected<std::string, ToolError> pair_device(const std::string& gateway,
+                                                  const std::string& code,
+                                                  const std::string& ca_file) {
     auto address = sdk::parse_gateway(gateway);
     if (!address) return std::unexpected(sdk::to_tool_error(address.error()));
     auto tls = sdk::client_tls(*address, ca_file);

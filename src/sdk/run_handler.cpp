@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t kMaxDepth = 63;  // one less than a frame may have
 
 ToolAnswer internal(std::string_view tool) {
-    return ToolAnswer::error("INTERNAL", fmt::format("the tool `{}` broke; the log of the program that offers it says why", tool));
+    return ToolAnswer::error(
+        "INTERNAL",
+        fmt::format("the tool `{}` broke; the log of the program that offers it says why", tool));
 }
 
 }  // namespace
@@ -26,7 +28,8 @@ Handled checked(std::string_view tool, ToolAnswer answer) {
     if (answer.kind() != ToolAnswer::Kind::kJson) return {std::move(answer), {}};
     json::Parser parser({.max_bytes = answer.content().size(), .max_depth = kMaxDepth});
     if (const auto parsed = parser.parse(answer.content()); !parsed) {
-        return {internal(tool), fmt::format("{}: the answer is no JSON: {}", tool, parsed.error().message)};
+        return {internal(tool),
+                fmt::format("{}: the answer is no JSON: {}", tool, parsed.error().message)};
     }
     return {std::move(answer), {}};
 }
@@ -38,7 +41,8 @@ Handled run_handler(const ToolHandler& handler, std::shared_ptr<CallState> call)
     } catch (const std::exception& error) {
         return {internal(tool), fmt::format("{}: the handler threw: {}", tool, error.what())};
     } catch (...) {
-        return {internal(tool), fmt::format("{}: the handler threw something that is no std::exception", tool)};
+        return {internal(tool),
+                fmt::format("{}: the handler threw something that is no std::exception", tool)};
     }
 }
 

@@ -9,13 +9,16 @@
 #include <string>
 #include <vector>
 
-/// A DeviceLink on a bench: what it asks for is written down, time stands still until a test moves it.
+/// A DeviceLink on a bench: what it asks for is written down, time stands still until a test moves
+/// it.
 namespace crab::sdk::test {
 
 class FakePorts final : public DevicePorts {
 public:
     void fetch_token(TokenNeed need) override { needs.push_back(need); }
-    void dial(const std::string& token, const std::string& session_id) override { dials.push_back({token, session_id}); }
+    void dial(const std::string& token, const std::string& session_id) override {
+        dials.push_back({token, session_id});
+    }
     void send(std::string_view frame) override { sent.push_back(*json::Value::parse(frame)); }
     void close(std::uint16_t code, std::string_view) override { closed_with = code; }
     void abort() override {
@@ -23,7 +26,8 @@ public:
         link->on_closed({});
     }
     SteadyTime last_heard() const override { return heard; }
-    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool>, std::optional<UploadTerms>) override {
+    bool run(std::shared_ptr<CallState> call, std::shared_ptr<const DeviceTool>,
+             std::optional<UploadTerms>) override {
         if (room == 0) return false;
         --room;
         running.push_back(std::move(call));
@@ -56,7 +60,8 @@ protected:
     }
 
     void add_tool(const std::string& name) {
-        tools.set(make_device_tool(name, "A tool", R"({"type":"object"})", [](const ToolRequest&) { return ToolAnswer("unused"); }, {}));
+        tools.set(make_device_tool(name, "A tool", R"({"type":"object"})",
+                                   [](const ToolRequest&) { return ToolAnswer("unused"); }, {}));
     }
     /// Moves time on and lets every alarm on the way ring at its moment.
     void advance(Milliseconds by) {
@@ -70,22 +75,29 @@ protected:
         link.on_open();
     }
     /// A link that is open and has said all that a gateway of ours says.
-    void connect(std::string_view capabilities = R"("register_tools.replace","tool_call_accepted","tool_call_progress")") {
+    void connect(std::string_view capabilities =
+                     R"("register_tools.replace","tool_call_accepted","tool_call_progress")") {
         if (ports.needs.empty()) {
             link.start();
             link.on_token("t1");
         }
         open();
-        link.on_text(R"({"type":"session_start","v":1,"session_id":"kitchen-7","resumed":false,"message_count":0})");
-        link.on_text(R"({"type":"connected","v":1,"message":"hello","max_message_bytes":100000,"grace_ms":15000,"capabilities":[)" +
+        link.on_text(R"({"type":"session_start","v":1,"session_id":"kitchen-7","resumed":false,)"
+                     R"("message_count":0})");
+        link.on_text(R"({"type":"connected","v":1,"message":"hello","max_message_bytes":100000,)"
+                     R"("grace_ms":15000,"capabilities":[)" +
                      std::string(capabilities) + "]}");
         link.on_text(R"({"type":"tools_registered","count":1,"registered":1})");
         ports.sent.clear();
     }
-    void request(const std::string& id, const std::string& tool = "read_thermometer", const std::string& more = R"(,"args":{"room":"kitchen"})") {
-        link.on_text(R"({"type":"tool_call_request","id":")" + id + R"(","name":")" + tool + "\"" + more + "}");
+    void request(const std::string& id, const std::string& tool = "read_thermometer",
+                 const std::string& more = R"(,"args":{"room":"kitchen"})") {
+        link.on_text(R"({"type":"tool_call_request","id":")" + id + R"(","name":")" + tool + "\"" +
+                     more + "}");
     }
-    void lose_link(std::uint16_t code = 1006, bool by_peer = false) { link.on_closed({.code = code, .reason = {}, .clean = by_peer, .peer_initiated = by_peer}); }
+    void lose_link(std::uint16_t code = 1006, bool by_peer = false) {
+        link.on_closed({.code = code, .reason = {}, .clean = by_peer, .peer_initiated = by_peer});
+    }
 
     std::vector<json::Value> sent(std::string_view type) const {
         std::vector<json::Value> found;
@@ -104,7 +116,8 @@ protected:
     IdSource random{clock, 42};
     DeviceTools tools;
     FakePorts ports;
-    DeviceLink link{{.name = "Kitchen"}, {.clock = clock, .timers = timers, .random = random}, tools, ports};
+    DeviceLink link{
+        {.name = "Kitchen"}, {.clock = clock, .timers = timers, .random = random}, tools, ports};
 };
 
 }  // namespace crab::sdk::test

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-/// A gateway that does what a test tells it: it greets devices, writes down their frames, and answers callers from a script.
+/// A gateway that does what a test tells it: it greets devices, writes down their frames, and
+/// answers callers from a script.
 namespace crab::sdk::test {
 
 class FakeGateway final : public net::HttpService {
@@ -19,7 +20,9 @@ public:
     explicit FakeGateway(bool unix_socket = false) : server_(clock_, *this, {}, unix_socket) {}
     ~FakeGateway() override { server_.stop(); }
 
-    std::string url(std::string_view scheme) const { return std::string(scheme) + "://" + server_.endpoint().text() + "/base/"; }
+    std::string url(std::string_view scheme) const {
+        return std::string(scheme) + "://" + server_.endpoint().text() + "/base/";
+    }
     std::string unix_url() const { return server_.endpoint().text(); }
 
     /// The token that it takes; empty: any.
@@ -27,7 +30,8 @@ public:
         const std::scoped_lock lock(mutex_);
         token_ = std::move(token);
     }
-    /// The next frame of that type that some device sends; others are skipped. Fails the test when none comes.
+    /// The next frame of that type that some device sends; others are skipped. Fails the test when
+    /// none comes.
     json::Value wait_for(std::string_view type) { return wait_for_any({type}); }
     json::Value wait_for_any(std::initializer_list<std::string_view> types) {
         std::unique_lock lock(mutex_);
@@ -35,9 +39,11 @@ public:
             while (!frames_.empty()) {
                 json::Value frame = std::move(frames_.front());
                 frames_.pop_front();
-                if (std::ranges::find(types, *frame.find("type")->as_string()) != types.end()) return frame;
+                if (std::ranges::find(types, *frame.find("type")->as_string()) != types.end())
+                    return frame;
             }
-            if (changed_.wait_for(lock, std::chrono::milliseconds(net::test::kPatienceMs)) == std::cv_status::timeout) {
+            if (changed_.wait_for(lock, std::chrono::milliseconds(net::test::kPatienceMs)) ==
+                std::cv_status::timeout) {
                 ADD_FAILURE() << "no frame " << *types.begin() << " came";
                 return {};
             }
@@ -46,7 +52,8 @@ public:
     struct Upload {
         std::string target, content_type, digest, authorization, body;
     };
-    /// From the next connection on, devices are told to upload beyond 256 KiB; each upload is the artifact `a1`.
+    /// From the next connection on, devices are told to upload beyond 256 KiB; each upload is the
+    /// artifact `a1`.
     void take_uploads() {
         const std::scoped_lock lock(mutex_);
         takes_uploads_ = true;
@@ -71,7 +78,8 @@ public:
         });
     }
     void request(const std::string& id, const std::string& tool, const std::string& args = "{}") {
-        send(R"({"type":"tool_call_request","id":")" + id + R"(","name":")" + tool + R"(","args":)" + args + R"(,"deadline_ms":20000})");
+        send(R"({"type":"tool_call_request","id":")" + id + R"(","name":")" + tool +
+             R"(","args":)" + args + R"(,"deadline_ms":20000})");
     }
     void close(std::uint16_t code, std::string_view reason) {
         server_.thread.run([&] {
@@ -85,7 +93,8 @@ public:
     }
     net::CloseInfo wait_for_close() {
         std::unique_lock lock(mutex_);
-        EXPECT_TRUE(changed_.wait_for(lock, std::chrono::milliseconds(net::test::kPatienceMs), [this] { return !closes_.empty(); }));
+        EXPECT_TRUE(changed_.wait_for(lock, std::chrono::milliseconds(net::test::kPatienceMs),
+                                      [this] { return !closes_.empty(); }));
         if (closes_.empty()) return {};
         net::CloseInfo first = closes_.front();
         closes_.pop_front();
@@ -97,22 +106,31 @@ public:
     }
     std::size_t connections() { return server_.connections(); }
 
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer&) override {
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer&) override {
         const std::scoped_lock lock(mutex_);
         targets_.emplace_back(request.target());
         if (!token_.empty() && request.find("authorization") != "Bearer " + token_) {
-            return net::Refusal{.status = 401, .body = R"({"error":"no such token","code":"UNAUTHENTICATED"})"};
+            return net::Refusal{.status = 401,
+                                .body = R"({"error":"no such token","code":"UNAUTHENTICATED"})"};
         }
         return net::AcceptUpgrade{.handler = std::make_shared<Chat>(*this)};
     }
 
-    bool streams_body(const net::HttpRequest& request) override { return request.path().ends_with("/up"); }
-    net::RequestBodyLimits limits_for(const net::HttpRequest&) override { return {.max_bytes = std::size_t{8} << 20}; }
+    bool streams_body(const net::HttpRequest& request) override {
+        return request.path().ends_with("/up");
+    }
+    net::RequestBodyLimits limits_for(const net::HttpRequest&) override {
+        return {.max_bytes = std::size_t{8} << 20};
+    }
 
     Task<void> take_upload(net::HttpExchange& exchange) {
         const net::HttpRequest& request = exchange.request();
-        Upload upload{.target = std::string(request.target()), .content_type = std::string(request.find("content-type").value_or("")),
-                      .digest = std::string(request.find("content-digest").value_or("")), .authorization = std::string(request.find("authorization").value_or("")), .body = {}};
+        Upload upload{.target = std::string(request.target()),
+                      .content_type = std::string(request.find("content-type").value_or("")),
+                      .digest = std::string(request.find("content-digest").value_or("")),
+                      .authorization = std::string(request.find("authorization").value_or("")),
+                      .body = {}};
         bool breaks = false;
         std::string refusal;
         {
@@ -121,13 +139,16 @@ public:
             refusal = refusal_;
         }
         if (!refusal.empty()) co_return exchange.respond(507, "application/json", refusal);
-        for (auto piece = co_await exchange.read_body(); piece && !piece->empty(); piece = co_await exchange.read_body()) {
+        for (auto piece = co_await exchange.read_body(); piece && !piece->empty();
+             piece = co_await exchange.read_body()) {
             upload.body += *piece;
-            if (breaks) co_return exchange.request().connection->close_now(net::CloseReason::kLocal);
+            if (breaks)
+                co_return exchange.request().connection->close_now(net::CloseReason::kLocal);
         }
         const std::scoped_lock lock(mutex_);
         uploads_.push_back(std::move(upload));
-        exchange.respond(201, "application/json", R"({"artifact":"a1","bytes":1,"expires_at":"2030-01-01T00:00:00Z"})");
+        exchange.respond(201, "application/json",
+                         R"({"artifact":"a1","bytes":1,"expires_at":"2030-01-01T00:00:00Z"})");
     }
 
     Task<void> serve(net::HttpExchange& exchange) override {
@@ -136,17 +157,24 @@ public:
         const auto body = json::Value::parse(exchange.request().body);
         if (path.ends_with("/pair")) {
             const bool good = exchange.request().find("x-pairing-code") == "1234-5678-9012";
-            if (good) exchange.respond(200, "application/json", R"({"paired":true,"persisted":true,"token":"fresh","message":"ok"})");
+            if (good)
+                exchange.respond(
+                    200, "application/json",
+                    R"({"paired":true,"persisted":true,"token":"fresh","message":"ok"})");
             if (!good) exchange.respond_error(403, "FORBIDDEN", "wrong code");
         } else if (exchange.request().find("authorization") != "Bearer t1") {
             exchange.respond_error(401, "UNAUTHENTICATED", "a token is needed");
         } else if (path.ends_with("/v1/tools")) {
-            exchange.respond(200, "application/json", R"({"version":"v1","service":"fake","tools":[{"name":"kitchen__lamp","description":"A lamp",
-                "input_schema":{"type":"object"},"output_schema":{},"timeout_ms_default":500,"timeout_ms_max":1000,"idempotent":true,"side_effects":true}]})");
+            exchange.respond(200, "application/json",
+                             R"({"version":"v1","service":"fake","tools":[{"name":"kitchen__lamp",)"
+                             R"("description":"A lamp",
+                "input_schema":{"type":"object"},"output_schema":{},"timeout_ms_default":500,)"
+                             R"("timeout_ms_max":1000,"idempotent":true,"side_effects":true}]})");
         } else if (path.ends_with("/v1/tools/call")) {
             call(exchange, *body);
         } else if (path.ends_with("/v1/tools/cancel")) {
-            exchange.respond(200, "application/json", R"({"version":"v1","call_id":"c","status":"cancelling"})");
+            exchange.respond(200, "application/json",
+                             R"({"version":"v1","call_id":"c","status":"cancelling"})");
         } else {
             exchange.respond_error(404, "NOT_FOUND", "no such path");
         }
@@ -159,19 +187,29 @@ private:
         explicit Chat(FakeGateway& gateway) : gateway_(gateway) {}
         void on_open(net::WebSocketSession& session) override {
             gateway_.session_ = session.shared_from_this();
-            session.send_text(R"({"type":"session_start","v":1,"session_id":"s 1","resumed":false,"message_count":0})");
+            session.send_text(R"({"type":"session_start","v":1,"session_id":"s 1","resumed":false,)"
+                              R"("message_count":0})");
         }
         void on_text(net::WebSocketSession& session, std::span<char> text) override {
             const auto frame = json::Value::parse({text.data(), text.size()});
             ASSERT_TRUE(frame) << std::string(text.data(), text.size());
             if (*frame->find("type") == json::Value("connect")) {
                 const std::scoped_lock lock(gateway_.mutex_);
-                const std::string uploads = gateway_.takes_uploads_ ? R"("artifacts":{"upload":"/up","inline_bytes":262144,"max_bytes":8000000},)" : "";
-                session.send_text(R"({"type":"connected","v":1,"message":"hello","device":"kitchen","grace_ms":15000,"max_message_bytes":8388608,)" + uploads +
-                                  R"("capabilities":["register_tools.replace","tool_call_accepted","tool_call_progress","presence"]})");
+                const std::string uploads =
+                    gateway_.takes_uploads_
+                        ? R"("artifacts":{"upload":"/up","inline_bytes":262144,)"
+                          R"("max_bytes":8000000},)"
+                        : "";
+                session.send_text(
+                    R"({"type":"connected","v":1,"message":"hello","device":"kitchen",)"
+                    R"("grace_ms":15000,"max_message_bytes":8388608,)" +
+                    uploads +
+                    R"("capabilities":["register_tools.replace","tool_call_accepted",)"
+                    R"("tool_call_progress","presence"]})");
             } else if (*frame->find("type") == json::Value("register_tools")) {
                 const std::string count = std::to_string(frame->find("tools")->as_array()->size());
-                session.send_text(R"({"type":"tools_registered","count":)" + count + R"(,"registered":)" + count + "}");
+                session.send_text(R"({"type":"tools_registered","count":)" + count +
+                                  R"(,"registered":)" + count + "}");
             }
             const std::scoped_lock lock(gateway_.mutex_);
             gateway_.frames_.push_back(*frame);
@@ -188,14 +226,19 @@ private:
         FakeGateway& gateway_;
     };
 
-    /// `echo` gives its request back as the result; `fail` fails; `garbage` breaks the protocol; with SSE two frames come first.
+    /// `echo` gives its request back as the result; `fail` fails; `garbage` breaks the protocol;
+    /// with SSE two frames come first.
     static void call(net::HttpExchange& exchange, const json::Value& request) {
         const std::string tool = *request.find("tool_name")->as_string();
-        std::string answer = R"({"version":"v1","call_id":)" + request.find("call_id")->dump() + R"(,"tool_name":)" + request.find("tool_name")->dump();
+        std::string answer = R"({"version":"v1","call_id":)" + request.find("call_id")->dump() +
+                             R"(,"tool_name":)" + request.find("tool_name")->dump();
         if (tool == "fail") {
-            answer += R"(,"status":"error","duration_ms":3,"error":{"code":"INVALID_ARGS","message":"/limit: at most 100","retryable":false,"details":{"errors":[]}}})";
+            answer +=
+                R"(,"status":"error","duration_ms":3,"error":{"code":"INVALID_ARGS",)"
+                R"("message":"/limit: at most 100","retryable":false,"details":{"errors":[]}}})";
         } else {
-            answer += R"(,"status":"ok","duration_ms":12,"result":)" + request.dump() + R"(,"logs":["one"]})";
+            answer += R"(,"status":"ok","duration_ms":12,"result":)" + request.dump() +
+                      R"(,"logs":["one"]})";
         }
         if (tool == "garbage") answer = "<html>";
         const auto accept = exchange.request().find("accept");
@@ -204,9 +247,15 @@ private:
             return exchange.respond(200, "application/json", answer, {{"Crab-Replayed", "true"}});
         }
         exchange.start_stream(200, "text/event-stream");
-        exchange.write_chunk("event: progress\ndata: {\"message\":\"warming up\",\"progress\":2,\"total\":5}\n\n");
-        exchange.write_chunk("event: frame\ndata: {\"frame_no\":1,\"final\":false,\"content_type\":\"text/plain\",\"data\":\"hel");
-        exchange.write_chunk("lo\"}\n\nevent: frame\ndata: {\"frame_no\":2,\"final\":true,\"content_type\":\"application/octet-stream\",\"data_base64\":\"AAH/\"}\n\n");
+        exchange.write_chunk(
+            "event: progress\ndata: {\"message\":\"warming up\",\"progress\":2,\"total\":5}\n\n");
+        exchange.write_chunk(
+            "event: frame\ndata: "
+            "{\"frame_no\":1,\"final\":false,\"content_type\":\"text/plain\",\"data\":\"hel");
+        exchange.write_chunk(
+            "lo\"}\n\nevent: frame\ndata: "
+            "{\"frame_no\":2,\"final\":true,\"content_type\":\"application/"
+            "octet-stream\",\"data_base64\":\"AAH/\"}\n\n");
         exchange.write_chunk("event: result\ndata: " + answer + "\n\n");
         exchange.end_stream();
     }

@@ -15,9 +15,13 @@ T or_throw(Result<T> result) {
     return *std::move(result);
 }
 
-std::unique_ptr<sdk::ToolTransport> make_transport(const std::string& gateway, std::string token, ToolClientOptions options) {
-    if (sdk::is_grpc_address(gateway)) return or_throw(sdk::make_grpc_transport(or_throw(sdk::parse_grpc_address(gateway)), std::move(token), std::move(options)));
-    return or_throw(sdk::make_http_transport(or_throw(sdk::parse_gateway(gateway)), std::move(token), std::move(options)));
+std::unique_ptr<sdk::ToolTransport> make_transport(const std::string& gateway, std::string token,
+                                                   ToolClientOptions options) {
+    if (sdk::is_grpc_address(gateway))
+        return or_throw(sdk::make_grpc_transport(or_throw(sdk::parse_grpc_address(gateway)),
+                                                 std::move(token), std::move(options)));
+    return or_throw(sdk::make_http_transport(or_throw(sdk::parse_gateway(gateway)),
+                                             std::move(token), std::move(options)));
 }
 
 }  // namespace
@@ -30,15 +34,18 @@ ToolClient& ToolClient::operator=(ToolClient&&) noexcept = default;
 
 std::expected<std::vector<ToolInfo>, ToolError> ToolClient::list() { return transport_->list(); }
 
-CallResult ToolClient::call(const std::string& tool, const std::string& args, const CallOptions& options) {
+CallResult ToolClient::call(const std::string& tool, const std::string& args,
+                            const CallOptions& options) {
     return transport_->call(tool, args, options, nullptr);
 }
 
-CallResult ToolClient::call_stream(const std::string& tool, const std::string& args, const StreamCallbacks& callbacks, const CallOptions& options) {
+CallResult ToolClient::call_stream(const std::string& tool, const std::string& args,
+                                   const StreamCallbacks& callbacks, const CallOptions& options) {
     return transport_->call(tool, args, options, &callbacks);
 }
 
-std::expected<CancelStatus, ToolError> ToolClient::cancel(const std::string& call_id, const std::string& tenant_id) {
+std::expected<CancelStatus, ToolError> ToolClient::cancel(const std::string& call_id,
+                                                          const std::string& tenant_id) {
     return transport_->cancel(call_id, tenant_id);
 }
 

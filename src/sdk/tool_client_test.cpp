@@ -23,11 +23,18 @@ TEST(ToolClient, ListsTools) {
 TEST(ToolClient, SendsEveryRequiredMemberAndReadsTheResult) {
     FakeGateway gateway;
     ToolClient client(gateway.url("http"), "t1");
-    const CallResult result = client.call("echo", R"({"limit": 5})", {.timeout = 700ms, .idempotency_key = "k1", .call_id = "c1", .context = {.trace_id = "tr"}});
+    const CallResult result = client.call("echo", R"({"limit": 5})",
+                                          {.timeout = 700ms,
+                                           .idempotency_key = "k1",
+                                           .call_id = "c1",
+                                           .context = {.trace_id = "tr"}});
     ASSERT_TRUE(result.ok()) << result.error.message;
     EXPECT_EQ(*json::Value::parse(result.result),
-              *json::Value::parse(R"({"version":"v1","call_id":"c1","tool_name":"echo","tenant_id":"default","args":{"limit":5},"timeout_ms":700,
-                                      "idempotency_key":"k1","context":{"agent_id":"sdk","session_id":"sdk","trace_id":"tr"}})"));
+              *json::Value::parse(
+                  R"({"version":"v1","call_id":"c1","tool_name":"echo","tenant_id":"default",)"
+                  R"("args":{"limit":5},"timeout_ms":700,
+                                      "idempotency_key":"k1","context":{"agent_id":"sdk",)"
+                  R"("session_id":"sdk","trace_id":"tr"}})"));
     EXPECT_EQ(result.call_id, "c1");
     EXPECT_EQ(result.duration, 12ms);
     EXPECT_EQ(result.logs, std::vector<std::string>{"one"});
@@ -69,14 +76,18 @@ TEST(ToolClient, HandsOutFramesAndProgressAsTheyCome) {
     ToolClient client(gateway.url("http"), "t1");
     std::vector<ToolFrame> frames;
     std::string told;
-    const StreamCallbacks callbacks{.on_frame =
-                                        [&](const ToolFrame& frame) {
-                                            frames.push_back(frame);
-                                            return true;
-                                        },
-                                    .on_progress = [&](std::string_view message, std::optional<double> progress, std::optional<double> total) {
-                                        told = std::string(message) + std::to_string(static_cast<int>(*progress)) + "/" + std::to_string(static_cast<int>(*total));
-                                    }};
+    const StreamCallbacks callbacks{
+        .on_frame =
+            [&](const ToolFrame& frame) {
+                frames.push_back(frame);
+                return true;
+            },
+        .on_progress =
+            [&](std::string_view message, std::optional<double> progress,
+                std::optional<double> total) {
+                told = std::string(message) + std::to_string(static_cast<int>(*progress)) + "/" +
+                       std::to_string(static_cast<int>(*total));
+            }};
     const CallResult result = client.call_stream("echo", "{}", callbacks);
     EXPECT_TRUE(result.ok()) << result.error.message;
     EXPECT_EQ(told, "warming up2/5");

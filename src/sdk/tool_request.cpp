@@ -9,7 +9,9 @@ const std::string& ToolRequest::tool() const { return state_->tool(); }
 const std::string& ToolRequest::args() const { return state_->args(); }
 std::chrono::steady_clock::time_point ToolRequest::deadline() const { return state_->deadline(); }
 bool ToolRequest::cancelled() const { return state_->cancelled(); }
-void ToolRequest::on_cancel(std::function<void()> callback) const { state_->on_cancel(std::move(callback)); }
+void ToolRequest::on_cancel(std::function<void()> callback) const {
+    state_->on_cancel(std::move(callback));
+}
 void ToolRequest::log(std::string line) const { state_->log(std::move(line)); }
 const std::string& ToolRequest::tenant_id() const { return state_->origin().tenant_id; }
 const CallContext& ToolRequest::context() const { return state_->origin().context; }

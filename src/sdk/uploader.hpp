@@ -14,16 +14,18 @@
 
 namespace crab::sdk {
 
-/// Sends large results to the gateway, each on a connection of its own, before the call is answered. Thread-safe; upload() blocks.
-/// Source: docs/protocols/clawseed.md, section 9, "Large results".
+/// Sends large results to the gateway, each on a connection of its own, before the call is
+/// answered. Thread-safe; upload() blocks. Source: docs/protocols/clawseed.md, section 9, "Large
+/// results".
 class Uploader {
 public:
-    Uploader(GatewayAddress address, std::shared_ptr<net::TlsContext> tls) : address_(std::move(address)), tls_(std::move(tls)) {}
+    Uploader(GatewayAddress address, std::shared_ptr<net::TlsContext> tls)
+        : address_(std::move(address)), tls_(std::move(tls)) {}
 
     /// What the link authenticates with now.
     void set_token(std::string token);
-    /// The artifact's id. A connection that breaks is tried again twice, until the call's deadline; a cancelled call ends it.
-    /// Errors: kOversize, and those that the gateway tells.
+    /// The artifact's id. A connection that breaks is tried again twice, until the call's deadline;
+    /// a cancelled call ends it. Errors: kOversize, and those that the gateway tells.
     Result<std::string> upload(const UploadTerms& terms, CallState& call, const ToolAnswer& answer);
 
 private:

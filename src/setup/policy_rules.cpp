@@ -17,7 +17,9 @@ Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t i
     if (rule.tenant) made.tenant = Glob(*rule.tenant);
     for (const std::string& name : rule.roles) {
         const auto role = core::find_role(name);
-        if (!role) return fail(ErrorCode::kInvalidArgs, fmt::format("policy[{}].roles: {} is no role", index, name));
+        if (!role)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("policy[{}].roles: {} is no role", index, name));
         made.roles.add(*role);
     }
     made.sources = globs(rule.sources);
@@ -28,20 +30,33 @@ Result<core::PolicyRule> make_rule(const config::PolicyRule& rule, std::size_t i
     made.register_allow = globs(rule.register_allow);
     made.register_deny = globs(rule.register_deny);
     for (const std::string& agent : rule.act_for) {
-        if (agent.contains('/')) return fail(ErrorCode::kInvalidArgs, fmt::format("policy[{}].act_for: {}: an agent's name has no slash", index, agent));
+        if (agent.contains('/'))
+            return fail(
+                ErrorCode::kInvalidArgs,
+                fmt::format("policy[{}].act_for: {}: an agent's name has no slash", index, agent));
     }
     made.act_for = globs(rule.act_for);
     for (const auto& condition : rule.where) {
-        made.where.push_back({.pointer = condition.pointer, .equals = condition.equals_json, .glob = condition.glob, .matches = condition.matches,
-                              .min = condition.min, .max = condition.max});
+        made.where.push_back({.pointer = condition.pointer,
+                              .equals = condition.equals_json,
+                              .glob = condition.glob,
+                              .matches = condition.matches,
+                              .min = condition.min,
+                              .max = condition.max});
     }
     return made;
 }
 
 core::PeerRule make_peer_rule(const config::PeerOptions& peer) {
-    core::PeerRule made{.id = peer.id, .role = {}, .tenants = globs(peer.tenants), .allow = globs(peer.allow), .deny = globs(peer.deny)};
-    // A peer that is an operator comes from another machine; what only the local socket may do stays there.
-    if (peer.role) made.role = *peer.role == "operator" ? core::Role::kCliAdmin : core::find_role(*peer.role);
+    core::PeerRule made{.id = peer.id,
+                        .role = {},
+                        .tenants = globs(peer.tenants),
+                        .allow = globs(peer.allow),
+                        .deny = globs(peer.deny)};
+    // A peer that is an operator comes from another machine; what only the local socket may do
+    // stays there.
+    if (peer.role)
+        made.role = *peer.role == "operator" ? core::Role::kCliAdmin : core::find_role(*peer.role);
     return made;
 }
 

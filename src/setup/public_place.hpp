@@ -15,7 +15,8 @@ struct PublicPlace {
     std::string prefix;      ///< of every path
     bool tls = false;
     bool loopback = false;   ///< only this machine reaches it
-    std::string ca_file;     ///< an authority of this gateway's own, which clients have to be told; empty: none is needed
+    /// An authority of this gateway's own, which clients have to be told; empty: none is needed
+    std::string ca_file;
 
     /// `wss://host:port/prefix`: the first scheme without TLS, the second with it.
     std::string url(std::string_view plain, std::string_view secure) const;
@@ -24,7 +25,8 @@ struct PublicPlace {
 /// The listener of this configuration, with the port that was bound; nothing when it is off.
 std::optional<PublicPlace> public_place(const config::ListenOptions& listen, std::uint16_t port);
 
-/// `https://host:port` of the peer listener; empty when it is off, or on a port that the system chooses.
+/// `https://host:port` of the peer listener; empty when it is off, or on a port that the system
+/// chooses.
 std::string peer_url(const config::ListenOptions& listen);
 
 }  // namespace crab::app

@@ -11,8 +11,9 @@
 
 namespace crab::trust {
 
-/// The good bearer tokens of one event loop, for as long as each is good: a known one costs a look-up. Every front of the loop asks it.
-/// What it has learned ends with the credential's expiry, a key's session's own, and with every revocation. Not thread-safe.
+/// The good bearer tokens of one event loop, for as long as each is good: a known one costs a
+/// look-up. Every front of the loop asks it. What it has learned ends with the credential's expiry,
+/// a key's session's own, and with every revocation. Not thread-safe.
 class CredentialCache {
 public:
     static constexpr std::size_t kMost = 1024;
@@ -25,7 +26,7 @@ public:
 private:
     Tokens& tokens_;
     const Clock& clock_;
-    std::unordered_map<std::string, Proven, TextHash, std::equal_to<>> known_;   ///< of this epoch
+    std::unordered_map<std::string, Proven, TextHash, std::equal_to<>> known_;  ///< of this epoch
     std::uint64_t epoch_ = 0;
 };
 

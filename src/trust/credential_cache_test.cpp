@@ -13,13 +13,20 @@ using namespace std::chrono_literals;
 
 class CredentialCacheTest : public testing::Test {
 protected:
-    std::string issue(IssueRequest request) { return tokens->issue(std::move(request)).value().token.reveal(); }
+    std::string issue(IssueRequest request) {
+        return tokens->issue(std::move(request)).value().token.reveal();
+    }
     /// A key that is paired for `lifetime`, and what opens a session of it.
     std::string enrol(std::optional<Milliseconds> lifetime = {}) {
         const crypto::PrivateKey key = crypto::PrivateKey::generate_ed25519();
-        return tokens->issue({.name = "phone", .lifetime = lifetime, .public_key = key.public_key().der}).value().record.id;
+        return tokens
+            ->issue({.name = "phone", .lifetime = lifetime, .public_key = key.public_key().der})
+            .value()
+            .record.id;
     }
-    std::string session(const std::string& key_id) { return tokens->open_session(key_id).value().token.reveal(); }
+    std::string session(const std::string& key_id) {
+        return tokens->open_session(key_id).value().token.reveal();
+    }
     ErrorCode refusal(std::string_view token) {
         const auto found = cache.find(token);
         return found ? ErrorCode::kInternal : found.error().code;
@@ -53,7 +60,8 @@ TEST_F(CredentialCacheTest, ATokenEndsAtItsExpiryAlthoughItIsKnown) {
 
 TEST_F(CredentialCacheTest, ASessionOfAKeyEndsByItsOwnExpiryAndByThatOfTheKey) {
     const std::string forever = session(enrol());
-    EXPECT_EQ(cache.find(forever).value().good_until, clock.system_now() + Tokens::kSessionLifetime);
+    EXPECT_EQ(cache.find(forever).value().good_until,
+              clock.system_now() + Tokens::kSessionLifetime);
     clock.advance(Tokens::kSessionLifetime - 1ms);
     EXPECT_TRUE(cache.find(forever));
     clock.advance(1ms);
@@ -75,7 +83,8 @@ TEST_F(CredentialCacheTest, ASessionThatNewerOnesPutOutIsOutAtOnce) {
 }
 
 TEST_F(CredentialCacheTest, ARevocationEndsATokenAndTheSessionsOfAKey) {
-    const std::string token = issue({.name = "ci", .roles = {Role::kCaller}}), other = issue({.name = "other", .roles = {Role::kCaller}});
+    const std::string token = issue({.name = "ci", .roles = {Role::kCaller}}),
+                      other = issue({.name = "other", .roles = {Role::kCaller}});
     const std::string of_key = session(enrol());
     for (const std::string& each : {token, other, of_key}) ASSERT_TRUE(cache.find(each));
     ASSERT_TRUE(tokens->revoke("ci"));
@@ -90,7 +99,8 @@ TEST_F(CredentialCacheTest, ItIsBounded) {
     const std::string key = enrol();
     for (std::size_t i = 0; i < CredentialCache::kMost / Tokens::kSessionsPerKey + 2; ++i) {
         const std::string device = enrol();
-        for (std::size_t n = 0; n < Tokens::kSessionsPerKey; ++n) ASSERT_TRUE(cache.find(session(device)));
+        for (std::size_t n = 0; n < Tokens::kSessionsPerKey; ++n)
+            ASSERT_TRUE(cache.find(session(device)));
         ASSERT_LE(cache.size(), CredentialCache::kMost);
     }
 }

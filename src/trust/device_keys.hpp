@@ -15,13 +15,15 @@
 
 namespace crab::trust {
 
-/// Devices that prove who they are by a key: each signs a challenge and gets a bearer token that ends with the process, so that nothing
-/// worth stealing is kept on the device or sent twice. A challenge costs no memory until it was answered rightly, and is good once.
-/// Source: docs/protocols/clawseed.md, section 9, "Device keys". Thread-safe; never blocks.
+/// Devices that prove who they are by a key: each signs a challenge and gets a bearer token that
+/// ends with the process, so that nothing worth stealing is kept on the device or sent twice. A
+/// challenge costs no memory until it was answered rightly, and is good once. Source:
+/// docs/protocols/clawseed.md, section 9, "Device keys". Thread-safe; never blocks.
 class DeviceKeys {
 public:
     static constexpr Milliseconds kChallengeLifetime{60'000};
-    static constexpr int kWrongPerMinute = 60;             ///< signatures of one address that do not verify; then it waits
+    /// Signatures of one address that do not verify; then it waits
+    static constexpr int kWrongPerMinute = 60;
 
     DeviceKeys(Tokens& tokens, const Clock& clock);
 
@@ -30,7 +32,8 @@ public:
     /// What has to be signed for it.
     static std::string to_be_signed(std::string_view key_id, std::string_view nonce);
     /// A bearer token for the holder of that key. Errors: kUnauthenticated; kRateLimited.
-    Result<KeySession> exchange(std::string_view key_id, std::string_view nonce, std::string_view signature, std::string_view remote_address);
+    Result<KeySession> exchange(std::string_view key_id, std::string_view nonce,
+                                std::string_view signature, std::string_view remote_address);
 
 private:
     struct Used {
@@ -42,7 +45,8 @@ private:
         int count = 0;
     };
     std::string seal(std::string_view time_and_random) const;
-    Result<KeySession> judge(std::string_view key_id, std::string_view nonce, std::string_view signature);
+    Result<KeySession> judge(std::string_view key_id, std::string_view nonce,
+                             std::string_view signature);
     bool use_up(std::string_view nonce, SteadyTime now);
 
     Tokens& tokens_;

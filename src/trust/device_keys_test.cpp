@@ -16,8 +16,10 @@ protected:
         EXPECT_TRUE(issued->token.reveal().empty()) << "a key needs no secret of ours";
         return issued->record.id;
     }
-    Result<KeySession> prove(const crypto::PrivateKey& with, const std::string& id, const std::string& nonce, std::string_view address = "192.0.2.1") {
-        return keys.exchange(id, nonce, crypto::sign(with, DeviceKeys::to_be_signed(id, nonce)), address);
+    Result<KeySession> prove(const crypto::PrivateKey& with, const std::string& id,
+                             const std::string& nonce, std::string_view address = "192.0.2.1") {
+        return keys.exchange(id, nonce, crypto::sign(with, DeviceKeys::to_be_signed(id, nonce)),
+                             address);
     }
 
     FakeClock clock;
@@ -56,10 +58,12 @@ TEST_F(DeviceKeysTest, ForeignChallengesKeysAndSignaturesAreRefused) {
     EXPECT_FALSE(prove(key, id, other.challenge())) << "of another process";
     EXPECT_FALSE(prove(key, id, std::string(96, 'a')));
     EXPECT_FALSE(prove(key, id, ""));
-    EXPECT_FALSE(prove(crypto::PrivateKey::generate_ed25519(), id, keys.challenge())) << "another key";
+    EXPECT_FALSE(prove(crypto::PrivateKey::generate_ed25519(), id, keys.challenge()))
+        << "another key";
     EXPECT_FALSE(prove(key, "00000000", keys.challenge())) << "an id that nobody has";
     const std::string nonce = keys.challenge();
-    EXPECT_FALSE(keys.exchange(id, nonce, crypto::sign(key, nonce), "192.0.2.1")) << "not what has to be signed";
+    EXPECT_FALSE(keys.exchange(id, nonce, crypto::sign(key, nonce), "192.0.2.1"))
+        << "not what has to be signed";
     EXPECT_TRUE(prove(key, id, nonce)) << "a wrong signature uses nothing up";
 }
 
@@ -80,7 +84,8 @@ TEST_F(DeviceKeysTest, TokensOfAKeyEndWithTheirTimeAndWhenThereAreTooMany) {
     clock.advance(Tokens::kSessionLifetime);
     EXPECT_FALSE(tokens->authenticate(first->token.reveal()));
     const auto second = prove(key, id, keys.challenge());
-    for (std::size_t i = 0; i < Tokens::kSessionsPerKey; ++i) ASSERT_TRUE(prove(key, id, keys.challenge()));
+    for (std::size_t i = 0; i < Tokens::kSessionsPerKey; ++i)
+        ASSERT_TRUE(prove(key, id, keys.challenge()));
     EXPECT_FALSE(tokens->authenticate(second->token.reveal()));
 }
 
@@ -91,18 +96,25 @@ TEST_F(DeviceKeysTest, KeysOutliveTheProcessAndTheirTokensDoNot) {
     EXPECT_FALSE(later->authenticate(session->token.reveal()));
     DeviceKeys again(*later, clock);
     const std::string nonce = again.challenge();
-    EXPECT_TRUE(again.exchange(id, nonce, crypto::sign(key, DeviceKeys::to_be_signed(id, nonce)), "192.0.2.1"));
+    EXPECT_TRUE(again.exchange(id, nonce, crypto::sign(key, DeviceKeys::to_be_signed(id, nonce)),
+                               "192.0.2.1"));
 }
 
 TEST_F(DeviceKeysTest, OneKeyIsPairedOnceAndOnlyByDevices) {
     enrol(key);
-    EXPECT_EQ(tokens->issue({.name = "Again", .public_key = key.public_key().der}).error().code, ErrorCode::kConflict);
-    EXPECT_EQ(tokens->issue({.name = "ci", .roles = {core::Role::kCaller}, .public_key = "x"}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(tokens->issue({.name = "Again", .public_key = key.public_key().der}).error().code,
+              ErrorCode::kConflict);
+    EXPECT_EQ(tokens->issue({.name = "ci", .roles = {core::Role::kCaller}, .public_key = "x"})
+                  .error()
+                  .code,
+              ErrorCode::kInvalidArgs);
 }
 
 TEST_F(DeviceKeysTest, AnAddressThatGuessesHasToWait) {
     const std::string id = enrol(key);
-    for (int i = 0; i < DeviceKeys::kWrongPerMinute; ++i) EXPECT_EQ(keys.exchange(id, keys.challenge(), "wrong", "192.0.2.9").error().code, ErrorCode::kUnauthenticated);
+    for (int i = 0; i < DeviceKeys::kWrongPerMinute; ++i)
+        EXPECT_EQ(keys.exchange(id, keys.challenge(), "wrong", "192.0.2.9").error().code,
+                  ErrorCode::kUnauthenticated);
     EXPECT_EQ(prove(key, id, keys.challenge(), "192.0.2.9").error().code, ErrorCode::kRateLimited);
     EXPECT_TRUE(prove(key, id, keys.challenge(), "192.0.2.1")) << "others do not";
     clock.advance(std::chrono::minutes(1));

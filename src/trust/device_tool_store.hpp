@@ -15,8 +15,8 @@ struct DeviceToolRecord {
     friend bool operator==(const DeviceToolRecord&, const DeviceToolRecord&) = default;
 };
 
-/// Where the tool names of devices are kept. Every function may block and is atomic. `DeviceTools` calls one at a time.
-/// Errors: kUnavailable (disk full, busy, I/O), kInternal.
+/// Where the tool names of devices are kept. Every function may block and is atomic. `DeviceTools`
+/// calls one at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
 class DeviceToolStore {
 public:
     virtual ~DeviceToolStore() = default;

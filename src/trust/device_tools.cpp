@@ -6,7 +6,8 @@
 namespace crab::trust {
 namespace {
 
-constexpr std::size_t kMostTools = 1024;   // names of one device, so that nobody fills the store with names
+// names of one device, so that nobody fills the store with names
+constexpr std::size_t kMostTools = 1024;
 
 }  // namespace
 
@@ -14,16 +15,20 @@ Result<std::unique_ptr<DeviceTools>> DeviceTools::load(DeviceToolStore& store) {
     auto records = store.load();
     if (!records) return fail(std::move(records.error()));
     std::unique_ptr<DeviceTools> made(new DeviceTools(store));
-    for (DeviceToolRecord& record : *records) made->devices_[std::move(record.device)].tools.insert_or_assign(std::move(record.tool), record.waiting);
+    for (DeviceToolRecord& record : *records)
+        made->devices_[std::move(record.device)].tools.insert_or_assign(std::move(record.tool),
+                                                                        record.waiting);
     return made;
 }
 
-std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionId connection, std::span<const std::string> names) {
+std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionId connection,
+                                            std::span<const std::string> names) {
     const std::scoped_lock lock(mutex_);
     auto found = devices_.find(device);
     if (found == devices_.end()) {
         if (names.empty()) return {};
-        found = devices_.emplace(std::string(device), Device{.first = connection, .tools = {}}).first;
+        found =
+            devices_.emplace(std::string(device), Device{.first = connection, .tools = {}}).first;
     }
     Device& known = found->second;
     const bool first = known.first == connection;
@@ -42,14 +47,16 @@ std::vector<std::string> DeviceTools::offer(std::string_view device, ConnectionI
     return held;
 }
 
-Result<std::vector<std::string>> DeviceTools::approve(std::string_view device, std::span<const std::string> names) {
+Result<std::vector<std::string>> DeviceTools::approve(std::string_view device,
+                                                      std::span<const std::string> names) {
     std::vector<std::string> approved;
     {
         const std::scoped_lock lock(mutex_);
         const auto found = devices_.find(device);
         if (found == devices_.end()) return approved;
         for (auto& [name, waits] : found->second.tools) {
-            if (!waits || (!names.empty() && std::ranges::find(names, name) == names.end())) continue;
+            if (!waits || (!names.empty() && std::ranges::find(names, name) == names.end()))
+                continue;
             waits = false;
             approved.push_back(name);
             unsaved_.push_back({.device = std::string(device), .tool = name, .waiting = false});
@@ -80,7 +87,8 @@ Result<void> DeviceTools::flush() {
     if (changed.empty()) return {};
     if (auto stored = store_.put(changed); !stored) return stored;
     const std::scoped_lock lock(mutex_);
-    unsaved_.erase(unsaved_.begin(), unsaved_.begin() + static_cast<std::ptrdiff_t>(changed.size()));
+    unsaved_.erase(unsaved_.begin(),
+                   unsaved_.begin() + static_cast<std::ptrdiff_t>(changed.size()));
     return {};
 }
 

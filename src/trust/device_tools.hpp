@@ -15,32 +15,38 @@
 
 namespace crab::trust {
 
-/// The tools that each device is known for. What a device offers over its first connection it is known for at once; what a known
-/// device adds later waits until somebody approves it. Thread-safe. load(), flush() and approve() may block, the others are quick.
+/// The tools that each device is known for. What a device offers over its first connection it is
+/// known for at once; what a known device adds later waits until somebody approves it. Thread-safe.
+/// load(), flush() and approve() may block, the others are quick.
 class DeviceTools {
 public:
     /// Reads the store once; it outlives this object. Errors: those of the store.
     static Result<std::unique_ptr<DeviceTools>> load(DeviceToolStore& store);
 
-    /// A connection offers these names. Returns those that have to wait. What is new is stored with the next flush().
-    std::vector<std::string> offer(std::string_view device, ConnectionId connection, std::span<const std::string> names);
-    /// The device is known for `names` from now on, or for all that wait when it is empty. Returns those that waited, durably.
-    /// Errors: those of the store, and then it is stored with the next flush().
-    Result<std::vector<std::string>> approve(std::string_view device, std::span<const std::string> names);
+    /// A connection offers these names. Returns those that have to wait. What is new is stored with
+    /// the next flush().
+    std::vector<std::string> offer(std::string_view device, ConnectionId connection,
+                                   std::span<const std::string> names);
+    /// The device is known for `names` from now on, or for all that wait when it is empty. Returns
+    /// those that waited, durably. Errors: those of the store, and then it is stored with the next
+    /// flush().
+    Result<std::vector<std::string>> approve(std::string_view device,
+                                             std::span<const std::string> names);
     std::vector<std::string> waiting(std::string_view device) const;
     /// Stores what has changed. Errors: those of the store; it tries again.
     Result<void> flush();
 
 private:
     struct Device {
-        std::optional<ConnectionId> first;         ///< over which it became known; nothing: in an earlier life of the gateway
-        std::map<std::string, bool, std::less<>> tools;   ///< by name; true: waits
+        /// Over which it became known; nothing: in an earlier life of the gateway
+        std::optional<ConnectionId> first;
+        std::map<std::string, bool, std::less<>> tools;  ///< by name; true: waits
     };
     explicit DeviceTools(DeviceToolStore& store) : store_(store) {}
 
     DeviceToolStore& store_;
-    std::mutex writing_;             ///< taken before mutex_, held across the store's work
-    mutable std::mutex mutex_;       ///< never held across the store's work
+    std::mutex writing_;  ///< taken before mutex_, held across the store's work
+    mutable std::mutex mutex_;  ///< never held across the store's work
     std::map<std::string, Device, std::less<>> devices_;
     std::vector<DeviceToolRecord> unsaved_;
 };

@@ -12,7 +12,9 @@ struct FakeStore final : DeviceToolStore {
     Result<void> put(std::span<const DeviceToolRecord> records) override {
         if (failing) return fail(ErrorCode::kUnavailable, "the disk is full");
         for (const DeviceToolRecord& record : records) {
-            std::erase_if(kept, [&](const auto& each) { return each.device == record.device && each.tool == record.tool; });
+            std::erase_if(kept, [&](const auto& each) {
+                return each.device == record.device && each.tool == record.tool;
+            });
             kept.push_back(record);
         }
         return {};
@@ -24,7 +26,9 @@ struct FakeStore final : DeviceToolStore {
 struct DeviceToolsTest : testing::Test {
     FakeStore store;
     std::unique_ptr<DeviceTools> tools = DeviceTools::load(store).value();
-    Names offer(unsigned connection, const Names& names) { return tools->offer("phone", ConnectionId{connection}, names); }
+    Names offer(unsigned connection, const Names& names) {
+        return tools->offer("phone", ConnectionId{connection}, names);
+    }
     void restart() { tools = DeviceTools::load(store).value(); }
 };
 

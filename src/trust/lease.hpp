@@ -8,7 +8,8 @@
 
 namespace crab::trust {
 
-/// A grant to one peer, within what it may do anyway: these actions, there, until then. Source: docs/protocols/rtp.md, section 8.
+/// A grant to one peer, within what it may do anyway: these actions, there, until then. Source:
+/// docs/protocols/rtp.md, section 8.
 struct Lease {
     std::string id;
     std::string owner;                      ///< principal id, `<component_type>/<component_id>`

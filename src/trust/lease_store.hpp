@@ -17,8 +17,9 @@ struct LeaseEnd {
     std::string reason;
 };
 
-/// Where leases are kept. Every function may block and is atomic: it has happened in full, durably, or not at all. `Leases` calls one
-/// function at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
+/// Where leases are kept. Every function may block and is atomic: it has happened in full, durably,
+/// or not at all. `Leases` calls one function at a time. Errors: kUnavailable (disk full, busy,
+/// I/O), kInternal.
 class LeaseStore {
 public:
     virtual ~LeaseStore() = default;

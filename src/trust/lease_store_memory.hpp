@@ -6,7 +6,8 @@
 
 namespace crab::trust {
 
-/// Leases that end with the process, for tests. `failure` makes the writing functions fail, as a full disk does.
+/// Leases that end with the process, for tests. `failure` makes the writing functions fail, as a
+/// full disk does.
 class LeaseStoreMemory final : public LeaseStore {
 public:
     std::optional<Error> failure;
@@ -49,7 +50,9 @@ public:
     }
     Result<void> forget(SystemTime before) override {
         if (failure) return fail(*failure);
-        std::erase_if(leases, [&](const Lease& lease) { return lease.revoked_at.value_or(lease.expires_at) < before; });
+        std::erase_if(leases, [&](const Lease& lease) {
+            return lease.revoked_at.value_or(lease.expires_at) < before;
+        });
         return {};
     }
 };

@@ -15,20 +15,24 @@ constexpr std::string_view kNoLease = "no such lease, or it has ended; make anot
 
 }  // namespace
 
-Leases::Entry::Entry(Lease made, SteadyTime now, Milliseconds left) : lease(std::move(made)), named_at(now), ends_at(now + left) {
+Leases::Entry::Entry(Lease made, SteadyTime now, Milliseconds left)
+    : lease(std::move(made)), named_at(now), ends_at(now + left) {
     for (const std::string& capability : lease.capabilities) capabilities.emplace_back(capability);
 }
 
-Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clock, Options options, Witness witness) {
+Result<std::unique_ptr<Leases>> Leases::load(LeaseStore& store, const Clock& clock, Options options,
+                                             Witness witness) {
     auto stored = store.load_live(clock.system_now());
     if (!stored) return fail(std::move(stored.error()));
     std::unique_ptr<Leases> leases(new Leases(store, clock, options, std::move(witness)));
     for (Lease& lease : *stored) {
         std::string id = lease.id;
-        const Milliseconds left = std::min(lease.ttl, std::chrono::ceil<Milliseconds>(lease.expires_at - clock.system_now()));
+        const Milliseconds left = std::min(
+            lease.ttl, std::chrono::ceil<Milliseconds>(lease.expires_at - clock.system_now()));
         leases->entries_.try_emplace(std::move(id), std::move(lease), clock.steady_now(), left);
     }
-    leases->end_if("the gateway started again", [](const Lease& lease) { return lease.disconnect_bound; });
+    leases->end_if("the gateway started again",
+                   [](const Lease& lease) { return lease.disconnect_bound; });
     return leases;
 }
 
@@ -39,17 +43,33 @@ void Leases::set_options(Options options) {
 
 Result<Lease> Leases::make(std::string_view owner, LeaseRequest request) {
     const std::scoped_lock writing(writing_);
-    Lease lease{.id = crypto::random_hex(kIdBytes), .owner = std::string(owner), .tenant_id = std::move(request.tenant_id), .agent_id = std::move(request.agent_id),
-                .session_id = std::move(request.session_id), .capabilities = std::move(request.capabilities), .disconnect_bound = request.disconnect_bound,
-                .ttl = {}, .issued_at = clock_.system_now(), .expires_at = {}, .revoked_at = {}, .revoke_reason = {}};
+    Lease lease{.id = crypto::random_hex(kIdBytes),
+                .owner = std::string(owner),
+                .tenant_id = std::move(request.tenant_id),
+                .agent_id = std::move(request.agent_id),
+                .session_id = std::move(request.session_id),
+                .capabilities = std::move(request.capabilities),
+                .disconnect_bound = request.disconnect_bound,
+                .ttl = {},
+                .issued_at = clock_.system_now(),
+                .expires_at = {},
+                .revoked_at = {},
+                .revoke_reason = {}};
     {
         const std::scoped_lock lock(mutex_);
         lease.ttl = request.ttl.value_or(options_.ttl);
-        if (lease.capabilities.empty()) return fail(ErrorCode::kInvalidArgs, "/capabilities: name at least one action");
-        if (lease.ttl.count() < 1 || lease.ttl > options_.max_ttl) return fail(ErrorCode::kInvalidArgs, fmt::format("/ttl_ms: 1 to {}", options_.max_ttl.count()));
-        const auto held = std::ranges::count_if(entries_, [&](const auto& each) { return each.second.lease.owner == owner && lives(each.second); });
+        if (lease.capabilities.empty())
+            return fail(ErrorCode::kInvalidArgs, "/capabilities: name at least one action");
+        if (lease.ttl.count() < 1 || lease.ttl > options_.max_ttl)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("/ttl_ms: 1 to {}", options_.max_ttl.count()));
+        const auto held = std::ranges::count_if(entries_, [&](const auto& each) {
+            return each.second.lease.owner == owner && lives(each.second);
+        });
         if (static_cast<std::size_t>(held) >= options_.max_per_owner) {
-            return fail(ErrorCode::kRateLimited, fmt::format("{} leases at once are the most for one peer; delete one", options_.max_per_owner));
+            return fail(ErrorCode::kRateLimited,
+                        fmt::format("{} leases at once are the most for one peer; delete one",
+                                    options_.max_per_owner));
         }
     }
     lease.expires_at = lease.issued_at + lease.ttl;
@@ -70,13 +90,17 @@ Result<Lease> Leases::renew(std::string_view lease_id) {
         const Entry* entry = find_living(lease_id);
         if (entry == nullptr) return fail(ErrorCode::kNotFound, std::string(kNoLease));
         const SystemTime from = entry->lease.expires_at - options_.renewal_window;
-        if (now < from) return fail(ErrorCode::kConflict, fmt::format("the lease can be renewed from {} on", to_rfc3339(from)));
+        if (now < from)
+            return fail(ErrorCode::kConflict,
+                        fmt::format("the lease can be renewed from {} on", to_rfc3339(from)));
         ttl = std::min(entry->lease.ttl, options_.max_ttl);
         expires_at = now + ttl;
     }
-    if (auto stored = store_.set_expiry(lease_id, expires_at); !stored) return fail(std::move(stored.error()));
+    if (auto stored = store_.set_expiry(lease_id, expires_at); !stored)
+        return fail(std::move(stored.error()));
     const std::scoped_lock lock(mutex_);
-    Entry* entry = find_living(lease_id);  // it may have ended meanwhile; a stored end is not undone by a later expiry
+    // it may have ended meanwhile; a stored end is not undone by a later expiry
+    Entry* entry = find_living(lease_id);
     if (entry == nullptr) return fail(ErrorCode::kNotFound, std::string(kNoLease));
     entry->lease.expires_at = expires_at;
     entry->ends_at = clock_.steady_now() + ttl;
@@ -99,13 +123,16 @@ Result<Lease> Leases::revoke(std::string_view lease_id, std::string_view reason)
 }
 
 Result<std::size_t> Leases::revoke_owner(std::string_view owner, std::string_view reason) {
-    const std::size_t ended = end_if(reason, [&](const Lease& lease) { return lease.owner == owner; });
+    const std::size_t ended =
+        end_if(reason, [&](const Lease& lease) { return lease.owner == owner; });
     if (auto stored = flush(); !stored) return fail(std::move(stored.error()));
     return ended;
 }
 
 Result<std::size_t> Leases::end_session(const core::Principal& owner, std::string_view session_id) {
-    const std::size_t ended = end_if("its session is closed", [&](const Lease& lease) { return lease.session_id == session_id && owner.may_act_in(lease.tenant_id); });
+    const std::size_t ended = end_if("its session is closed", [&](const Lease& lease) {
+        return lease.session_id == session_id && owner.may_act_in(lease.tenant_id);
+    });
     if (auto stored = flush(); !stored) return fail(std::move(stored.error()));
     return ended;
 }
@@ -116,8 +143,10 @@ Result<void> Leases::flush() {
     {
         const std::scoped_lock lock(mutex_);
         for (auto& [id, entry] : entries_) {
-            if (has_expired(entry)) tell("expired", entry.lease);
-            else if (!lives(entry)) end(entry, "nothing named it");
+            if (has_expired(entry))
+                tell("expired", entry.lease);
+            else if (!lives(entry))
+                end(entry, "nothing named it");
         }
         std::erase_if(entries_, [&](const auto& each) { return !lives(each.second); });
         ends = unsaved_;
@@ -137,7 +166,8 @@ Result<void> Leases::forget(SystemTime before) {
 std::optional<Lease> Leases::find(std::string_view lease_id) const {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(lease_id);
-    return found != entries_.end() && lives(found->second) ? std::optional(found->second.lease) : std::nullopt;
+    return found != entries_.end() && lives(found->second) ? std::optional(found->second.lease)
+                                                           : std::nullopt;
 }
 
 std::vector<Lease> Leases::list(std::string_view owner) const {
@@ -145,26 +175,38 @@ std::vector<Lease> Leases::list(std::string_view owner) const {
     {
         const std::scoped_lock lock(mutex_);
         for (const auto& [id, entry] : entries_) {
-            if ((owner.empty() || entry.lease.owner == owner) && lives(entry)) all.push_back(entry.lease);
+            if ((owner.empty() || entry.lease.owner == owner) && lives(entry))
+                all.push_back(entry.lease);
         }
     }
-    std::ranges::sort(all, {}, [](const Lease& lease) { return std::pair(lease.issued_at, lease.id); });
+    std::ranges::sort(all, {},
+                      [](const Lease& lease) { return std::pair(lease.issued_at, lease.id); });
     return all;
 }
 
-std::optional<std::string> Leases::refuses(std::string_view lease_id, const core::Principal& principal, std::string_view action, const ActionScope& scope) {
+std::optional<std::string> Leases::refuses(std::string_view lease_id,
+                                           const core::Principal& principal,
+                                           std::string_view action, const ActionScope& scope) {
     const std::scoped_lock lock(mutex_);
     Entry* const entry = find_living(lease_id);
-    if (entry == nullptr || entry->lease.owner != principal.id) return "lease: it is unknown, has ended or is another principal's";
+    if (entry == nullptr || entry->lease.owner != principal.id)
+        return "lease: it is unknown, has ended or is another principal's";
     entry->named_at = clock_.steady_now();
     const Lease& lease = entry->lease;
     const Glob asked{std::string(action)};
-    const bool granted = std::ranges::any_of(entry->capabilities, [&](const Glob& glob) { return glob.covers(asked); });
-    if (!granted) return fmt::format("lease {}: the action is not among its capabilities", lease.id);
-    const auto fits = [](std::string_view wanted, const std::string& granted_for) { return wanted.empty() || wanted == granted_for; };
-    if (!fits(scope.tenant, lease.tenant_id)) return fmt::format("lease {}: it is for tenant {}", lease.id, lease.tenant_id);
-    if (!fits(scope.agent_id, lease.agent_id)) return fmt::format("lease {}: it is for agent {}", lease.id, lease.agent_id);
-    if (!fits(scope.session_id, lease.session_id)) return fmt::format("lease {}: it is for session {}", lease.id, lease.session_id);
+    const bool granted = std::ranges::any_of(entry->capabilities,
+                                             [&](const Glob& glob) { return glob.covers(asked); });
+    if (!granted)
+        return fmt::format("lease {}: the action is not among its capabilities", lease.id);
+    const auto fits = [](std::string_view wanted, const std::string& granted_for) {
+        return wanted.empty() || wanted == granted_for;
+    };
+    if (!fits(scope.tenant, lease.tenant_id))
+        return fmt::format("lease {}: it is for tenant {}", lease.id, lease.tenant_id);
+    if (!fits(scope.agent_id, lease.agent_id))
+        return fmt::format("lease {}: it is for agent {}", lease.id, lease.agent_id);
+    if (!fits(scope.session_id, lease.session_id))
+        return fmt::format("lease {}: it is for session {}", lease.id, lease.session_id);
     return std::nullopt;
 }
 
@@ -176,14 +218,17 @@ void Leases::stream_began(std::string_view lease_id) {
 void Leases::stream_ended(std::string_view lease_id) {
     const std::scoped_lock lock(mutex_);
     Entry* const entry = find_living(lease_id);
-    if (entry == nullptr || entry->streams == 0 || --entry->streams > 0 || !entry->lease.disconnect_bound) return;
+    if (entry == nullptr || entry->streams == 0 || --entry->streams > 0 ||
+        !entry->lease.disconnect_bound)
+        return;
     end(*entry, "its stream has ended");
     entries_.erase(entries_.find(lease_id));
 }
 
 bool Leases::lives(const Entry& entry) const {
     if (entry.lease.revoked_at || has_expired(entry)) return false;
-    return !entry.lease.disconnect_bound || entry.streams > 0 || clock_.steady_now() < entry.named_at + options_.unnamed;
+    return !entry.lease.disconnect_bound || entry.streams > 0 ||
+           clock_.steady_now() < entry.named_at + options_.unnamed;
 }
 
 Leases::Entry* Leases::find_living(std::string_view lease_id) {
@@ -194,13 +239,16 @@ Leases::Entry* Leases::find_living(std::string_view lease_id) {
 Lease Leases::end(Entry& entry, std::string_view reason) {
     entry.lease.revoked_at = clock_.system_now();
     entry.lease.revoke_reason = reason;
-    unsaved_.push_back({.lease_id = entry.lease.id, .at = *entry.lease.revoked_at, .reason = entry.lease.revoke_reason});
+    unsaved_.push_back({.lease_id = entry.lease.id,
+                        .at = *entry.lease.revoked_at,
+                        .reason = entry.lease.revoke_reason});
     tell("ended", entry.lease);
     return entry.lease;
 }
 
 void Leases::tell(std::string_view what, const Lease& lease) const {
-    log::info(fmt::format("lease {}", what), {{"lease_id", lease.id}, {"peer_id", lease.owner}, {"reason", lease.revoke_reason}});
+    log::info(fmt::format("lease {}", what),
+              {{"lease_id", lease.id}, {"peer_id", lease.owner}, {"reason", lease.revoke_reason}});
     if (witness_) witness_(what, lease);
 }
 
@@ -212,7 +260,8 @@ std::size_t Leases::end_if(std::string_view reason, auto matches) {
         end(entry, reason);
         ++ended;
     }
-    std::erase_if(entries_, [](const auto& each) { return each.second.lease.revoked_at.has_value(); });
+    std::erase_if(entries_,
+                  [](const auto& each) { return each.second.lease.revoked_at.has_value(); });
     return ended;
 }
 

@@ -17,10 +17,11 @@
 
 namespace crab::trust {
 
-/// The leases of this gateway, and when each ends: by time, by revocation (its own, its owner's), with its session, and, if it is bound to
-/// a connection, with the last stream that named it, or when nothing has named it for a while. What ends has ended at once and is stored
-/// soon after. Thread-safe. The functions of the first group write to the store and may block; those of the second are quick.
-/// Source: docs/protocols/rtp.md, section 8.
+/// The leases of this gateway, and when each ends: by time, by revocation (its own, its owner's),
+/// with its session, and, if it is bound to a connection, with the last stream that named it, or
+/// when nothing has named it for a while. What ends has ended at once and is stored soon after.
+/// Thread-safe. The functions of the first group write to the store and may block; those of the
+/// second are quick. Source: docs/protocols/rtp.md, section 8.
 class Leases {
 public:
     struct Options {
@@ -28,30 +29,38 @@ public:
         Milliseconds max_ttl = std::chrono::hours(24);
         Milliseconds renewal_window = std::chrono::minutes(5);
         std::size_t max_per_owner = 16;
-        Milliseconds unnamed = std::chrono::seconds(30);  ///< how long a disconnect-bound lease lives without a stream or a naming
+        /// How long a disconnect-bound lease lives without a stream or a naming
+        Milliseconds unnamed = std::chrono::seconds(30);
     };
 
-    /// Is told of each lease that was `granted` or `renewed`, has `ended` or `expired`; quick, and asks nothing of the leases.
+    /// Is told of each lease that was `granted` or `renewed`, has `ended` or `expired`; quick, and
+    /// asks nothing of the leases.
     using Witness = std::function<void(std::string_view what, const Lease& lease)>;
 
-    /// Reads the store once. Leases that were bound to connections ended with the process that had them. `witness` may be empty.
-    /// Errors: those of the store.
-    static Result<std::unique_ptr<Leases>> load(LeaseStore& store, const Clock& clock, Options options, Witness witness = {});
+    /// Reads the store once. Leases that were bound to connections ended with the process that had
+    /// them. `witness` may be empty. Errors: those of the store.
+    static Result<std::unique_ptr<Leases>> load(LeaseStore& store, const Clock& clock,
+                                                Options options, Witness witness = {});
     /// For leases that are made or renewed from now on.
     void set_options(Options options);
 
-    /// Makes a lease for `owner`; whether it may have it was decided before. Errors: kInvalidArgs (nothing asked for, longer than
-    /// max_ttl), kRateLimited (too many at once), those of the store.
+    /// Makes a lease for `owner`; whether it may have it was decided before. Errors: kInvalidArgs
+    /// (nothing asked for, longer than max_ttl), kRateLimited (too many at once), those of the
+    /// store.
     Result<Lease> make(std::string_view owner, LeaseRequest request);
-    /// Gives a lease its life again, counted from now. Errors: kNotFound, kConflict before the renewal window, those of the store.
+    /// Gives a lease its life again, counted from now. Errors: kNotFound, kConflict before the
+    /// renewal window, those of the store.
     Result<Lease> renew(std::string_view lease_id);
     /// Errors: kNotFound; those of the store, and then it has ended all the same.
     Result<Lease> revoke(std::string_view lease_id, std::string_view reason);
-    /// Ends all leases of a principal, such as a peer that was revoked; returns how many. Errors as above.
+    /// Ends all leases of a principal, such as a peer that was revoked; returns how many. Errors as
+    /// above.
     Result<std::size_t> revoke_owner(std::string_view owner, std::string_view reason);
-    /// Ends the leases of a session of `owner` that is over, in the tenants that are its own. Errors as above.
+    /// Ends the leases of a session of `owner` that is over, in the tenants that are its own.
+    /// Errors as above.
     Result<std::size_t> end_session(const core::Principal& owner, std::string_view session_id);
-    /// Stores what has ended since, and drops what has expired; call it every second or so. Errors: those of the store; it tries again.
+    /// Stores what has ended since, and drops what has expired; call it every second or so. Errors:
+    /// those of the store; it tries again.
     Result<void> flush();
     /// Removes what ended long ago from the store.
     Result<void> forget(SystemTime before);
@@ -60,8 +69,10 @@ public:
     std::optional<Lease> find(std::string_view lease_id) const;
     /// The living leases of `owner`, or of all when it is empty, oldest first.
     std::vector<Lease> list(std::string_view owner) const;
-    /// Why this lease does not cover `action` for `principal` in `scope`; nothing if it does. Asking names the lease.
-    std::optional<std::string> refuses(std::string_view lease_id, const core::Principal& principal, std::string_view action, const ActionScope& scope);
+    /// Why this lease does not cover `action` for `principal` in `scope`; nothing if it does.
+    /// Asking names the lease.
+    std::optional<std::string> refuses(std::string_view lease_id, const core::Principal& principal,
+                                       std::string_view action, const ActionScope& scope);
     void stream_began(std::string_view lease_id);
     void stream_ended(std::string_view lease_id);
 
@@ -72,15 +83,20 @@ private:
         std::vector<Glob> capabilities;
         std::size_t streams = 0;
         SteadyTime named_at;
-        SteadyTime ends_at;   ///< beside `lease.expires_at`: a system clock that is set back lengthens nothing
+        /// Beside `lease.expires_at`: a system clock that is set back lengthens nothing
+        SteadyTime ends_at;
     };
     using Entries = std::map<std::string, Entry, std::less<>>;
 
-    Leases(LeaseStore& store, const Clock& clock, Options options, Witness witness) : store_(store), clock_(clock), witness_(std::move(witness)), options_(options) {}
+    Leases(LeaseStore& store, const Clock& clock, Options options, Witness witness)
+        : store_(store), clock_(clock), witness_(std::move(witness)), options_(options) {}
     void tell(std::string_view what, const Lease& lease) const;
     // Callers hold mutex_.
     bool lives(const Entry& entry) const;
-    bool has_expired(const Entry& entry) const { return clock_.system_now() >= entry.lease.expires_at || clock_.steady_now() >= entry.ends_at; }
+    bool has_expired(const Entry& entry) const {
+        return clock_.system_now() >= entry.lease.expires_at ||
+               clock_.steady_now() >= entry.ends_at;
+    }
     Entry* find_living(std::string_view lease_id);
     Lease end(Entry& entry, std::string_view reason);
     std::size_t end_if(std::string_view reason, auto matches);
@@ -88,10 +104,10 @@ private:
     LeaseStore& store_;
     const Clock& clock_;
     const Witness witness_;
-    std::mutex writing_;             ///< taken before mutex_, held across the store's work
-    mutable std::mutex mutex_;       ///< never held across the store's work
+    std::mutex writing_;  ///< taken before mutex_, held across the store's work
+    mutable std::mutex mutex_;  ///< never held across the store's work
     Options options_;
-    Entries entries_;                ///< the living, and those that expired since the last flush()
+    Entries entries_;  ///< the living, and those that expired since the last flush()
     std::vector<LeaseEnd> unsaved_;  ///< ended, not stored yet
 };
 

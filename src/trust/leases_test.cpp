@@ -18,15 +18,24 @@ constexpr ActionScope kHere{.tenant = "default", .agent_id = "a", .session_id = 
 class LeasesTest : public testing::Test {
 protected:
     std::unique_ptr<Leases> load() {
-        return std::move(Leases::load(store, clock, {}, [this](std::string_view what, const Lease& lease) { told.emplace_back(what, lease.revoke_reason); }).value());
+        return std::move(
+            Leases::load(store, clock, {}, [this](std::string_view what, const Lease& lease) {
+                told.emplace_back(what, lease.revoke_reason);
+            }).value());
     }
     Lease make(LeaseRequest changed = {}, std::string_view owner = kLog) {
         changed.tenant_id = "default", changed.agent_id = "a", changed.session_id = "s";
         if (changed.capabilities.empty()) changed.capabilities = {"events.subscribe:cron.*"};
         return leases->make(owner, std::move(changed)).value();
     }
-    bool covers(const Lease& lease, std::string_view action = kTick, ActionScope scope = kHere, std::string_view owner = kLog) {
-        core::Principal principal{.id = std::string(owner), .tenant = {}, .roles = {}, .proof = core::Proof::kCertificate, .device = {}, .credential_id = {}};
+    bool covers(const Lease& lease, std::string_view action = kTick, ActionScope scope = kHere,
+                std::string_view owner = kLog) {
+        core::Principal principal{.id = std::string(owner),
+                                  .tenant = {},
+                                  .roles = {},
+                                  .proof = core::Proof::kCertificate,
+                                  .device = {},
+                                  .credential_id = {}};
         return !leases->refuses(lease.id, principal, action, scope);
     }
     std::string stored_reason(const Lease& lease) { return store.find(lease.id)->revoke_reason; }
@@ -41,7 +50,8 @@ TEST_F(LeasesTest, ALeaseCoversItsCapabilitiesInItsScopeForItsOwner) {
     const Lease lease = make();
     EXPECT_TRUE(covers(lease));
     EXPECT_TRUE(covers(lease, "events.subscribe:cron.*"));
-    EXPECT_TRUE(covers(lease, kTick, {})) << "what is empty is not bound to a tenant, agent or session yet";
+    EXPECT_TRUE(covers(lease, kTick, {}))
+        << "what is empty is not bound to a tenant, agent or session yet";
     EXPECT_FALSE(covers(lease, "events.subscribe:heartbeat.tick"));
     EXPECT_FALSE(covers(lease, "events.subscribe:*"));
     EXPECT_FALSE(covers(lease, kTick, {.tenant = "other", .agent_id = "a", .session_id = "s"}));
@@ -66,7 +76,8 @@ TEST_F(LeasesTest, AClockThatIsSetBackLengthensItNotAndOneThatIsSetForwardEndsIt
     clock.advance(5s);
     EXPECT_TRUE(covers(lease));
     leases = load();
-    EXPECT_TRUE(covers(lease)) << "of what is left, a start knows the clock's word, but no more than its whole time";
+    EXPECT_TRUE(covers(lease))
+        << "of what is left, a start knows the clock's word, but no more than its whole time";
     clock.advance(10s);
     EXPECT_FALSE(covers(lease));
     const Lease other = make({.ttl = 10s});
@@ -76,8 +87,10 @@ TEST_F(LeasesTest, AClockThatIsSetBackLengthensItNotAndOneThatIsSetForwardEndsIt
 
 TEST_F(LeasesTest, ItLivesAsLongAsConfiguredUnlessItAsksForLess) {
     EXPECT_EQ(make().expires_at, clock.system_now() + 1h);
-    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 25h}).error().code, ErrorCode::kInvalidArgs);
-    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 0ms}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 25h}).error().code,
+              ErrorCode::kInvalidArgs);
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}, .ttl = 0ms}).error().code,
+              ErrorCode::kInvalidArgs);
     EXPECT_EQ(leases->make(kLog, {.capabilities = {}}).error().code, ErrorCode::kInvalidArgs);
 }
 
@@ -116,7 +129,8 @@ TEST_F(LeasesTest, ItEndsWithItsSession) {
     const Lease lease = make();
     core::Principal owner;
     owner.tenant = TenantId("elsewhere");
-    EXPECT_EQ(leases->end_session(owner, "s").value(), 0u) << "a session of that name in another tenant";
+    EXPECT_EQ(leases->end_session(owner, "s").value(), 0u)
+        << "a session of that name in another tenant";
     owner.more_tenants = {TenantId(lease.tenant_id)};
     EXPECT_EQ(leases->end_session(owner, "other").value(), 0u);
     EXPECT_EQ(leases->end_session(owner, "s").value(), 1u);
@@ -158,7 +172,8 @@ TEST_F(LeasesTest, APeerHasSoManyAtOnceAndEndedOnesDoNotCount) {
     leases->set_options({.max_per_owner = 2});
     const Lease first = make();
     make({.ttl = 1min});
-    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}}).error().code, ErrorCode::kRateLimited);
+    EXPECT_EQ(leases->make(kLog, {.capabilities = {std::string(kTick)}}).error().code,
+              ErrorCode::kRateLimited);
     make({}, "listener/chat");
     clock.advance(1min);
     make();
@@ -176,7 +191,9 @@ TEST_F(LeasesTest, WhatHappensToThemIsTold) {
     ASSERT_TRUE(leases->flush());
     ASSERT_TRUE(leases->revoke(lease.id, "done"));
     using Told = std::pair<std::string, std::string>;
-    EXPECT_THAT(told, testing::ElementsAre(Told("granted", ""), Told("renewed", ""), Told("granted", ""), Told("expired", ""), Told("ended", "done")));
+    EXPECT_THAT(told,
+                testing::ElementsAre(Told("granted", ""), Told("renewed", ""), Told("granted", ""),
+                                     Told("expired", ""), Told("ended", "done")));
 }
 
 TEST_F(LeasesTest, TheyOutliveARestartUnlessTheyWereBoundToAConnection) {

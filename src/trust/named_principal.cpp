@@ -16,10 +16,14 @@ struct Kind {
     Proof proof;
 };
 
-const std::array kKinds{Kind{"caller/", {Role::kCaller}, Proof::kBearerToken},         Kind{"device/", {Role::kDevice}, Proof::kBearerToken},
-                        Kind{"local/", {Role::kOperator}, Proof::kLocalSocket},         Kind{"tool_host/", {Role::kToolHost}, Proof::kCertificate},
-                        Kind{"subscriber/", {Role::kSubscriber}, Proof::kCertificate},  Kind{"listener/", {Role::kListener}, Proof::kCertificate},
-                        Kind{"operator/", {Role::kCliAdmin}, Proof::kCertificate},      Kind{"agent/", {Role::kCaller}, Proof::kInternal}};
+const std::array kKinds{Kind{"caller/", {Role::kCaller}, Proof::kBearerToken},
+                        Kind{"device/", {Role::kDevice}, Proof::kBearerToken},
+                        Kind{"local/", {Role::kOperator}, Proof::kLocalSocket},
+                        Kind{"tool_host/", {Role::kToolHost}, Proof::kCertificate},
+                        Kind{"subscriber/", {Role::kSubscriber}, Proof::kCertificate},
+                        Kind{"listener/", {Role::kListener}, Proof::kCertificate},
+                        Kind{"operator/", {Role::kCliAdmin}, Proof::kCertificate},
+                        Kind{"agent/", {Role::kCaller}, Proof::kInternal}};
 
 }  // namespace
 

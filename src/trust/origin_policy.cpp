@@ -20,17 +20,21 @@ std::string lower(std::string_view text) {
 }
 
 bool is_scheme(std::string_view text) {
-    return !text.empty() && is_letter(text.front()) &&
-           std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.'; });
+    return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [](char c) {
+        return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
+    });
 }
 
 bool is_host(std::string_view text) {
     if (text.size() > 2 && text.front() == '[' && text.back() == ']') {
         text = text.substr(1, text.size() - 2);
-        return std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || c == ':' || c == '.'; });
+        return std::ranges::all_of(text, [](char c) {
+            return is_digit(c) || (c >= 'a' && c <= 'f') || c == ':' || c == '.';
+        });
     }
-    return !text.empty() && text.size() <= 253 &&
-           std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_'; });
+    return !text.empty() && text.size() <= 253 && std::ranges::all_of(text, [](char c) {
+        return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+    });
 }
 
 std::uint16_t default_port(std::string_view scheme) {
@@ -55,7 +59,8 @@ std::optional<Authority> parse_authority(std::string_view text) {
     const std::string_view digits = text.substr(colon + 1);
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (error != std::errc() || end != digits.data() + digits.size() || port == 0) return std::nullopt;
+    if (error != std::errc() || end != digits.data() + digits.size() || port == 0)
+        return std::nullopt;
     authority.port = port;
     return authority;
 }
@@ -102,22 +107,26 @@ bool is_host_allowed(std::string_view host_header, std::span<const std::string> 
     const auto host = host_name_of(host_header);
     if (!host) return false;
     if (is_loopback(*host)) return true;
-    return std::ranges::any_of(names, [&](const std::string& name) { return host_name_of(name) == host; });
+    return std::ranges::any_of(names,
+                               [&](const std::string& name) { return host_name_of(name) == host; });
 }
 
-bool is_origin_allowed(std::optional<std::string_view> origin, std::string_view scheme, std::string_view host_header,
-                       std::span<const std::string> allowed) {
+bool is_origin_allowed(std::optional<std::string_view> origin, std::string_view scheme,
+                       std::string_view host_header, std::span<const std::string> allowed) {
     if (!origin) return true;
     const auto theirs = parse_origin(*origin);
     if (!theirs) return false;
     if (theirs == parse_origin(fmt::format("{}://{}", scheme, host_header))) return true;
-    return std::ranges::any_of(allowed, [&](const std::string& entry) { return parse_origin(entry) == theirs; });
+    return std::ranges::any_of(
+        allowed, [&](const std::string& entry) { return parse_origin(entry) == theirs; });
 }
 
 Result<void> check_allowed_origins(std::span<const std::string> allowed) {
     for (const std::string& entry : allowed) {
         if (!parse_origin(entry)) {
-            return fail(ErrorCode::kInvalidArgs, "allowed origin `" + entry + "` must be scheme://host[:port] without a path");
+            return fail(
+                ErrorCode::kInvalidArgs,
+                "allowed origin `" + entry + "` must be scheme://host[:port] without a path");
         }
     }
     return {};

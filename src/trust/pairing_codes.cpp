@@ -22,7 +22,11 @@ std::string digits_of(std::string_view code) {
 }
 
 IssueRequest request_for(const PairingOffer& offer) {
-    return {.name = offer.name, .roles = offer.roles, .tenants = offer.tenants, .lifetime = offer.lifetime, .device = offer.device};
+    return {.name = offer.name,
+            .roles = offer.roles,
+            .tenants = offer.tenants,
+            .lifetime = offer.lifetime,
+            .device = offer.device};
 }
 
 std::unexpected<Error> limited(const char* message, SteadyTime::duration wait) {
@@ -39,18 +43,23 @@ Result<DeviceCode> PairingCodes::open(PairingOffer offer) {
     const SteadyTime now = clock_.steady_now();
     const std::scoped_lock lock(mutex_);
     drop_dead_codes(now);
-    if (open_.size() >= options_.max_open) return limited("too many pairing codes are open: use one or wait until one expires", open_.front().expires_at - now);
+    if (open_.size() >= options_.max_open)
+        return limited("too many pairing codes are open: use one or wait until one expires",
+                       open_.front().expires_at - now);
     const std::string digits = fmt::format("{:012}", crypto::random_below(kCodes));
-    open_.push_back({.digits = digits, .offer = std::move(offer), .expires_at = now + options_.lifetime});
-    return DeviceCode{.code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
-                       .expires_at = clock_.system_now() + options_.lifetime};
+    open_.push_back(
+        {.digits = digits, .offer = std::move(offer), .expires_at = now + options_.lifetime});
+    return DeviceCode{
+        .code = Secret(digits.substr(0, 4) + '-' + digits.substr(4, 4) + '-' + digits.substr(8)),
+        .expires_at = clock_.system_now() + options_.lifetime};
 }
 
 Result<void> PairingCodes::vouch(std::string_view code, std::string public_key) {
     const std::scoped_lock lock(mutex_);
     drop_dead_codes(clock_.steady_now());
     const auto match = find(code);
-    if (match == open_.end() || !match->offer.roles.has(core::Role::kDevice)) return fail(ErrorCode::kNotFound, "no device's pairing code is open that is this one");
+    if (match == open_.end() || !match->offer.roles.has(core::Role::kDevice))
+        return fail(ErrorCode::kNotFound, "no device's pairing code is open that is this one");
     match->vouched_key = std::move(public_key);
     return {};
 }
@@ -69,13 +78,15 @@ std::size_t PairingCodes::open_count() {
     return open_.size();
 }
 
-Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address, std::string public_key) {
+Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view remote_address,
+                                         std::string public_key) {
     auto taken = take(code, remote_address);
     if (!taken) return fail(std::move(taken.error()));
     const PairingOffer& offer = taken->offer;
     IssueRequest request = request_for(offer);
     if (offer.roles.has(core::Role::kDevice)) request.public_key = std::move(public_key);
-    if (!request.public_key.empty() && request.public_key == taken->vouched_key) request.roles.add(core::Role::kTrustedDevice);
+    if (!request.public_key.empty() && request.public_key == taken->vouched_key)
+        request.roles.add(core::Role::kTrustedDevice);
     auto issued = tokens_.issue(request);
     if (!issued) {
         const std::scoped_lock lock(mutex_);
@@ -85,16 +96,21 @@ Result<IssuedToken> PairingCodes::redeem(std::string_view code, std::string_view
 }
 
 /// Removes the code that matches, so that nobody else can redeem it meanwhile.
-Result<PairingCodes::Open> PairingCodes::take(std::string_view code, std::string_view remote_address) {
+Result<PairingCodes::Open> PairingCodes::take(std::string_view code,
+                                              std::string_view remote_address) {
     const SteadyTime now = clock_.steady_now();
     const std::scoped_lock lock(mutex_);
-    if (auto counted = count_try(remote_address, now); !counted) return fail(std::move(counted.error()));
+    if (auto counted = count_try(remote_address, now); !counted)
+        return fail(std::move(counted.error()));
     drop_dead_codes(now);
-    if (open_.empty()) return fail(ErrorCode::kNotFound, "no pairing code is open: ask the operator for one (`crab devices pair`)");
+    if (open_.empty())
+        return fail(ErrorCode::kNotFound,
+                    "no pairing code is open: ask the operator for one (`crab devices pair`)");
     const auto match = find(code);
     if (match == open_.end()) {
         for (Open& open : open_) ++open.wrong_tries;
-        return fail(ErrorCode::kForbidden, "the pairing code is wrong: compare it, or ask the operator for a new one");
+        return fail(ErrorCode::kForbidden,
+                    "the pairing code is wrong: compare it, or ask the operator for a new one");
     }
     Open taken = std::move(*match);
     open_.erase(match);
@@ -104,7 +120,8 @@ Result<PairingCodes::Open> PairingCodes::take(std::string_view code, std::string
 std::vector<PairingCodes::Open>::iterator PairingCodes::find(std::string_view code) {
     const std::string digits = digits_of(code);
     auto match = open_.end();
-    for (auto it = open_.begin(); it != open_.end(); ++it) {  // all of them, so that the time tells nothing
+    // all of them, so that the time tells nothing
+    for (auto it = open_.begin(); it != open_.end(); ++it) {
         if (crypto::constant_time_equal(it->digits, digits)) match = it;
     }
     return match;
@@ -112,7 +129,8 @@ std::vector<PairingCodes::Open>::iterator PairingCodes::find(std::string_view co
 
 Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime now) {
     if (tries_.size() >= options_.max_addresses) {
-        std::erase_if(tries_, [&](const auto& entry) { return entry.second.back() <= now - kWindow; });
+        std::erase_if(tries_,
+                      [&](const auto& entry) { return entry.second.back() <= now - kWindow; });
     }
     const std::string address(remote_address);
     const auto found = tries_.find(address);
@@ -122,14 +140,17 @@ Result<void> PairingCodes::count_try(std::string_view remote_address, SteadyTime
     std::deque<SteadyTime>& tries = found == tries_.end() ? tries_[address] : found->second;
     while (!tries.empty() && tries.front() <= now - kWindow) tries.pop_front();
     if (tries.size() >= static_cast<std::size_t>(options_.tries_per_minute)) {
-        return limited("too many tries to pair from this address: wait", tries.front() + kWindow - now);
+        return limited("too many tries to pair from this address: wait",
+                       tries.front() + kWindow - now);
     }
     tries.push_back(now);
     return {};
 }
 
 void PairingCodes::drop_dead_codes(SteadyTime now) {
-    std::erase_if(open_, [&](const Open& open) { return open.expires_at <= now || open.wrong_tries >= options_.wrong_tries; });
+    std::erase_if(open_, [&](const Open& open) {
+        return open.expires_at <= now || open.wrong_tries >= options_.wrong_tries;
+    });
 }
 
 }  // namespace crab::trust

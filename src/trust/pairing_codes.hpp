@@ -18,45 +18,54 @@ namespace crab::trust {
 /// What the device that brings the code will get.
 struct PairingOffer {
     std::string name;                          ///< of the device or caller; empty: `Device`
-    core::Roles roles{core::Role::kDevice};    ///< no more than a device needs; whoever opens the code widens it
+    /// No more than a device needs; whoever opens the code widens it
+    core::Roles roles{core::Role::kDevice};
     std::vector<TenantId> tenants{};           ///< as in IssueRequest
     std::optional<Milliseconds> lifetime;      ///< of the token; absent: until revoked
-    std::string device;                        ///< a known device that is paired again; empty: a new one
+    std::string device;  ///< a known device that is paired again; empty: a new one
 };
 
 struct DeviceCode {
-    Secret<std::string> code;                  ///< `NNNN-NNNN-NNNN`
+    Secret<std::string> code;  ///< `NNNN-NNNN-NNNN`
     SystemTime expires_at;
 };
 
-/// Codes that a person carries from the operator to a device, once. They live in memory: a restart closes them.
-/// Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on the token store.
+/// Codes that a person carries from the operator to a device, once. They live in memory: a restart
+/// closes them. Source: docs/protocols/clawseed.md, "REST surface". Thread-safe; redeem() blocks on
+/// the token store.
 class PairingCodes {
 public:
     struct Options {
         Milliseconds lifetime = std::chrono::minutes(5);
-        int wrong_tries = 5;                   ///< each counts against every code that is open
-        int tries_per_minute = 10;             ///< of one address, right and wrong ones
+        int wrong_tries = 5;  ///< each counts against every code that is open
+        int tries_per_minute = 10;  ///< of one address, right and wrong ones
         std::size_t max_open = 32;
-        std::size_t max_addresses = 4096;      ///< remembered for the limit above; beyond it new ones wait
+        /// Remembered for the limit above; beyond it new ones wait
+        std::size_t max_addresses = 4096;
     };
 
-    PairingCodes(Tokens& tokens, const Clock& clock, Options options) : tokens_(tokens), clock_(clock), options_(options) {}
+    PairingCodes(Tokens& tokens, const Clock& clock, Options options)
+        : tokens_(tokens), clock_(clock), options_(options) {}
     PairingCodes(Tokens& tokens, const Clock& clock) : PairingCodes(tokens, clock, Options{}) {}
 
-    /// Opens a code. For the admin socket only. Errors: those of Tokens::check(); kRateLimited when too many are open.
+    /// Opens a code. For the admin socket only. Errors: those of Tokens::check(); kRateLimited when
+    /// too many are open.
     Result<DeviceCode> open(PairingOffer offer);
-    /// The operator's own process says that the device with `public_key` (DER), which is about to bring `code`, is one of theirs: if that key redeems it,
-    /// the device gets the role `trusted_device` too. For the admin socket only. Errors: kNotFound for a code of no device, or that is not open.
+    /// The operator's own process says that the device with `public_key` (DER), which is about to
+    /// bring `code`, is one of theirs: if that key redeems it, the device gets the role
+    /// `trusted_device` too. For the admin socket only. Errors: kNotFound for a code of no device,
+    /// or that is not open.
     Result<void> vouch(std::string_view code, std::string public_key);
     /// Closes all codes and returns how many were open.
     std::size_t close_all();
     std::size_t open_count();
 
-    /// Turns a code into a token, once; or, with `public_key` (DER), into the right of that key. Dashes and spaces in `code` do not matter.
-    /// Errors, in this order: kRateLimited with retry_after; kNotFound when no code is open; kForbidden for a wrong code;
-    /// those of Tokens::issue(), and then the code stays good.
-    Result<IssuedToken> redeem(std::string_view code, std::string_view remote_address, std::string public_key = {});
+    /// Turns a code into a token, once; or, with `public_key` (DER), into the right of that key.
+    /// Dashes and spaces in `code` do not matter. Errors, in this order: kRateLimited with
+    /// retry_after; kNotFound when no code is open; kForbidden for a wrong code; those of
+    /// Tokens::issue(), and then the code stays good.
+    Result<IssuedToken> redeem(std::string_view code, std::string_view remote_address,
+                               std::string public_key = {});
 
 private:
     struct Open {
@@ -64,7 +73,7 @@ private:
         PairingOffer offer;
         SteadyTime expires_at;
         int wrong_tries = 0;
-        std::string vouched_key;                             ///< of the device that vouch() spoke of; the last one
+        std::string vouched_key;  ///< of the device that vouch() spoke of; the last one
     };
 
     Result<void> count_try(std::string_view remote_address, SteadyTime now);
@@ -77,7 +86,8 @@ private:
     const Options options_;
     std::mutex mutex_;
     std::vector<Open> open_;
-    std::unordered_map<std::string, std::deque<SteadyTime>> tries_;  ///< of the last minute, by address
+    /// Of the last minute, by address
+    std::unordered_map<std::string, std::deque<SteadyTime>> tries_;
 };
 
 }  // namespace crab::trust

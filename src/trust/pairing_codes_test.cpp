@@ -13,7 +13,9 @@ using namespace std::chrono_literals;
 
 class PairingCodesTest : public testing::Test {
 protected:
-    std::string open(PairingOffer offer = {}) { return codes.open(std::move(offer)).value().code.reveal(); }
+    std::string open(PairingOffer offer = {}) {
+        return codes.open(std::move(offer)).value().code.reveal();
+    }
     /// What redeeming answers, from an address of its own so that only the code decides.
     ErrorCode refusal(const std::string& code) {
         const auto answer = codes.redeem(code, "192.0.2." + std::to_string(++address_));
@@ -43,21 +45,28 @@ TEST_F(PairingCodesTest, ACodeIsThreeGroupsOfDigitsAndGivesAWorkingTokenOnce) {
 }
 
 TEST_F(PairingCodesTest, TheKeyThatTheOperatorVouchedForIsBelievedAndNoOther) {
-    const auto roles_of = [&](const std::string& code, const std::string& key) { return codes.redeem(code, "192.0.2.200", key).value().record.roles; };
-    for (const auto& [brought, believed] : {std::pair{"its key", true}, {"another key", false}, {"", false}}) {
+    const auto roles_of = [&](const std::string& code, const std::string& key) {
+        return codes.redeem(code, "192.0.2.200", key).value().record.roles;
+    };
+    for (const auto& [brought, believed] :
+         {std::pair{"its key", true}, {"another key", false}, {"", false}}) {
         const auto code = open();
         ASSERT_TRUE(codes.vouch(code, "its key"));
         const core::Roles roles = roles_of(code, brought);
         EXPECT_TRUE(roles.has(core::Role::kDevice));
         EXPECT_EQ(roles.has(core::Role::kTrustedDevice), believed) << brought;
     }
-    EXPECT_FALSE(roles_of(open(), "a further key").has(core::Role::kTrustedDevice)) << "nobody vouched";
+    EXPECT_FALSE(roles_of(open(), "a further key").has(core::Role::kTrustedDevice))
+        << "nobody vouched";
 }
 
 TEST_F(PairingCodesTest, OnlyAnOpenCodeOfADeviceCanBeVouchedFor) {
     const auto code = open();
     EXPECT_EQ(codes.vouch(another_than(code), "key").error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(codes.vouch(open({.name = "ci", .roles = core::Roles{core::Role::kCaller}}), "key").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(codes.vouch(open({.name = "ci", .roles = core::Roles{core::Role::kCaller}}), "key")
+                  .error()
+                  .code,
+              ErrorCode::kNotFound);
     clock.advance(5min);
     EXPECT_EQ(codes.vouch(code, "key").error().code, ErrorCode::kNotFound);
 }
@@ -94,14 +103,16 @@ TEST_F(PairingCodesTest, FourWrongTriesLeaveACodeAliveAndTheFifthKillsAllOpenOne
     for (int i = 0; i < 4; ++i) EXPECT_EQ(refusal(another_than(first)), ErrorCode::kForbidden);
     const auto second = open();
     EXPECT_TRUE(codes.redeem(first, "192.0.2.200"));
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(refusal(i == 0 ? "" : another_than(second)), ErrorCode::kForbidden);
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(refusal(i == 0 ? "" : another_than(second)), ErrorCode::kForbidden);
     EXPECT_EQ(refusal(second), ErrorCode::kNotFound);
     EXPECT_EQ(codes.open_count(), 0u);
 }
 
 TEST_F(PairingCodesTest, TheEleventhTryWithinAMinuteOfOneAddressHasToWait) {
     const std::string address = "198.51.100.7";
-    for (int i = 0; i < 10; ++i) EXPECT_EQ(codes.redeem("0000-0000-0000", address).error().code, ErrorCode::kNotFound);
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(codes.redeem("0000-0000-0000", address).error().code, ErrorCode::kNotFound);
     const auto code = open();
     clock.advance(20s);
     const auto refused = codes.redeem(code, address);
@@ -148,7 +159,8 @@ TEST_F(PairingCodesTest, ACodeStaysGoodWhenItsTokenCannotBeStored) {
 
 TEST_F(PairingCodesTest, AKnownDeviceCanBePairedAgainAndKeepsItsName) {
     ASSERT_TRUE(codes.redeem(open({.name = "phone"}), "192.0.2.200"));
-    EXPECT_EQ(codes.redeem(open({.name = "phone", .device = "phone"}), "192.0.2.200").value().slug, "phone");
+    EXPECT_EQ(codes.redeem(open({.name = "phone", .device = "phone"}), "192.0.2.200").value().slug,
+              "phone");
     EXPECT_EQ(tokens->devices().size(), 1u);
 }
 

@@ -20,13 +20,23 @@ protected:
         made->policy = core::Policy::make({}, std::move(peers)).value();
         return made;
     }
-    static core::PeerRule rule(std::vector<Glob> allow, std::vector<Glob> deny, std::vector<Glob> tenants = {}) {
-        return {.id = "subscriber/log", .role = {}, .tenants = std::move(tenants), .allow = std::move(allow), .deny = std::move(deny)};
+    static core::PeerRule rule(std::vector<Glob> allow, std::vector<Glob> deny,
+                               std::vector<Glob> tenants = {}) {
+        return {.id = "subscriber/log",
+                .role = {},
+                .tenants = std::move(tenants),
+                .allow = std::move(allow),
+                .deny = std::move(deny)};
     }
     Result<Lease> grant(std::vector<std::string> capabilities, std::string tenant = "default") {
-        return access.grant(log, {.tenant_id = std::move(tenant), .agent_id = "a", .session_id = "s", .capabilities = std::move(capabilities), .ttl = {}});
+        return access.grant(log, {.tenant_id = std::move(tenant),
+                                  .agent_id = "a",
+                                  .session_id = "s",
+                                  .capabilities = std::move(capabilities),
+                                  .ttl = {}});
     }
-    bool may(std::string_view action, std::string_view lease_id = {}, ActionScope scope = {.tenant = "default", .agent_id = "a", .session_id = "s"}) {
+    bool may(std::string_view action, std::string_view lease_id = {},
+             ActionScope scope = {.tenant = "default", .agent_id = "a", .session_id = "s"}) {
         return access.decide(log, action, scope, lease_id).allowed();
     }
 
@@ -35,7 +45,12 @@ protected:
     std::unique_ptr<Leases> leases = std::move(Leases::load(store, clock, {}).value());
     Published<core::CallRules> rules{rules_of({})};
     PeerAccess access{rules, *leases};
-    const core::Principal log{.id = "subscriber/log", .tenant = {}, .roles = {core::Role::kSubscriber}, .proof = core::Proof::kCertificate, .device = {}, .credential_id = {}};
+    const core::Principal log{.id = "subscriber/log",
+                              .tenant = {},
+                              .roles = {core::Role::kSubscriber},
+                              .proof = core::Proof::kCertificate,
+                              .device = {},
+                              .credential_id = {}};
 };
 
 TEST_F(PeerAccessTest, ALeaseNarrowsAndNeverWidens) {  // checklist 78
@@ -73,8 +88,16 @@ TEST_F(PeerAccessTest, ALeaseIsRenewedOnlyForWhatItsOwnerStillHas) {
 }
 
 TEST_F(PeerAccessTest, UnderRandomPoliciesNoLeaseEverWidens) {
-    const std::array patterns{"events.*", "events.subscribe:*", "events.publish:cron.*", "events.subscribe:cron.*", "events.subscribe:channel.*", "control.*", "events.subscribe:agent.turn.failed"};
-    const std::array actions{"events.subscribe:cron.triggered", "events.subscribe:agent.turn.failed", "events.publish:cron.triggered", "events.subscribe:channel.message.edited", "control.config:x"};
+    const std::array patterns{"events.*",
+                              "events.subscribe:*",
+                              "events.publish:cron.*",
+                              "events.subscribe:cron.*",
+                              "events.subscribe:channel.*",
+                              "control.*",
+                              "events.subscribe:agent.turn.failed"};
+    const std::array actions{"events.subscribe:cron.triggered",
+                             "events.subscribe:agent.turn.failed", "events.publish:cron.triggered",
+                             "events.subscribe:channel.message.edited", "control.config:x"};
     for (std::uint32_t seed = 1; seed <= 60; ++seed) {
         std::mt19937 random(seed);
         const auto some = [&](std::size_t most) {
@@ -82,7 +105,9 @@ TEST_F(PeerAccessTest, UnderRandomPoliciesNoLeaseEverWidens) {
             for (Glob& glob : made) glob = Glob(patterns[random() % patterns.size()]);
             return made;
         };
-        const auto tenants = [&] { return random() % 2 == 0 ? std::vector<Glob>{} : std::vector{Glob("*")}; };
+        const auto tenants = [&] {
+            return random() % 2 == 0 ? std::vector<Glob>{} : std::vector{Glob("*")};
+        };
         rules.set(rules_of({rule(some(3), some(1), tenants())}));
         ASSERT_TRUE(leases->revoke_owner(log.id, "the next round"));
         std::vector<std::string> lease_ids{"unknown"};
@@ -96,9 +121,12 @@ TEST_F(PeerAccessTest, UnderRandomPoliciesNoLeaseEverWidens) {
             for (const char* action : actions) {
                 for (const char* tenant : {"", "default", "harbour"}) {
                     const ActionScope scope{.tenant = tenant, .agent_id = "a", .session_id = "s"};
-                    if (may(action, id, scope)) ASSERT_TRUE(may(action, {}, scope)) << "seed " << seed << " " << action << " " << tenant;
+                    if (may(action, id, scope))
+                        ASSERT_TRUE(may(action, {}, scope))
+                            << "seed " << seed << " " << action << " " << tenant;
                     const auto lease = leases->find(id);
-                    if (lease && *tenant != '\0' && lease->tenant_id != tenant) ASSERT_FALSE(may(action, id, scope)) << "seed " << seed;
+                    if (lease && *tenant != '\0' && lease->tenant_id != tenant)
+                        ASSERT_FALSE(may(action, id, scope)) << "seed " << seed;
                 }
             }
         }

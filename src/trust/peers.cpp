@@ -65,7 +65,8 @@ Result<void> Peers::store_seen() {
     {
         const std::scoped_lock lock(mutex_);
         for (auto& [name, entry] : entries_) {
-            if (!std::exchange(entry.seen_is_stored, true)) seen.emplace_back(entry.record->name, *entry.seen);
+            if (!std::exchange(entry.seen_is_stored, true))
+                seen.emplace_back(entry.record->name, *entry.seen);
         }
     }
     Result<void> outcome;
@@ -84,7 +85,8 @@ Result<void> Peers::add_certificate(const PeerCertificate& certificate, const Pe
     auto added = store_.add_certificate(certificate, pending);
     if (!added) return added;
     const PeerRef known = find(pending.name);
-    if (!known || known->status == PeerStatus::kPending) replace(pending);  // nobody uses it before it is active
+    // nobody uses it before it is active
+    if (!known || known->status == PeerStatus::kPending) replace(pending);
     return added;
 }
 
@@ -95,12 +97,15 @@ Result<void> Peers::commit(const PairingCommit& commit) {
     const PeerRecord& now = commit.record;
     if (now.status == PeerStatus::kActive) {
         for (Known& other : list()) {
-            if (other.record.name == now.name || other.record.status != PeerStatus::kActive || other.record.endpoint != now.endpoint) continue;
+            if (other.record.name == now.name || other.record.status != PeerStatus::kActive ||
+                other.record.endpoint != now.endpoint)
+                continue;
             other.record.status = PeerStatus::kInactive;  // as the store has done
             remember(PeerChange::Kind::kStatus, std::move(other.record));
         }
     }
-    const bool is_renewal = commit.previous && commit.previous->status == PeerStatus::kActive && commit.previous->paired_at == now.paired_at;
+    const bool is_renewal = commit.previous && commit.previous->status == PeerStatus::kActive &&
+                            commit.previous->paired_at == now.paired_at;
     remember(is_renewal ? PeerChange::Kind::kRenewed : PeerChange::Kind::kPaired, now);
     return committed;
 }
@@ -134,7 +139,8 @@ void Peers::remember(PeerChange::Kind kind, PeerRecord record) {
     const PeerName name = record.name;
     const PeerRef before = replace(std::move(record));
     const bool was_known = before && before->status != PeerStatus::kPending;
-    const PeerChange change{.kind = kind, .peer = find(name), .before = was_known ? before : nullptr};
+    const PeerChange change{
+        .kind = kind, .peer = find(name), .before = was_known ? before : nullptr};
     for (const auto& told : told_) told(change);
 }
 
@@ -142,7 +148,8 @@ void Peers::remember(PeerChange::Kind kind, PeerRecord record) {
 PeerRef Peers::replace(PeerRecord record) {
     const std::scoped_lock lock(mutex_);
     Entry& entry = entries_[record.name.text()];
-    if (!entry.seen || (record.last_seen_at && *record.last_seen_at > *entry.seen)) entry.seen = record.last_seen_at;
+    if (!entry.seen || (record.last_seen_at && *record.last_seen_at > *entry.seen))
+        entry.seen = record.last_seen_at;
     entry.problem.clear();
     return std::exchange(entry.record, std::make_shared<const PeerRecord>(std::move(record)));
 }

@@ -21,28 +21,34 @@ struct PeerChange {
     enum class Kind : std::uint8_t {
         kPaired,   ///< for the first time, again, or in another's place
         kRenewed,  ///< the same keys, another certificate
-        kStatus,   ///< put aside or used again, by the operator or because another peer took its endpoint
+        /// Put aside or used again, by the operator or because another peer took its endpoint
+        kStatus,
         kToolUrl,
         kRevoked,
     };
     Kind kind = Kind::kStatus;
-    PeerRef peer;    ///< as it is now
+    PeerRef peer;  ///< as it is now
     PeerRef before;  ///< as it was; null for a name that was unknown or pending
 
     bool is_active() const { return peer->status == PeerStatus::kActive; }
     /// What connections proved before proves nothing any more: they have to end.
-    bool ends_connections() const { return before && (!is_active() || peer->mtls_cert_fingerprint != before->mtls_cert_fingerprint); }
+    bool ends_connections() const {
+        return before &&
+               (!is_active() || peer->mtls_cert_fingerprint != before->mtls_cert_fingerprint);
+    }
 };
 
-/// All peers in memory, for whoever has to know at once whether one is still trusted: the listener, the hosts, the operator's routes.
-/// It is the store that everybody writes through, so every change passes here and is told. Reads of the view never block; writes do,
-/// as those of the store below. Thread-safe. Source: docs/protocols/rtp.md, section 6.
+/// All peers in memory, for whoever has to know at once whether one is still trusted: the listener,
+/// the hosts, the operator's routes. It is the store that everybody writes through, so every change
+/// passes here and is told. Reads of the view never block; writes do, as those of the store below.
+/// Thread-safe. Source: docs/protocols/rtp.md, section 6.
 class Peers final : public PeerStore {
 public:
     /// A peer as operators see it.
     struct Known {
-        PeerRecord record;    ///< with the latest sign of life, stored or not
-        std::string problem;  ///< why its last connection was not accepted as its own; empty when it was
+        PeerRecord record;  ///< with the latest sign of life, stored or not
+        /// Why its last connection was not accepted as its own; empty when it was
+        std::string problem;
     };
 
     /// Reads all records. `store` outlives this. Errors: those of the store.
@@ -53,26 +59,41 @@ public:
     std::optional<Known> show(const PeerName& name) const;
     /// Sorted by name, in text form.
     std::vector<Known> list() const;
-    /// `told` hears of every change, in order, on the thread that made it; it must not write here. Registered before there are changes.
-    void on_change(std::function<void(const PeerChange&)> told) { told_.push_back(std::move(told)); }
+    /// `told` hears of every change, in order, on the thread that made it; it must not write here.
+    /// Registered before there are changes.
+    void on_change(std::function<void(const PeerChange&)> told) {
+        told_.push_back(std::move(told));
+    }
 
     /// The peer proved itself at `at`. Counts once a minute; store_seen() makes it durable.
     void saw(const PeerName& name, SystemTime at);
-    /// A connection that should have been the peer's was not, says `problem`; forgotten when the peer proves itself.
+    /// A connection that should have been the peer's was not, says `problem`; forgotten when the
+    /// peer proves itself.
     void mistrust(const PeerName& name, std::string problem);
-    /// Stores the signs of life that are not stored yet; blocks. Errors: those of the store, and the rest is tried next time.
+    /// Stores the signs of life that are not stored yet; blocks. Errors: those of the store, and
+    /// the rest is tried next time.
     Result<void> store_seen();
 
-    Result<std::optional<PeerRecord>> find_peer(const PeerName& name) override { return store_.find_peer(name); }
-    Result<std::optional<PeerRecord>> find_active_at(std::string_view endpoint) override { return store_.find_active_at(endpoint); }
-    Result<std::optional<PeerCertificate>> find_certificate(std::string_view fingerprint) override { return store_.find_certificate(fingerprint); }
-    Result<bool> has_key(const crypto::Sha256Digest& key_digest) override { return store_.has_key(key_digest); }
+    Result<std::optional<PeerRecord>> find_peer(const PeerName& name) override {
+        return store_.find_peer(name);
+    }
+    Result<std::optional<PeerRecord>> find_active_at(std::string_view endpoint) override {
+        return store_.find_active_at(endpoint);
+    }
+    Result<std::optional<PeerCertificate>> find_certificate(std::string_view fingerprint) override {
+        return store_.find_certificate(fingerprint);
+    }
+    Result<bool> has_key(const crypto::Sha256Digest& key_digest) override {
+        return store_.has_key(key_digest);
+    }
     Result<std::vector<PeerRecord>> list_peers() override { return store_.list_peers(); }
-    Result<void> add_certificate(const PeerCertificate& certificate, const PeerRecord& pending) override;
+    Result<void> add_certificate(const PeerCertificate& certificate,
+                                 const PeerRecord& pending) override;
     Result<void> commit(const PairingCommit& commit) override;
     Result<PeerRecord> set_status(const PeerName& name, PeerStatus status) override;
     Result<PeerRecord> set_tool_url(const PeerName& name, std::string_view url) override;
-    Result<PeerRecord> revoke(const PeerName& name, std::string_view reason, SystemTime at) override;
+    Result<PeerRecord> revoke(const PeerName& name, std::string_view reason,
+                              SystemTime at) override;
     Result<void> record_seen(const PeerName& name, SystemTime at) override;
 
 private:

@@ -12,17 +12,28 @@ using Kind = PeerChange::Kind;
 
 class PeersTest : public testing::Test {
 protected:
-    PeersTest() { peers->on_change([this](const PeerChange& change) { changes.push_back(change); }); }
+    PeersTest() {
+        peers->on_change([this](const PeerChange& change) { changes.push_back(change); });
+    }
 
-    PeerRecord record(std::string id, std::string serial, PeerStatus status = PeerStatus::kActive) const {
-        return {.name = {ComponentType::kToolHost, std::move(id)}, .endpoint = "wss://10.0.0.1:5225", .mtls_cert_fingerprint = "sha256:" + serial,
-                .serial_number = serial, .paired_at = now, .status = status, .tool_url = {}};
+    PeerRecord record(std::string id, std::string serial,
+                      PeerStatus status = PeerStatus::kActive) const {
+        return {.name = {ComponentType::kToolHost, std::move(id)},
+                .endpoint = "wss://10.0.0.1:5225",
+                .mtls_cert_fingerprint = "sha256:" + serial,
+                .serial_number = serial,
+                .paired_at = now,
+                .status = status,
+                .tool_url = {}};
     }
     /// What a handshake does to the store.
     void pair(const PeerRecord& record, std::optional<PeerRecord> previous = {}) {
         PeerRecord pending = record;
         pending.status = PeerStatus::kPending;
-        ASSERT_TRUE(peers->add_certificate({.serial_number = record.serial_number, .fingerprint = record.mtls_cert_fingerprint, .name = record.name}, pending));
+        ASSERT_TRUE(peers->add_certificate({.serial_number = record.serial_number,
+                                            .fingerprint = record.mtls_cert_fingerprint,
+                                            .name = record.name},
+                                           pending));
         ASSERT_TRUE(peers->commit({.record = record, .previous = std::move(previous), .at = now}));
     }
     std::vector<Kind> kinds() const {

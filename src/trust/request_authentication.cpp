@@ -25,7 +25,8 @@ std::string_view bearer_of(std::string_view authorization) {
 
 Result<Proven> RequestAuthentication::without_token(const RequestPeer& peer) const {
     if (!is_open_for(peer)) {
-        return fail(ErrorCode::kUnauthenticated, "no bearer token; pair the device or make a token with `crab devices pair`");
+        return fail(ErrorCode::kUnauthenticated,
+                    "no bearer token; pair the device or make a token with `crab devices pair`");
     }
     auto principal = std::make_shared<core::Principal>();
     principal->id = fmt::format("local/{}", peer.text);

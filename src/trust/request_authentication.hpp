@@ -13,26 +13,31 @@ namespace crab::trust {
 /// The token of an `Authorization: Bearer <token>` field; empty for any other value.
 std::string_view bearer_of(std::string_view authorization);
 
-/// Where a request came from, as far as identity may follow from it; of no account when there is a token.
+/// Where a request came from, as far as identity may follow from it; of no account when there is a
+/// token.
 struct RequestPeer {
     bool loopback = false;
     std::string text;      ///< address, for `local/<addr>`
 };
 
-/// Who makes a request on the public listener: the bearer of its token, or on a listener that was configured open for
-/// loopback `local/<address>`. A token that is present decides alone, even if it is bad. Used on the cache's event loop.
+/// Who makes a request on the public listener: the bearer of its token, or on a listener that was
+/// configured open for loopback `local/<address>`. A token that is present decides alone, even if
+/// it is bad. Used on the cache's event loop.
 class RequestAuthentication {
 public:
-    RequestAuthentication(CredentialCache& credentials, bool open_loopback) : credentials_(credentials), open_loopback_(open_loopback) {}
-    /// `token` empty: none came. `peer()` is asked only where it matters: its text is not made for each good token. A bad token
-    /// is logged with where it came from. Errors: kUnauthenticated.
+    RequestAuthentication(CredentialCache& credentials, bool open_loopback)
+        : credentials_(credentials), open_loopback_(open_loopback) {}
+    /// `token` empty: none came. `peer()` is asked only where it matters: its text is not made for
+    /// each good token. A bad token is logged with where it came from. Errors: kUnauthenticated.
     template <std::invocable Peer>
     Result<Proven> authenticate(std::string_view token, const Peer& peer) const {
         auto proven = prove(token, peer);
-        if (!proven && !token.empty()) log_refused_credential("bearer token", peer().text, proven.error().message);
+        if (!proven && !token.empty())
+            log_refused_credential("bearer token", peer().text, proven.error().message);
         return proven;
     }
-    /// The same for a question that comes before the request is answered, which logs it then: nothing is logged here.
+    /// The same for a question that comes before the request is answered, which logs it then:
+    /// nothing is logged here.
     template <std::invocable Peer>
     Result<Proven> prove(std::string_view token, const Peer& peer) const {
         return token.empty() ? without_token(peer()) : credentials_.find(token);

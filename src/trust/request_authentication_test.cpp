@@ -12,8 +12,11 @@ using core::Role;
 using testing::HasSubstr;
 
 TEST(BearerOf, TheSchemeIsReadWithoutCaseAndTheTokenWithoutTheBlanksBeforeIt) {
-    for (const char* field : {"Bearer abc", "bearer abc", "BEARER   abc"}) EXPECT_EQ(bearer_of(field), "abc") << field;
-    for (const char* field : {"", "Bearer", "Bearer ", "Bearerabc", "Basic abc", "abc", " Bearer abc", "Bearer\tabc"}) EXPECT_EQ(bearer_of(field), "") << field;
+    for (const char* field : {"Bearer abc", "bearer abc", "BEARER   abc"})
+        EXPECT_EQ(bearer_of(field), "abc") << field;
+    for (const char* field :
+         {"", "Bearer", "Bearer ", "Bearerabc", "Basic abc", "abc", " Bearer abc", "Bearer\tabc"})
+        EXPECT_EQ(bearer_of(field), "") << field;
 }
 
 class RequestAuthenticationTest : public testing::Test {
@@ -30,7 +33,9 @@ protected:
 TEST_F(RequestAuthenticationTest, AGoodTokenGivesItsPrincipalFromAnywhere) {
     for (const bool open : {false, true}) {
         RequestAuthentication authentication(credentials, open);
-        for (const auto peer : {near, far}) EXPECT_EQ(authentication.authenticate(token, peer).value().principal->id, "device/phone");
+        for (const auto peer : {near, far})
+            EXPECT_EQ(authentication.authenticate(token, peer).value().principal->id,
+                      "device/phone");
     }
 }
 

@@ -7,9 +7,7 @@ namespace {
 
 constexpr std::size_t kRoomForSuffix = 8;
 
-bool is_letter_or_digit(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
+bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 /// Cuts to `size` and drops the separators that this may have laid bare.
 void shorten(std::string& slug, std::size_t size) {
@@ -20,9 +18,10 @@ void shorten(std::string& slug, std::size_t size) {
 }  // namespace
 
 bool is_slug(std::string_view text) {
-    return !text.empty() && text.size() <= kMaxSlugSize && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
-           text.find("__") == std::string_view::npos &&
-           std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
+    return !text.empty() && text.size() <= kMaxSlugSize && is_letter_or_digit(text.front()) &&
+           is_letter_or_digit(text.back()) && text.find("__") == std::string_view::npos &&
+           std::ranges::all_of(
+               text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
 }
 
 std::string make_slug(std::string_view name, std::string_view fallback) {
@@ -39,7 +38,8 @@ std::string make_slug(std::string_view name, std::string_view fallback) {
     return slug.empty() ? std::string(fallback) : slug;
 }
 
-std::string unique_slug(std::string_view base, const std::function<bool(const std::string&)>& is_taken) {
+std::string unique_slug(std::string_view base,
+                        const std::function<bool(const std::string&)>& is_taken) {
     std::string slug(base);
     shorten(slug, kMaxSlugSize - kRoomForSuffix);
     const std::string stem = slug;

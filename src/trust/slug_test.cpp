@@ -17,7 +17,9 @@ TEST(SlugTest, NamesBecomeLowerCaseWordsWithDashes) {
 }
 
 TEST(SlugTest, WhateverTheNameTheSlugIsOne) {
-    for (const std::string& name : {std::string(500, 'x'), std::string("_a_"), std::string("a\0b", 3), std::string("x") + std::string(60, '_') + "y"}) {
+    for (const std::string& name :
+         {std::string(500, 'x'), std::string("_a_"), std::string("a\0b", 3),
+          std::string("x") + std::string(60, '_') + "y"}) {
         EXPECT_TRUE(is_slug(make_slug(name, "device"))) << make_slug(name, "device");
     }
 }
@@ -34,8 +36,10 @@ TEST(SlugTest, TheSeparatorOfQualifiedNamesIsInNoSlug) {
 
 TEST(SlugTest, TakenSlugsGetTheNextFreeNumber) {
     const std::set<std::string> taken{"phone", "phone-2"};
-    EXPECT_EQ(unique_slug("phone", [&](const std::string& slug) { return taken.contains(slug); }), "phone-3");
-    EXPECT_EQ(unique_slug("tablet", [&](const std::string& slug) { return taken.contains(slug); }), "tablet");
+    EXPECT_EQ(unique_slug("phone", [&](const std::string& slug) { return taken.contains(slug); }),
+              "phone-3");
+    EXPECT_EQ(unique_slug("tablet", [&](const std::string& slug) { return taken.contains(slug); }),
+              "tablet");
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ struct CallerName {
     std::string token_id, caller;
 };
 
-/// Where tokens and devices are kept. Every function may block and is atomic: it has happened in full, durably, or not at all.
-/// `Tokens` calls one function at a time. Errors: kUnavailable (disk full, busy, I/O), kInternal.
+/// Where tokens and devices are kept. Every function may block and is atomic: it has happened in
+/// full, durably, or not at all. `Tokens` calls one function at a time. Errors: kUnavailable (disk
+/// full, busy, I/O), kInternal.
 class TokenStore {
 public:
     struct Contents {
@@ -35,7 +36,8 @@ public:
 
     virtual Result<Contents> load_all() = 0;
     /// Adds a token and, when it is the first one of a device, the device.
-    virtual Result<void> insert(const TokenRecord& token, const std::optional<DeviceRecord>& new_device) = 0;
+    virtual Result<void> insert(const TokenRecord& token,
+                                const std::optional<DeviceRecord>& new_device) = 0;
     /// Sets TokenRecord::caller of these tokens.
     virtual Result<void> name_callers(std::span<const CallerName> names) = 0;
     /// Marks these tokens revoked; a token that is revoked already keeps its time.

@@ -6,7 +6,8 @@
 
 namespace crab::trust {
 
-/// Tokens that end with the process. `failure` makes the writing functions fail, as a full disk does.
+/// Tokens that end with the process. `failure` makes the writing functions fail, as a full disk
+/// does.
 class TokenStoreMemory final : public TokenStore {
 public:
     std::optional<Error> failure;
@@ -14,7 +15,8 @@ public:
 
     Result<Contents> load_all() override { return contents; }
 
-    Result<void> insert(const TokenRecord& token, const std::optional<DeviceRecord>& new_device) override {
+    Result<void> insert(const TokenRecord& token,
+                        const std::optional<DeviceRecord>& new_device) override {
         if (failure) return fail(*failure);
         contents.tokens.push_back(token);
         if (new_device) contents.devices.push_back(*new_device);
@@ -34,7 +36,8 @@ public:
     Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) override {
         if (failure) return fail(*failure);
         for (TokenRecord& token : contents.tokens) {
-            if (std::ranges::find(token_ids, token.id) != token_ids.end() && !token.revoked_at) token.revoked_at = at;
+            if (std::ranges::find(token_ids, token.id) != token_ids.end() && !token.revoked_at)
+                token.revoked_at = at;
         }
         return {};
     }

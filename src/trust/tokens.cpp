@@ -23,7 +23,8 @@ constexpr std::size_t kDigestChars = 8;
 constexpr std::size_t kMostTenants = 32;
 
 bool is_token(std::string_view text) {
-    return text.size() == 2 * kTokenBytes && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == 2 * kTokenBytes &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool is_display_name(std::string_view name) {
@@ -31,13 +32,17 @@ bool is_display_name(std::string_view name) {
            std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-/// The slug that a caller of this name gets; names without a letter or digit of ASCII have a digest in it.
+/// The slug that a caller of this name gets; names without a letter or digit of ASCII have a digest
+/// in it.
 std::string caller_slug(std::string_view name) {
     std::string slug = make_slug(name, {});
     return slug.empty() ? "caller-" + crypto::sha256_hex(name).substr(0, kDigestChars) : slug;
 }
 
-bool is_tenant(const TenantId& tenant) { return is_display_name(tenant.text()) && tenant.text().find_first_not_of(' ') != std::string::npos; }
+bool is_tenant(const TenantId& tenant) {
+    return is_display_name(tenant.text()) &&
+           tenant.text().find_first_not_of(' ') != std::string::npos;
+}
 
 core::PrincipalRef principal_of(const TokenRecord& record) {
     core::Principal principal;
@@ -45,7 +50,8 @@ core::PrincipalRef principal_of(const TokenRecord& record) {
     principal.tenant = record.tenants.front();
     principal.more_tenants.assign(record.tenants.begin() + 1, record.tenants.end());
     principal.roles = record.roles;
-    principal.proof = record.public_key.empty() ? core::Proof::kBearerToken : core::Proof::kDeviceKey;
+    principal.proof =
+        record.public_key.empty() ? core::Proof::kBearerToken : core::Proof::kDeviceKey;
     principal.device = record.device;
     principal.credential_id = record.id;
     return std::make_shared<const core::Principal>(std::move(principal));
@@ -61,7 +67,8 @@ Result<std::unique_ptr<Tokens>> Tokens::load(TokenStore& store, const Clock& clo
         std::string slug = device.slug;
         tokens->devices_.emplace(std::move(slug), std::move(device));
     }
-    if (auto named = tokens->name_callers(contents->tokens); !named) return fail(std::move(named.error()));
+    if (auto named = tokens->name_callers(contents->tokens); !named)
+        return fail(std::move(named.error()));
     for (TokenRecord& record : contents->tokens) {
         if (const auto added = tokens->add(std::move(record)); !added) return fail(added.error());
     }
@@ -70,7 +77,7 @@ Result<std::unique_ptr<Tokens>> Tokens::load(TokenStore& store, const Clock& clo
 
 /// Gives every caller among `records` its slug, and stores those that are new.
 Result<void> Tokens::name_callers(std::vector<TokenRecord>& records) {
-    std::map<std::string, std::string> slugs, names;   // by name, and the other way
+    std::map<std::string, std::string> slugs, names;  // by name, and the other way
     std::vector<TokenRecord*> unnamed;
     for (TokenRecord& record : records) {
         if (!record.device.empty()) continue;
@@ -82,18 +89,25 @@ Result<void> Tokens::name_callers(std::vector<TokenRecord>& records) {
         }
     }
     const SystemTime now = clock_.system_now();
-    std::ranges::stable_sort(unnamed, {}, [&](const TokenRecord* record) { return std::tuple(!record->is_live(now), record->created_at, record->id); });
+    std::ranges::stable_sort(unnamed, {}, [&](const TokenRecord* record) {
+        return std::tuple(!record->is_live(now), record->created_at, record->id);
+    });
     std::vector<CallerName> made;
     for (TokenRecord* record : unnamed) {
         const auto known = slugs.find(record->name);
         if (known != slugs.end()) {
             record->caller = known->second;
         } else {
-            const std::string before = make_slug(record->name, "caller");   // what the name alone has led to
+            // what the name alone has led to
+            const std::string before = make_slug(record->name, "caller");
             const auto is_taken = [&](const std::string& slug) { return names.contains(slug); };
-            record->caller = is_taken(before) ? unique_slug(caller_slug(record->name), is_taken) : before;
+            record->caller =
+                is_taken(before) ? unique_slug(caller_slug(record->name), is_taken) : before;
             if (record->caller != before) {
-                log::warn("a caller has a principal of its own now: look at the policy", {{"name", record->name}, {"was", "caller/" + before}, {"is", "caller/" + record->caller}});
+                log::warn("a caller has a principal of its own now: look at the policy",
+                          {{"name", record->name},
+                           {"was", "caller/" + before},
+                           {"is", "caller/" + record->caller}});
             }
             slugs.emplace(record->name, record->caller);
             names.emplace(record->caller, record->name);
@@ -109,10 +123,13 @@ Result<void> Tokens::add(TokenRecord record) {
     const auto bytes = from_hex(record.hash_hex);
     crypto::Sha256Digest digest;
     if (!bytes || bytes->size() != digest.size()) {
-        return fail(ErrorCode::kInternal, "token " + record.id + " is stored without a proper hash: restore the token store from a backup");
+        return fail(ErrorCode::kInternal,
+                    "token " + record.id +
+                        " is stored without a proper hash: restore the token store from a backup");
     }
     std::memcpy(digest.data(), bytes->data(), digest.size());
-    std::erase_if(record.tenants, [](const TenantId& tenant) { return tenant.empty(); });   // a principal of the empty one could do anything
+    // a principal of the empty one could do anything
+    std::erase_if(record.tenants, [](const TenantId& tenant) { return tenant.empty(); });
     if (record.tenants.empty()) record.tenants.emplace_back(std::string(core::kDefaultTenant));
     auto entry = std::make_shared<Entry>();
     entry->principal = principal_of(record);
@@ -130,25 +147,32 @@ Result<core::PrincipalRef> Tokens::authenticate(std::string_view token) {
 
 Result<Proven> Tokens::prove(std::string_view token) {
     if (!is_token(token)) {
-        return fail(ErrorCode::kUnauthenticated, "the bearer token is malformed: send the 64 characters that pairing gave out");
+        return fail(ErrorCode::kUnauthenticated,
+                    "the bearer token is malformed: send the 64 characters that pairing gave out");
     }
     const crypto::Sha256Digest digest = crypto::sha256(token);
     const SystemTime now = clock_.system_now();
     const std::shared_lock lock(index_mutex_);
     const auto session = sessions_.find(digest);
     if (session != sessions_.end() && session->second.expires_at <= now) {
-        return fail(ErrorCode::kUnauthenticated, "the bearer token has expired: sign a new challenge");
+        return fail(ErrorCode::kUnauthenticated,
+                    "the bearer token has expired: sign a new challenge");
     }
     const auto found = by_hash_.find(digest);
-    if (session == sessions_.end() && (found == by_hash_.end() || !found->second->record.public_key.empty())) {
-        return fail(ErrorCode::kUnauthenticated, "the bearer token is unknown here: pair with this gateway");
+    if (session == sessions_.end() &&
+        (found == by_hash_.end() || !found->second->record.public_key.empty())) {
+        return fail(ErrorCode::kUnauthenticated,
+                    "the bearer token is unknown here: pair with this gateway");
     }
     Entry& entry = session != sessions_.end() ? *session->second.key : *found->second;
-    if (entry.record.revoked_at) return fail(ErrorCode::kUnauthenticated, "the bearer token was revoked: pair again");
-    if (!entry.record.is_live(now)) return fail(ErrorCode::kUnauthenticated, "the bearer token has expired: pair again");
+    if (entry.record.revoked_at)
+        return fail(ErrorCode::kUnauthenticated, "the bearer token was revoked: pair again");
+    if (!entry.record.is_live(now))
+        return fail(ErrorCode::kUnauthenticated, "the bearer token has expired: pair again");
     entry.last_used_ms.store(to_unix_ms(now), std::memory_order_relaxed);
     std::optional<SystemTime> until = entry.record.expires_at;
-    if (session != sessions_.end()) until = std::min(until.value_or(session->second.expires_at), session->second.expires_at);
+    if (session != sessions_.end())
+        until = std::min(until.value_or(session->second.expires_at), session->second.expires_at);
     return Proven{.principal = entry.principal, .good_until = until};
 }
 
@@ -159,47 +183,70 @@ std::string Tokens::unused_id() const {
     }
 }
 
-/// The slug of the caller of this name; nothing when it has no token yet. The caller holds index_mutex_.
+/// The slug of the caller of this name; nothing when it has no token yet. The caller holds
+/// index_mutex_.
 std::optional<std::string> Tokens::caller_named(std::string_view name) const {
-    const auto its = std::ranges::find_if(by_id_, [&](const auto& entry) { return entry.second->record.device.empty() && entry.second->record.name == name; });
+    const auto its = std::ranges::find_if(by_id_, [&](const auto& entry) {
+        return entry.second->record.device.empty() && entry.second->record.name == name;
+    });
     return its == by_id_.end() ? std::nullopt : std::optional(its->second->record.caller);
 }
 
 /// The other way.
 std::optional<std::string> Tokens::name_of_caller(std::string_view slug) const {
-    const auto its = std::ranges::find_if(by_id_, [&](const auto& entry) { return entry.second->record.device.empty() && entry.second->record.caller == slug; });
+    const auto its = std::ranges::find_if(by_id_, [&](const auto& entry) {
+        return entry.second->record.device.empty() && entry.second->record.caller == slug;
+    });
     return its == by_id_.end() ? std::nullopt : std::optional(its->second->record.name);
 }
 
 Result<void> Tokens::check(const IssueRequest& request) const {
-    if (!is_display_name(request.name)) return fail(ErrorCode::kInvalidArgs, "a token's name must be 1-128 bytes without control characters");
-    if (request.roles.empty()) return fail(ErrorCode::kInvalidArgs, "a token needs at least one role");
-    if (request.lifetime && request.lifetime->count() <= 0) return fail(ErrorCode::kInvalidArgs, "a token's lifetime must be positive");
+    if (!is_display_name(request.name))
+        return fail(ErrorCode::kInvalidArgs,
+                    "a token's name must be 1-128 bytes without control characters");
+    if (request.roles.empty())
+        return fail(ErrorCode::kInvalidArgs, "a token needs at least one role");
+    if (request.lifetime && request.lifetime->count() <= 0)
+        return fail(ErrorCode::kInvalidArgs, "a token's lifetime must be positive");
     if (request.tenants.size() > kMostTenants || !std::ranges::all_of(request.tenants, is_tenant)) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("a token has at most {} tenants, whose names are 1-128 bytes without control characters", kMostTenants));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("a token has at most {} tenants, whose names are 1-128 bytes "
+                                "without control characters",
+                                kMostTenants));
     }
     const bool for_device = request.roles.has(core::Role::kDevice);
-    if (!request.public_key.empty() && !for_device) return fail(ErrorCode::kInvalidArgs, "only devices have keys; a token for a caller is made without one");
-    if (!for_device && !request.device.empty()) return fail(ErrorCode::kInvalidArgs, "a token for a device needs the role device");
+    if (!request.public_key.empty() && !for_device)
+        return fail(ErrorCode::kInvalidArgs,
+                    "only devices have keys; a token for a caller is made without one");
+    if (!for_device && !request.device.empty())
+        return fail(ErrorCode::kInvalidArgs, "a token for a device needs the role device");
     const std::shared_lock lock(index_mutex_);
-    if (for_device && !request.device.empty() && !devices_.contains(request.device)) return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
+    if (for_device && !request.device.empty() && !devices_.contains(request.device))
+        return fail(ErrorCode::kNotFound, "no device has that name: see `crab devices`");
     if (!for_device && !caller_named(request.name)) {
         const std::string slug = caller_slug(request.name);
         if (const auto other = name_of_caller(slug)) {
-            return fail(ErrorCode::kConflict, fmt::format("the name {} would become caller/{}, which is that of {}: choose a name with other letters or digits", request.name, slug, *other));
+            return fail(ErrorCode::kConflict,
+                        fmt::format("the name {} would become caller/{}, which is that of {}: "
+                                    "choose a name with other letters or digits",
+                                    request.name, slug, *other));
         }
     }
     if (!request.public_key.empty()) {
         const std::string hash_hex = crypto::sha256_hex(request.public_key);
-        if (std::ranges::any_of(by_id_, [&](const auto& entry) { return entry.second->record.hash_hex == hash_hex; })) {
-            return fail(ErrorCode::kConflict, "this key is paired already: use it, or make a new one");
+        if (std::ranges::any_of(by_id_, [&](const auto& entry) {
+                return entry.second->record.hash_hex == hash_hex;
+            })) {
+            return fail(ErrorCode::kConflict,
+                        "this key is paired already: use it, or make a new one");
         }
     }
     return {};
 }
 
 Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
-    const std::scoped_lock writing(writing_);  // reading the index below needs no lock: only writers change it
+    // reading the index below needs no lock: only writers change it
+    const std::scoped_lock writing(writing_);
     if (auto good = check(request); !good) return fail(std::move(good.error()));
     const bool for_device = request.roles.has(core::Role::kDevice);
     IssuedToken issued;
@@ -208,7 +255,8 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
     record.name = request.name;
     record.roles = request.roles;
     for (const TenantId& tenant : request.tenants) {
-        if (std::ranges::find(record.tenants, tenant) == record.tenants.end()) record.tenants.push_back(tenant);
+        if (std::ranges::find(record.tenants, tenant) == record.tenants.end())
+            record.tenants.push_back(tenant);
     }
     if (record.tenants.empty()) record.tenants.emplace_back(std::string(core::kDefaultTenant));
     record.created_at = clock_.system_now();
@@ -216,8 +264,11 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
 
     std::optional<DeviceRecord> new_device;
     if (for_device && request.device.empty()) {
-        record.device = unique_slug(make_slug(request.name, "device"), [&](const std::string& slug) { return devices_.contains(slug); });
-        new_device = {.slug = record.device, .display_name = request.name, .created_at = record.created_at};
+        record.device =
+            unique_slug(make_slug(request.name, "device"),
+                        [&](const std::string& slug) { return devices_.contains(slug); });
+        new_device = {
+            .slug = record.device, .display_name = request.name, .created_at = record.created_at};
     } else if (for_device) {
         record.device = request.device;
     } else {
@@ -232,30 +283,41 @@ Result<IssuedToken> Tokens::issue(const IssueRequest& request) {
         record.hash_hex = crypto::sha256_hex(request.public_key);
     }
 
-    if (auto stored = store_.insert(record, new_device); !stored) return fail(std::move(stored.error()));
+    if (auto stored = store_.insert(record, new_device); !stored)
+        return fail(std::move(stored.error()));
     const std::unique_lock lock(index_mutex_);
     if (new_device) devices_.emplace(new_device->slug, *new_device);
     if (auto added = add(record); !added) return fail(std::move(added.error()));
     std::string roles;
-    for (const core::Role role : {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost, core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin,
-                                  core::Role::kTrustedDevice}) {
-        if (record.roles.has(role)) roles += fmt::format("{}{}", roles.empty() ? "" : ",", core::name_of(role));
+    for (const core::Role role :
+         {core::Role::kDevice, core::Role::kCaller, core::Role::kOperator, core::Role::kToolHost,
+          core::Role::kSubscriber, core::Role::kListener, core::Role::kCliAdmin,
+          core::Role::kTrustedDevice}) {
+        if (record.roles.has(role))
+            roles += fmt::format("{}{}", roles.empty() ? "" : ",", core::name_of(role));
     }
-    log::info("token issued", {{"token_id", record.id}, {"kind", record.public_key.empty() ? "token" : "key"}, {"principal", by_id_.at(record.id)->principal->id}, {"roles", roles}});
+    log::info("token issued", {{"token_id", record.id},
+                               {"kind", record.public_key.empty() ? "token" : "key"},
+                               {"principal", by_id_.at(record.id)->principal->id},
+                               {"roles", roles}});
     return issued;
 }
 
 Result<std::string> Tokens::find_key(std::string_view id) const {
     const std::shared_lock lock(index_mutex_);
     const auto found = by_id_.find(std::string(id));
-    if (found == by_id_.end() || found->second->record.public_key.empty()) return fail(ErrorCode::kUnauthenticated, "this key is unknown here: pair with this gateway");
-    if (!found->second->record.is_live(clock_.system_now())) return fail(ErrorCode::kUnauthenticated, "this key was revoked or has expired: pair again");
+    if (found == by_id_.end() || found->second->record.public_key.empty())
+        return fail(ErrorCode::kUnauthenticated,
+                    "this key is unknown here: pair with this gateway");
+    if (!found->second->record.is_live(clock_.system_now()))
+        return fail(ErrorCode::kUnauthenticated, "this key was revoked or has expired: pair again");
     return found->second->record.public_key;
 }
 
 Result<KeySession> Tokens::open_session(std::string_view key_id) {
     if (auto known = find_key(key_id); !known) return fail(std::move(known.error()));
-    KeySession opened{.token = Secret(crypto::random_hex(kTokenBytes)), .expires_at = clock_.system_now() + kSessionLifetime};
+    KeySession opened{.token = Secret(crypto::random_hex(kTokenBytes)),
+                      .expires_at = clock_.system_now() + kSessionLifetime};
     const crypto::Sha256Digest digest = crypto::sha256(opened.token.reveal());
     const std::unique_lock lock(index_mutex_);
     const EntryRef& key = by_id_.at(std::string(key_id));
@@ -263,7 +325,7 @@ Result<KeySession> Tokens::open_session(std::string_view key_id) {
     if (key->sessions.size() > kSessionsPerKey) {
         sessions_.erase(key->sessions.front());
         key->sessions.pop_front();
-        epoch_.fetch_add(1, std::memory_order_acq_rel);   // whoever has remembered it asks again
+        epoch_.fetch_add(1, std::memory_order_acq_rel);  // whoever has remembered it asks again
     }
     sessions_.emplace(digest, Session{.key = key, .expires_at = opened.expires_at});
     return opened;
@@ -271,7 +333,7 @@ Result<KeySession> Tokens::open_session(std::string_view key_id) {
 
 Result<int> Tokens::revoke(std::string_view name) {
     const std::scoped_lock writing(writing_);
-    std::map<std::string, std::vector<EntryRef>> found;   // by whom or what the name may mean
+    std::map<std::string, std::vector<EntryRef>> found;  // by whom or what the name may mean
     const auto add_principal = [&](const std::string& id) {
         std::vector<EntryRef>& its = found[id];
         for (const auto& [token_id, entry] : by_id_) {
@@ -279,30 +341,40 @@ Result<int> Tokens::revoke(std::string_view name) {
         }
     };
     const std::string text(name);
-    const auto slug_behind = [&](std::string_view kind) { return name.starts_with(kind) ? text.substr(kind.size()) : std::string(); };
+    const auto slug_behind = [&](std::string_view kind) {
+        return name.starts_with(kind) ? text.substr(kind.size()) : std::string();
+    };
     const std::string device = slug_behind("device/"), caller = slug_behind("caller/");
     if (devices_.contains(text)) add_principal("device/" + text);
     if (devices_.contains(device)) add_principal(text);
-    if (const auto named = caller_named(name)) add_principal("caller/" + *named);
-    else if (name_of_caller(name)) add_principal("caller/" + text);
+    if (const auto named = caller_named(name))
+        add_principal("caller/" + *named);
+    else if (name_of_caller(name))
+        add_principal("caller/" + text);
     if (name_of_caller(caller)) add_principal(text);
-    if (const auto one = by_id_.find(text); one != by_id_.end()) found["token " + text].push_back(one->second);
-    if (found.empty()) return fail(ErrorCode::kNotFound, "no device and no token has that name: see `crab devices`");
-    if (found.size() > 1) return fail(ErrorCode::kConflict, fmt::format("{} may be {}: name one of these", name, fmt::join(std::views::keys(found), " or ")));
+    if (const auto one = by_id_.find(text); one != by_id_.end())
+        found["token " + text].push_back(one->second);
+    if (found.empty())
+        return fail(ErrorCode::kNotFound,
+                    "no device and no token has that name: see `crab devices`");
+    if (found.size() > 1)
+        return fail(ErrorCode::kConflict, fmt::format("{} may be {}: name one of these", name,
+                                                      fmt::join(std::views::keys(found), " or ")));
     return end(name, found.begin()->second);
 }
 
 Result<int> Tokens::revoke_token(std::string_view id) {
     const std::scoped_lock writing(writing_);
     const auto found = by_id_.find(std::string(id));
-    if (found == by_id_.end()) return fail(ErrorCode::kNotFound, "no token has that id: see `crab devices`");
+    if (found == by_id_.end())
+        return fail(ErrorCode::kNotFound, "no token has that id: see `crab devices`");
     return end(id, {found->second});
 }
 
 /// The caller holds writing_.
 Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& meant) {
     const SystemTime now = clock_.system_now();
-    std::vector<std::string> ids;    // all of them, so that a repeat mends what the store missed
+    std::vector<std::string> ids;  // all of them, so that a repeat mends what the store missed
     std::vector<std::string> ended;
     int were_good = 0;
     std::vector<std::function<void(const std::string&)>> callbacks;
@@ -323,7 +395,8 @@ Result<int> Tokens::end(std::string_view name, const std::vector<EntryRef>& mean
         for (const auto& callback : callbacks) callback(id);
     }
     if (auto stored = store_.revoke(ids, now); !stored) {
-        log::error("token revocation is not stored", {{"name", name}, {"error", stored.error().message}});
+        log::error("token revocation is not stored",
+                   {{"name", name}, {"error", stored.error().message}});
         return fail(std::move(stored.error()));
     }
     return were_good;
@@ -336,7 +409,8 @@ void Tokens::on_revoked(std::function<void(const std::string&)> callback) {
 
 TokenRecord Tokens::shown(const Entry& entry) const {
     TokenRecord record = entry.record;
-    if (const std::int64_t used = entry.last_used_ms.load(std::memory_order_relaxed)) record.last_used_at = SystemTime(Milliseconds(used));
+    if (const std::int64_t used = entry.last_used_ms.load(std::memory_order_relaxed))
+        record.last_used_at = SystemTime(Milliseconds(used));
     return record;
 }
 
@@ -370,7 +444,9 @@ std::vector<DeviceRecord> Tokens::devices() const {
 void Tokens::seen(const std::string& credential_id) {
     const std::shared_lock lock(index_mutex_);
     const auto found = by_id_.find(credential_id);
-    if (found != by_id_.end()) found->second->last_used_ms.store(to_unix_ms(clock_.system_now()), std::memory_order_relaxed);
+    if (found != by_id_.end())
+        found->second->last_used_ms.store(to_unix_ms(clock_.system_now()),
+                                          std::memory_order_relaxed);
 }
 
 Result<void> Tokens::flush() {

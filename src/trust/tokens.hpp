@@ -23,17 +23,19 @@
 namespace crab::trust {
 
 struct IssueRequest {
-    std::string name;                          ///< 1-128 bytes without control characters; the slug comes from it
+    std::string name;  ///< 1-128 bytes without control characters; the slug comes from it
     core::Roles roles{core::Role::kDevice};
-    std::vector<TenantId> tenants{};           ///< that it may act for, the first by default; empty: the default tenant
-    std::optional<Milliseconds> lifetime;      ///< absent: until revoked
-    std::string device;                        ///< slug of a known device that gets a further token; empty: a new one
-    std::string public_key{};                  ///< DER: a key that the device holds, in place of a bearer token
+    /// That it may act for, the first by default; empty: the default tenant
+    std::vector<TenantId> tenants{};
+    std::optional<Milliseconds> lifetime;  ///< absent: until revoked
+    std::string device;  ///< slug of a known device that gets a further token; empty: a new one
+    std::string public_key{};  ///< DER: a key that the device holds, in place of a bearer token
 };
 
 /// What the holder of a key gets for a signature.
 struct KeySession {
-    Secret<std::string> token;                 ///< a bearer token that ends with the key, with the process, and at `expires_at`
+    /// A bearer token that ends with the key, with the process, and at `expires_at`
+    Secret<std::string> token;
     SystemTime expires_at;
 };
 
@@ -44,51 +46,60 @@ struct Proven {
 };
 
 struct IssuedToken {
-    Secret<std::string> token;                 ///< the only copy; empty for a key
+    Secret<std::string> token;  ///< the only copy; empty for a key
     TokenRecord record;
-    std::string slug;                          ///< of the device, or of the caller in `caller/<slug>`
+    std::string slug;  ///< of the device, or of the caller in `caller/<slug>`
 };
 
-/// The bearer tokens of this gateway. A token with the role `device` belongs to a device record and acts as `device/<slug>`;
-/// any other acts as `caller/<slug of its name>`, so that a caller's tokens of one name are one principal, and those of two names never are.
-/// Thread-safe. authenticate(), prove() and epoch() never touch the store; the others may block on it, one at a time.
+/// The bearer tokens of this gateway. A token with the role `device` belongs to a device record and
+/// acts as `device/<slug>`; any other acts as `caller/<slug of its name>`, so that a caller's
+/// tokens of one name are one principal, and those of two names never are. Thread-safe.
+/// authenticate(), prove() and epoch() never touch the store; the others may block on it, one at a
+/// time.
 class Tokens {
 public:
-    /// Reads the store once. In one of before callers had stored slugs, a name keeps its principal; of several names that shared one, that with
-    /// a live token does, then the oldest, and the others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
+    /// Reads the store once. In one of before callers had stored slugs, a name keeps its principal;
+    /// of several names that shared one, that with a live token does, then the oldest, and the
+    /// others get new ones. Errors: those of the store; kInternal for a record that makes no sense.
     static Result<std::unique_ptr<Tokens>> load(TokenStore& store, const Clock& clock);
 
-    /// Who the bearer of `token` is: the same pointer for the same token for the life of the process.
-    /// Errors: kUnauthenticated, with what to do about it.
+    /// Who the bearer of `token` is: the same pointer for the same token for the life of the
+    /// process. Errors: kUnauthenticated, with what to do about it.
     Result<core::PrincipalRef> authenticate(std::string_view token);
-    /// The same, and until when: a session of a key ends by its own expiry. Whoever remembers it asks a CredentialCache.
+    /// The same, and until when: a session of a key ends by its own expiry. Whoever remembers it
+    /// asks a CredentialCache.
     Result<Proven> prove(std::string_view token);
-    /// Changes with every revocation, and when a session of a key is put out by a newer one. Read it before prove(); while it stays the same,
-    /// the principal is good until then.
+    /// Changes with every revocation, and when a session of a key is put out by a newer one. Read
+    /// it before prove(); while it stays the same, the principal is good until then.
     std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
-    /// Whether issue() would make a token for this. Errors: kInvalidArgs; kNotFound for an unknown device; kConflict for a caller's name whose
-    /// principal another name has, or a key that is paired.
+    /// Whether issue() would make a token for this. Errors: kInvalidArgs; kNotFound for an unknown
+    /// device; kConflict for a caller's name whose principal another name has, or a key that is
+    /// paired.
     Result<void> check(const IssueRequest& request) const;
     /// Makes a token, and a device record if the roles hold `device` and no known device is named.
     /// Errors: those of check(); those of the store, and then there is no token.
     Result<IssuedToken> issue(const IssueRequest& request);
-    /// The key of that id, DER. Errors: kUnauthenticated for one that is unknown, revoked or expired, and for a bearer token's id.
+    /// The key of that id, DER. Errors: kUnauthenticated for one that is unknown, revoked or
+    /// expired, and for a bearer token's id.
     Result<std::string> find_key(std::string_view id) const;
-    /// A bearer token for the holder of that key, which was proven just now. Of one key the latest kSessionsPerKey are good.
-    /// Errors: those of find_key().
+    /// A bearer token for the holder of that key, which was proven just now. Of one key the latest
+    /// kSessionsPerKey are good. Errors: those of find_key().
     Result<KeySession> open_session(std::string_view key_id);
     static constexpr std::size_t kSessionsPerKey = 32;
     static constexpr std::chrono::hours kSessionLifetime{24};
 
-    /// Ends the tokens of one device or caller, and returns how many were still good. It is named by its principal (`caller/ci`), by the slug of
-    /// a device, by a caller's name or slug, or by the id of one token. They are refused from here on even if the store fails. Errors:
-    /// kNotFound; kConflict when the name means several, which are listed; those of the store: repeat it, or they return with a restart.
+    /// Ends the tokens of one device or caller, and returns how many were still good. It is named
+    /// by its principal (`caller/ci`), by the slug of a device, by a caller's name or slug, or by
+    /// the id of one token. They are refused from here on even if the store fails. Errors:
+    /// kNotFound; kConflict when the name means several, which are listed; those of the store:
+    /// repeat it, or they return with a restart.
     Result<int> revoke(std::string_view name);
     /// The same for one token, by its id alone.
     Result<int> revoke_token(std::string_view id);
-    /// Calls back with the id of each token that is revoked from now on, on the thread that revokes,
-    /// for the life of *this. The callback only posts to the connections' owners: it must not call issue(), revoke() or flush().
+    /// Calls back with the id of each token that is revoked from now on, on the thread that
+    /// revokes, for the life of *this. The callback only posts to the connections' owners: it must
+    /// not call issue(), revoke() or flush().
     void on_revoked(std::function<void(const std::string& credential_id)> callback);
 
     /// All tokens, oldest first, revoked and expired ones included.
@@ -102,10 +113,10 @@ public:
 
 private:
     struct Entry {
-        TokenRecord record;                        ///< guarded by index_mutex_, except what never changes
+        TokenRecord record;  ///< guarded by index_mutex_, except what never changes
         core::PrincipalRef principal;
-        std::atomic<std::int64_t> last_used_ms{0}; ///< Unix time; 0: not since the last flush
-        std::deque<crypto::Sha256Digest> sessions; ///< of a key, oldest first
+        std::atomic<std::int64_t> last_used_ms{0};  ///< Unix time; 0: not since the last flush
+        std::deque<crypto::Sha256Digest> sessions;  ///< of a key, oldest first
     };
     using EntryRef = std::shared_ptr<Entry>;
     struct Session {
@@ -133,11 +144,11 @@ private:
     TokenStore& store_;
     const Clock& clock_;
     std::atomic<std::uint64_t> epoch_{1};
-    std::mutex writing_;                           ///< taken before index_mutex_, held across the store's work
-    mutable std::shared_mutex index_mutex_;        ///< never held across the store's work
+    std::mutex writing_;  ///< taken before index_mutex_, held across the store's work
+    mutable std::shared_mutex index_mutex_;  ///< never held across the store's work
     std::unordered_map<crypto::Sha256Digest, EntryRef, DigestHash> by_hash_;
     std::unordered_map<std::string, EntryRef> by_id_;
-    std::unordered_map<crypto::Sha256Digest, Session, DigestHash> sessions_;   ///< of keys
+    std::unordered_map<crypto::Sha256Digest, Session, DigestHash> sessions_;  ///< of keys
     std::unordered_map<std::string, DeviceRecord> devices_;
     std::vector<std::function<void(const std::string&)>> callbacks_;
 };

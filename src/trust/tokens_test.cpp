@@ -20,7 +20,9 @@ using testing::HasSubstr;
 class TokensTest : public testing::Test {
 protected:
     std::unique_ptr<Tokens> load() { return std::move(Tokens::load(store, clock).value()); }
-    std::string issue(IssueRequest request) { return tokens->issue(std::move(request)).value().token.reveal(); }
+    std::string issue(IssueRequest request) {
+        return tokens->issue(std::move(request)).value().token.reveal();
+    }
     Error refusal(std::string_view token) {
         auto answer = tokens->authenticate(token);
         return answer ? Error{.message = "let in"} : answer.error();
@@ -32,7 +34,11 @@ protected:
 };
 
 TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
-    const auto issued = tokens->issue({.name = "Kitchen tablet", .tenants = {TenantId("home"), TenantId("garden"), TenantId("home")}}).value();
+    const auto issued =
+        tokens
+            ->issue({.name = "Kitchen tablet",
+                     .tenants = {TenantId("home"), TenantId("garden"), TenantId("home")}})
+            .value();
     EXPECT_EQ(issued.token.reveal().size(), 64u);
     EXPECT_EQ(issued.token.reveal().find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_EQ(issued.slug, "kitchen-tablet");
@@ -42,7 +48,8 @@ TEST_F(TokensTest, ATokenIs64HexCharactersAndGivesItsDeviceAsPrincipal) {
     EXPECT_EQ(principal->device, "kitchen-tablet");
     EXPECT_EQ(principal->tenant, TenantId("home"));
     EXPECT_THAT(principal->more_tenants, ElementsAre(TenantId("garden")));
-    EXPECT_EQ(principal->roles, Roles{Role::kDevice}) << "the right to call others' tools is asked for";
+    EXPECT_EQ(principal->roles, Roles{Role::kDevice})
+        << "the right to call others' tools is asked for";
     EXPECT_EQ(principal->proof, core::Proof::kBearerToken);
     EXPECT_EQ(principal->credential_id, issued.record.id);
 }
@@ -62,7 +69,8 @@ TEST_F(TokensTest, TheSameTokenGivesTheSamePointer) {
 
 TEST_F(TokensTest, WhatIsNoTokenIsRefusedWithWhatToDo) {
     issue({.name = "phone"});
-    for (const std::string& wrong : {std::string(), std::string("abc"), std::string(64, 'A'), std::string(64, '0'), std::string(65, '0')}) {
+    for (const std::string& wrong : {std::string(), std::string("abc"), std::string(64, 'A'),
+                                     std::string(64, '0'), std::string(65, '0')}) {
         EXPECT_EQ(refusal(wrong).code, ErrorCode::kUnauthenticated) << wrong;
     }
     EXPECT_THAT(refusal(std::string(64, '0')).message, HasSubstr("pair"));
@@ -201,7 +209,9 @@ TEST_F(TokensTest, RequestsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(tokens->issue({.name = std::string(129, 'a')}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = "a", .roles = {}}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = "a", .lifetime = 0ms}).error().code, ErrorCode::kInvalidArgs);
-    EXPECT_EQ(tokens->issue({.name = "a", .roles = {Role::kCaller}, .device = "phone"}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(
+        tokens->issue({.name = "a", .roles = {Role::kCaller}, .device = "phone"}).error().code,
+        ErrorCode::kInvalidArgs);
     EXPECT_EQ(tokens->issue({.name = "a", .device = "phone"}).error().code, ErrorCode::kNotFound);
 }
 
@@ -211,27 +221,45 @@ TEST_F(TokensTest, AStoreWithADamagedHashIsNotLoaded) {
 }
 
 TEST_F(TokensTest, ATokenBelongsToTheDefaultTenantUnlessOthersAreNamed) {
-    const auto plain = tokens->authenticate(issue({.name = "ci", .roles = {Role::kCaller}})).value();
+    const auto plain =
+        tokens->authenticate(issue({.name = "ci", .roles = {Role::kCaller}})).value();
     EXPECT_EQ(plain->tenant, TenantId("default"));
     EXPECT_TRUE(plain->may_act_in("default"));
-    for (const char* tenant : {"secret", "system", ""}) EXPECT_FALSE(plain->may_act_in(tenant)) << tenant;
-    const auto wide = tokens->authenticate(issue({.name = "wide", .roles = {Role::kCaller}, .tenants = {TenantId("default"), TenantId("secret")}})).value();
+    for (const char* tenant : {"secret", "system", ""})
+        EXPECT_FALSE(plain->may_act_in(tenant)) << tenant;
+    const auto wide =
+        tokens
+            ->authenticate(issue({.name = "wide",
+                                  .roles = {Role::kCaller},
+                                  .tenants = {TenantId("default"), TenantId("secret")}}))
+            .value();
     EXPECT_TRUE(wide->may_act_in("default"));
     EXPECT_TRUE(wide->may_act_in("secret"));
     EXPECT_FALSE(wide->may_act_in("system"));
-    for (const char* wrong : {"", " ", "a\nb"}) EXPECT_EQ(tokens->issue({.name = "x", .tenants = {TenantId(wrong)}}).error().code, ErrorCode::kInvalidArgs) << wrong;
-    EXPECT_EQ(tokens->issue({.name = "x", .tenants = {TenantId(std::string(129, 't'))}}).error().code, ErrorCode::kInvalidArgs);
+    for (const char* wrong : {"", " ", "a\nb"})
+        EXPECT_EQ(tokens->issue({.name = "x", .tenants = {TenantId(wrong)}}).error().code,
+                  ErrorCode::kInvalidArgs)
+            << wrong;
+    EXPECT_EQ(
+        tokens->issue({.name = "x", .tenants = {TenantId(std::string(129, 't'))}}).error().code,
+        ErrorCode::kInvalidArgs);
 }
 
 TEST_F(TokensTest, AStoredTokenWithoutATenantIsOfTheDefaultOne) {
     const std::string token(64, 'a');
-    store.contents.tokens.push_back({.id = "00000001", .hash_hex = crypto::sha256_hex(token), .name = "old", .roles = {Role::kCaller}, .tenants = {TenantId("")}});
+    store.contents.tokens.push_back({.id = "00000001",
+                                     .hash_hex = crypto::sha256_hex(token),
+                                     .name = "old",
+                                     .roles = {Role::kCaller},
+                                     .tenants = {TenantId("")}});
     tokens = load();
     EXPECT_EQ(tokens->authenticate(token).value()->tenant, TenantId("default"));
 }
 
 TEST_F(TokensTest, DifferentNamesAreNeverOnePrincipal) {
-    const auto id_of = [&](const char* name) { return tokens->authenticate(issue({.name = name, .roles = {Role::kCaller}})).value()->id; };
+    const auto id_of = [&](const char* name) {
+        return tokens->authenticate(issue({.name = name, .roles = {Role::kCaller}})).value()->id;
+    };
     const std::string one = id_of("分身"), two = id_of("影武者");
     EXPECT_NE(one, two);
     EXPECT_TRUE(one.starts_with("caller/caller-")) << one;
@@ -239,21 +267,33 @@ TEST_F(TokensTest, DifferentNamesAreNeverOnePrincipal) {
     EXPECT_EQ(id_of("CI"), "caller/ci");
     for (const char* taken : {"ci", "ci!", " CI", "c.i"}) {
         const auto refused = tokens->issue({.name = taken, .roles = {Role::kCaller}});
-        if (refused) EXPECT_NE(refused->slug, "ci") << taken;
-        else EXPECT_EQ(refused.error().code, ErrorCode::kConflict) << taken;
+        if (refused)
+            EXPECT_NE(refused->slug, "ci") << taken;
+        else
+            EXPECT_EQ(refused.error().code, ErrorCode::kConflict) << taken;
     }
-    EXPECT_THAT(tokens->issue({.name = "ci!", .roles = {Role::kCaller}}).error().message, testing::AllOf(HasSubstr("caller/ci"), HasSubstr("CI"), HasSubstr("choose")));
-    EXPECT_EQ(tokens->check({.name = "ci!", .roles = {Role::kCaller}}).error().code, ErrorCode::kConflict);
+    EXPECT_THAT(tokens->issue({.name = "ci!", .roles = {Role::kCaller}}).error().message,
+                testing::AllOf(HasSubstr("caller/ci"), HasSubstr("CI"), HasSubstr("choose")));
+    EXPECT_EQ(tokens->check({.name = "ci!", .roles = {Role::kCaller}}).error().code,
+              ErrorCode::kConflict);
     ASSERT_TRUE(tokens->revoke("CI"));
-    EXPECT_FALSE(tokens->issue({.name = "ci", .roles = {Role::kCaller}})) << "what the one owned stays out of reach of the other";
+    EXPECT_FALSE(tokens->issue({.name = "ci", .roles = {Role::kCaller}}))
+        << "what the one owned stays out of reach of the other";
     tokens = load();
     EXPECT_EQ(id_of("分身"), one) << "also after a restart";
     EXPECT_EQ(id_of("CI"), "caller/ci");
 }
 
 TEST_F(TokensTest, NamesThatSharedAPrincipalInAnOldStoreGetTheirOwnAndKeepThem) {
-    const auto old = [&](const char* id, char letter, const char* name, SystemTime at, std::optional<SystemTime> revoked = {}) {
-        store.contents.tokens.push_back({.id = id, .hash_hex = crypto::sha256_hex(std::string(64, letter)), .name = name, .roles = {Role::kCaller}, .tenants = {}, .created_at = at, .revoked_at = revoked});
+    const auto old = [&](const char* id, char letter, const char* name, SystemTime at,
+                         std::optional<SystemTime> revoked = {}) {
+        store.contents.tokens.push_back({.id = id,
+                                         .hash_hex = crypto::sha256_hex(std::string(64, letter)),
+                                         .name = name,
+                                         .roles = {Role::kCaller},
+                                         .tenants = {},
+                                         .created_at = at,
+                                         .revoked_at = revoked});
     };
     const SystemTime now = clock.system_now();
     old("00000001", 'a', "ci!", now - 3h, now - 1h);   // the oldest, and over
@@ -264,7 +304,9 @@ TEST_F(TokensTest, NamesThatSharedAPrincipalInAnOldStoreGetTheirOwnAndKeepThem) 
     old("00000006", 'f', "CI", now);
     for (int life = 0; life < 2; ++life) {
         tokens = load();
-        const auto id_of = [&](char letter) { return tokens->authenticate(std::string(64, letter)).value()->id; };
+        const auto id_of = [&](char letter) {
+            return tokens->authenticate(std::string(64, letter)).value()->id;
+        };
         EXPECT_EQ(id_of('b'), "caller/ci");
         EXPECT_EQ(id_of('f'), "caller/ci");
         EXPECT_EQ(id_of('c'), "caller/ci-2");
@@ -281,7 +323,10 @@ TEST_F(TokensTest, NamesThatSharedAPrincipalInAnOldStoreGetTheirOwnAndKeepThem) 
 }
 
 TEST_F(TokensTest, AStoreThatCannotKeepTheNewNamesIsNotLoaded) {
-    store.contents.tokens.push_back({.id = "00000001", .hash_hex = crypto::sha256_hex("a"), .name = "ci", .roles = {Role::kCaller}});
+    store.contents.tokens.push_back({.id = "00000001",
+                                     .hash_hex = crypto::sha256_hex("a"),
+                                     .name = "ci",
+                                     .roles = {Role::kCaller}});
     store.failure = Error{.code = ErrorCode::kUnavailable, .message = "disk full"};
     EXPECT_EQ(Tokens::load(store, clock).error().code, ErrorCode::kUnavailable);
 }
@@ -291,14 +336,16 @@ TEST_F(TokensTest, ANameThatMeansSeveralIsRefusedAndTouchesNone) {
     const auto caller = issue({.name = "phone", .roles = {Role::kCaller}});
     const auto refused = tokens->revoke("phone");
     EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
-    EXPECT_THAT(refused.error().message, testing::AllOf(HasSubstr("caller/phone"), HasSubstr("device/phone")));
+    EXPECT_THAT(refused.error().message,
+                testing::AllOf(HasSubstr("caller/phone"), HasSubstr("device/phone")));
     EXPECT_TRUE(tokens->authenticate(device));
     EXPECT_EQ(tokens->revoke("caller/phone").value(), 1);
     EXPECT_TRUE(tokens->authenticate(device));
     EXPECT_EQ(tokens->revoke("device/phone").value(), 1);
     EXPECT_EQ(tokens->revoke("caller/nobody").error().code, ErrorCode::kNotFound);
     const auto one = tokens->issue({.name = "ci", .roles = {Role::kCaller}}).value();
-    EXPECT_EQ(tokens->revoke_token("phone").error().code, ErrorCode::kNotFound) << "an id is nothing else";
+    EXPECT_EQ(tokens->revoke_token("phone").error().code, ErrorCode::kNotFound)
+        << "an id is nothing else";
     EXPECT_EQ(tokens->revoke_token(one.record.id).value(), 1);
 }
 

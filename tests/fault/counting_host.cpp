@@ -1,5 +1,6 @@
-// A tool host for tests of crashes: `counting_host SOCKET STATE FILE [LISTEN KEY]`. Each run of a tool adds a line to FILE; with `{"hold":true}` a run
-// goes on until the process ends, whatever it is told.
+// A tool host for tests of crashes: `counting_host SOCKET STATE FILE [LISTEN KEY]`. Each run of a
+// tool adds a line to FILE; with `{"hold":true}` a run goes on until the process ends, whatever it
+// is told.
 #include "crab/tool_host.hpp"
 
 #include <fstream>
@@ -15,7 +16,10 @@ int main(int argc, char** argv) {
     };
     crab::ToolHost host("counting");
     host.add({.name = "write", .description = "Counts its runs"}, count);
-    host.add({.name = "put", .description = "Counts its runs, and a second one does no harm", .idempotent = true}, count);
+    host.add({.name = "put",
+              .description = "Counts its runs, and a second one does no harm",
+              .idempotent = true},
+             count);
     host.add({.name = "narrow", .description = "One run at a time", .max_concurrency = 1}, count);
     return host.serve_unix(argv[1], argv[2]);
 }

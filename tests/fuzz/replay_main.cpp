@@ -1,5 +1,5 @@
-// The short run of a fuzz target in an ordinary build: every file of the corpus, then mutations of it from a fixed seed.
-// The long run is libFuzzer's (`cmake --workflow --preset fuzz`).
+// The short run of a fuzz target in an ordinary build: every file of the corpus, then mutations of
+// it from a fixed seed. The long run is libFuzzer's (`cmake --workflow --preset fuzz`).
 
 #include <cstdint>
 #include <cstdio>
@@ -27,7 +27,10 @@ void mutate(Bytes& bytes, std::mt19937& random) {
             case 0:
                 if (!bytes.empty()) bytes[at] = static_cast<std::uint8_t>(random());
                 break;
-            case 1: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::uint8_t>(random())); break;
+            case 1:
+                bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                             static_cast<std::uint8_t>(random()));
+                break;
             case 2:
                 if (!bytes.empty()) bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
                 break;
@@ -42,7 +45,8 @@ int main(int argc, char** argv) {
     std::vector<Bytes> corpus{Bytes{}};
     for (int i = 1; i < argc; ++i) {
         if (!std::filesystem::is_directory(argv[i])) continue;
-        for (const auto& entry : std::filesystem::directory_iterator(argv[i])) corpus.push_back(read_file(entry.path()));
+        for (const auto& entry : std::filesystem::directory_iterator(argv[i]))
+            corpus.push_back(read_file(entry.path()));
     }
     for (const Bytes& bytes : corpus) LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     constexpr unsigned kSeed = 20'261;
@@ -53,6 +57,7 @@ int main(int argc, char** argv) {
         mutate(bytes, random);
         LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     }
-    std::printf("%zu corpus files, %d mutations, seed %u: no failure\n", corpus.size() - 1, kRuns, kSeed);
+    std::printf("%zu corpus files, %d mutations, seed %u: no failure\n", corpus.size() - 1, kRuns,
+                kSeed);
     return corpus.size() > 1 ? 0 : 1;
 }

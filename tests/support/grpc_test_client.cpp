@@ -1,10 +1,14 @@
-// A program of crab::ToolClient for tests: one JSON object per line on standard input is what to do, one on standard output what came.
+// A program of crab::ToolClient for tests: one JSON object per line on standard input is what to
+// do, one on standard output what came.
 //
 //   usage: grpc_test_client ADDRESS [TOKEN] [CA]
-//   {"do":"call","tool":"echo","args":"{}","options":{"call_id","timeout_ms","idempotent","key","provider_id","network","stop_after"}}
+//   {"do":"call","tool":"echo","args":"{}","options":{"call_id","timeout_ms","idempotent",
+//       "key","provider_id","network","stop_after"}}
 //   {"do":"stream", …}   {"do":"cancel","call_id":"c1"}   {"do":"list"}
 //
-// The answer to call and stream: {"status","call_id","result","content_type","summary","code","message","retryable","replayed","frames"}.
+// The answer to call and stream:
+// {"status","call_id","result","content_type","summary","code","message","retryable","replayed",
+//  "frames"}.
 #include <crab/tool_client.hpp>
 
 #include <cstdio>
@@ -27,9 +31,12 @@ std::map<std::string, std::string> members_of(const std::string& line) {
     for (std::size_t i = 0; i < line.size(); ++i) {
         const char c = line[i];
         if (in_text) {
-            if (c == '\\') word += line[++i];
-            else if (c == '"') in_text = false;
-            else word += c;
+            if (c == '\\')
+                word += line[++i];
+            else if (c == '"')
+                in_text = false;
+            else
+                word += c;
         } else if (c == '"') {
             in_text = true;
         } else if (c == ':') {
@@ -50,7 +57,10 @@ std::string quoted(const std::string& text) {
     for (const char c : text) {
         char escaped[8];
         std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned char>(c));
-        out += (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || static_cast<unsigned char>(c) > 0x7e) ? std::string(escaped) : std::string(1, c);
+        out += (static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' ||
+                static_cast<unsigned char>(c) > 0x7e)
+                   ? std::string(escaped)
+                   : std::string(1, c);
     }
     return out + "\"";
 }
@@ -67,10 +77,16 @@ const char* name_of(crab::CallResult::Status status) {
 }
 
 void say(const crab::CallResult& result, std::size_t frames) {
-    std::cout << "{\"status\":\"" << name_of(result.status) << "\",\"call_id\":" << quoted(result.call_id) << ",\"result\":" << quoted(result.result)
-              << ",\"content_type\":" << quoted(result.content_type) << ",\"summary\":" << quoted(result.summary) << ",\"code\":" << quoted(result.error.code)
-              << ",\"message\":" << quoted(result.error.message) << ",\"retryable\":" << (result.error.retryable ? "true" : "false")
-              << ",\"replayed\":" << (result.replayed ? "true" : "false") << ",\"frames\":" << frames << "}" << std::endl;
+    std::cout << "{\"status\":\"" << name_of(result.status)
+              << "\",\"call_id\":" << quoted(result.call_id)
+              << ",\"result\":" << quoted(result.result)
+              << ",\"content_type\":" << quoted(result.content_type)
+              << ",\"summary\":" << quoted(result.summary)
+              << ",\"code\":" << quoted(result.error.code)
+              << ",\"message\":" << quoted(result.error.message)
+              << ",\"retryable\":" << (result.error.retryable ? "true" : "false")
+              << ",\"replayed\":" << (result.replayed ? "true" : "false")
+              << ",\"frames\":" << frames << "}" << std::endl;
 }
 
 crab::CallOptions options_of(std::map<std::string, std::string>& line) {
@@ -80,34 +96,43 @@ crab::CallOptions options_of(std::map<std::string, std::string>& line) {
     options.provider_id = line["provider_id"];
     options.policy.network_policy = line["network"];
     options.idempotent = line["idempotent"] == "true";
-    if (!line["timeout_ms"].empty()) options.timeout = std::chrono::milliseconds(std::stoll(line["timeout_ms"]));
+    if (!line["timeout_ms"].empty())
+        options.timeout = std::chrono::milliseconds(std::stoll(line["timeout_ms"]));
     return options;
 }
 
 void stream(crab::ToolClient& client, std::map<std::string, std::string>& line) {
-    const std::size_t stop_after = line["stop_after"].empty() ? SIZE_MAX : std::stoul(line["stop_after"]);
+    const std::size_t stop_after =
+        line["stop_after"].empty() ? SIZE_MAX : std::stoul(line["stop_after"]);
     std::size_t frames = 0;
     const crab::StreamCallbacks callbacks{.on_frame =
                                               [&](const crab::ToolFrame& frame) {
                                                   ++frames;
-                                                  std::cout << "{\"frame\":" << frame.number << ",\"data\":" << quoted(frame.data) << "}" << std::endl;
+                                                  std::cout << "{\"frame\":" << frame.number
+                                                            << ",\"data\":" << quoted(frame.data)
+                                                            << "}" << std::endl;
                                                   return frames < stop_after;
                                               },
                                           .on_progress = {}};
-    const crab::CallResult result = client.call_stream(line["tool"], line["args"], callbacks, options_of(line));
+    const crab::CallResult result =
+        client.call_stream(line["tool"], line["args"], callbacks, options_of(line));
     say(result, frames);
 }
 
 void cancel(crab::ToolClient& client, const std::string& call_id) {
     const auto said = client.cancel(call_id);
-    const char* word = said ? (*said == crab::CancelStatus::kCancelling ? "cancelling" : *said == crab::CancelStatus::kFinished ? "finished" : "not_found") : "error";
+    const char* word = said ? (*said == crab::CancelStatus::kCancelling ? "cancelling"
+                               : *said == crab::CancelStatus::kFinished ? "finished"
+                                                                        : "not_found")
+                            : "error";
     std::cout << "{\"status\":\"" << word << "\"}" << std::endl;
 }
 
 void list(crab::ToolClient& client) {
     const auto tools = client.list();
     std::cout << "{\"tools\":[";
-    for (std::size_t i = 0; tools && i < tools->size(); ++i) std::cout << (i ? "," : "") << quoted((*tools)[i].name);
+    for (std::size_t i = 0; tools && i < tools->size(); ++i)
+        std::cout << (i ? "," : "") << quoted((*tools)[i].name);
     std::cout << "],\"code\":" << quoted(tools ? "" : tools.error().code) << "}" << std::endl;
 }
 
@@ -118,7 +143,9 @@ int main(int argc, char** argv) {
     crab::ToolClientOptions options;
     if (argc > 3) options.ca_file = argv[3];
     options.user_agent = "grpc-test-client/7";
-    options.interceptors.push_back([](crab::CallAttempt& attempt) { attempt.metadata.emplace_back("x-attempt", std::to_string(attempt.number)); });
+    options.interceptors.push_back([](crab::CallAttempt& attempt) {
+        attempt.metadata.emplace_back("x-attempt", std::to_string(attempt.number));
+    });
     crab::ToolClient client(argv[1], argc > 2 ? argv[2] : "", options);
     for (std::string text; std::getline(std::cin, text);) {
         auto line = members_of(text);

@@ -1,4 +1,5 @@
-// Any bytes as an envelope, a list of tools, a call and a manifest: each is refused, or is in order and stays so.
+// Any bytes as an envelope, a list of tools, a call and a manifest: each is refused, or is in order
+// and stays so.
 
 #include "adapters/cetp/envelope.hpp"
 #include "adapters/cetp/manifest.hpp"
@@ -22,8 +23,12 @@ void check_tools(std::string_view text) {
     const auto set = cetp::ToolSet::build({{"a.p", "P", "", std::move(list->tools)}}, labels);
     require(set->routes().size() == declared);
     for (const auto& [name, route] : set->routes()) {
-        require(name.size() <= 64 && !route.description.empty() && json::Value::parse(route.parameters)->is_object());
-        require(std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }));
+        require(name.size() <= 64 && !route.description.empty() &&
+                json::Value::parse(route.parameters)->is_object());
+        require(std::ranges::all_of(name, [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '-';
+        }));
     }
 }
 
@@ -35,14 +40,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (const auto envelope = cetp::parse_envelope(text)) {
         require(cetp::parse_envelope(cetp::to_wire(*envelope)) == envelope);
-        require(envelope->success || std::ranges::none_of(envelope->agent_text(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
+        require(envelope->success || std::ranges::none_of(envelope->agent_text(), [](char c) {
+                    return static_cast<unsigned char>(c) < 0x20;
+                }));
     }
     check_tools(text);
-    if (const auto call = cetp::parse_method_call(text)) require(*cetp::parse_method_call(cetp::to_wire(*call)) == *call);
+    if (const auto call = cetp::parse_method_call(text))
+        require(*cetp::parse_method_call(cetp::to_wire(*call)) == *call);
     (void)cetp::parse_provider_info(text);
-    if (const auto reading = cetp::read_manifest("org.example.P", text, {.locale = "de", .runtime_dir = "/run/user/1"}); reading && *reading) {
+    if (const auto reading = cetp::read_manifest("org.example.P", text,
+                                                 {.locale = "de", .runtime_dir = "/run/user/1"});
+        reading && *reading) {
         const cetp::ProviderRecord& record = **reading;
-        require(!record.name.empty() && (record.transport != cetp::Transport::kUnix || record.socket.starts_with('/')));
+        require(!record.name.empty() &&
+                (record.transport != cetp::Transport::kUnix || record.socket.starts_with('/')));
     }
     return 0;
 }

@@ -27,7 +27,8 @@ TEST(CetpEnvelope, DataOfOneMebibyteArrivesAndOneByteMoreIsTooLarge) {
 TEST(CetpEnvelope, ALongMessageIsCutAtACharacter) {
     std::string message(kMaxText - 1, 'x');
     message += "ä";
-    const auto envelope = parse_envelope(fmt::format(R"({{"status":"error","error_message":"{}"}})", message));
+    const auto envelope =
+        parse_envelope(fmt::format(R"({{"status":"error","error_message":"{}"}})", message));
     EXPECT_EQ(envelope->message, message.substr(0, kMaxText - 1));
 }
 
@@ -46,13 +47,16 @@ TEST(CetpMethodCall, ACallComesBackFromItsLine) {
 }
 
 TEST(CetpMethodCall, WhatNamesNoMethodIsRefusedAndExtrasThatAreNoTextAreIgnored) {
-    for (const std::string_view text : {"", "[]", "{}", R"({"method":7})", R"({"method":""})"}) EXPECT_FALSE(parse_method_call(text)) << text;
-    EXPECT_EQ(parse_method_call(R"({"method":"x","extras":{"a":1,"b":"2"}})")->extras, (Extras{{"b", "2"}}));
+    for (const std::string_view text : {"", "[]", "{}", R"({"method":7})", R"({"method":""})"})
+        EXPECT_FALSE(parse_method_call(text)) << text;
+    EXPECT_EQ(parse_method_call(R"({"method":"x","extras":{"a":1,"b":"2"}})")->extras,
+              (Extras{{"b", "2"}}));
 }
 
 std::string list_of(std::size_t count) {
     std::string text = R"({"tools":[)";
-    for (std::size_t i = 0; i < count; ++i) text += fmt::format(R"({}{{"name":"t{}"}})", i == 0 ? "" : ",", i);
+    for (std::size_t i = 0; i < count; ++i)
+        text += fmt::format(R"({}{{"name":"t{}"}})", i == 0 ? "" : ",", i);
     return text + "]}";
 }
 
@@ -74,17 +78,20 @@ TEST(CetpToolList, ManyBrokenElementsDoNotMakeManyDiagnostics) {
 
 /// A pattern that is large for any engine; from `repeats` of 200 on too large for a whole list.
 std::string heavy_tool(std::string_view name, int repeats) {
-    std::string text = fmt::format(R"({{"name":"{}","parameters":{{"type":"object","properties":{{)", name);
+    std::string text =
+        fmt::format(R"({{"name":"{}","parameters":{{"type":"object","properties":{{)", name);
     for (int i = 0; i * 200 < repeats; ++i) {
         if (i > 0) text += ',';
-        text += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,{}}}{}{}"}})", i, std::min(repeats, 200), name, i);
+        text += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,{}}}{}{}"}})", i,
+                            std::min(repeats, 200), name, i);
     }
     return text + "}}}";
 }
 
 TEST(CetpToolList, ManyStepsReadWhatOneReads) {
-    const std::string text = fmt::format(R"({{"tools":[{},{{"name":"a"}},{},{{"name":""}},{{"name":"b"}}]}})",
-                                         heavy_tool("x", 20), heavy_tool("y", 20));
+    const std::string text =
+        fmt::format(R"({{"tools":[{},{{"name":"a"}},{},{{"name":""}},{{"name":"b"}}]}})",
+                    heavy_tool("x", 20), heavy_tool("y", 20));
     ToolListReader reader(text);
     int steps = 1;
     while (reader.step(std::chrono::seconds(0))) ++steps;
@@ -107,11 +114,13 @@ TEST(CetpToolList, WhatDroppedSchemasCostIsBoundedAndSimpleOnesStayWelcome) {
     EXPECT_EQ(list->tools[0].name, "small");
     EXPECT_THAT(list->diagnostics.front(), HasSubstr("more than 2048 KiB"));
     EXPECT_THAT(list->diagnostics.back(), HasSubstr("more than 64 KiB"));
-    EXPECT_TRUE(parse_tool_list(R"({"tools":[)" + heavy_tool("fair", 800) + "]}")) << "alone it fits";
+    EXPECT_TRUE(parse_tool_list(R"({"tools":[)" + heavy_tool("fair", 800) + "]}"))
+        << "alone it fits";
 }
 
 TEST(CetpToolList, InfoIsReadWithWhatItHas) {
-    const auto info = parse_provider_info(R"({"provider_name":"Ledger","scopes":[{"name":"read","description":"d"},{},7]})");
+    const auto info = parse_provider_info(
+        R"({"provider_name":"Ledger","scopes":[{"name":"read","description":"d"},{},7]})");
     EXPECT_EQ(info->name, "Ledger");
     EXPECT_EQ(info->scopes, (std::vector<ProviderInfo::Scope>{{"read", "d"}}));
     EXPECT_FALSE(parse_provider_info("[]"));
@@ -126,13 +135,15 @@ TEST(CetpNames, ANameOfTenThousandCharactersBecomesALegalOne) {
 
 TEST(CetpToolSet, TheExcessIsLeftOutByProviderId) {
     std::vector<ListedProvider> providers;
-    for (const char* id : {"e", "d", "c", "b", "a"}) providers.push_back({id, id, "", parse_tool_list(list_of(64))->tools});
+    for (const char* id : {"e", "d", "c", "b", "a"})
+        providers.push_back({id, id, "", parse_tool_list(list_of(64))->tools});
     LabelBook labels;
     const auto set = ToolSet::build(providers, labels);
     EXPECT_EQ(set->routes().size(), kMaxToolsOfBridge);
     EXPECT_NE(set->find("d__t63"), nullptr);
     EXPECT_EQ(set->find("e__t0"), nullptr);
-    EXPECT_EQ(set->diagnostics(), std::vector<std::string>{"e: 64 of its tools are left out: there are too many"});
+    EXPECT_EQ(set->diagnostics(),
+              std::vector<std::string>{"e: 64 of its tools are left out: there are too many"});
 }
 
 TEST(CetpToolSet, ASetIsTheSameExactlyWhenTheGatewaySeesNoDifference) {
@@ -152,7 +163,8 @@ TEST(CetpKeyFile, EscapesAreResolvedAndOthersStay) {
 }
 
 TEST(CetpKeyFile, WhatIsTooLongOrNotUtf8IsRefused) {
-    EXPECT_EQ(KeyFile::parse(std::string(KeyFile::kMaxBytes + 1, '#')).error().code, ErrorCode::kOversize);
+    EXPECT_EQ(KeyFile::parse(std::string(KeyFile::kMaxBytes + 1, '#')).error().code,
+              ErrorCode::kOversize);
     EXPECT_FALSE(KeyFile::parse("[G]\na=\xff\n"));
 }
 
@@ -160,7 +172,11 @@ constexpr std::string_view kEntry = "[Desktop Entry]\nName=Ledger\nExec=ledger\n
 
 TEST(CetpDesktopEntry, OnlyThoseThatImplementTheInterfaceAreProviders) {
     EXPECT_FALSE(read_desktop_entry("org.example.Ledger", kEntry, {}));
-    const auto reading = read_desktop_entry("org.example.Ledger", fmt::format("{}Implements=org.other.X;com.clawseed.Cetp.Provider1;\nX-Cetp-Label=money\n", kEntry), {});
+    const auto reading = read_desktop_entry(
+        "org.example.Ledger",
+        fmt::format("{}Implements=org.other.X;com.clawseed.Cetp.Provider1;\nX-Cetp-Label=money\n",
+                    kEntry),
+        {});
     ASSERT_TRUE(reading && *reading && **reading);
     const ProviderRecord& record = ***reading;
     EXPECT_EQ(record.bus_name, "org.example.Ledger");
@@ -172,14 +188,19 @@ TEST(CetpDesktopEntry, OnlyThoseThatImplementTheInterfaceAreProviders) {
 
 TEST(CetpDesktopEntry, AFlatpakIsOffUntilTheUserSaysYesAndAHiddenEntryMasks) {
     const std::string provider = fmt::format("{}Implements=com.clawseed.Cetp.Provider1;\n", kEntry);
-    EXPECT_TRUE((**read_desktop_entry("org.example.Ledger", provider + "X-Flatpak=org.example.Ledger\n", {}))->off_until_allowed);
-    const auto hidden = read_desktop_entry("org.example.Ledger", "[Desktop Entry]\nHidden=true\n", {});
+    EXPECT_TRUE((**read_desktop_entry("org.example.Ledger",
+                                      provider + "X-Flatpak=org.example.Ledger\n", {}))
+                    ->off_until_allowed);
+    const auto hidden =
+        read_desktop_entry("org.example.Ledger", "[Desktop Entry]\nHidden=true\n", {});
     ASSERT_TRUE(hidden && *hidden);
     EXPECT_FALSE(**hidden);
 }
 
 TEST(CetpDesktopEntry, AVersionTheBridgeDoesNotSpeakIsSkipped) {
-    const auto reading = read_desktop_entry("org.example.Ledger", fmt::format("{}Implements=com.clawseed.Cetp.Provider1;\nX-Cetp-Version=2\n", kEntry), {});
+    const auto reading = read_desktop_entry(
+        "org.example.Ledger",
+        fmt::format("{}Implements=com.clawseed.Cetp.Provider1;\nX-Cetp-Version=2\n", kEntry), {});
     ASSERT_TRUE(reading);
     EXPECT_FALSE(*reading);
 }
@@ -195,15 +216,21 @@ TEST(CetpBusName, ANameWithTheSuffixIsAProviderThatIsOff) {
     EXPECT_FALSE(read_activatable_name(".Cetp1"));
 }
 
-Candidate candidate(std::string id, std::string where, Reading reading) { return {std::move(id), std::move(where), std::move(reading)}; }
-ProviderRecord named(std::string id, std::string name) { return {.id = std::move(id), .name = std::move(name)}; }
+Candidate candidate(std::string id, std::string where, Reading reading) {
+    return {std::move(id), std::move(where), std::move(reading)};
+}
+ProviderRecord named(std::string id, std::string name) {
+    return {.id = std::move(id), .name = std::move(name)};
+}
 
 TEST(CetpChoice, TheFirstOfAnIdCountsAndMasksAndBrokenFilesMask) {
     std::vector<Candidate> candidates;
     candidates.push_back(candidate("a", "/home/a.ini", named("a", "user's")));
     candidates.push_back(candidate("b", "/home/b.ini", std::nullopt));
-    candidates.push_back(candidate("c", "/home/c.ini", fail(ErrorCode::kInvalidArgs, "line 1: broken")));
-    for (const char* id : {"a", "b", "c", "d"}) candidates.push_back(candidate(id, "/usr", named(id, "system's")));
+    candidates.push_back(
+        candidate("c", "/home/c.ini", fail(ErrorCode::kInvalidArgs, "line 1: broken")));
+    for (const char* id : {"a", "b", "c", "d"})
+        candidates.push_back(candidate(id, "/usr", named(id, "system's")));
     const Discovery discovery = choose(std::move(candidates));
     ASSERT_EQ(discovery.records.size(), 2U);
     EXPECT_EQ(discovery.records[0].name, "user's");

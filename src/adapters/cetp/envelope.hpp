@@ -15,7 +15,7 @@ namespace crab::cetp {
 
 constexpr std::size_t kMaxData = std::size_t{1} << 20;      ///< of `data` in an envelope, bytes
 constexpr std::size_t kMaxDataFd = std::size_t{4} << 20;    ///< of `data_fd` on D-Bus, bytes
-constexpr std::size_t kMaxText = 4096;                      ///< of a code, message or hint, bytes
+constexpr std::size_t kMaxText = 4096;  ///< of a code, message or hint, bytes
 
 /// The codes of rule 25. Others are passed on as they are.
 namespace code {
@@ -27,19 +27,23 @@ inline constexpr std::string_view kRateLimited = "RATE_LIMITED";
 inline constexpr std::string_view kInternalError = "INTERNAL_ERROR";
 }  // namespace code
 
-/// What answers every call: data, or an error with a code. Source: docs/protocols/cetp.md, rules 20 to 30.
+/// What answers every call: data, or an error with a code. Source: docs/protocols/cetp.md, rules 20
+/// to 30.
 struct Envelope {
     bool success = false;
-    std::string data{};     ///< of a success: free text, usually JSON
-    std::string code{};     ///< of an error, as are the members below
+    std::string data{};  ///< of a success: free text, usually JSON
+    std::string code{};  ///< of an error, as are the members below
     std::string message{};
-    std::string hint{};     ///< what the person can do; may be empty
-    std::string intent{};   ///< an action of the provider's own app; may be empty
+    std::string hint{};  ///< what the person can do; may be empty
+    std::string intent{};  ///< an action of the provider's own app; may be empty
     std::optional<Milliseconds> retry_after{};
-    bool not_spoken = false;  ///< who is at that address does not speak the protocol; the transport's word
+    /// Who is at that address does not speak the protocol; the transport's word
+    bool not_spoken = false;
 
     static Envelope ok(std::string data) { return {.success = true, .data = std::move(data)}; }
-    static Envelope error(std::string_view code, std::string message) { return {.code = std::string(code), .message = std::move(message)}; }
+    static Envelope error(std::string_view code, std::string message) {
+        return {.code = std::string(code), .message = std::move(message)};
+    }
     /// In the words of section 1.
     static Envelope error(const Error& error);
     /// Of a deadline that passed; `waited` is how long it was.
@@ -53,18 +57,21 @@ struct Envelope {
     friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
-/// The flat map on the wire, before it is understood. D-Bus has its own form of it, the others JSON.
+/// The flat map on the wire, before it is understood. D-Bus has its own form of it, the others
+/// JSON.
 using Fields = std::map<std::string, std::variant<std::string, std::uint32_t>, std::less<>>;
 
-/// Understands a map; whatever it holds, this is an envelope (rules 20 to 23). Texts are cleaned and cut.
+/// Understands a map; whatever it holds, this is an envelope (rules 20 to 23). Texts are cleaned
+/// and cut.
 Envelope read_envelope(const Fields& fields);
-/// An envelope in JSON: one object whose `data` may be any value, kept as compact text. Nothing when it is no JSON object, which
-/// is no envelope at all.
+/// An envelope in JSON: one object whose `data` may be any value, kept as compact text. Nothing
+/// when it is no JSON object, which is no envelope at all.
 std::optional<Envelope> parse_envelope(std::string_view text);
 /// The JSON form, without a line end.
 std::string to_wire(const Envelope& envelope);
 
-/// Control characters become spaces; more than kMaxText bytes are cut at a character. `text` is UTF-8.
+/// Control characters become spaces; more than kMaxText bytes are cut at a character. `text` is
+/// UTF-8.
 std::string clean_text(std::string_view text);
 
 }  // namespace crab::cetp

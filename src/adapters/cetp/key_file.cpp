@@ -35,8 +35,10 @@ std::string unescaped(std::string_view value) {
 }  // namespace
 
 Result<KeyFile> KeyFile::parse(std::string_view text) {
-    if (text.size() > kMaxBytes) return fail(ErrorCode::kOversize, fmt::format("it has more than {} bytes", kMaxBytes));
-    if (!simdjson::validate_utf8(text.data(), text.size())) return fail(ErrorCode::kInvalidArgs, "it is not UTF-8");
+    if (text.size() > kMaxBytes)
+        return fail(ErrorCode::kOversize, fmt::format("it has more than {} bytes", kMaxBytes));
+    if (!simdjson::validate_utf8(text.data(), text.size()))
+        return fail(ErrorCode::kInvalidArgs, "it is not UTF-8");
     KeyFile file;
     Entries* group = nullptr;
     for (std::size_t number = 1; !text.empty(); ++number) {
@@ -45,14 +47,19 @@ Result<KeyFile> KeyFile::parse(std::string_view text) {
         text = end == text.npos ? std::string_view() : text.substr(end + 1);
         if (line.empty() || line.front() == '#') continue;
         if (line.front() == '[') {
-            if (line.size() < 3 || line.back() != ']') return fail(ErrorCode::kInvalidArgs, fmt::format("line {}: a group is written [Name]", number));
+            if (line.size() < 3 || line.back() != ']')
+                return fail(ErrorCode::kInvalidArgs,
+                            fmt::format("line {}: a group is written [Name]", number));
             group = &file.groups_[std::string(line.substr(1, line.size() - 2))];
             continue;
         }
         const std::size_t equals = line.find('=');
         const std::string_view key = trimmed(line.substr(0, equals));
-        if (equals == line.npos || key.empty()) return fail(ErrorCode::kInvalidArgs, fmt::format("line {}: write Key=Value", number));
-        if (group == nullptr) return fail(ErrorCode::kInvalidArgs, fmt::format("line {}: a key before the first group", number));
+        if (equals == line.npos || key.empty())
+            return fail(ErrorCode::kInvalidArgs, fmt::format("line {}: write Key=Value", number));
+        if (group == nullptr)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("line {}: a key before the first group", number));
         group->insert_or_assign(std::string(key), unescaped(trimmed(line.substr(equals + 1))));
     }
     return file;
@@ -65,7 +72,8 @@ std::optional<std::string> KeyFile::get(std::string_view group, std::string_view
     return found != entries->second.end() ? std::optional(found->second) : std::nullopt;
 }
 
-std::optional<std::string> KeyFile::get_localized(std::string_view group, std::string_view key, std::string_view locale) const {
+std::optional<std::string> KeyFile::get_localized(std::string_view group, std::string_view key,
+                                                  std::string_view locale) const {
     locale = locale.substr(0, locale.find_first_of(".@"));
     for (const std::string_view candidate : {locale, locale.substr(0, locale.find('_'))}) {
         if (candidate.empty()) continue;

@@ -15,14 +15,17 @@ LabelBook::LabelBook(const Entries& kept, Entries fixed) : fixed_(std::move(fixe
 
 std::string LabelBook::find(std::string_view provider_id) const {
     for (const Entries* entries : {&fixed_, &entries_}) {
-        if (const auto found = entries->find(provider_id); found != entries->end()) return found->second;
+        if (const auto found = entries->find(provider_id); found != entries->end())
+            return found->second;
     }
     return "";
 }
 
-const std::string& LabelBook::label_for(const std::string& provider_id, std::string_view suggested) {
+const std::string& LabelBook::label_for(const std::string& provider_id,
+                                        std::string_view suggested) {
     if (const auto found = fixed_.find(provider_id); found != fixed_.end()) return found->second;
-    if (const auto found = entries_.find(provider_id); found != entries_.end()) return found->second;
+    if (const auto found = entries_.find(provider_id); found != entries_.end())
+        return found->second;
     const std::string wanted = label_of(suggested.empty() ? provider_id : suggested);
     std::string label = wanted;
     for (int i = 2; !taken_.insert(label).second; ++i) label = fmt::format("{}_{}", wanted, i);

@@ -8,17 +8,18 @@
 
 namespace crab::cetp {
 
-/// What comes after a call that got no envelope: silent starts, waking the app, and more sends, until they are used up or time is.
-/// A pure sequence: the caller does each step and asks for the next one only when an envelope is still missing.
-/// Source: docs/protocols/cetp.md, rules 28 and 43 to 48, section 2.
+/// What comes after a call that got no envelope: silent starts, waking the app, and more sends,
+/// until they are used up or time is. A pure sequence: the caller does each step and asks for the
+/// next one only when an envelope is still missing. Source: docs/protocols/cetp.md, rules 28 and 43
+/// to 48, section 2.
 class Ladder {
 public:
     enum class Purpose : std::uint8_t { kDiscovery, kExecution };
     enum class Action : std::uint8_t {
-        kSend,         ///< the same call, with the same request_id
+        kSend,  ///< the same call, with the same request_id
         kStartSilently,
-        kWake,         ///< brings the app to the foreground
-        kWait,         ///< for Step::wait
+        kWake,  ///< brings the app to the foreground
+        kWait,  ///< for Step::wait
     };
     struct Step {
         Action action;
@@ -27,15 +28,16 @@ public:
     };
     struct Terms {
         Purpose purpose = Purpose::kExecution;
-        bool may_wake = false;              ///< the user's setting, one per purpose
-        Milliseconds silent_wait{500};      ///< 300 ms on Linux, none where a repeat follows at once
+        bool may_wake = false;  ///< the user's setting, one per purpose
+        Milliseconds silent_wait{500};  ///< 300 ms on Linux, none where a repeat follows at once
         Milliseconds wake_wait{500};
-        Deadline end = kNoDeadline;         ///< no step begins, and no wait ends, after it
+        Deadline end = kNoDeadline;  ///< no step begins, and no wait ends, after it
     };
 
     explicit Ladder(const Terms& terms);
 
-    /// The next step, the first send included; nothing when the provider did not answer and nothing is left to try.
+    /// The next step, the first send included; nothing when the provider did not answer and nothing
+    /// is left to try.
     std::optional<Step> next(SteadyTime now);
     int sends() const { return sends_; }
 

@@ -19,33 +19,43 @@ constexpr std::string_view kNameSuffix = ".Cetp1";
 constexpr int kVersion = 1;
 constexpr std::size_t kMaxBusName = 255;
 
-std::unexpected<Error> wrong(std::string message) { return fail(ErrorCode::kInvalidArgs, std::move(message)); }
+std::unexpected<Error> wrong(std::string message) {
+    return fail(ErrorCode::kInvalidArgs, std::move(message));
+}
 
 /// Rule 7.
 Result<void> check_version(const std::optional<std::string>& text) {
     if (!text) return {};
     int version = 0;
     const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), version);
-    if (failed != std::errc() || end != text->data() + text->size()) return wrong(fmt::format("its protocol version `{}` is no integer", *text));
-    if (version > kVersion) return wrong(fmt::format("it speaks protocol version {}, and {} is understood", version, kVersion));
+    if (failed != std::errc() || end != text->data() + text->size())
+        return wrong(fmt::format("its protocol version `{}` is no integer", *text));
+    if (version > kVersion)
+        return wrong(
+            fmt::format("it speaks protocol version {}, and {} is understood", version, kVersion));
     return {};
 }
 
 bool is_element(std::string_view element, bool may_begin_with_digit, std::string_view more) {
-    if (element.empty() || (!may_begin_with_digit && element[0] >= '0' && element[0] <= '9')) return false;
+    if (element.empty() || (!may_begin_with_digit && element[0] >= '0' && element[0] <= '9'))
+        return false;
     return std::ranges::all_of(element, [&](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || more.contains(c);
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               more.contains(c);
     });
 }
 
 /// The text of `key`, which has to be one of `words`; the first of them when absent.
-Result<std::string> one_of(const KeyFile& file, std::string_view key, std::initializer_list<std::string_view> words) {
+Result<std::string> one_of(const KeyFile& file, std::string_view key,
+                           std::initializer_list<std::string_view> words) {
     std::string text = file.get(kGroup, key).value_or(std::string(*words.begin()));
-    if (std::ranges::find(words, text) == words.end()) return wrong(fmt::format("{}: write {}", key, fmt::join(words, ", ")));
+    if (std::ranges::find(words, text) == words.end())
+        return wrong(fmt::format("{}: write {}", key, fmt::join(words, ", ")));
     return text;
 }
 
-Result<void> read_address(const KeyFile& file, const ManifestContext& context, ProviderRecord& record) {
+Result<void> read_address(const KeyFile& file, const ManifestContext& context,
+                          ProviderRecord& record) {
     const auto transport = one_of(file, "Transport", {"dbus", "exec", "unix"});
     const auto bus = one_of(file, "Bus", {"session", "system"});
     if (!transport) return fail(transport.error());
@@ -54,18 +64,23 @@ Result<void> read_address(const KeyFile& file, const ManifestContext& context, P
     if (*transport == "dbus") {
         record.transport = Transport::kDbus;
         record.bus_name = file.get(kGroup, "BusName").value_or(record.id);
-        if (!is_bus_name(record.bus_name)) return wrong(fmt::format("BusName: `{}` is no bus name", record.bus_name));
-        record.object_path = file.get(kGroup, "ObjectPath").value_or(default_object_path(record.bus_name));
-        if (!is_object_path(record.object_path)) return wrong(fmt::format("ObjectPath: `{}` is no object path", record.object_path));
+        if (!is_bus_name(record.bus_name))
+            return wrong(fmt::format("BusName: `{}` is no bus name", record.bus_name));
+        record.object_path =
+            file.get(kGroup, "ObjectPath").value_or(default_object_path(record.bus_name));
+        if (!is_object_path(record.object_path))
+            return wrong(fmt::format("ObjectPath: `{}` is no object path", record.object_path));
     } else if (*transport == "exec") {
         record.transport = Transport::kExec;
         record.exec = file.get(kGroup, "Exec").value_or("");
-        if (!record.exec.starts_with('/')) return wrong("Exec: name a program by its absolute path");
+        if (!record.exec.starts_with('/'))
+            return wrong("Exec: name a program by its absolute path");
     } else {
         record.transport = Transport::kUnix;
         record.socket = file.get(kGroup, "Socket").value_or("");
         if (record.socket.starts_with("%t/")) record.socket.replace(0, 2, context.runtime_dir);
-        if (!record.socket.starts_with('/')) return wrong("Socket: name it by an absolute path, or begin with %t/");
+        if (!record.socket.starts_with('/'))
+            return wrong("Socket: name it by an absolute path, or begin with %t/");
     }
     return {};
 }
@@ -121,9 +136,11 @@ Reading read_manifest(std::string_view id, std::string_view text, const Manifest
     const auto hidden = file->flag(kGroup, "Hidden");
     if (!hidden) return fail(hidden.error());
     if (*hidden) return std::nullopt;
-    if (const auto version = check_version(file->get(kGroup, "ProtocolVersion")); !version) return fail(version.error());
+    if (const auto version = check_version(file->get(kGroup, "ProtocolVersion")); !version)
+        return fail(version.error());
     ProviderRecord record{.id = std::string(id), .found_by = FoundBy::kManifest};
-    if (const auto address = read_address(*file, context, record); !address) return fail(address.error());
+    if (const auto address = read_address(*file, context, record); !address)
+        return fail(address.error());
     if (const auto wishes = read_wishes(*file, record); !wishes) return fail(wishes.error());
     record.name = file->get_localized(kGroup, "Name", context.locale).value_or("");
     if (record.name.empty()) record.name = record.id;
@@ -132,19 +149,28 @@ Reading read_manifest(std::string_view id, std::string_view text, const Manifest
     return record;
 }
 
-std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text, const ManifestContext& context) {
+std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text,
+                                          const ManifestContext& context) {
     const auto file = KeyFile::parse(text);
     if (!file) {  // most entries are no providers, and their faults are not ours to report
-        return text.contains(kInterface) ? std::optional(Reading(fail(file.error()))) : std::nullopt;
+        return text.contains(kInterface) ? std::optional(Reading(fail(file.error())))
+                                         : std::nullopt;
     }
     if (file->get(kDesktopGroup, "Hidden") == "true") return Reading(std::nullopt);
-    const std::string implements = fmt::format(";{};", file->get(kDesktopGroup, "Implements").value_or(""));
+    const std::string implements =
+        fmt::format(";{};", file->get(kDesktopGroup, "Implements").value_or(""));
     if (!implements.contains(fmt::format(";{};", kInterface))) return std::nullopt;
-    if (const auto version = check_version(file->get(kDesktopGroup, "X-Cetp-Version")); !version) return Reading(fail(version.error()));
-    ProviderRecord record{.id = std::string(id), .found_by = FoundBy::kDesktopEntry, .bus_name = std::string(id)};
-    if (!is_bus_name(record.bus_name)) return Reading(wrong(fmt::format("its file name `{}` is no bus name", id)));
-    record.object_path = file->get(kDesktopGroup, "X-Cetp-ObjectPath").value_or(default_object_path(record.bus_name));
-    if (!is_object_path(record.object_path)) return Reading(wrong(fmt::format("X-Cetp-ObjectPath: `{}` is no object path", record.object_path)));
+    if (const auto version = check_version(file->get(kDesktopGroup, "X-Cetp-Version")); !version)
+        return Reading(fail(version.error()));
+    ProviderRecord record{
+        .id = std::string(id), .found_by = FoundBy::kDesktopEntry, .bus_name = std::string(id)};
+    if (!is_bus_name(record.bus_name))
+        return Reading(wrong(fmt::format("its file name `{}` is no bus name", id)));
+    record.object_path = file->get(kDesktopGroup, "X-Cetp-ObjectPath")
+                             .value_or(default_object_path(record.bus_name));
+    if (!is_object_path(record.object_path))
+        return Reading(
+            wrong(fmt::format("X-Cetp-ObjectPath: `{}` is no object path", record.object_path)));
     record.desktop_id = fmt::format("{}.desktop", id);
     record.name = file->get_localized(kDesktopGroup, "Name", context.locale).value_or("");
     if (record.name.empty()) record.name = record.id;
@@ -171,7 +197,8 @@ Discovery choose(std::vector<Candidate> candidates) {
     for (Candidate& candidate : candidates) {
         if (!decided.insert(candidate.id).second) continue;
         if (!candidate.reading) {
-            discovery.diagnostics.push_back(fmt::format("{}: {}", candidate.where, candidate.reading.error().message));
+            discovery.diagnostics.push_back(
+                fmt::format("{}: {}", candidate.where, candidate.reading.error().message));
         } else if (*candidate.reading) {
             chosen.emplace(candidate.id, std::move(**candidate.reading));
         }

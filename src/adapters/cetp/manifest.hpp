@@ -16,13 +16,16 @@ struct ManifestContext {
     std::string runtime_dir{};  ///< what `%t` in `Socket` stands for
 };
 
-/// What one file or name says: a provider, or (nothing) that its id is masked, or (an error) why it is skipped, which masks too.
+/// What one file or name says: a provider, or (nothing) that its id is masked, or (an error) why it
+/// is skipped, which masks too.
 using Reading = Result<std::optional<ProviderRecord>>;
 
 /// `cetp/providers/<id>.ini`. Source: docs/protocols/cetp.md, section 2 and rules 3, 4 and 7.
 Reading read_manifest(std::string_view id, std::string_view text, const ManifestContext& context);
-/// `applications/<id>.desktop`; an outer nothing when it does not implement the interface, and so is no record at all.
-std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text, const ManifestContext& context);
+/// `applications/<id>.desktop`; an outer nothing when it does not implement the interface, and so
+/// is no record at all.
+std::optional<Reading> read_desktop_entry(std::string_view id, std::string_view text,
+                                          const ManifestContext& context);
 /// An activatable bus name; an outer nothing when it does not end in `.Cetp1`.
 std::optional<Reading> read_activatable_name(std::string_view name);
 
@@ -33,11 +36,12 @@ struct Candidate {
     Reading reading;
 };
 struct Discovery {
-    std::vector<ProviderRecord> records;   ///< by id
+    std::vector<ProviderRecord> records;  ///< by id
     std::vector<std::string> diagnostics;  ///< each names its `where`
 };
-/// Of several candidates of one id the first counts, whatever it says. They come in the order of precedence: manifests before
-/// desktop entries before names, the user's folder before the system's.
+/// Of several candidates of one id the first counts, whatever it says. They come in the order of
+/// precedence: manifests before desktop entries before names, the user's folder before the
+/// system's.
 Discovery choose(std::vector<Candidate> candidates);
 
 /// The path that goes with a bus name: `/` and the name with `.` as `/` and `-` as `_`.

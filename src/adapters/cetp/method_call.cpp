@@ -33,12 +33,14 @@ Result<MethodCall> parse_method_call(std::string_view text) {
     const auto root = parser.parse(text);
     if (!root) return fail(root.error());
     const auto method = json::get_string(root->element(), "method");
-    if (!method || method->empty()) return fail(ErrorCode::kInvalidArgs, "a call names its `method`");
+    if (!method || method->empty())
+        return fail(ErrorCode::kInvalidArgs, "a call names its `method`");
     MethodCall call{.method = std::string(*method)};
     if (const auto extras = json::get_object(root->element(), "extras")) {
         for (const auto [name, value] : *extras) {
             std::string_view string;
-            if (value.get(string) == simdjson::SUCCESS) call.extras.insert_or_assign(std::string(name), std::string(string));
+            if (value.get(string) == simdjson::SUCCESS)
+                call.extras.insert_or_assign(std::string(name), std::string(string));
         }
     }
     return call;
@@ -49,8 +51,10 @@ Result<std::string> checked_args(const MethodCall& call, const json::Schema& sch
     if (args.empty()) args = "{}";
     json::Parser parser;
     const auto parsed = parser.parse(args);
-    if (!parsed || !parsed->element().is_object()) return fail(ErrorCode::kInvalidArgs, "/: the arguments are no JSON object");
-    if (const auto wrong = schema.validate(parsed->element(), 1); !wrong.empty()) return fail(ErrorCode::kInvalidArgs, wrong[0].message);
+    if (!parsed || !parsed->element().is_object())
+        return fail(ErrorCode::kInvalidArgs, "/: the arguments are no JSON object");
+    if (const auto wrong = schema.validate(parsed->element(), 1); !wrong.empty())
+        return fail(ErrorCode::kInvalidArgs, wrong[0].message);
     return args;
 }
 

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kKeptOfLongName = 55;
 constexpr std::size_t kHashDigits = 8;
 
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 /// Characters, not bytes, that `keep` does not accept become `_`.
@@ -31,15 +33,20 @@ std::string label_of(std::string_view id) {
     const std::size_t dot = id.rfind('.');
     std::string label = replaced(dot == id.npos ? id : id.substr(dot + 1), is_alphanumeric);
     if (std::ranges::none_of(label, is_alphanumeric)) return "provider";
-    std::ranges::transform(label, label.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::ranges::transform(label, label.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
     return label;
 }
 
 std::string plain_name(std::string_view label, std::string_view tool) {
-    return fmt::format("{}__{}", label, replaced(tool, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }));
+    return fmt::format("{}__{}", label, replaced(tool, [](char c) {
+                           return is_alphanumeric(c) || c == '_' || c == '-';
+                       }));
 }
 
-std::string hashed_name(std::string_view plain, std::string_view provider_id, std::string_view tool) {
+std::string hashed_name(std::string_view plain, std::string_view provider_id,
+                        std::string_view tool) {
     const std::string digest = crypto::sha256_hex(fmt::format("{}\n{}", provider_id, tool));
     return fmt::format("{}_{}", plain.substr(0, kKeptOfLongName), digest.substr(0, kHashDigits));
 }

@@ -19,7 +19,9 @@ public:
         last_ = now;
     }
     /// When the rescan is due; kNoDeadline when nothing has changed.
-    Deadline due() const { return first_ ? std::min(last_ + kQuiet, *first_ + kLongest) : kNoDeadline; }
+    Deadline due() const {
+        return first_ ? std::min(last_ + kQuiet, *first_ + kLongest) : kNoDeadline;
+    }
     /// Whether it is due; if so the burst is over.
     bool take(SteadyTime now) {
         if (now < due()) return false;

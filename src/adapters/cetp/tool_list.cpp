@@ -28,7 +28,14 @@ std::string to_wire(std::span<const DeclaredTool> tools) {
     json::Writer writer(text);
     writer.begin_object().key("tools").begin_array();
     for (const DeclaredTool& tool : tools) {
-        writer.begin_object().key("name").string_lossy(tool.name).key("description").string_lossy(tool.description).key("parameters").raw(tool.parameters).end_object();
+        writer.begin_object()
+            .key("name")
+            .string_lossy(tool.name)
+            .key("description")
+            .string_lossy(tool.description)
+            .key("parameters")
+            .raw(tool.parameters)
+            .end_object();
     }
     writer.end_array().end_object();
     return text;
@@ -40,13 +47,13 @@ bool ToolListReader::step(std::chrono::steady_clock::duration slice) {
     while (elements_ && at_ != elements_->end()) {
         const std::size_t left = elements_->size() - index_;
         if (list_.tools.size() == kMaxToolsOfProvider) {
-            list_.diagnostics.push_back(
-                fmt::format("{} tools beyond the first {} are left out", left, kMaxToolsOfProvider));
+            list_.diagnostics.push_back(fmt::format("{} tools beyond the first {} are left out",
+                                                    left, kMaxToolsOfProvider));
             break;
         }
         if (list_.diagnostics.size() == kMaxDropped) {
-            list_.diagnostics.push_back(
-                fmt::format("{} tools behind {} that are left out are not looked at", left, kMaxDropped));
+            list_.diagnostics.push_back(fmt::format(
+                "{} tools behind {} that are left out are not looked at", left, kMaxDropped));
             break;
         }
         const json::Element element = *at_;
@@ -86,7 +93,8 @@ void ToolListReader::read(json::Element element) {
         return drop(fmt::format("tool `{}` is left out: {}", shown(*name), why));
     }
     const std::string_view description = json::get_string(element, "description").value_or("");
-    list_.tools.push_back({std::string(*name), cut(description, kMaxDescription), *std::move(parameters)});
+    list_.tools.push_back(
+        {std::string(*name), cut(description, kMaxDescription), *std::move(parameters)});
 }
 
 /// The schema as compact JSON. Errors: why it is none.
@@ -97,7 +105,8 @@ Result<std::string> ToolListReader::parameters_of(json::Element element) {
     std::string text = json::to_text(*member);
     if (text == "{}") return R"({"type":"object"})";
     if (text.size() > kMaxParameters) {
-        return fail(ErrorCode::kOversize, fmt::format("its parameters have more than {} bytes", kMaxParameters));
+        return fail(ErrorCode::kOversize,
+                    fmt::format("its parameters have more than {} bytes", kMaxParameters));
     }
     if (const auto strict = json::Value::parse(text); !strict) {
         return fail(ErrorCode::kInvalidArgs, "its parameters: " + strict.error().message);
@@ -138,12 +147,17 @@ Result<ToolList> parse_tool_list(std::string data) {
 Result<ProviderInfo> parse_provider_info(std::string_view data) {
     json::Parser parser;
     const auto root = parser.parse(data);
-    if (!root || !root->element().is_object()) return fail(ErrorCode::kInvalidArgs, "the answer to get_provider_info is no JSON object");
-    const auto text = [](json::Element object, std::string_view name) { return clean_text(json::get_string(object, name).value_or("")); };
-    ProviderInfo info{.name = text(root->element(), "provider_name"), .description = text(root->element(), "description")};
+    if (!root || !root->element().is_object())
+        return fail(ErrorCode::kInvalidArgs, "the answer to get_provider_info is no JSON object");
+    const auto text = [](json::Element object, std::string_view name) {
+        return clean_text(json::get_string(object, name).value_or(""));
+    };
+    ProviderInfo info{.name = text(root->element(), "provider_name"),
+                      .description = text(root->element(), "description")};
     if (const auto scopes = json::get_array(root->element(), "scopes")) {
         for (const json::Element scope : *scopes) {
-            if (auto name = text(scope, "name"); !name.empty()) info.scopes.push_back({std::move(name), text(scope, "description")});
+            if (auto name = text(scope, "name"); !name.empty())
+                info.scopes.push_back({std::move(name), text(scope, "description")});
         }
     }
     return info;

@@ -17,7 +17,8 @@ namespace crab::cetp {
 constexpr std::size_t kMaxToolsOfProvider = 64;
 constexpr std::size_t kMaxDropped = 64;  ///< elements of one list; behind them none is looked at
 constexpr std::size_t kMaxDescription = std::size_t{8} << 10;  ///< bytes; the rest is cut
-constexpr std::size_t kMaxParameters = std::size_t{64} << 10;  ///< bytes of JSON; beyond: the element is dropped
+/// Bytes of JSON; beyond: the element is dropped
+constexpr std::size_t kMaxParameters = std::size_t{64} << 10;
 
 /// A tool as its provider declares it.
 struct DeclaredTool {
@@ -35,8 +36,8 @@ struct ToolList {
     std::vector<std::string> diagnostics;  ///< what was dropped and why
 };
 
-/// Understands the `data` of `list_tools`, a piece at a time, for schemas may take long to compile; on any thread.
-/// Source: docs/protocols/cetp.md, rules 9 to 13.
+/// Understands the `data` of `list_tools`, a piece at a time, for schemas may take long to compile;
+/// on any thread. Source: docs/protocols/cetp.md, rules 9 to 13.
 class ToolListReader {
 public:
     explicit ToolListReader(std::string data) : data_(std::move(data)) {}
@@ -45,7 +46,8 @@ public:
 
     /// Goes on for about `slice`; true while there is more to do.
     bool step(std::chrono::steady_clock::duration slice = std::chrono::milliseconds(5));
-    /// Errors: kInvalidArgs when it does not parse, has no `tools`, or no usable one: the provider is not listed.
+    /// Errors: kInvalidArgs when it does not parse, has no `tools`, or no usable one: the provider
+    /// is not listed.
     Result<ToolList> take();
 
 private:
@@ -63,8 +65,9 @@ private:
     json::Array::iterator at_;
     std::size_t index_ = 0;
     bool begun_ = false;
-    std::size_t left_ = kMaxCompiled;             // bytes that the compiled schemas may still take
-    std::size_t for_dropped_ = 2 * kMaxCompiled;  // and those that are dropped; behind it, kSmall each
+    std::size_t left_ = kMaxCompiled;  // bytes that the compiled schemas may still take
+    // and those that are dropped; behind it, kSmall each
+    std::size_t for_dropped_ = 2 * kMaxCompiled;
     Error problem_{ErrorCode::kInvalidArgs, "it declares no tools"};
     ToolList list_;
 };

@@ -37,8 +37,10 @@ struct Route {
 /// Source: docs/protocols/cetp.md, rules 33 to 36 and 39, section 6.
 class ToolSet {
 public:
-    /// Names everything, in the order of provider ids; `labels` keeps what it gives. What exceeds 256 tools is left out.
-    static std::shared_ptr<const ToolSet> build(std::vector<ListedProvider> providers, LabelBook& labels);
+    /// Names everything, in the order of provider ids; `labels` keeps what it gives. What exceeds
+    /// 256 tools is left out.
+    static std::shared_ptr<const ToolSet> build(std::vector<ListedProvider> providers,
+                                                LabelBook& labels);
 
     /// nullptr when no tool has that name. A look-up, never a split at `__`.
     const Route* find(std::string_view name) const;

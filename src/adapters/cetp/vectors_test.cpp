@@ -29,29 +29,41 @@ Value read_cases(const std::string& name) {
     return *parsed->find("cases");
 }
 
-std::string text_of(const Value& object, std::string_view name) { return *object.find(name)->as_string(); }
-std::int64_t integer_of(const Value& object, std::string_view name) { return *object.find(name)->as_int64(); }
+std::string text_of(const Value& object, std::string_view name) {
+    return *object.find(name)->as_string();
+}
+std::int64_t integer_of(const Value& object, std::string_view name) {
+    return *object.find(name)->as_int64();
+}
 
 TEST(CetpVectors, LabelsComeFromTheLastPartOfAnId) {
     const Value cases = read_cases("labels.json");
-    for (const Value& c : *cases.as_array()) EXPECT_EQ(label_of(text_of(c, "suggestion")), text_of(c, "label")) << c.dump();
+    for (const Value& c : *cases.as_array())
+        EXPECT_EQ(label_of(text_of(c, "suggestion")), text_of(c, "label")) << c.dump();
 }
 
 TEST(CetpVectors, ToolSetsNameEveryToolAndKeepLabels) {
     const Value cases = read_cases("tool_sets.json");
     for (const Value& c : *cases.as_array()) {
         LabelBook::Entries kept;
-        for (const auto& [id, label] : *c.find("kept")->as_object()) kept.emplace(id, *label.as_string());
+        for (const auto& [id, label] : *c.find("kept")->as_object())
+            kept.emplace(id, *label.as_string());
         LabelBook labels(kept);
         std::vector<ListedProvider> providers;
         for (const Value& p : *c.find("providers")->as_array()) {
-            ListedProvider provider{.id = text_of(p, "id"), .name = "P", .suggested = p.find("label") != nullptr ? text_of(p, "label") : "", .tools = {}};
-            for (const Value& tool : *p.find("tools")->as_array()) provider.tools.push_back({*tool.as_string(), "", "{}"});
+            ListedProvider provider{
+                .id = text_of(p, "id"),
+                .name = "P",
+                .suggested = p.find("label") != nullptr ? text_of(p, "label") : "",
+                .tools = {}};
+            for (const Value& tool : *p.find("tools")->as_array())
+                provider.tools.push_back({*tool.as_string(), "", "{}"});
             providers.push_back(std::move(provider));
         }
         const auto set = ToolSet::build(std::move(providers), labels);
         Value routes = Value::object();
-        for (const auto& [name, route] : set->routes()) routes.set(name, Value::array({route.provider_id, route.tool}));
+        for (const auto& [name, route] : set->routes())
+            routes.set(name, Value::array({route.provider_id, route.tool}));
         EXPECT_EQ(routes, *c.find("routes")) << routes.dump();
         Value book = Value::object();
         for (const auto& [id, label] : labels.entries()) book.set(id, label);
@@ -67,7 +79,8 @@ TEST(CetpVectors, EnvelopesAreUnderstoodWhateverTheyHold) {
         if (!envelope) continue;
         EXPECT_EQ(*Value::parse(to_wire(*envelope)), *c.find("envelope")) << c.dump();
         EXPECT_EQ(parse_envelope(to_wire(*envelope)), envelope);
-        if (const Value* agent = c.find("agent")) EXPECT_EQ(envelope->agent_text(), *agent->as_string());
+        if (const Value* agent = c.find("agent"))
+            EXPECT_EQ(envelope->agent_text(), *agent->as_string());
     }
 }
 
@@ -79,7 +92,9 @@ TEST(CetpVectors, ToolListsKeepWhatIsUsable) {
         if (!list) continue;
         Value tools = Value::array();
         for (const DeclaredTool& tool : list->tools) {
-            tools.push_back(Value::object({{"name", tool.name}, {"description", tool.description}, {"parameters", *Value::parse(tool.parameters)}}));
+            tools.push_back(Value::object({{"name", tool.name},
+                                           {"description", tool.description},
+                                           {"parameters", *Value::parse(tool.parameters)}}));
         }
         EXPECT_EQ(tools, *c.find("tools")) << c.dump();
     }
@@ -99,7 +114,9 @@ TEST(CetpVectors, LaddersEndWhenTheirStepsOrTheirTimeAreUsedUp) {
     const Value cases = read_cases("ladders.json");
     for (const Value& c : *cases.as_array()) {
         FakeClock clock;
-        Ladder ladder({.purpose = text_of(c, "purpose") == "discovery" ? Ladder::Purpose::kDiscovery : Ladder::Purpose::kExecution,
+        Ladder ladder({.purpose = text_of(c, "purpose") == "discovery"
+                                      ? Ladder::Purpose::kDiscovery
+                                      : Ladder::Purpose::kExecution,
                        .may_wake = *c.find("wake")->as_bool(),
                        .silent_wait = Milliseconds(integer_of(c, "silent_ms")),
                        .wake_wait = Milliseconds(integer_of(c, "wake_ms")),
@@ -144,19 +161,30 @@ Value value_of(const ProviderRecord& record) {
         }
         return "";
     };
-    return Value::object({{"transport", transport()}, {"bus", record.bus == Bus::kSystem ? "system" : "session"}, {"bus_name", record.bus_name},
-                          {"object_path", record.object_path}, {"exec", record.exec}, {"socket", record.socket}, {"desktop_id", record.desktop_id},
-                          {"name", record.name}, {"label", record.label}, {"network", record.network}, {"read_home", record.read_home},
+    return Value::object({{"transport", transport()},
+                          {"bus", record.bus == Bus::kSystem ? "system" : "session"},
+                          {"bus_name", record.bus_name},
+                          {"object_path", record.object_path},
+                          {"exec", record.exec},
+                          {"socket", record.socket},
+                          {"desktop_id", record.desktop_id},
+                          {"name", record.name},
+                          {"label", record.label},
+                          {"network", record.network},
+                          {"read_home", record.read_home},
                           {"off", record.off_until_allowed}});
 }
 
 TEST(CetpVectors, ManifestsGiveARecordAMaskOrADiagnostic) {
     const Value cases = read_cases("manifests.json");
     for (const Value& c : *cases.as_array()) {
-        const Reading reading = read_manifest(text_of(c, "id"), text_of(c, "text"), {.locale = "de_AT.UTF-8", .runtime_dir = "/run/user/7"});
+        const Reading reading =
+            read_manifest(text_of(c, "id"), text_of(c, "text"),
+                          {.locale = "de_AT.UTF-8", .runtime_dir = "/run/user/7"});
         if (const Value* error = c.find("error")) {
             ASSERT_FALSE(reading) << c.dump();
-            EXPECT_NE(reading.error().message.find(*error->as_string()), std::string::npos) << reading.error().message;
+            EXPECT_NE(reading.error().message.find(*error->as_string()), std::string::npos)
+                << reading.error().message;
             continue;
         }
         ASSERT_TRUE(reading) << c.dump() << reading.error().message;
@@ -164,7 +192,8 @@ TEST(CetpVectors, ManifestsGiveARecordAMaskOrADiagnostic) {
         ASSERT_EQ(reading->has_value(), !wanted.is_null()) << c.dump();
         if (!*reading) continue;
         const Value got = value_of(**reading);
-        for (const auto& [name, value] : *wanted.as_object()) EXPECT_EQ(*got.find(name), value) << name << " of " << c.dump();
+        for (const auto& [name, value] : *wanted.as_object())
+            EXPECT_EQ(*got.find(name), value) << name << " of " << c.dump();
     }
 }
 

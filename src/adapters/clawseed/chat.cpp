@@ -59,19 +59,29 @@ struct Chat::Waiting final : TimerNode {
     Waiting(Chat& owner, ChatQuestion asked) : chat(owner), question(std::move(asked)) {}
     void on_expired() override {
         chat.refuse(question, "SESSION_BUSY", "the turn waited too long behind others; ask again");
-        std::erase_if(chat.waiting_, [this](const auto& waiting) { return waiting.get() == this; });  // ends *this
+        // ends *this
+        std::erase_if(chat.waiting_, [this](const auto& waiting) { return waiting.get() == this; });
     }
     Chat& chat;
     ChatQuestion question;
 };
 
-/// The running turn: turns events into frames, and remembers what a connection that returns has missed.
-class Chat::Turn final : public core::TurnEvents, public core::Approver, public core::Asker, private TimerNode {
+/// The running turn: turns events into frames, and remembers what a connection that returns has
+/// missed.
+class Chat::Turn final : public core::TurnEvents,
+                         public core::Approver,
+                         public core::Asker,
+                         private TimerNode {
 public:
-    Turn(Chat& chat, ChatQuestion asked) : question(std::move(asked)), target(question.asker), returned(chat.loop_.timers()), chat_(chat) {}
+    Turn(Chat& chat, ChatQuestion asked)
+        : question(std::move(asked)),
+          target(question.asker),
+          returned(chat.loop_.timers()),
+          chat_(chat) {}
 
     void on_debug_prompt(std::string_view messages, std::int64_t tokens) override {
-        if (question.debug && !std::exchange(debug_sent_, true)) write([&](std::string& out) { write_debug_prompt(out, messages, tokens); });
+        if (question.debug && !std::exchange(debug_sent_, true))
+            write([&](std::string& out) { write_debug_prompt(out, messages, tokens); });
     }
     void on_chunk(std::string_view text) override {
         full_response += text;
@@ -85,15 +95,20 @@ public:
         called_tools = true;
         write([&](std::string& out) { write_tool_call(out, id, name, args); });
     }
-    void on_tool_result(std::string_view id, std::string_view name, std::string_view output) override {
+    void on_tool_result(std::string_view id, std::string_view name,
+                        std::string_view output) override {
         const bool shown = presentation_of_ == id;
-        write([&](std::string& out) { write_tool_result(out, id, name, output, shown ? std::string_view(presentation_) : std::string_view()); });
+        write([&](std::string& out) {
+            write_tool_result(out, id, name, output,
+                              shown ? std::string_view(presentation_) : std::string_view());
+        });
         presentation_of_.clear();
     }
     void on_presentation(std::string_view id, std::string_view presentation) override {
         presentation_of_ = id;
         presentation_ = presentation;
-        if (kept_bytes_ + presentation.size() > kMostPresentation) return;  // it is shown, and not kept
+        // it is shown, and not kept
+        if (kept_bytes_ + presentation.size() > kMostPresentation) return;
         kept_bytes_ += presentation.size();
         presentations_.emplace_back(presentation);
     }
@@ -101,18 +116,32 @@ public:
         write([&](std::string& out) { write_image_context(out, ids); });
     }
     void on_metrics(const core::TurnMetrics& told) override { metrics = told; }
-    void on_message(std::string_view role, std::string_view content, std::string_view extra) override {
+    void on_message(std::string_view role, std::string_view content,
+                    std::string_view extra) override {
         if (role == "assistant") {
             stored_text_ = full_response.size();
             draft_.on_message();
         }
-        chat_.store({.role = std::string(role), .content = std::string(content), .created_at = {}, .extra = std::string(extra), .turn = story.turn_id});
+        chat_.store({.role = std::string(role),
+                     .content = std::string(content),
+                     .created_at = {},
+                     .extra = std::string(extra),
+                     .turn = story.turn_id});
     }
-    /// What was asked, or what was said since the last of on_message(); the latter with the turn's outcome.
-    void store(std::string role, std::string content, std::string_view outcome = {}, std::string extra = {}) {
+    /// What was asked, or what was said since the last of on_message(); the latter with the turn's
+    /// outcome.
+    void store(std::string role, std::string content, std::string_view outcome = {},
+               std::string extra = {}) {
         if (role == "assistant") draft_.on_message();
-        chat_.store({.role = std::move(role), .content = std::move(content), .created_at = {}, .extra = std::move(extra), .turn = story.turn_id, .outcome = std::string(outcome),
-                     .display = outcome == "answer" ? answer_display(presentations_, metrics ? &*metrics : nullptr) : std::string()});
+        chat_.store({.role = std::move(role),
+                     .content = std::move(content),
+                     .created_at = {},
+                     .extra = std::move(extra),
+                     .turn = story.turn_id,
+                     .outcome = std::string(outcome),
+                     .display = outcome == "answer"
+                                    ? answer_display(presentations_, metrics ? &*metrics : nullptr)
+                                    : std::string()});
     }
     /// The text that no stored message of this turn has yet.
     std::string unstored_text() const { return full_response.substr(stored_text_); }
@@ -135,7 +164,8 @@ public:
         gone_until.reset();
         disarm();
         if (can_be_asked()) {
-            for (const auto& open : asked_) write([&](std::string& out) { write_approval_request(out, open); });
+            for (const auto& open : asked_)
+                write([&](std::string& out) { write_approval_request(out, open); });
         }
         if (wanted_) tell_question();
         returned.wake();
@@ -144,22 +174,29 @@ public:
 
     // Asker: the person in this chat.
     Task<std::string> ask(core::AskedQuestion asked, Deadline deadline) override {
-        wanted_ = Wanted{.request_id = std::string(chat_.loop_.ids().uuid_v7().view()), .question = std::move(asked)};
+        wanted_ = Wanted{.request_id = std::string(chat_.loop_.ids().uuid_v7().view()),
+                         .question = std::move(asked)};
         tell_question();
         WaitEnd end = WaitEnd::kWoken;
-        while (wanted_->outcome.empty() && end == WaitEnd::kWoken) end = co_await answered_.wait(deadline);
+        while (wanted_->outcome.empty() && end == WaitEnd::kWoken)
+            end = co_await answered_.wait(deadline);
         std::string outcome = std::move(wanted_->outcome);
         wanted_.reset();
         if (!outcome.empty()) co_return outcome;
-        co_return end == WaitEnd::kCancelled ? R"({"status":"cancelled"})" : R"({"status":"expired"})";
+        co_return end == WaitEnd::kCancelled ? R"({"status":"cancelled"})"
+                                             : R"({"status":"expired"})";
     }
     /// How a response was taken, and why not.
     std::pair<std::string_view, std::string> respond(const QuestionResponse& response) {
-        if (!wanted_ || !wanted_->outcome.empty() || wanted_->request_id != response.request_id) return {"not_pending", {}};
-        if (response.turn_id != story.turn_id || response.tool_call_id != wanted_->question.tool_call_id) return {"rejected", "turn_id or tool_call_id is not that of the question"};
+        if (!wanted_ || !wanted_->outcome.empty() || wanted_->request_id != response.request_id)
+            return {"not_pending", {}};
+        if (response.turn_id != story.turn_id ||
+            response.tool_call_id != wanted_->question.tool_call_id)
+            return {"rejected", "turn_id or tool_call_id is not that of the question"};
         json::Parser parser;
         const auto root = parser.parse(response.frame);
-        auto outcome = root ? core::read_response(wanted_->question, root->element()) : fail(ErrorCode::kInvalidArgs, "the response is not JSON");
+        auto outcome = root ? core::read_response(wanted_->question, root->element())
+                            : fail(ErrorCode::kInvalidArgs, "the response is not JSON");
         if (!outcome) return {"rejected", outcome.error().message};
         wanted_->outcome = std::move(*outcome);
         return {"accepted", {}};
@@ -175,7 +212,8 @@ public:
     }
     void on_end(const core::ApprovalQuestion& approval, const core::ApprovalEnd& end) override {
         std::erase_if(asked_, [&](const auto& each) { return each.id == approval.id; });
-        if (can_be_asked()) write([&](std::string& out) { write_approval_ended(out, approval.id, end); });
+        if (can_be_asked())
+            write([&](std::string& out) { write_approval_ended(out, approval.id, end); });
     }
 
     ChatQuestion question;
@@ -191,30 +229,49 @@ private:
     struct Wanted {
         std::string request_id;
         core::AskedQuestion question;
-        std::string outcome{};   ///< what the model reads; empty: none yet
+        std::string outcome{};  ///< what the model reads; empty: none yet
     };
     void tell_question() {
-        write([&](std::string& out) { write_ask_user_request(out, {.request_id = wanted_->request_id, .session_id = chat_.id(), .turn_id = story.turn_id}, wanted_->question); });
+        write([&](std::string& out) {
+            write_ask_user_request(out,
+                                   {.request_id = wanted_->request_id,
+                                    .session_id = chat_.id(),
+                                    .turn_id = story.turn_id},
+                                   wanted_->question);
+        });
     }
     std::optional<core::DraftKeeper::Draft> draft() const {
         if (chat_.forgotten_ || unstored_text().empty()) return std::nullopt;
-        return core::DraftKeeper::Draft{.session = chat_.stored_form(), .said = {.turn = story.turn_id, .content = unstored_text(), .created_at = chat_.loop_.clock().system_now()}};
+        return core::DraftKeeper::Draft{.session = chat_.stored_form(),
+                                        .said = {.turn = story.turn_id,
+                                                 .content = unstored_text(),
+                                                 .created_at = chat_.loop_.clock().system_now()}};
     }
 
     Chat& chat_;
-    std::size_t stored_text_ = 0;   ///< of full_response
-    core::DraftKeeper draft_{{.timers = chat_.loop_.timers(), .clock = chat_.loop_.clock(), .store_pool = chat_.hub_.services().store_pool, .chats = chat_.hub_.services().chats}, [this] { return draft(); }};
+    std::size_t stored_text_ = 0;  ///< of full_response
+    core::DraftKeeper draft_{{.timers = chat_.loop_.timers(),
+                              .clock = chat_.loop_.clock(),
+                              .store_pool = chat_.hub_.services().store_pool,
+                              .chats = chat_.hub_.services().chats},
+                             [this] { return draft(); }};
     bool debug_sent_ = false;
-    std::string presentation_of_, presentation_;   ///< of the result that is told next
-    std::vector<std::string> presentations_;       ///< that are kept with the answer
-    std::size_t kept_bytes_ = 0;                   ///< of them
-    std::optional<Wanted> wanted_;                 ///< what the agent asks
+    std::string presentation_of_, presentation_;  ///< of the result that is told next
+    std::vector<std::string> presentations_;  ///< that are kept with the answer
+    std::size_t kept_bytes_ = 0;  ///< of them
+    std::optional<Wanted> wanted_;  ///< what the agent asks
     Waiter answered_{chat_.loop_.timers()};
-    std::vector<core::ApprovalQuestion> asked_;   ///< open, for a connection that returns
+    std::vector<core::ApprovalQuestion> asked_;  ///< open, for a connection that returns
 };
 
-Chat::Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal, core::ChatSession session)
-    : hub_(hub), loop_(loop), runner_(runner), principal_(std::move(principal)), session_(std::move(session)), tasks_(loop.executor()) {}
+Chat::Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal,
+           core::ChatSession session)
+    : hub_(hub),
+      loop_(loop),
+      runner_(runner),
+      principal_(std::move(principal)),
+      session_(std::move(session)),
+      tasks_(loop.executor()) {}
 
 Chat::~Chat() = default;
 
@@ -254,14 +311,16 @@ void Chat::refuse(const ChatQuestion& question, std::string_view code, std::stri
     std::string frame;
     write_error(frame, code, message);
     question.asker->send_frame(std::move(frame));
-    if (question.on_end) question.on_end(fail(ErrorCode::kRateLimited, std::string(message)), false);
+    if (question.on_end)
+        question.on_end(fail(ErrorCode::kRateLimited, std::string(message)), false);
 }
 
 void Chat::ask(ChatQuestion question) {
     on_loop([this, asked = std::move(question)]() mutable {
         const auto options = hub_.options();
         if (current_ && waiting_.size() >= options->waiting_turns) {
-            refuse(asked, "SESSION_BUSY", "too many turns wait in this chat session; ask again later");
+            refuse(asked, "SESSION_BUSY",
+                   "too many turns wait in this chat session; ask again later");
             return;
         }
         waiting_.push_back(std::make_unique<Waiting>(*this, std::move(asked)));
@@ -273,18 +332,23 @@ void Chat::ask(ChatQuestion question) {
     });
 }
 
-/// The asker may have lost its link while its question waited: then its frames go to a connection that returned, or wait for
-/// one. False when nobody came back in the grace time.
+/// The asker may have lost its link while its question waited: then its frames go to a connection
+/// that returned, or wait for one. False when nobody came back in the grace time.
 bool Chat::find_asker(Turn& turn) {
     const ConnectionId asker = turn.question.asker->connection();
-    const bool here = asker == ConnectionId{} || std::ranges::any_of(targets_, [&](const auto& target) { return target->connection() == asker; });
+    const bool here =
+        asker == ConnectionId{} || std::ranges::any_of(targets_, [&](const auto& target) {
+            return target->connection() == asker;
+        });
     if (here) return true;
     if (!targets_.empty()) {
         turn.go_on_with(targets_.back());
     } else if (loop_.clock().steady_now() < empty_until_) {
         turn.wait_for_return(empty_until_);
     } else {
-        if (turn.question.on_end) turn.question.on_end(fail(ErrorCode::kCancelled, "nobody is there to hear the answer"), false);
+        if (turn.question.on_end)
+            turn.question.on_end(fail(ErrorCode::kCancelled, "nobody is there to hear the answer"),
+                                 false);
         return false;
     }
     return true;
@@ -299,20 +363,31 @@ void Chat::start_next() {
             current_ = nullptr;
             continue;
         }
-        current_->story = {.turn_id = std::string(loop_.ids().uuid_v7().view()), .tenant = {}, .agent = {}, .session = id(), .principal = principal_->id, .begun = loop_.clock().system_now()};
+        current_->story = {.turn_id = std::string(loop_.ids().uuid_v7().view()),
+                           .tenant = {},
+                           .agent = {},
+                           .session = id(),
+                           .principal = principal_->id,
+                           .begun = loop_.clock().system_now()};
         {
             const std::scoped_lock lock(mutex_);
-            running_info_ = RunningTurn{.turn_id = current_->story.turn_id, .started_at = current_->story.begun};
+            running_info_ = RunningTurn{.turn_id = current_->story.turn_id,
+                                        .started_at = current_->story.begun};
         }
         state_ = ChatState::kRunning;
         tasks_.spawn("chat turn", run_turn(current_), shared_from_this());
     }
-    if (!current_ && state_ == ChatState::kRunning) state_ = ChatState::kIdle;  // nobody is left of those who waited
+    // nobody is left of those who waited
+    if (!current_ && state_ == ChatState::kRunning) state_ = ChatState::kIdle;
 }
 
 core::NewChatSession Chat::stored_form() const {
     const std::scoped_lock lock(mutex_);
-    return {.id = session_.id, .owner = session_.owner, .name = session_.name, .persona = session_.persona, .created_at = session_.created_at};
+    return {.id = session_.id,
+            .owner = session_.owner,
+            .name = session_.name,
+            .persona = session_.persona,
+            .created_at = session_.created_at};
 }
 
 void Chat::store(core::ChatMessage message) {
@@ -325,7 +400,9 @@ void Chat::store(core::ChatMessage message) {
         session_.last_activity = message.created_at;
     }
     core::NewChatSession session = stored_form();
-    hub_.services().store_pool.post([&store = hub_.services().chats, session = std::move(session), message = std::move(message)] { (void)store.append(session, message); });
+    hub_.services().store_pool.post(
+        [&store = hub_.services().chats, session = std::move(session),
+         message = std::move(message)] { (void)store.append(session, message); });
 }
 
 /// Names a chat session that has no name after the question that was answered first.
@@ -337,7 +414,8 @@ void Chat::give_title(Turn& turn) {
         if (!session_.name.empty() || title.empty()) return;
         session_.name = title;
     }
-    hub_.services().store_pool.post([&store = hub_.services().chats, id = ChatSessionId(id()), title] { (void)store.rename(id, title); });
+    hub_.services().store_pool.post([&store = hub_.services().chats, id = ChatSessionId(id()),
+                                     title] { (void)store.rename(id, title); });
     turn.write([&](std::string& out) { write_title_updated(out, title); });
 }
 
@@ -351,7 +429,11 @@ void Chat::begin_turn(Turn& turn, const core::TurnAgent& agent) {
 /// Stores the last words and tells the asker how it ended.
 void Chat::end_turn(Turn& turn, Result<std::string>& answer, bool cancelled) {
     const std::string said = turn.unstored_text();
-    const auto close = [&](std::string_view note) { turn.store("assistant", said.empty() ? std::string(note) : fmt::format("{}\n{}", said, note), token_of(answer.error().code)); };
+    const auto close = [&](std::string_view note) {
+        turn.store("assistant",
+                   said.empty() ? std::string(note) : fmt::format("{}\n{}", said, note),
+                   token_of(answer.error().code));
+    };
     if (cancelled) {
         answer = fail(ErrorCode::kCancelled, "the turn was aborted");
         close(stopping_ && !turn.aborted ? kStopped : kInterrupted);
@@ -360,19 +442,29 @@ void Chat::end_turn(Turn& turn, Result<std::string>& answer, bool cancelled) {
         if (turn.full_response.empty()) turn.full_response = *answer;
         turn.store("assistant", turn.unstored_text(), "answer");
         turn.write([&](std::string& out) { write_plain(out, "chunk_reset"); });
-        turn.write([&](std::string& out) { write_done(out, turn.full_response, turn.metrics ? &*turn.metrics : nullptr); });
+        turn.write([&](std::string& out) {
+            write_done(out, turn.full_response, turn.metrics ? &*turn.metrics : nullptr);
+        });
     } else {
         if (!said.empty()) close(kBrokeOff);
-        turn.write([&](std::string& out) { write_error(out, turn_code(answer.error().code), answer.error().message); });
+        turn.write([&](std::string& out) {
+            write_error(out, turn_code(answer.error().code), answer.error().message);
+        });
     }
 }
 
-/// Stores the question, or finds the one that is to be answered again; why there is none to answer, if so.
+/// Stores the question, or finds the one that is to be answered again; why there is none to answer,
+/// if so.
 Task<std::optional<Chat::Refused>> Chat::take_question(Turn& turn, core::TurnRequest& request) {
     if (request.regenerate) {
-        auto reopen = [&store = hub_.services().chats, session_id = ChatSessionId(id())] { return store.reopen(session_id); };
+        auto reopen = [&store = hub_.services().chats, session_id = ChatSessionId(id())] {
+            return store.reopen(session_id);
+        };
         auto last = co_await hub_.services().store_pool.run(std::move(reopen));
-        if (!last || !*last) co_return Refused{.code = "NO_USER_MESSAGE", .message = "there is no user message to answer again; send a message first"};
+        if (!last || !*last)
+            co_return Refused{
+                .code = "NO_USER_MESSAGE",
+                .message = "there is no user message to answer again; send a message first"};
         request.content = std::move((*last)->content);
         const std::scoped_lock lock(mutex_);
         session_.message_count = (*last)->message_count;
@@ -389,13 +481,22 @@ Task<std::optional<Chat::Refused>> Chat::take_question(Turn& turn, core::TurnReq
 Task<std::optional<Chat::Refused>> Chat::find_pictures(Turn& turn, std::string& extra) {
     const std::vector<std::string>& wanted = turn.question.pictures;
     if (!wanted.empty() && !runner_.agent_of(session().persona).sees_pictures) {
-        co_return Refused{.code = "IMAGE_MODEL_UNSUPPORTED", .message = "the model of this chat sees no pictures; send the message without them, or configure a model with vision: true"};
+        co_return Refused{.code = "IMAGE_MODEL_UNSUPPORTED",
+                          .message =
+                              "the model of this chat sees no pictures; send the message without "
+                              "them, or configure a model with vision: true"};
     }
     extra = R"({"attachments":[)";
     for (const std::string& picture : wanted) {
-        auto find = [&store = hub_.services().chats, session_id = ChatSessionId(id()), picture] { return store.find_picture(session_id, picture); };
+        auto find = [&store = hub_.services().chats, session_id = ChatSessionId(id()), picture] {
+            return store.find_picture(session_id, picture);
+        };
         const auto found = co_await hub_.services().store_pool.run(std::move(find));
-        if (!found || !*found) co_return Refused{.code = "INVALID_IMAGE_MESSAGE", .message = "a picture is not there (any more), or belongs to another chat session; upload it again"};
+        if (!found || !*found)
+            co_return Refused{.code = "INVALID_IMAGE_MESSAGE",
+                              .message =
+                                  "a picture is not there (any more), or belongs to another chat "
+                                  "session; upload it again"};
         if (extra.back() != '[') extra += ',';
         core::append_picture(extra, (*found)->picture);
     }
@@ -409,20 +510,29 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     const auto self = shared_from_this();
     Seat seat(self);
     TaskChain& chain = co_await this_chain();
-    core::TurnRequest request{.principal = principal_, .session_id = id(), .turn_id = turn->story.turn_id, .persona = session().persona, .content = turn->question.content,
-                              .regenerate = turn->question.regenerate, .debug = turn->question.debug,
-                              .prefer_source = turn->question.prefer_source, .prefer_connection = turn->question.asker->connection(), .approver = turn.get()};
+    core::TurnRequest request{.principal = principal_,
+                              .session_id = id(),
+                              .turn_id = turn->story.turn_id,
+                              .persona = session().persona,
+                              .content = turn->question.content,
+                              .regenerate = turn->question.regenerate,
+                              .debug = turn->question.debug,
+                              .prefer_source = turn->question.prefer_source,
+                              .prefer_connection = turn->question.asker->connection(),
+                              .approver = turn.get()};
     if (turn->question.asker->takes_questions()) request.asker = turn.get();
     const std::optional<Refused> refused = co_await take_question(*turn, request);
     bool cancelled = false;
-    Result<std::string> answer = fail(ErrorCode::kInvalidArgs, refused ? refused->message : std::string());
+    Result<std::string> answer =
+        fail(ErrorCode::kInvalidArgs, refused ? refused->message : std::string());
     if (refused) {
         turn->write([&](std::string& out) { write_error(out, refused->code, refused->message); });
     } else {
         const core::TurnAgent agent = runner_.agent_of(request.persona);
         begin_turn(*turn, agent);
         try {
-            if (!turn->aborted && !chain.cancelled()) answer = co_await runner_.run(std::move(request), *turn);
+            if (!turn->aborted && !chain.cancelled())
+                answer = co_await runner_.run(std::move(request), *turn);
         } catch (const std::exception& failure) {
             answer = fail(ErrorCode::kInternal, "the turn failed unexpectedly");
         }
@@ -435,10 +545,14 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
             chain.forget_cancellation();
         }
         end_turn(*turn, answer, cancelled);
-        turn->write([&](std::string& out) { write_agent(out, false, agent.provider, agent.model); });
+        turn->write(
+            [&](std::string& out) { write_agent(out, false, agent.provider, agent.model); });
         if (answer) give_title(*turn);
     }
-    const core::TurnEnd end{.at = loop_.clock().system_now(), .outcome = answer ? "answer" : std::string(token_of(answer.error().code)), .text = answer ? turn->full_response : answer.error().message};
+    const core::TurnEnd end{
+        .at = loop_.clock().system_now(),
+        .outcome = answer ? "answer" : std::string(token_of(answer.error().code)),
+        .text = answer ? turn->full_response : answer.error().message};
     {
         const std::scoped_lock lock(mutex_);
         running_info_.reset();
@@ -448,8 +562,8 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
     if (waiting_.empty()) state_ = failed ? ChatState::kError : ChatState::kIdle;
     if (turn->question.on_end) turn->question.on_end(answer, turn->called_tools);
     current_ = nullptr;
-    // The hub knows whose chat it is from this object or from the store, so what was said is stored before this one may go.
-    // Which of the two is done first is open, so each of them settles.
+    // The hub knows whose chat it is from this object or from the store, so what was said is stored
+    // before this one may go. Which of the two is done first is open, so each of them settles.
     loop_.post([self] {
         self->start_next();
         self->hub_.settle_chat(self);
@@ -463,7 +577,8 @@ Task<void> Chat::run_turn(std::shared_ptr<Turn> turn) {
 void Chat::abort(std::function<void(bool)> acknowledge, ConnectionId from) {
     on_loop([this, reply = std::move(acknowledge), from] {
         const bool running = current_ && !current_->aborted;
-        const bool own = current_ && from != ConnectionId{} && current_->target && current_->target->connection() == from;
+        const bool own = current_ && from != ConnectionId{} && current_->target &&
+                         current_->target->connection() == from;
         if (!own) reply(running);
         if (!running) return;
         current_->aborted = true;
@@ -471,17 +586,22 @@ void Chat::abort(std::function<void(bool)> acknowledge, ConnectionId from) {
     });
 }
 
-void Chat::respond(QuestionResponse response, std::function<void(std::string_view, std::string_view)> tell) {
+void Chat::respond(QuestionResponse response,
+                   std::function<void(std::string_view, std::string_view)> tell) {
     on_loop([this, given = std::move(response), reply = std::move(tell)] {
-        const auto [status, error] = current_ ? current_->respond(given) : std::pair<std::string_view, std::string>("not_pending", {});
-        reply(status, error);  // before the turn goes on: what the answer led to comes after its acknowledgement
+        const auto [status, error] =
+            current_ ? current_->respond(given)
+                     : std::pair<std::string_view, std::string>("not_pending", {});
+        // before the turn goes on: what the answer led to comes after its acknowledgement
+        reply(status, error);
         if (status == "accepted" && current_) current_->go_on_after_response();
     });
 }
 
 void Chat::withdraw(const std::shared_ptr<FrameTarget>& asker) {
     on_loop([this, asker] {
-        std::erase_if(waiting_, [&](const auto& waiting) { return waiting->question.asker == asker; });
+        std::erase_if(waiting_,
+                      [&](const auto& waiting) { return waiting->question.asker == asker; });
         if (!current_ || current_->question.asker != asker || current_->aborted) return;
         current_->aborted = true;
         tasks_.cancel();
@@ -497,8 +617,11 @@ void Chat::join(std::shared_ptr<FrameTarget> target) {
 
 void Chat::leave(ConnectionId connection, bool goodbye) {
     on_loop([this, connection, goodbye] {
-        std::erase_if(targets_, [&](const auto& target) { return target->connection() == connection; });
-        std::erase_if(waiting_, [&](const auto& waiting) { return goodbye && waiting->question.asker->connection() == connection; });
+        std::erase_if(targets_,
+                      [&](const auto& target) { return target->connection() == connection; });
+        std::erase_if(waiting_, [&](const auto& waiting) {
+            return goodbye && waiting->question.asker->connection() == connection;
+        });
         empty_until_ = loop_.clock().steady_now() + hub_.options()->grace;
         if (!current_ || !current_->target || current_->target->connection() != connection) return;
         if (goodbye) {

@@ -3,8 +3,8 @@
 #include "base/clock.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/timer_wheel.hpp"
-#include "core/chat/chat_session_store.hpp"
 #include "core/call/principal.hpp"
+#include "core/chat/chat_session_store.hpp"
 #include "core/chat/turn.hpp"
 #include "net/loop/event_loop.hpp"
 
@@ -22,7 +22,8 @@ namespace crab::clawseed {
 
 class Hub;
 
-/// Where a turn's frames go: one connection. Thread-safe handle; sending to a link that is gone does nothing.
+/// Where a turn's frames go: one connection. Thread-safe handle; sending to a link that is gone
+/// does nothing.
 class FrameTarget {
 public:
     virtual ~FrameTarget() = default;
@@ -42,7 +43,8 @@ struct ChatQuestion {
     bool regenerate = false;
     bool debug = false;
     std::string prefer_source;
-    /// Called once, on the chat's loop; may be empty. `called_tools`: what failed may have had effects all the same.
+    /// Called once, on the chat's loop; may be empty. `called_tools`: what failed may have had
+    /// effects all the same.
     std::function<void(const Result<std::string>& answer, bool called_tools)> on_end;
 };
 
@@ -51,15 +53,17 @@ std::string_view turn_code(ErrorCode code);
 
 enum class ChatState : std::uint8_t { kIdle, kRunning, kError };
 
-/// One chat session while anybody is connected to it or a turn runs: its queue of turns, of which one runs at a time.
-/// It lives on the event loop of the connection that opened it; public functions may be called from any loop.
-/// Source: docs/protocols/clawseed.md, section 6.
+/// One chat session while anybody is connected to it or a turn runs: its queue of turns, of which
+/// one runs at a time. It lives on the event loop of the connection that opened it; public
+/// functions may be called from any loop. Source: docs/protocols/clawseed.md, section 6.
 class Chat final : public std::enable_shared_from_this<Chat> {
 public:
-    Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal, core::ChatSession session);
+    Chat(Hub& hub, net::EventLoop& loop, core::TurnRunner& runner, core::PrincipalRef principal,
+         core::ChatSession session);
     ~Chat();
 
-    /// A place in a chat, from before one connects or asks until after one has left: the hub forgets no chat while any is taken.
+    /// A place in a chat, from before one connects or asks until after one has left: the hub
+    /// forgets no chat while any is taken.
     class Seat {
     public:
         Seat() = default;
@@ -83,25 +87,33 @@ public:
     const core::PrincipalRef& principal() const { return principal_; }
     core::ChatSession session() const;
 
-    /// Starts a turn or puts it in the queue; refusals (SESSION_BUSY, NO_USER_MESSAGE) go to the asker.
+    /// Starts a turn or puts it in the queue; refusals (SESSION_BUSY, NO_USER_MESSAGE) go to the
+    /// asker.
     void ask(ChatQuestion question);
-    /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before the turn ends. Not, when the turn is
-    /// that of the connection `from`: it reads `aborted`, and people would be told twice.
+    /// Ends the running turn, if any; `acknowledge(aborted)` is called on this chat's loop before
+    /// the turn ends. Not, when the turn is that of the connection `from`: it reads `aborted`, and
+    /// people would be told twice.
     void abort(std::function<void(bool aborted)> acknowledge, ConnectionId from = {});
-    /// A response to a question of the running turn; `tell(status, error)` is called on this chat's loop with how it was taken.
+    /// A response to a question of the running turn; `tell(status, error)` is called on this chat's
+    /// loop with how it was taken.
     struct QuestionResponse {
         std::string request_id, turn_id, tool_call_id;
-        std::string frame;   ///< JSON, with `status` and `answer`
+        std::string frame;  ///< JSON, with `status` and `answer`
     };
-    void respond(QuestionResponse response, std::function<void(std::string_view status, std::string_view error)> tell);
-    /// Takes back what `asker` asked: its turn is aborted, or never runs. For askers that are no connection.
+    void respond(QuestionResponse response,
+                 std::function<void(std::string_view status, std::string_view error)> tell);
+    /// Takes back what `asker` asked: its turn is aborted, or never runs. For askers that are no
+    /// connection.
     void withdraw(const std::shared_ptr<FrameTarget>& asker);
-    /// A connection of this chat session: it gets the frames of a running turn whose own link broke.
+    /// A connection of this chat session: it gets the frames of a running turn whose own link
+    /// broke.
     void join(std::shared_ptr<FrameTarget> target);
-    /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody returns in the grace time.
+    /// A connection is gone. After a goodbye its turn is cancelled at once, else when nobody
+    /// returns in the grace time.
     void leave(ConnectionId connection, bool goodbye);
     void rename(std::string name);
-    /// What was stored is being removed: the count begins anew, and listings leave the chat out until something is said again.
+    /// What was stored is being removed: the count begins anew, and listings leave the chat out
+    /// until something is said again.
     void forget_history();
     bool is_forgotten() const { return forgotten_.load(); }
 
@@ -141,7 +153,7 @@ private:
     net::EventLoop& loop_;
     core::TurnRunner& runner_;
     const core::PrincipalRef principal_;
-    mutable std::mutex mutex_;                 ///< guards session_, last_user_, history_, running_info_
+    mutable std::mutex mutex_;  ///< guards session_, last_user_, history_, running_info_
     core::ChatSession session_;
     std::optional<RunningTurn> running_info_;
     std::string last_user_;
@@ -150,7 +162,7 @@ private:
     std::atomic<bool> forgotten_{false};
     bool stopping_ = false;
     std::vector<std::shared_ptr<FrameTarget>> targets_;
-    Deadline empty_until_{};                   ///< the end of the grace time since somebody left
+    Deadline empty_until_{};  ///< the end of the grace time since somebody left
     std::deque<std::unique_ptr<Waiting>> waiting_;
     std::shared_ptr<Turn> current_;
     TaskGroup tasks_;

@@ -1,5 +1,5 @@
-// Any text messages a client may send, one in a line, through a real session while a call is out to it: nothing but whole JSON
-// objects of a known type, without a null, comes back.
+// Any text messages a client may send, one in a line, through a real session while a call is out to
+// it: nothing but whole JSON objects of a known type, without a null, comes back.
 
 #include "adapters/clawseed/test_support.hpp"
 #include "base/fuzz_check.hpp"
@@ -13,10 +13,12 @@ using namespace crab;
 using namespace crab::clawseed;
 using clawseed::test::World;
 
-constexpr std::array<std::string_view, 9> kTypes{"session_start", "connected", "tools_registered", "registered_tools", "tool_call_request",
-                                                 "result_acknowledged", "error", "abort_ack", "tool_call_cancel"};
+constexpr std::array<std::string_view, 9> kTypes{
+    "session_start",       "connected", "tools_registered", "registered_tools", "tool_call_request",
+    "result_acknowledged", "error",     "abort_ack",        "tool_call_cancel"};
 
-/// A session whose other end the fuzzer holds, and one call that is out to it, whose id stands for `<id>`.
+/// A session whose other end the fuzzer holds, and one call that is out to it, whose id stands for
+/// `<id>`.
 struct Bench {
     World world;
     std::shared_ptr<clawseed::test::Client> client;
@@ -26,7 +28,10 @@ struct Bench {
     void prepare() {
         if (!client || client->closed) client = world.connect("fuzz");
         if (call && !call->outcome) return;
-        world.send(client, R"({"type":"register_tools","replace":true,"tools":[{"name":"probe","description":"d","parameters":{}}]})");
+        world.send(
+            client,
+            R"({"type":"register_tools","replace":true,"tools":[{"name":"probe","description":"d",)"
+            R"("parameters":{}}]})");
         client->frames.clear();
         call = world.start_call(world.owner, "probe");
         require(!call->outcome);
@@ -35,14 +40,17 @@ struct Bench {
     }
     std::string with_id(std::string_view text) const {
         std::string filled(text);
-        for (std::size_t at = 0; (at = filled.find("<id>", at)) != std::string::npos; at += id.size()) filled.replace(at, 4, id);
+        for (std::size_t at = 0; (at = filled.find("<id>", at)) != std::string::npos;
+             at += id.size())
+            filled.replace(at, 4, id);
         return filled;
     }
 };
 
 /// Chats through a model are the unit tests' part; here a turn ends at once without one.
 bool is_turn_frame(std::string_view type) {
-    return type == "agent_start" || type == "agent_end" || type == "chunk" || type == "chunk_reset" || type == "done" || type == "aborted";
+    return type == "agent_start" || type == "agent_end" || type == "chunk" ||
+           type == "chunk_reset" || type == "done" || type == "aborted";
 }
 
 }  // namespace
@@ -51,7 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::size_t kMost = 16 << 10;
     if (size > kMost) return 0;
     const std::string_view input(reinterpret_cast<const char*>(data), size);
-    if (!simdjson::validate_utf8(input.data(), input.size())) return 0;  // the WebSocket decoder lets nothing else through
+    // the WebSocket decoder lets nothing else through
+    if (!simdjson::validate_utf8(input.data(), input.size())) return 0;
     static Bench bench;
     bench.prepare();
     const std::string filled = bench.with_id(input);

@@ -17,25 +17,33 @@ constexpr Milliseconds kSilenceAfterPing{5'000};
 void log_request(std::string_view id, const core::AdmittedCall& call) {
     if (!log::enabled(log::Level::kDebug)) return;
     const std::string& tool = call.tool().unique_name;
-    log::debug("call sent to a device", {{"call_id", call.call().id}, {"request_id", id}, {"tool", tool}});
+    log::debug("call sent to a device",
+               {{"call_id", call.call().id}, {"request_id", id}, {"tool", tool}});
 }
 
-core::Outcome unavailable() { return fail(ErrorCode::kUnavailable, "the device is not connected any more; call again when it is back"); }
+core::Outcome unavailable() {
+    return fail(ErrorCode::kUnavailable,
+                "the device is not connected any more; call again when it is back");
+}
 
 }  // namespace
 
-/// Runs `function(DeviceLink*)` on the connection's loop, now if that is this one; the link is null when it has ended.
+/// Runs `function(DeviceLink*)` on the connection's loop, now if that is this one; the link is null
+/// when it has ended.
 template <class F>
 void DeviceHost::on_link_loop(F function) {
     if (loop_.in_this_thread()) {
         function(link_);
     } else {
-        loop_.post([self = shared_from_this(), work = std::move(function)]() mutable { work(self->link_); });
+        loop_.post([self = shared_from_this(), work = std::move(function)]() mutable {
+            work(self->link_);
+        });
     }
 }
 
 /// What the client's extensions add to a request.
-RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_view principal, std::string_view agent) const {
+RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_view principal,
+                                     std::string_view agent) const {
     RequestExtras extras;
     if (speaks(Extension::kDeadline)) extras.deadline = std::chrono::floor<Milliseconds>(left);
     if (speaks(Extension::kCaller)) {
@@ -45,9 +53,11 @@ RequestExtras DeviceHost::extras_for(std::chrono::nanoseconds left, std::string_
     return extras;
 }
 
-void DeviceHost::send_request(std::uint64_t tag, std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
+void DeviceHost::send_request(std::uint64_t tag, std::string_view id,
+                              const core::AdmittedCall& call, SteadyTime now) {
     log_request(id, call);
-    const RequestExtras extras = extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent);
+    const RequestExtras extras =
+        extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent);
     const auto deliver = [this, tag](DeviceLink* link, std::string_view frame) {
         std::uint64_t starts_at = 0;
         if (link == nullptr || !link->send_request(frame, starts_at)) {
@@ -82,9 +92,11 @@ void DeviceHost::send_cancel(std::string_view id, std::string_view reason) {
 void DeviceHost::resume(std::string instance) {
     instance_ = std::move(instance);
     const SteadyTime now = loop_.clock().steady_now();
-    for (const PendingReplies::Unanswered& call : replies_->resume(instance_, connection_, shared_from_this())) {
+    for (const PendingReplies::Unanswered& call :
+         replies_->resume(instance_, connection_, shared_from_this())) {
         std::string frame;
-        write_tool_call_request(frame, call.id.view(), call.tool, call.args, extras_for(call.deadline - now, call.principal, call.agent));
+        write_tool_call_request(frame, call.id.view(), call.tool, call.args,
+                                extras_for(call.deadline - now, call.principal, call.agent));
         if (link_ != nullptr) link_->send(frame);
     }
 }
@@ -93,7 +105,9 @@ void DeviceHost::resume(std::string instance) {
 void DeviceHost::ask_again(std::string_view id, const core::AdmittedCall& call, SteadyTime now) {
     if (!speaks(Extension::kResume)) return;
     std::string frame;
-    write_tool_call_request(frame, id, call.tool().spec.name, call.args(), extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent));
+    write_tool_call_request(
+        frame, id, call.tool().spec.name, call.args(),
+        extras_for(call.deadline() - now, call.principal()->id, call.call().claimed_agent));
     on_link_loop([moved = std::move(frame)](DeviceLink* link) {
         if (link != nullptr) link->send(moved);
     });
@@ -131,16 +145,25 @@ void DeviceHost::wake_first() {
 /// Waits in line until fewer calls are out. Nothing was sent yet, whatever it returns.
 Task<Result<void>> DeviceHost::wait_for_slot(net::EventLoop& home, Deadline deadline) {
     const auto busy = [this] {
-        return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} calls are out to this device and others wait already; wait for some of them", options_.max_calls),
-                          .details = {}, .retryable = true, .retry_after = Milliseconds(1000)});
+        return fail(Error{
+            .code = ErrorCode::kRateLimited,
+            .message = fmt::format(
+                "{} calls are out to this device and others wait already; wait for some of them",
+                options_.max_calls),
+            .details = {},
+            .retryable = true,
+            .retry_after = Milliseconds(1000)});
     };
-    const auto cancelled = [] { return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for its device"); };
+    const auto cancelled = [] {
+        return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for its device");
+    };
     in_line_.fetch_add(1);
     const ScopeExit counted([this] { in_line_.fetch_sub(1); });
     auto first = co_await line_->enter(home.timers(), deadline);
     if (!first && first.error().code == ErrorCode::kCancelled) co_return cancelled();
     if (!first) co_return busy();
-    const auto place = std::make_shared<RemoteWaiter>((co_await this_chain()).executor(), home.timers());
+    const auto place =
+        std::make_shared<RemoteWaiter>((co_await this_chain()).executor(), home.timers());
     const auto take_place = [this](std::shared_ptr<RemoteWaiter> waiter) {
         const std::scoped_lock lock(first_mutex_);
         first_ = std::move(waiter);
@@ -171,7 +194,8 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
     const SteadyTime sent_at = home.clock().steady_now();
     send_request(tag, id.view(), call, sent_at);
 
-    // 3 s for an acceptance where the device promised one, then a ping, then 5 s of silence end the link.
+    // 3 s for an acceptance where the device promised one, then a ping, then 5 s of silence end the
+    // link.
     std::optional<SteadyTime> look_at;
     std::optional<SteadyTime> pinged_at;
     if (speaks(Extension::kAccepted)) look_at = sent_at + kAcceptWithin;
@@ -190,22 +214,29 @@ Task<core::Outcome> DeviceHost::run(core::AdmittedCall call, core::FrameSink& si
         DeviceHost& sender = carrier ? *carrier : *this;
         if (end == WaitEnd::kCancelled) {
             sender.send_cancel(id.view(), "cancelled");
-            co_return fail(ErrorCode::kCancelled, "the call was cancelled while the device worked on it");
+            co_return fail(ErrorCode::kCancelled,
+                           "the call was cancelled while the device worked on it");
         }
         if (end == WaitEnd::kWoken) {
             look_at.reset();  // the link is gone; nothing to look after
             pinged_at.reset();
-            if (moved && !broken_at && sender.speaks(Extension::kAccepted)) look_at = home.clock().steady_now() + kAcceptWithin;
+            if (moved && !broken_at && sender.speaks(Extension::kAccepted))
+                look_at = home.clock().steady_now() + kAcceptWithin;
             continue;
         }
         const SteadyTime now = home.clock().steady_now();
         if (now >= call.deadline()) {
             sender.send_cancel(id.view(), "timeout");
-            if (broken_at) co_return fail(ErrorCode::kOutcomeUnknown, "the device's connection broke and it did not answer before the deadline; the call may have taken effect");
+            if (broken_at)
+                co_return fail(ErrorCode::kOutcomeUnknown,
+                               "the device's connection broke and it did not answer before the "
+                               "deadline; the call may have taken effect");
             co_return fail(ErrorCode::kTimeout, "the device did not answer before the deadline");
         }
         if (broken_at && now >= *broken_at + options_.grace) {
-            co_return fail(ErrorCode::kOutcomeUnknown, "the device's connection broke while the call ran and it did not come back in time; the call may have taken effect");
+            co_return fail(ErrorCode::kOutcomeUnknown,
+                           "the device's connection broke while the call ran and it did not come "
+                           "back in time; the call may have taken effect");
         }
         if (look_at && now >= *look_at) {
             if (news.accepted) {

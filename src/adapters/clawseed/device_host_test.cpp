@@ -1,4 +1,5 @@
-// Calls to a device through the real pipeline, on one loop with a clock that stands still, and at the end on two with threads.
+// Calls to a device through the real pipeline, on one loop with a clock that stands still, and at
+// the end on two with threads.
 
 #include "adapters/clawseed/device_host.hpp"
 
@@ -24,15 +25,27 @@ class DeviceHostTest : public testing::Test {
 protected:
     void connect(std::string_view capabilities = "", std::string_view tool_members = "") {
         device = world.connect();
-        if (!capabilities.empty()) world.send(device, fmt::format(R"({{"type":"connect","capabilities":[{}]}})", capabilities));
-        world.send(device, fmt::format(R"({{"type":"register_tools","tools":[{{"name":"read","description":"d","parameters":{{}}{}}}]}})", tool_members));
+        if (!capabilities.empty())
+            world.send(device,
+                       fmt::format(R"({{"type":"connect","capabilities":[{}]}})", capabilities));
+        world.send(
+            device,
+            fmt::format(R"({{"type":"register_tools","tools":[{{"name":"read","description":"d",)"
+                        R"("parameters":{{}}{}}}]}})",
+                        tool_members));
         device->frames.clear();
     }
-    std::string id(std::size_t request = 0) const { return text_of(device->of("tool_call_request").at(request), "id"); }
-    void reply(const std::shared_ptr<Client>& on, const std::string& call, std::string_view output) {
-        world.send(on, fmt::format(R"({{"type":"tool_result","id":"{}","output":"{}"}})", call, output));
+    std::string id(std::size_t request = 0) const {
+        return text_of(device->of("tool_call_request").at(request), "id");
     }
-    static ErrorCode code(const CallProbe& call) { return call.outcome && !*call.outcome ? call.outcome->error().code : ErrorCode{255}; }
+    void reply(const std::shared_ptr<Client>& on, const std::string& call,
+               std::string_view output) {
+        world.send(
+            on, fmt::format(R"({{"type":"tool_result","id":"{}","output":"{}"}})", call, output));
+    }
+    static ErrorCode code(const CallProbe& call) {
+        return call.outcome && !*call.outcome ? call.outcome->error().code : ErrorCode{255};
+    }
     void cancel(CallProbe& call) {
         world.on_loop([&] { call.canceller.emit(); });
     }
@@ -44,7 +57,8 @@ protected:
 TEST_F(DeviceHostTest, Item19_AReplyCompletesItsCallAndIsAcknowledged) {
     connect();
     const auto call = world.start_call(world.owner, "read", R"({"room":"kitchen"})");
-    EXPECT_EQ(*device->of("tool_call_request").at(0).find("args"), Value::parse(R"({"room":"kitchen"})").value());
+    EXPECT_EQ(*device->of("tool_call_request").at(0).find("args"),
+              Value::parse(R"({"room":"kitchen"})").value());
     EXPECT_EQ(device->of("tool_call_request").at(0).find("deadline_ms"), nullptr);
     reply(device, id(), "21.5");
     EXPECT_EQ(call->outcome.value()->content, "21.5");
@@ -71,8 +85,12 @@ TEST_F(DeviceHostTest, Item23_RepeatedLateAndUnknownRepliesAreAcknowledgedAndThe
 TEST_F(DeviceHostTest, Item24_ARepliesIdIsAStringOf1To128Characters) {
     connect();
     const auto call = world.start_call(world.owner, "read");
-    for (const std::string& bad : {std::string(R"({"type":"tool_result","output":"x"})"), std::string(R"({"type":"tool_result","id":"","output":"x"})"), std::string(R"({"type":"tool_result","id":7})"),
-                                   std::string(R"({"type":"tool_error","id":null})"), fmt::format(R"({{"type":"tool_error","id":"{}"}})", std::string(129, 'i'))}) {
+    for (const std::string& bad :
+         {std::string(R"({"type":"tool_result","output":"x"})"),
+          std::string(R"({"type":"tool_result","id":"","output":"x"})"),
+          std::string(R"({"type":"tool_result","id":7})"),
+          std::string(R"({"type":"tool_error","id":null})"),
+          fmt::format(R"({{"type":"tool_error","id":"{}"}})", std::string(129, 'i'))}) {
         world.send(device, bad);
     }
     EXPECT_THAT(types_of(device->frames), ElementsAre("tool_call_request"));
@@ -89,7 +107,8 @@ TEST_F(DeviceHostTest, Item25_CallsAreOutTogetherAndAnswersInReverseFindTheirCal
     for (std::size_t i = 0; i < 3; ++i) ids.insert(id(i));
     EXPECT_EQ(ids.size(), 3u);
     for (std::size_t i = 3; i-- > 0;) reply(device, id(i), fmt::format("answer {}", i));
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(calls[i]->outcome.value()->content, fmt::format("answer {}", i));
+    for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(calls[i]->outcome.value()->content, fmt::format("answer {}", i));
 }
 
 TEST_F(DeviceHostTest, Item26_ASilentDeviceTimesOutAfter30SecondsAndStaysUsable) {
@@ -99,7 +118,8 @@ TEST_F(DeviceHostTest, Item26_ASilentDeviceTimesOutAfter30SecondsAndStaysUsable)
     EXPECT_FALSE(call->outcome);
     world.advance(20ms);
     EXPECT_EQ(code(*call), ErrorCode::kTimeout);
-    EXPECT_THAT(types_of(device->frames), ElementsAre("tool_call_request")) << "no cancel for a client that did not list it";
+    EXPECT_THAT(types_of(device->frames), ElementsAre("tool_call_request"))
+        << "no cancel for a client that did not list it";
     const auto next = world.start_call(world.owner, "read");
     reply(device, id(1), "awake");
     EXPECT_EQ(next->outcome.value()->content, "awake");
@@ -218,8 +238,16 @@ TEST_F(DeviceHostTest, Item61_ClientsThatListItAreToldTheDeadlineAndTheCancel) {
     EXPECT_EQ(code(*late), ErrorCode::kTimeout);
     const auto cancels = device->of("tool_call_cancel");
     ASSERT_EQ(cancels.size(), 2u);
-    EXPECT_EQ(cancels[0], Value::parse(fmt::format(R"({{"type":"tool_call_cancel","id":"{}","reason":"cancelled"}})", id(1))).value());
-    EXPECT_EQ(cancels[1], Value::parse(fmt::format(R"({{"type":"tool_call_cancel","id":"{}","reason":"timeout"}})", id(0))).value());
+    EXPECT_EQ(
+        cancels[0],
+        Value::parse(
+            fmt::format(R"({{"type":"tool_call_cancel","id":"{}","reason":"cancelled"}})", id(1)))
+            .value());
+    EXPECT_EQ(
+        cancels[1],
+        Value::parse(
+            fmt::format(R"({{"type":"tool_call_cancel","id":"{}","reason":"timeout"}})", id(0)))
+            .value());
     reply(device, id(0), "late");
     EXPECT_EQ(device->of("result_acknowledged").size(), 1u);
 }
@@ -250,7 +278,7 @@ TEST_F(DeviceHostTest, Item62_WithoutAnAcceptanceComesAPingAndAfter5SecondsOfSil
 TEST_F(DeviceHostTest, Item62_AClientThatAnswersThePingOrAcceptsKeepsItsLink) {
     connect(R"("tool_call_accepted")");
     const auto first = world.start_call(world.owner, "read");
-    world.advance(3'020ms);   // the ping, which the client's socket answers
+    world.advance(3'020ms);  // the ping, which the client's socket answers
     world.advance(5'020ms);
     EXPECT_EQ(world.hub.connections(), 1u);
     reply(device, id(0), "slow");
@@ -269,7 +297,12 @@ TEST_F(DeviceHostTest, Item62_ProgressReachesTheCallerAndMovesNoDeadline) {
     connect();
     const auto call = world.start_call(world.owner, "read", "{}", 1'000ms);
     for (int i = 0; i < 3; ++i) {
-        world.send(device, fmt::format(R"({{"type":"tool_call_progress","id":"{}","message":"step {}","progress":{},"total":3}})", id(), i, i));
+        world.send(
+            device,
+            fmt::format(
+                R"({{"type":"tool_call_progress","id":"{}","message":"step {}","progress":{},)"
+                R"("total":3}})",
+                id(), i, i));
         world.advance(300ms);
     }
     ASSERT_EQ(call->progress.size(), 3u);
@@ -278,19 +311,23 @@ TEST_F(DeviceHostTest, Item62_ProgressReachesTheCallerAndMovesNoDeadline) {
     EXPECT_EQ(call->progress[2].total, 3.0);
     world.advance(120ms);
     EXPECT_EQ(code(*call), ErrorCode::kTimeout);
-    world.send(device, fmt::format(R"({{"type":"tool_call_progress","id":"{}","message":"late"}})", id()));
+    world.send(device,
+               fmt::format(R"({{"type":"tool_call_progress","id":"{}","message":"late"}})", id()));
     EXPECT_EQ(call->progress.size(), 3u);
 }
 
 TEST_F(DeviceHostTest, BeyondTheLimitOfCallsOutTheNextOnesWaitInOrder) {
     connect();
     std::vector<std::shared_ptr<CallProbe>> calls;
-    for (int i = 0; i < 67; ++i) calls.push_back(world.start_call(world.owner, "read", fmt::format(R"({{"n":{}}})", i)));
+    for (int i = 0; i < 67; ++i)
+        calls.push_back(world.start_call(world.owner, "read", fmt::format(R"({{"n":{}}})", i)));
     EXPECT_EQ(device->of("tool_call_request").size(), 64u);
     for (std::size_t i = 0; i < 2; ++i) reply(device, id(i), "done");
     EXPECT_EQ(device->of("tool_call_request").size(), 66u);
-    EXPECT_EQ(*device->of("tool_call_request").at(64).find("args"), Value::parse(R"({"n":64})").value());
-    EXPECT_EQ(*device->of("tool_call_request").at(65).find("args"), Value::parse(R"({"n":65})").value());
+    EXPECT_EQ(*device->of("tool_call_request").at(64).find("args"),
+              Value::parse(R"({"n":64})").value());
+    EXPECT_EQ(*device->of("tool_call_request").at(65).find("args"),
+              Value::parse(R"({"n":65})").value());
     for (std::size_t i = 2; i < 66; ++i) reply(device, id(i), "done");
     reply(device, id(66), "last");
     for (const auto& call : calls) EXPECT_TRUE(call->outcome && *call->outcome);
@@ -301,7 +338,9 @@ TEST_F(DeviceHostTest, TheLineForADeviceIsBoundedAndEndsWithDeadlineCancelAndLin
     connect();
     std::vector<std::shared_ptr<CallProbe>> out, waiting;
     for (int i = 0; i < 64; ++i) out.push_back(world.start_call(world.owner, "read"));
-    for (int i = 0; i < 257; ++i) waiting.push_back(world.start_call(world.owner, "read", "{}", i == 0 ? std::optional(Milliseconds(100)) : std::nullopt));
+    for (int i = 0; i < 257; ++i)
+        waiting.push_back(world.start_call(
+            world.owner, "read", "{}", i == 0 ? std::optional(Milliseconds(100)) : std::nullopt));
     const auto too_many = world.start_call(world.owner, "read");
     EXPECT_EQ(code(*too_many), ErrorCode::kRateLimited);
     EXPECT_TRUE(too_many->outcome->error().retry_after);
@@ -320,14 +359,18 @@ TEST_F(DeviceHostTest, TheLineForADeviceIsBoundedAndEndsWithDeadlineCancelAndLin
 
 TEST_F(DeviceHostTest, AReplyThatCannotBeReadIsAnsweredAtOnce) {
     connect();
-    for (const std::string& output : {std::string("1e999"), std::string(R"("\ud800")"), std::string(200, '[') + std::string(200, ']')}) {
+    for (const std::string& output : {std::string("1e999"), std::string(R"("\ud800")"),
+                                      std::string(200, '[') + std::string(200, ']')}) {
         device->frames.clear();
         const auto call = world.start_call(world.owner, "read");
-        world.send(device, fmt::format(R"({{"type":"tool_result","id":"{}","output":{},"success":true}})", id(), output));
+        world.send(device,
+                   fmt::format(R"({{"type":"tool_result","id":"{}","output":{},"success":true}})",
+                               id(), output));
         ASSERT_TRUE(call->outcome) << output.substr(0, 20);
         EXPECT_EQ(code(*call), ErrorCode::kInternal);
         EXPECT_THAT(call->outcome->error().message, testing::HasSubstr("cannot be read"));
-        EXPECT_THAT(types_of(device->frames), ElementsAre("tool_call_request", "result_acknowledged", "error"));
+        EXPECT_THAT(types_of(device->frames),
+                    ElementsAre("tool_call_request", "result_acknowledged", "error"));
         EXPECT_EQ(text_of(device->of("error").at(0), "code"), "INVALID_JSON");
     }
 }
@@ -356,11 +399,13 @@ TEST_F(DeviceHostTest, FramesBehindAListOfToolsKeepTheirOrderAndRepliesDoNotWait
     });
     world.read_lists_on(pool, [&](const std::shared_ptr<Client>& fresh) {
         device = fresh;
-        world.send(device, R"({"type":"register_tools","tools":[{"name":"late","description":"d","parameters":{}}]})");
+        world.send(device, R"({"type":"register_tools","tools":[{"name":"late","description":"d",)"
+                           R"("parameters":{}}]})");
         world.send(device, R"({"type":"get_registered_tools"})");
         world.send(device, R"({"type":"unregister_tools","names":["late","unknown"]})");
         world.send(device, R"({"type":"get_registered_tools"})");
-        world.send(device, fmt::format(R"({{"type":"tool_result","id":"{}","output":"at once"}})", request));
+        world.send(device, fmt::format(R"({{"type":"tool_result","id":"{}","output":"at once"}})",
+                                       request));
         EXPECT_THAT(types_of(device->frames), ElementsAre("session_start", "result_acknowledged"));
         EXPECT_EQ(call->outcome.value()->content, "at once");
         go.set_value();
@@ -368,7 +413,9 @@ TEST_F(DeviceHostTest, FramesBehindAListOfToolsKeepTheirOrderAndRepliesDoNotWait
         world.settle();
     });
     const auto& frames = device->frames;
-    ASSERT_THAT(types_of(frames), ElementsAre("session_start", "result_acknowledged", "tools_registered", "registered_tools", "tools_registered", "registered_tools"));
+    ASSERT_THAT(types_of(frames),
+                ElementsAre("session_start", "result_acknowledged", "tools_registered",
+                            "registered_tools", "tools_registered", "registered_tools"));
     EXPECT_EQ(frames[3].find("tools")->as_array()->size(), 1u);
     EXPECT_EQ(frames[4].find("count")->as_int64(), 2);
     EXPECT_EQ(frames[4].find("registered")->as_int64(), 0);
@@ -383,7 +430,8 @@ TEST_F(DeviceHostTest, AListThatIsReadWhenItsConnectionHasEndedRegistersNothing)
         return false;
     });
     world.read_lists_on(pool, [&](const std::shared_ptr<Client>& fresh) {
-        world.send(fresh, R"({"type":"register_tools","tools":[{"name":"late","description":"d","parameters":{}}]})");
+        world.send(fresh, R"({"type":"register_tools","tools":[{"name":"late","description":"d",)"
+                          R"("parameters":{}}]})");
         world.break_link(fresh);
         go.set_value();
         pool.settle();
@@ -405,8 +453,10 @@ TEST_F(DeviceHostTest, Item18_ArgumentsThatAreNoObjectAreNeverSent) {
     connect();
     const auto none = world.start_call(world.owner, "read", "");
     const auto null = world.start_call(world.owner, "read", "null");
-    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(*device->of("tool_call_request").at(i).find("args"), Value::parse("{}").value());
-    for (const char* wrong : {"[]", "\"x\"", "7"}) EXPECT_EQ(code(*world.start_call(world.owner, "read", wrong)), ErrorCode::kInvalidArgs);
+    for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(*device->of("tool_call_request").at(i).find("args"), Value::parse("{}").value());
+    for (const char* wrong : {"[]", "\"x\"", "7"})
+        EXPECT_EQ(code(*world.start_call(world.owner, "read", wrong)), ErrorCode::kInvalidArgs);
     EXPECT_EQ(device->of("tool_call_request").size(), 2u);
 }
 
@@ -423,11 +473,18 @@ TEST_F(DeviceHostTest, AHubForgetsTheLinksOfSessionsThatAreOver) {
 /// A device on a loop of its own that answers each request at once, or never when it is told to.
 class EchoLink final : public DeviceLink {
 public:
-    EchoLink(PendingReplies& replies, std::atomic<bool>& silent) : replies_(replies), silent_(silent) {}
+    EchoLink(PendingReplies& replies, std::atomic<bool>& silent)
+        : replies_(replies), silent_(silent) {}
     bool send_request(std::string_view frame, std::uint64_t& starts_at) override {
         starts_at = sent++;
         const Value request = Value::parse(frame).value();
-        if (!silent_) replies_.resolve(uuid_tag(text_of(request, "id")).value(), core::ToolResult{.kind = core::ContentKind::kText, .content = request.find("args")->dump(), .content_type = {}, .logs = {}, .usage = {}});
+        if (!silent_)
+            replies_.resolve(uuid_tag(text_of(request, "id")).value(),
+                             core::ToolResult{.kind = core::ContentKind::kText,
+                                              .content = request.find("args")->dump(),
+                                              .content_type = {},
+                                              .logs = {},
+                                              .usage = {}});
         return true;
     }
     void send(std::string_view) override { ++others; }
@@ -445,9 +502,13 @@ private:
 /// One loop's pipeline; made and used on that loop.
 struct CallerLoop {
     CallerLoop(const Clock& clock, core::CallServices services) : thread(clock) {
-        pipeline = thread.run([&] { return std::make_unique<core::Pipeline>(services, thread.loop.executor(), thread.loop.timers(), thread.loop.ids()); });
+        pipeline = thread.run([&] {
+            return std::make_unique<core::Pipeline>(services, thread.loop.executor(),
+                                                    thread.loop.timers(), thread.loop.ids());
+        });
     }
-    static Task<void> call_one(core::Pipeline& pipeline, core::PrincipalRef caller, int number, Milliseconds timeout, std::promise<core::Outcome>& end) {
+    static Task<void> call_one(core::Pipeline& pipeline, core::PrincipalRef caller, int number,
+                               Milliseconds timeout, std::promise<core::Outcome>& end) {
         const std::string args = fmt::format(R"({{"n":{}}})", number);
         core::Call call;
         call.tool = "echo";
@@ -458,10 +519,14 @@ struct CallerLoop {
         const core::CallEnd ended = co_await pipeline.run(authenticated, nobody);
         end.set_value(*ended.outcome);
     }
-    std::future<core::Outcome> call(const core::PrincipalRef& caller, int number, Milliseconds timeout = 20s) {
+    std::future<core::Outcome> call(const core::PrincipalRef& caller, int number,
+                                    Milliseconds timeout = 20s) {
         ends.emplace_back();
         auto future = ends.back().get_future();
-        thread.loop.post([this, caller, number, timeout, &end = ends.back()] { spawn(thread.loop.executor(), call_one(*pipeline, caller, number, timeout, end), [](std::exception_ptr) {}); });
+        thread.loop.post([this, caller, number, timeout, &end = ends.back()] {
+            spawn(thread.loop.executor(), call_one(*pipeline, caller, number, timeout, end),
+                  [](std::exception_ptr) {});
+        });
         return future;
     }
     std::deque<std::promise<core::Outcome>> ends;
@@ -474,11 +539,19 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
     BlockingPool pool(1);
     core::Registry registry;
     Published<core::CallRules> rules(std::make_shared<const core::CallRules>(
-        core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0}));
+        core::CallRules{.policy = core::Policy::make({}).value(),
+                        .hooks = {},
+                        .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}),
+                        .max_retries = 0}));
     core::AuditLog audit(std::make_shared<core::AuditStoreNone>(), pool, clock);
     core::Ledger ledger(clock, {});
     core::EarlyCancels early_cancels;
-    const core::CallServices services{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit};
+    const core::CallServices services{.clock = clock,
+                                      .registry = registry,
+                                      .rules = rules,
+                                      .ledger = ledger,
+                                      .early_cancels = early_cancels,
+                                      .audit = audit};
     const core::PrincipalRef caller = World::make_principal("phone");
 
     const auto replies = std::make_shared<PendingReplies>();
@@ -486,12 +559,16 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
     EchoLink link(*replies, silent);
     net::test::LoopThread device(clock);
     const ConnectionId connection{1};
-    const auto host = std::make_shared<DeviceHost>(device.loop, connection, replies, DeviceHost::Options{.max_calls = 10'000, .grace = 50ms});
+    const auto host = std::make_shared<DeviceHost>(
+        device.loop, connection, replies, DeviceHost::Options{.max_calls = 10'000, .grace = 50ms});
     device.run([&] { host->start(link); });
     core::ToolSpec spec;
     spec.name = "echo";
     auto tool = core::make_tool(spec).value();
-    tool->set_source({.kind = core::SourceKind::kDevice, .name = "phone", .owner = caller->id, .connection = connection});
+    tool->set_source({.kind = core::SourceKind::kDevice,
+                      .name = "phone",
+                      .owner = caller->id,
+                      .connection = connection});
     tool->host = host;
     const core::ToolRef tools[] = {tool};
     registry.change(connection, tools, {});
@@ -502,7 +579,8 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
             calls.emplace_back(i, one.call(caller, i));
             calls.emplace_back(1'000 + i, two.call(caller, 1'000 + i));
         }
-        for (auto& [number, end] : calls) EXPECT_EQ(end.get().value().content, fmt::format(R"({{"n":{}}})", number));
+        for (auto& [number, end] : calls)
+            EXPECT_EQ(end.get().value().content, fmt::format(R"({{"n":{}}})", number));
 
         // The device falls silent, its link breaks, and nobody returns.
         silent = true;
@@ -518,7 +596,8 @@ TEST(DeviceHostThreads, CallsOfTwoLoopsReachADeviceOnAThirdAndItsEndReachesThemA
             replies->connection_ended(connection, link.sent, LinkEnd::kBroken, clock.steady_now());
         });
         for (auto& end : lost) EXPECT_EQ(end.get().error().code, ErrorCode::kOutcomeUnknown);
-        EXPECT_EQ(one.call(caller, 0).get().error().code, ErrorCode::kUnavailable) << "the host outlives its link";
+        EXPECT_EQ(one.call(caller, 0).get().error().code, ErrorCode::kUnavailable)
+            << "the host outlives its link";
         registry.remove_owner(connection);
         one.thread.run([] {});
         two.thread.run([] {});

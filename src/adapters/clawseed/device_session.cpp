@@ -3,8 +3,8 @@
 #include "base/log.hpp"
 #include "base/log_budget.hpp"
 #include "base/scope_exit.hpp"
-#include "core/registry/ambiguous_names.hpp"
 #include "core/approvals/approvals.hpp"
+#include "core/registry/ambiguous_names.hpp"
 #include "json/writer.hpp"
 #include "trust/device_tools.hpp"
 
@@ -29,10 +29,21 @@ constexpr std::uint16_t kCredentialGone = 4401;
 
 }  // namespace
 
-DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection, core::PrincipalRef principal,
+DeviceSession::DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser,
+                             ConnectionId connection, core::PrincipalRef principal,
                              Hub::ChatOpening chat, std::optional<SystemTime> expires_at)
-    : hub_(hub), loop_(loop), parser_(parser), connection_(connection), principal_(std::move(principal)), chat_(std::move(chat.chat)), seat_(std::move(chat.seat)),
-      replies_(std::move(chat.replies)), opened_(std::move(chat.session)), resumed_(chat.resumed), expires_at_(expires_at), options_(hub.options()) {}
+    : hub_(hub),
+      loop_(loop),
+      parser_(parser),
+      connection_(connection),
+      principal_(std::move(principal)),
+      chat_(std::move(chat.chat)),
+      seat_(std::move(chat.seat)),
+      replies_(std::move(chat.replies)),
+      opened_(std::move(chat.session)),
+      resumed_(chat.resumed),
+      expires_at_(expires_at),
+      options_(hub.options()) {}
 
 DeviceSession::~DeviceSession() = default;
 
@@ -43,30 +54,51 @@ void DeviceSession::write(F&& frame) {
     socket_->end_text();
 }
 
-/// A line when a device, or who chats without being one, comes and goes; few, however often somebody redials.
-void DeviceSession::tell_link(std::string_view what, std::initializer_list<log::Field> fields) const {
+/// A line when a device, or who chats without being one, comes and goes; few, however often
+/// somebody redials.
+void DeviceSession::tell_link(std::string_view what,
+                              std::initializer_list<log::Field> fields) const {
     static log::Budget budget(240);
     const bool is_device = !principal_->device.empty();
-    if (budget.take(std::chrono::steady_clock::now())) log::write(log::Level::kInfo, fmt::format("{} {}", is_device ? "device" : "client", what), fields);
+    if (budget.take(std::chrono::steady_clock::now()))
+        log::write(log::Level::kInfo, fmt::format("{} {}", is_device ? "device" : "client", what),
+                   fields);
 }
 
 void DeviceSession::on_open(net::WebSocketSession& socket) {
     socket_ = &socket;
-    host_ = std::make_shared<DeviceHost>(loop_, connection_, replies_, DeviceHost::Options{.max_calls = options_->calls_per_connection, .grace = options_->grace});
+    host_ = std::make_shared<DeviceHost>(
+        loop_, connection_, replies_,
+        DeviceHost::Options{.max_calls = options_->calls_per_connection, .grace = options_->grace});
     host_->start(*this);
-    hub_.add(shared_from_this(), {.connection = connection_, .slug = principal_->device, .display_name = {}, .principal = principal_->id,
-                                  .credential_id = principal_->credential_id, .chat_session = opened_.id.text(), .tools = 0, .since = loop_.clock().system_now()});
+    hub_.add(shared_from_this(), {.connection = connection_,
+                                  .slug = principal_->device,
+                                  .display_name = {},
+                                  .principal = principal_->id,
+                                  .credential_id = principal_->credential_id,
+                                  .chat_session = opened_.id.text(),
+                                  .tools = 0,
+                                  .since = loop_.clock().system_now()});
     const core::TurnAgent agent = hub_.agent_of(loop_, opened_.persona);
     write([&](std::string& out) {
-        write_session_start(out, {.session_id = opened_.id.text(), .resumed = resumed_, .message_count = opened_.message_count,
-                                  .name = opened_.name, .persona = opened_.persona, .pictures = agent.sees_pictures, .files = agent.reads_files, .asks = agent.asks});
+        write_session_start(out, {.session_id = opened_.id.text(),
+                                  .resumed = resumed_,
+                                  .message_count = opened_.message_count,
+                                  .name = opened_.name,
+                                  .persona = opened_.persona,
+                                  .pictures = agent.sees_pictures,
+                                  .files = agent.reads_files,
+                                  .asks = agent.asks});
     });
     chat_->join(shared_from_this());
     if (expires_at_) {
         const auto left = *expires_at_ - loop_.clock().system_now();
-        loop_.timers().arm(*this, loop_.clock().steady_now() + std::chrono::ceil<Milliseconds>(left));
+        loop_.timers().arm(*this,
+                           loop_.clock().steady_now() + std::chrono::ceil<Milliseconds>(left));
     }
-    tell_link("connected", {{"principal", principal_->id}, {"session_id", opened_.id}, {"peer", socket.peer().text()}});
+    tell_link("connected", {{"principal", principal_->id},
+                            {"session_id", opened_.id},
+                            {"peer", socket.peer().text()}});
 }
 
 void DeviceSession::on_expired() {
@@ -78,16 +110,23 @@ void DeviceSession::on_closed(net::WebSocketSession& socket, const net::CloseInf
     socket_ = nullptr;
     host_->stop();
     const bool goodbye = info.peer_initiated && info.code == kNormalClose;
-    if (hub_.services().away != nullptr && tools_ > 0) hub_.services().away->left(connection_, hub_.services().registry.owned_by(connection_));
+    if (hub_.services().away != nullptr && tools_ > 0)
+        hub_.services().away->left(connection_, hub_.services().registry.owned_by(connection_));
     if (hub_.services().on_left) hub_.services().on_left(principal_->credential_id);
     hub_.leave(connection_, *principal_);
-    chat_->leave(connection_, goodbye);  // first, so that after a goodbye no turn goes on with what its calls come to
-    replies_->connection_ended(connection_, socket.bytes_written(), goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken, loop_.clock().steady_now());
+    // first, so that after a goodbye no turn goes on with what its calls come to
+    chat_->leave(connection_, goodbye);
+    replies_->connection_ended(connection_, socket.bytes_written(),
+                               goodbye ? LinkEnd::kGoodbye : LinkEnd::kBroken,
+                               loop_.clock().steady_now());
     hub_.remove(connection_);
     if (!slug_.empty()) hub_.release_slug(slug_);
     seat_.release();
     hub_.settle_chat(chat_);
-    tell_link("gone", {{"principal", principal_->id}, {"session_id", opened_.id}, {"code", info.code}, {"reason", info.reason}});
+    tell_link("gone", {{"principal", principal_->id},
+                       {"session_id", opened_.id},
+                       {"code", info.code},
+                       {"reason", info.reason}});
 }
 
 void DeviceSession::send_frame(std::string frame) {
@@ -119,7 +158,9 @@ void DeviceSession::check_alive() {
     if (socket_ != nullptr) socket_->ping();
 }
 
-SteadyTime DeviceSession::last_heard() const { return socket_ != nullptr ? socket_->last_heard() : SteadyTime{}; }
+SteadyTime DeviceSession::last_heard() const {
+    return socket_ != nullptr ? socket_->last_heard() : SteadyTime{};
+}
 
 void DeviceSession::drop_dead_link() {
     if (socket_ != nullptr) socket_->abort();
@@ -131,14 +172,20 @@ void DeviceSession::error(std::string_view code, std::string_view message) {
 
 bool DeviceSession::require(core::Role role, std::string_view what) {
     if (principal_->may(role)) return true;
-    error("FORBIDDEN", fmt::format("your token does not let you {}; ask for one with the role {}", what, core::name_of(role)));
+    error("FORBIDDEN", fmt::format("your token does not let you {}; ask for one with the role {}",
+                                   what, core::name_of(role)));
     return false;
 }
 
 bool DeviceSession::require_chat() {
-    // A device without the role `caller` chats about what it offers: its turns may call these tools and nothing else.
-    if (principal_->may(core::Role::kCaller) || (principal_->may(core::Role::kDevice) && tools_ > 0)) return true;
-    error("FORBIDDEN", "your token does not let you chat; ask for one with the role caller, or register tools first to chat about them as a device");
+    // A device without the role `caller` chats about what it offers: its turns may call these tools
+    // and nothing else.
+    if (principal_->may(core::Role::kCaller) ||
+        (principal_->may(core::Role::kDevice) && tools_ > 0))
+        return true;
+    error("FORBIDDEN",
+          "your token does not let you chat; ask for one with the role caller, or register tools "
+          "first to chat about them as a device");
     return false;
 }
 
@@ -149,15 +196,19 @@ void DeviceSession::on_text(net::WebSocketSession&, std::span<char> text) {
     handle(frame, !std::exchange(seen_text_, true));
 }
 
-/// Whether a frame need not wait for the list of tools before it: replies, and what is about calls that run.
+/// Whether a frame need not wait for the list of tools before it: replies, and what is about calls
+/// that run.
 bool DeviceSession::is_urgent(std::string_view text) {
-    constexpr std::array<std::string_view, 7> kUrgent{"tool_result", "tool_error", "tool_call_accepted", "tool_call_progress", "presence", "approval_decision", "ask_user_response"};
+    constexpr std::array<std::string_view, 7> kUrgent{
+        "tool_result", "tool_error",        "tool_call_accepted", "tool_call_progress",
+        "presence",    "approval_decision", "ask_user_response"};
     const auto root = parser_.parse(text);
     if (!root) return find_unreadable_reply(text).has_value();
     const std::string_view type = json::get_string(root->element(), "type").value_or("");
     const bool is_question = type == "message" || type == "regenerate";
     if (is_question) ++waiting_questions_;
-    return std::ranges::find(kUrgent, type) != kUrgent.end() || (type == "abort" && waiting_questions_ == 0);
+    return std::ranges::find(kUrgent, type) != kUrgent.end() ||
+           (type == "abort" && waiting_questions_ == 0);
 }
 
 void DeviceSession::wait_in_line(std::string_view text) {
@@ -183,14 +234,22 @@ void DeviceSession::go_on() {
 
 /// A caller that waits for this reply hears at once that it cannot be read.
 void DeviceSession::on_unreadable(std::string_view text, std::string_view reason) {
-    const auto reply = principal_->may(core::Role::kDevice) ? find_unreadable_reply(text) : std::nullopt;
+    const auto reply =
+        principal_->may(core::Role::kDevice) ? find_unreadable_reply(text) : std::nullopt;
     if (reply) {
-        write([&](std::string& out) { write_result_acknowledged(out, reply->id); });  // else it would come again and again
+        // else it would come again and again
+        write([&](std::string& out) { write_result_acknowledged(out, reply->id); });
         if (const auto tag = uuid_tag(reply->id)) {
-            replies_->resolve(*tag, fail(ErrorCode::kInternal, fmt::format("the device's reply cannot be read ({}); the call may have taken effect", reason)));
+            replies_->resolve(
+                *tag,
+                fail(ErrorCode::kInternal,
+                     fmt::format(
+                         "the device's reply cannot be read ({}); the call may have taken effect",
+                         reason)));
         }
     }
-    error("INVALID_JSON", "the frame is not JSON, or nested too deep; send one JSON object per message");
+    error("INVALID_JSON",
+          "the frame is not JSON, or nested too deep; send one JSON object per message");
 }
 
 void DeviceSession::handle(std::string_view text, bool first) {
@@ -198,7 +257,8 @@ void DeviceSession::handle(std::string_view text, bool first) {
     if (!root) return on_unreadable(text, root.error().message);
     const Element frame = root->element();
     const auto type = json::get_string(frame, "type");
-    if (!type) return error("UNKNOWN_MESSAGE_TYPE", "a frame is a JSON object with a string `type`");
+    if (!type)
+        return error("UNKNOWN_MESSAGE_TYPE", "a frame is a JSON object with a string `type`");
     if (*type == "tool_result") return on_reply(*root, false);
     if (*type == "tool_error") return on_reply(*root, true);
     if (*type == "connect") return on_connect(frame, first);
@@ -221,28 +281,34 @@ void DeviceSession::handle(std::string_view text, bool first) {
         return;
     }
     if (*type == "presence") return on_presence(frame);
-    error("UNKNOWN_MESSAGE_TYPE", fmt::format("`{}` is no frame of this protocol", type->substr(0, 64)));
+    error("UNKNOWN_MESSAGE_TYPE",
+          fmt::format("`{}` is no frame of this protocol", type->substr(0, 64)));
 }
 
 void DeviceSession::on_connect(Element frame, bool first) {
     if (!first) return error("UNKNOWN_MESSAGE_TYPE", "`connect` is the first frame or none");
-    if (const auto name = json::get_string(frame, "device_name")) device_name_ = name->substr(0, kMaxDeviceName);
+    if (const auto name = json::get_string(frame, "device_name"))
+        device_name_ = name->substr(0, kMaxDeviceName);
     extensions_ = parse_capabilities(frame);
     host_->set_extensions(extensions_);
-    takes_approvals_ = extensions_.has(Extension::kApprovals) && may_approve() && hub_.services().approvals != nullptr;
+    takes_approvals_ = extensions_.has(Extension::kApprovals) && may_approve() &&
+                       hub_.services().approvals != nullptr;
     if (const auto version = json::get_int64(frame, "v"); version && *version != kVersion) {
-        log::info("client speaks another version", {{"principal", principal_->id}, {"v", *version}});
+        log::info("client speaks another version",
+                  {{"principal", principal_->id}, {"v", *version}});
     }
     hub_.update(connection_, tools_, principal_->device, device_name_);
     Terms terms{.max_message_bytes = options_->max_message_bytes, .grace = options_->grace};
     if (hub_.services().artifacts != nullptr && extensions_.has(Extension::kArtifacts)) {
-        terms.artifacts = {.inline_bytes = options_->artifact_inline_bytes, .max_bytes = options_->artifact_bytes};
+        terms.artifacts = {.inline_bytes = options_->artifact_inline_bytes,
+                           .max_bytes = options_->artifact_bytes};
     }
     const auto instance = json::get_string(frame, "instance").value_or("");
     const bool extended = !extensions_.empty();
     takes_questions_ = !extended || extensions_.has(Extension::kAskUser);
     write([&](std::string& out) { write_connected(out, extended ? &terms : nullptr); });
-    if (extensions_.has(Extension::kResume) && !instance.empty() && instance.size() <= kMaxInstance && principal_->may(core::Role::kDevice)) {
+    if (extensions_.has(Extension::kResume) && !instance.empty() &&
+        instance.size() <= kMaxInstance && principal_->may(core::Role::kDevice)) {
         host_->resume(std::string(instance));
     }
 }
@@ -255,22 +321,32 @@ std::string DeviceSession::own_slug() {
 void DeviceSession::on_register(std::string_view text) {
     if (!require(core::Role::kDevice, "register tools")) return;
     const auto options = hub_.options();
-    RegistrationContext context{.registry = hub_.services().registry, .policy = hub_.services().rules.get()->policy, .principal = principal_, .limits = options->registration,
-                                .overrides = options->overrides, .held = {}};
-    for (const auto& tool : hub_.services().registry.owned_by(connection_)) context.held.push_back({tool->spec.name, core::schema_bytes(*tool)});
-    context.schema_bytes_of_others = [&hub = hub_, connection = connection_] { return hub.schema_bytes_of_others(connection); };
-    context.believes_claims = principal_->roles.has(core::Role::kTrustedDevice) || principal_->proof == core::Proof::kLocalSocket;  // which is the gateway's own user
-    const auto reader = std::make_shared<RegistrationReader>(std::string(text), options->json_depth, std::move(context));
+    RegistrationContext context{.registry = hub_.services().registry,
+                                .policy = hub_.services().rules.get()->policy,
+                                .principal = principal_,
+                                .limits = options->registration,
+                                .overrides = options->overrides,
+                                .held = {}};
+    for (const auto& tool : hub_.services().registry.owned_by(connection_))
+        context.held.push_back({tool->spec.name, core::schema_bytes(*tool)});
+    context.schema_bytes_of_others = [&hub = hub_, connection = connection_] {
+        return hub.schema_bytes_of_others(connection);
+    };
+    // which is the gateway's own user
+    context.believes_claims = principal_->roles.has(core::Role::kTrustedDevice) ||
+                              principal_->proof == core::Proof::kLocalSocket;
+    const auto reader = std::make_shared<RegistrationReader>(std::string(text), options->json_depth,
+                                                             std::move(context));
     if (hub_.services().schemas == nullptr) {
-        while (reader->step()) {
-        }
+        while (reader->step()) {}
         return finish_registration(reader->take());
     }
     reading_ = true;
     hub_.services().schemas->post(principal_->id, [reader, self = shared_from_this()]() mutable {
         if (reader->step()) return true;
         Registration found = reader->take();
-        self->hub_.set_schema_bytes(self->connection_, found.schema_bytes);  // before the next list of this principal is read
+        // before the next list of this principal is read
+        self->hub_.set_schema_bytes(self->connection_, found.schema_bytes);
         net::EventLoop& loop = self->loop_;
         loop.post([session = std::move(self), registration = std::move(found)]() mutable {
             session->reading_ = false;
@@ -290,7 +366,9 @@ void DeviceSession::finish_registration(Registration registration) {
     hub_.record_refusals(*principal_, registration);
     write([&](std::string& out) {
         write_tools_registered(out, registration.count, tools_,
-                               extensions_.has(Extension::kRejected) ? std::span<const Rejected>(registration.rejected) : std::span<const Rejected>());
+                               extensions_.has(Extension::kRejected)
+                                   ? std::span<const Rejected>(registration.rejected)
+                                   : std::span<const Rejected>());
     });
 }
 
@@ -303,14 +381,18 @@ void DeviceSession::hold_new_tools(Registration& registration) {
     for (const auto& taken : registration.taken) names.push_back(taken.tool->spec.name);
     const auto waiting = known->offer(principal_->device, connection_, names);
     hub_.services().store_pool.post([known] {
-        if (const auto stored = known->flush(); !stored) log::warn("names of tools were not stored", {{"reason", stored.error().message}});
+        if (const auto stored = known->flush(); !stored)
+            log::warn("names of tools were not stored", {{"reason", stored.error().message}});
     });
     std::erase_if(registration.taken, [&](Registration::Taken& taken) {
         const std::string& name = taken.tool->spec.name;
         if (std::ranges::find(waiting, name) == waiting.end()) return false;
         std::erase_if(held_, [&](const auto& tool) { return tool->spec.name == name; });
-        registration.reject({.index = taken.index, .name = name, .code = ErrorCode::kApprovalRequired,
-                             .message = "this tool is new; it waits until an operator approves it (crab devices approve)"});
+        registration.reject({.index = taken.index,
+                             .name = name,
+                             .code = ErrorCode::kApprovalRequired,
+                             .message = "this tool is new; it waits until an operator approves it "
+                                        "(crab devices approve)"});
         if (held_.size() < options->registration.tools) held_.push_back(std::move(taken.tool));
         return true;
     });
@@ -322,7 +404,8 @@ void DeviceSession::release_tools(std::vector<std::string> names) {
         const std::size_t most = self->hub_.options()->registration.tools;
         Registration approved;
         std::erase_if(self->held_, [&](const auto& tool) {
-            const bool released = std::ranges::find(names, tool->spec.name) != names.end() && self->tools_ + approved.taken.size() < most;
+            const bool released = std::ranges::find(names, tool->spec.name) != names.end() &&
+                                  self->tools_ + approved.taken.size() < most;
             if (released) approved.taken.push_back({.index = 0, .tool = tool});
             return released;
         });
@@ -335,7 +418,10 @@ void DeviceSession::register_tools(Registration& registration) {
     std::vector<core::ToolRef> tools;
     const std::string slug = own_slug();
     for (auto& [index, tool] : registration.taken) {
-        tool->set_source({.kind = core::SourceKind::kDevice, .name = slug, .owner = principal_->id, .connection = connection_});
+        tool->set_source({.kind = core::SourceKind::kDevice,
+                          .name = slug,
+                          .owner = principal_->id,
+                          .connection = connection_});
         tool->tenant = principal_->tenant;
         tool->more_tenants = principal_->more_tenants;
         tool->host = host_;
@@ -368,7 +454,8 @@ void DeviceSession::note_refused(const Registration& registration) {
     if (registration.replace) refused_.clear();
     for (const auto& taken : registration.taken) refused_.erase(taken.tool->spec.name);
     for (const Rejected& element : registration.rejected) {
-        if (refused_.size() < kMostRefused || refused_.contains(element.name)) refused_.insert_or_assign(element.name, element);
+        if (refused_.size() < kMostRefused || refused_.contains(element.name))
+            refused_.insert_or_assign(element.name, element);
     }
     std::vector<Rejected> all;
     for (const auto& [name, element] : refused_) all.push_back(element);
@@ -377,9 +464,12 @@ void DeviceSession::note_refused(const Registration& registration) {
 
 void DeviceSession::on_presence(Element frame) {
     if (!require(core::Role::kDevice, "tell a device's presence")) return;
-    Presence presence{.battery = json::get_double(frame, "battery"), .charging = json::get_bool(frame, "charging"), .metered = json::get_bool(frame, "metered"),
+    Presence presence{.battery = json::get_double(frame, "battery"),
+                      .charging = json::get_bool(frame, "charging"),
+                      .metered = json::get_bool(frame, "metered"),
                       .foreground = json::get_bool(frame, "foreground")};
-    if (presence.battery && !(*presence.battery >= 0 && *presence.battery <= 1)) presence.battery.reset();
+    if (presence.battery && !(*presence.battery >= 0 && *presence.battery <= 1))
+        presence.battery.reset();
     hub_.set_presence(connection_, presence);
 }
 
@@ -394,7 +484,8 @@ void DeviceSession::on_unregister(Element frame) {
     std::size_t count = 0;
     if (const auto list = json::get_array(frame, "names")) {
         count = list->size();
-        std::size_t left = hub_.options()->registration.elements;  // of more names than it can have registered, most are unknown
+        // of more names than it can have registered, most are unknown
+        std::size_t left = hub_.options()->registration.elements;
         for (const Element item : *list) {
             if (left-- == 0 || known.empty()) break;
             std::string_view name;
@@ -403,7 +494,9 @@ void DeviceSession::on_unregister(Element frame) {
         }
     }
     std::ranges::sort(names);
-    const auto gone = [&](const std::string& name) { return std::ranges::binary_search(names, name); };
+    const auto gone = [&](const std::string& name) {
+        return std::ranges::binary_search(names, name);
+    };
     std::erase_if(held_, [&](const auto& tool) { return gone(tool->spec.name); });
     std::erase_if(refused_, [&](const auto& entry) { return gone(entry.first); });
     registry.change(connection_, {}, names);
@@ -426,7 +519,9 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     write([&](std::string& out) { write_result_acknowledged(out, *id); });
     const auto tag = uuid_tag(*id);
     if (!tag) return;
-    const auto artifact = is_error || !json::get_bool(frame, "success").value_or(true) ? std::nullopt : json::get_string(frame, "artifact");
+    const auto artifact = is_error || !json::get_bool(frame, "success").value_or(true)
+                              ? std::nullopt
+                              : json::get_string(frame, "artifact");
     if (artifact) {
         replies_->resolve(*tag, replies_->claim_artifact(*tag, *artifact));
     } else {
@@ -434,16 +529,19 @@ void DeviceSession::on_reply(const json::Root& root, bool is_error) {
     }
 }
 
-/// A result that is too large costs its own call, not the link and the other calls on it: the call is told as soon as the frame says
-/// which it is, and the rest of the frame passes unkept. Any other frame of that size ends the link, and so does what is none.
+/// A result that is too large costs its own call, not the link and the other calls on it: the call
+/// is told as soon as the frame says which it is, and the rest of the frame passes unkept. Any
+/// other frame of that size ends the link, and so does what is none.
 bool DeviceSession::on_excess(net::WebSocketSession&, std::string_view piece, bool last) {
     if (!excess_) excess_ = std::make_unique<Excess>();
     excess_->scan.feed(piece);
     excess_->bytes += piece.size();
     const std::string& type = excess_->scan.type();
     const bool is_reply = type.empty() || type == "tool_result" || type == "tool_error";
-    const bool no_frame = type.empty() && excess_->bytes > options_->max_message_bytes && !excess_->scan.in_object();
-    if (!is_reply || no_frame || excess_->bytes / kMostExcess > options_->max_message_bytes) return false;
+    const bool no_frame =
+        type.empty() && excess_->bytes > options_->max_message_bytes && !excess_->scan.in_object();
+    if (!is_reply || no_frame || excess_->bytes / kMostExcess > options_->max_message_bytes)
+        return false;
     if (!excess_->told && !type.empty() && !excess_->scan.id().empty()) {
         excess_->told = true;
         refuse_reply(excess_->scan.id());
@@ -458,20 +556,28 @@ void DeviceSession::refuse_reply(std::string_view id) {
     write([&](std::string& out) { write_result_acknowledged(out, id); });
     const auto tag = uuid_tag(id);
     if (!tag) return;
-    replies_->resolve(*tag, fail(ErrorCode::kOversize, fmt::format("the device's result is larger than the {} bytes that one message may have; ask for less, or have the device "
-                                                                   "upload it; the call may have taken effect", options_->max_message_bytes)));
+    replies_->resolve(*tag,
+                      fail(ErrorCode::kOversize,
+                           fmt::format("the device's result is larger than the {} bytes that one "
+                                       "message may have; ask for less, or have the device "
+                                       "upload it; the call may have taken effect",
+                                       options_->max_message_bytes)));
 }
 
 void DeviceSession::on_question(const json::Root& root, bool regenerate) {
     if (!require_chat()) return;
     const Element frame = root.element();
-    ChatQuestion question{.asker = shared_from_this(), .content = {}, .regenerate = regenerate, .debug = json::get_bool(frame, "debug").value_or(false),
+    ChatQuestion question{.asker = shared_from_this(),
+                          .content = {},
+                          .regenerate = regenerate,
+                          .debug = json::get_bool(frame, "debug").value_or(false),
                           .prefer_source = slug_};
     if (!regenerate) {
         auto attached = parse_attachments(root);
         if (!attached) return error(attached.error().code, attached.error().message);
         const auto content = json::get_string(frame, "content");
-        if (attached->empty() && (!content || content->empty())) return error("EMPTY_CONTENT", "a message needs a string `content` that is not empty");
+        if (attached->empty() && (!content || content->empty()))
+            return error("EMPTY_CONTENT", "a message needs a string `content` that is not empty");
         question.content = content.value_or("");
         question.pictures = std::move(attached->pictures);
         question.files = std::move(attached->files);
@@ -482,9 +588,15 @@ void DeviceSession::on_question(const json::Root& root, bool regenerate) {
 /// Answers what the agent asked in this chat; its connections are its owner's alone.
 void DeviceSession::on_response(Element frame, std::string_view text) {
     if (!require(core::Role::kCaller, "answer questions")) return;
-    const auto member = [&](std::string_view name) { return std::string(json::get_string(frame, name).value_or("").substr(0, kMaxReplyId)); };
-    Chat::QuestionResponse response{.request_id = member("request_id"), .turn_id = member("turn_id"), .tool_call_id = member("tool_call_id"), .frame = std::string(text)};
-    auto tell = [self = shared_from_this(), id = response.request_id](std::string_view status, std::string_view why) {
+    const auto member = [&](std::string_view name) {
+        return std::string(json::get_string(frame, name).value_or("").substr(0, kMaxReplyId));
+    };
+    Chat::QuestionResponse response{.request_id = member("request_id"),
+                                    .turn_id = member("turn_id"),
+                                    .tool_call_id = member("tool_call_id"),
+                                    .frame = std::string(text)};
+    auto tell = [self = shared_from_this(), id = response.request_id](std::string_view status,
+                                                                      std::string_view why) {
         std::string ack;
         write_ask_user_ack(ack, id, status, why);
         self->send_frame(std::move(ack));
@@ -497,25 +609,37 @@ void DeviceSession::on_approval_decision(Element frame) {
     core::Approvals* const approvals = hub_.services().approvals;
     auto word = parse_approval_decision(frame);
     const auto refuse = [&](std::string_view code, std::string_view message) {
-        if (!extensions_.has(Extension::kApprovals)) return error(code, message);  // it would not know the other frame
-        write([&](std::string& out) { write_approval_refused(out, word ? std::string_view(word->id) : std::string_view(), code, message); });
+        // it would not know the other frame
+        if (!extensions_.has(Extension::kApprovals)) return error(code, message);
+        write([&](std::string& out) {
+            write_approval_refused(out, word ? std::string_view(word->id) : std::string_view(),
+                                   code, message);
+        });
     };
     if (!word) return refuse("INVALID_ARGS", word.error().message);
     const auto standing = approvals != nullptr ? approvals->find(word->id) : std::nullopt;
-    const bool own = standing && standing->question->front == "chat" && standing->question->subject.session == chat_->id() &&
+    const bool own = standing && standing->question->front == "chat" &&
+                     standing->question->subject.session == chat_->id() &&
                      standing->question->subject.principal == principal_->id;
     if (!own) return refuse("NOT_FOUND", "no call of this chat waits for that approval");
-    if (!may_approve()) return refuse("FORBIDDEN", "only an operator decides about this; see approvals.in_chat in the gateway's configuration");
+    if (!may_approve())
+        return refuse("FORBIDDEN",
+                      "only an operator decides about this; see approvals.in_chat in the gateway's "
+                      "configuration");
     word->decision.by = principal_->id;
     const bool knows_refusals = extensions_.has(Extension::kApprovals);
-    hub_.services().store_pool.post([approvals, knows_refusals, self = shared_from_this(), word = std::move(*word)] {
-        const auto decided = approvals->decide(word.id, word.decision);
-        if (decided) return;
-        std::string refused;
-        if (knows_refusals) write_approval_refused(refused, word.id, token_of(decided.error().code), decided.error().message);
-        else write_error(refused, token_of(decided.error().code), decided.error().message);
-        self->send_frame(std::move(refused));
-    });
+    hub_.services().store_pool.post(
+        [approvals, knows_refusals, self = shared_from_this(), word = std::move(*word)] {
+            const auto decided = approvals->decide(word.id, word.decision);
+            if (decided) return;
+            std::string refused;
+            if (knows_refusals)
+                write_approval_refused(refused, word.id, token_of(decided.error().code),
+                                       decided.error().message);
+            else
+                write_error(refused, token_of(decided.error().code), decided.error().message);
+            self->send_frame(std::move(refused));
+        });
 }
 
 void DeviceSession::on_abort() {

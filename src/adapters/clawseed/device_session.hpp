@@ -17,13 +17,18 @@
 
 namespace crab::clawseed {
 
-/// One connection of a device or chat client: takes its frames, registers its tools, carries its calls and its chat.
-/// Lives on the event loop of its connection. Source: docs/protocols/clawseed.md, sections 2 to 7.
-class DeviceSession final : public net::WebSocketHandler, public FrameTarget, public DeviceLink, private TimerNode,
+/// One connection of a device or chat client: takes its frames, registers its tools, carries its
+/// calls and its chat. Lives on the event loop of its connection. Source:
+/// docs/protocols/clawseed.md, sections 2 to 7.
+class DeviceSession final : public net::WebSocketHandler,
+                            public FrameTarget,
+                            public DeviceLink,
+                            private TimerNode,
                             public std::enable_shared_from_this<DeviceSession> {
 public:
     /// `parser` is the loop's, shared by its sessions.
-    DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection, core::PrincipalRef principal, Hub::ChatOpening chat,
+    DeviceSession(Hub& hub, net::EventLoop& loop, json::Parser& parser, ConnectionId connection,
+                  core::PrincipalRef principal, Hub::ChatOpening chat,
                   std::optional<SystemTime> expires_at);
     ~DeviceSession() override;
 
@@ -67,7 +72,9 @@ private:
     void on_response(Element frame, std::string_view text);
     void on_abort();
     void on_approval_decision(Element frame);
-    bool may_approve() const { return principal_->roles.has(core::Role::kOperator) || options_->owners_approve; }
+    bool may_approve() const {
+        return principal_->roles.has(core::Role::kOperator) || options_->owners_approve;
+    }
     bool require(core::Role role, std::string_view what);
     bool require_chat();
     void tell_link(std::string_view what, std::initializer_list<log::Field> fields) const;
@@ -100,23 +107,25 @@ private:
     std::string slug_;
     std::size_t tools_ = 0;
     std::vector<std::string> told_ambiguous_;          ///< plain names, each logged once
-    std::vector<std::shared_ptr<core::Tool>> held_;   ///< new tools of a known device, until an operator approves them
-    std::map<std::string, Rejected> refused_;         ///< what it offers and was not taken, by name
+    /// New tools of a known device, until an operator approves them
+    std::vector<std::shared_ptr<core::Tool>> held_;
+    std::map<std::string, Rejected> refused_;  ///< what it offers and was not taken, by name
     Extensions extensions_;
-    bool reading_ = false;                            ///< a list of tools is being read elsewhere: frames that depend on it wait
-    bool paused_ = false;                             ///< too many wait
-    std::deque<std::string> waiting_;                 ///< frames, in order
+    /// A list of tools is being read elsewhere: frames that depend on it wait
+    bool reading_ = false;
+    bool paused_ = false;  ///< too many wait
+    std::deque<std::string> waiting_;  ///< frames, in order
     std::size_t waiting_bytes_ = 0;
     std::size_t waiting_questions_ = 0;
     /// A frame that is too large, while it passes.
     struct Excess {
         FrameScan scan;
         std::size_t bytes = 0;
-        bool told = false;   ///< the call that it answers
+        bool told = false;  ///< the call that it answers
     };
     std::unique_ptr<Excess> excess_;
     std::atomic<bool> takes_approvals_{false};
-    std::atomic<bool> takes_questions_{true};   ///< the original app lists nothing; others say so
+    std::atomic<bool> takes_questions_{true};  ///< the original app lists nothing; others say so
     bool seen_text_ = false;
 };
 

@@ -6,8 +6,9 @@
 
 namespace crab::clawseed {
 
-/// Finds `type` and `id` among the top-level members of a frame that cannot be read as JSON, or is too large to be kept, byte by byte. It
-/// does not judge whether the frame is JSON. Values with escapes, empty and long ones are not found; of two members of one name the first counts.
+/// Finds `type` and `id` among the top-level members of a frame that cannot be read as JSON, or is
+/// too large to be kept, byte by byte. It does not judge whether the frame is JSON. Values with
+/// escapes, empty and long ones are not found; of two members of one name the first counts.
 class FrameScan {
 public:
     void feed(std::string_view piece);
@@ -34,9 +35,9 @@ private:
     std::size_t depth_ = 0;
     bool in_string_ = false;
     bool escaped_ = false;
-    bool kept_ = false;      // the string that is being read is of interest, and short enough so far
+    bool kept_ = false;  // the string that is being read is of interest, and short enough so far
     bool is_value_ = false;  // behind a colon
-    bool array_ = false;     // there was one at the top
+    bool array_ = false;  // there was one at the top
 };
 
 }  // namespace crab::clawseed

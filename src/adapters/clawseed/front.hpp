@@ -30,8 +30,8 @@ struct OpeningRefusal {
 };
 OpeningRefusal refusal_of(const Error& error);
 
-/// The protocol's side of the public listener on one event loop: the WebSocket endpoint and the REST surface
-/// (docs/protocols/clawseed.md, sections 1 and 8).
+/// The protocol's side of the public listener on one event loop: the WebSocket endpoint and the
+/// REST surface (docs/protocols/clawseed.md, sections 1 and 8).
 class Front {
 public:
     struct Services {
@@ -45,50 +45,69 @@ public:
         core::Ledger& ledger;                      ///< of the keys of `/webhook`
         core::LedgerJournal* journal;              ///< null: they are in memory only
         const StatusFacts& facts;
-        ByteBudgets* budgets = nullptr;   ///< by principal; null: what a connection sends is on nobody's account
-        std::function<void(const core::Principal& owner, const std::string& session_id)> session_deleted{};  ///< principal and session; called on the pool, may block; may be empty
+        /// By principal; null: what a connection sends is on nobody's account
+        ByteBudgets* budgets = nullptr;
+        /// Principal and session; called on the pool, may block; may be empty
+        std::function<void(const core::Principal& owner, const std::string& session_id)>
+            session_deleted{};
     };
-    Front(net::EventLoop& loop, Services services) : loop_(loop), services_(services), parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
+    Front(net::EventLoop& loop, Services services)
+        : loop_(loop),
+          services_(services),
+          parser_(json::Limits{.max_bytes = std::size_t{64} << 20, .max_depth = 64}) {}
 
-    /// Whether this protocol serves that path (`/ws/chat`, `/health`, `/pair`, `/api/…`, `/webhook` below the prefix).
+    /// Whether this protocol serves that path (`/ws/chat`, `/health`, `/pair`, `/api/…`, `/webhook`
+    /// below the prefix).
     bool owns(std::string_view path) const;
     /// Decides about an upgrade of a path that it owns.
     net::Upgrade upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
     /// The same for a caller whose identity is proven otherwise, as on the admin socket.
-    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer, const core::PrincipalRef& principal, std::optional<SystemTime> good_until = {});
+    net::Upgrade upgrade_as(const net::HttpRequest& request, const net::WebSocketOffer& offer,
+                            const core::PrincipalRef& principal,
+                            std::optional<SystemTime> good_until = {});
     /// Answers a request for a path that it owns.
     Task<void> serve(net::HttpExchange& exchange);
-    /// Whether that is a path by which somebody without a credential may get one, with a small body.
+    /// Whether that is a path by which somebody without a credential may get one, with a small
+    /// body.
     bool is_open_to_strangers(std::string_view path) const;
     /// Whether that is an upload, whose body serve() takes piece by piece.
     bool is_upload(const net::HttpRequest& request) const;
     net::RequestBodyLimits upload_limits() const;
-    /// Whether serve() takes the body piece by piece, once it knows who sends it: uploads of results, and of pictures for chats.
-    bool takes_pieces(const net::HttpRequest& request) const { return is_upload(request) || is_picture_upload(request); }
+    /// Whether serve() takes the body piece by piece, once it knows who sends it: uploads of
+    /// results, and of pictures for chats.
+    bool takes_pieces(const net::HttpRequest& request) const {
+        return is_upload(request) || is_picture_upload(request);
+    }
     net::RequestBodyLimits piece_limits(const net::HttpRequest& request) const;
     /// Takes an upload of a device whose identity is proven.
     Task<void> upload(net::HttpExchange& exchange, core::PrincipalRef principal);
 
-    /// `/api/sessions` and what is below it, for a caller whose identity is proven otherwise; `path` is without any prefix.
-    Task<void> serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path);
+    /// `/api/sessions` and what is below it, for a caller whose identity is proven otherwise;
+    /// `path` is without any prefix.
+    Task<void> serve_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
+                              std::string_view path);
 
     /// The refusal for a Host or Origin that may not come here; nothing when both are fine.
     std::optional<std::string> refused_source(const net::HttpRequest& request) const;
 
 private:
-    std::optional<net::Upgrade> refused_handshake(const net::HttpRequest& request, const net::WebSocketOffer& offer) const;
+    std::optional<net::Upgrade> refused_handshake(const net::HttpRequest& request,
+                                                  const net::WebSocketOffer& offer) const;
     std::string_view local_path(std::string_view path) const;
-    Result<trust::Proven> authenticate(const net::HttpRequest& request, std::string_view token) const;
+    Result<trust::Proven> authenticate(const net::HttpRequest& request,
+                                       std::string_view token) const;
     Task<void> pair(net::HttpExchange& exchange);
     void challenge(net::HttpExchange& exchange);
     void key_token(net::HttpExchange& exchange);
     void list_tools(net::HttpExchange& exchange, const core::Principal& principal);
     void status(net::HttpExchange& exchange);
-    Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest);
+    Task<void> sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
+                        std::string_view rest);
     bool is_picture_upload(const net::HttpRequest& request) const;
     Task<void> upload_picture(net::HttpExchange& exchange, core::NewChatSession session);
     Task<void> send_picture(net::HttpExchange& exchange, std::string id, std::string picture);
-    Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, bool running_only);
+    Task<void> list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
+                             bool running_only);
     struct WebhookQuestion;
     struct WebhookEnd;
     Task<void> webhook(net::HttpExchange& exchange, core::PrincipalRef principal);

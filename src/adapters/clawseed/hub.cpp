@@ -20,13 +20,18 @@ namespace {
 
 constexpr std::string_view kStandardAgent = "crab";
 
-std::string link_key(const core::Principal& principal, std::string_view session_id) { return fmt::format("{}\n{}", principal.id, session_id); }
+std::string link_key(const core::Principal& principal, std::string_view session_id) {
+    return fmt::format("{}\n{}", principal.id, session_id);
+}
 
 /// No other agent takes the place of one that was asked for: it may have other rights.
 std::string no_such_agent(std::string_view name, const std::vector<std::string>& agents) {
     const std::string_view near = closest_name(name, agents);
-    if (!near.empty()) return fmt::format("no agent {} is configured; did you mean {}?", name, near);
-    return fmt::format("no agent {} is configured; {}", name, agents.empty() ? "there is only the standard one, crab" : fmt::format("there are crab, {}", fmt::join(agents, ", ")));
+    if (!near.empty())
+        return fmt::format("no agent {} is configured; did you mean {}?", name, near);
+    return fmt::format("no agent {} is configured; {}", name,
+                       agents.empty() ? "there is only the standard one, crab"
+                                      : fmt::format("there are crab, {}", fmt::join(agents, ", ")));
 }
 
 /// Connections with one identity are one device (protocol page, first paragraph).
@@ -44,8 +49,12 @@ Result<ConnectionId> Hub::enter(const core::Principal& principal) {
     std::size_t& count = per_principal_[principal.id];
     const std::size_t most = options_.get()->max_connections_per_principal;
     if (count >= most) {
-        return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} has {} connections already; close one first", principal.id, most), .details = {},
-                          .retryable = true, .retry_after = Milliseconds(5000)});
+        return fail(Error{.code = ErrorCode::kRateLimited,
+                          .message = fmt::format("{} has {} connections already; close one first",
+                                                 principal.id, most),
+                          .details = {},
+                          .retryable = true,
+                          .retry_after = Milliseconds(5000)});
     }
     ++count;
     return ConnectionId{next_connection_++};
@@ -58,19 +67,31 @@ void Hub::leave(ConnectionId connection, const core::Principal& principal) {
     if (it != per_principal_.end() && --it->second == 0) per_principal_.erase(it);
 }
 
-Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std::string_view session_id, std::string_view name, std::string_view persona) {
-    const auto mismatch = [] { return fail(ErrorCode::kForbidden, "this chat session belongs to somebody else; use another session_id"); };
+Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal,
+                                        std::string_view session_id, std::string_view name,
+                                        std::string_view persona) {
+    const auto mismatch = [] {
+        return fail(ErrorCode::kForbidden,
+                    "this chat session belongs to somebody else; use another session_id");
+    };
     net::EventLoop& loop = *net::EventLoop::current();
-    core::ChatSession session{.id = ChatSessionId(std::string(session_id)), .owner = principal->id, .name = std::string(name), .persona = {},
-                              .created_at = services_.clock.system_now(), .last_activity = services_.clock.system_now(), .message_count = 0};
+    core::ChatSession session{.id = ChatSessionId(std::string(session_id)),
+                              .owner = principal->id,
+                              .name = std::string(name),
+                              .persona = {},
+                              .created_at = services_.clock.system_now(),
+                              .last_activity = services_.clock.system_now(),
+                              .message_count = 0};
     const auto current = options_.get();
-    const bool unknown = !persona.empty() && persona != kStandardAgent && std::ranges::find(current->personas, persona) == current->personas.end();
+    const bool unknown = !persona.empty() && persona != kStandardAgent &&
+                         std::ranges::find(current->personas, persona) == current->personas.end();
     if (!unknown && persona != kStandardAgent) session.persona = persona;
     bool known = !session_id.empty() && find_live(session_id);
     if (session.id.empty()) {
         session.id = ChatSessionId(std::string(loop.ids().uuid_v7().view()));
     } else if (!known) {
-        // One indexed read of a local file; an upgrade is decided at once, and only clients that name a session pay for it.
+        // One indexed read of a local file; an upgrade is decided at once, and only clients that
+        // name a session pay for it.
         auto stored = services_.chats.find(session.id);
         if (!stored) return fail(std::move(stored.error()));
         if (*stored) {
@@ -80,11 +101,16 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
             session = std::move(**stored);
             if (unnamed && !name.empty()) {
                 session.name = name;
-                services_.store_pool.post([&store = services_.chats, id = session.id, given = session.name] { (void)store.rename(id, given); });
+                services_.store_pool.post(
+                    [&store = services_.chats, id = session.id, given = session.name] {
+                        (void)store.rename(id, given);
+                    });
             }
         }
     }
-    if (unknown && !known) return fail(ErrorCode::kNotFound, no_such_agent(persona, current->personas));  // a chat keeps the agent that it began with
+    // a chat keeps the agent that it began with
+    if (unknown && !known)
+        return fail(ErrorCode::kNotFound, no_such_agent(persona, current->personas));
     const std::scoped_lock lock(mutex_);
     ChatOpening opening;
     auto& chat = chats_[session.id.text()];
@@ -105,23 +131,28 @@ Result<Hub::ChatOpening> Hub::open_chat(const core::PrincipalRef& principal, std
 
 PendingReplies::Discard Hub::discard_artifacts() const {
     if (services_.artifacts == nullptr) return {};
-    return [&store = *services_.artifacts, &pool = *services_.artifact_pool](std::vector<std::string> ids) {
+    return [&store = *services_.artifacts,
+            &pool = *services_.artifact_pool](std::vector<std::string> ids) {
         pool.post([&store, gone = std::move(ids)] {
             for (const std::string& id : gone) (void)store.remove(id);
         });
     };
 }
 
-std::shared_ptr<PendingReplies> Hub::find_request(const core::Principal& principal, std::string_view request_id) const {
+std::shared_ptr<PendingReplies> Hub::find_request(const core::Principal& principal,
+                                                  std::string_view request_id) const {
     const std::string prefix = link_key(principal, {});
     const std::scoped_lock lock(mutex_);
-    for (auto it = links_.lower_bound(prefix); it != links_.end() && it->first.starts_with(prefix); ++it) {
-        if (auto replies = it->second.lock(); replies && replies->find_call(request_id)) return replies;
+    for (auto it = links_.lower_bound(prefix); it != links_.end() && it->first.starts_with(prefix);
+         ++it) {
+        if (auto replies = it->second.lock(); replies && replies->find_call(request_id))
+            return replies;
     }
     return nullptr;
 }
 
-/// Forgets the links that nobody holds any more whenever there are twice as many as the last sweep left.
+/// Forgets the links that nobody holds any more whenever there are twice as many as the last sweep
+/// left.
 void Hub::sweep_links() {  // with mutex_ held
     if (links_.size() < sweep_links_at_) return;
     std::erase_if(links_, [](const auto& link) { return link.second.expired(); });
@@ -133,7 +164,8 @@ bool Hub::find_live(std::string_view session_id) const {
     return chats_.contains(session_id);
 }
 
-std::shared_ptr<Chat> Hub::find_chat(const core::Principal& principal, std::string_view session_id) {
+std::shared_ptr<Chat> Hub::find_chat(const core::Principal& principal,
+                                     std::string_view session_id) {
     const std::scoped_lock lock(mutex_);
     const auto it = chats_.find(session_id);
     return it != chats_.end() && it->second->principal()->id == principal.id ? it->second : nullptr;
@@ -171,7 +203,11 @@ void Hub::stop_chats(const std::function<void()>& done) {
 
 std::string Hub::take_slug(const core::Principal& principal, std::string_view device_name) {
     const std::string identity = identity_of(principal, device_name);
-    const std::string base = !principal.device.empty() ? principal.device : trust::make_slug(device_name.empty() ? std::string_view(principal.id) : device_name, "device");
+    const std::string base =
+        !principal.device.empty()
+            ? principal.device
+            : trust::make_slug(device_name.empty() ? std::string_view(principal.id) : device_name,
+                               "device");
     const std::scoped_lock lock(mutex_);
     const std::string slug = trust::unique_slug(base, [&](const std::string& candidate) {
         const auto it = slugs_.find(candidate);
@@ -195,7 +231,8 @@ void Hub::add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice dev
     live_[id] = Live{.session = session, .device = std::move(device)};
 }
 
-void Hub::update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name) {
+void Hub::update(ConnectionId connection, std::size_t tools, std::string slug,
+                 std::string display_name) {
     const std::scoped_lock lock(mutex_);
     const auto it = live_.find(connection);
     if (it == live_.end()) return;
@@ -215,7 +252,8 @@ void Hub::set_presence(ConnectionId connection, const Presence& presence) {
 
 void Hub::set_refused(ConnectionId connection, std::vector<Rejected> refused) {
     const std::scoped_lock lock(mutex_);
-    if (const auto it = live_.find(connection); it != live_.end()) it->second.device.refused = std::move(refused);
+    if (const auto it = live_.find(connection); it != live_.end())
+        it->second.device.refused = std::move(refused);
 }
 
 void Hub::count_schema_bytes(Live& live, std::size_t bytes) {  // with mutex_ held
@@ -227,7 +265,8 @@ void Hub::count_schema_bytes(Live& live, std::size_t bytes) {  // with mutex_ he
 
 void Hub::set_schema_bytes(ConnectionId connection, std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
-    if (const auto it = live_.find(connection); it != live_.end()) count_schema_bytes(it->second, bytes);
+    if (const auto it = live_.find(connection); it != live_.end())
+        count_schema_bytes(it->second, bytes);
 }
 
 std::size_t Hub::schema_bytes_of_others(ConnectionId connection) const {
@@ -301,18 +340,26 @@ void Hub::release_tools(const std::string& slug, const std::vector<std::string>&
 void Hub::record_refusals(const core::Principal& principal, const Registration& registration) {
     constexpr std::size_t kTold = 8;
     if (registration.rejected.empty()) return;
-    const bool recorded = services_.audit.append_event({.kind = "tool.registration.refused", .by = principal.id}, [&](json::Writer& writer) {
-        writer.key("principal").string_lossy(principal.id);
-        writer.key("refused").unsigned_integer(registration.refused).key("tools").begin_array();
-        for (const Rejected& element : registration.rejected | std::views::take(kTold)) {
-            writer.begin_object().key("tool").string_lossy(element.name).key("code").string(token_of(element.code));
-            writer.key("reason").string_lossy(cut_text(element.message, 300)).end_object();
-        }
-        writer.end_array();
-    });
+    const bool recorded = services_.audit.append_event(
+        {.kind = "tool.registration.refused", .by = principal.id}, [&](json::Writer& writer) {
+            writer.key("principal").string_lossy(principal.id);
+            writer.key("refused").unsigned_integer(registration.refused).key("tools").begin_array();
+            for (const Rejected& element : registration.rejected | std::views::take(kTold)) {
+                writer.begin_object()
+                    .key("tool")
+                    .string_lossy(element.name)
+                    .key("code")
+                    .string(token_of(element.code));
+                writer.key("reason").string_lossy(cut_text(element.message, 300)).end_object();
+            }
+            writer.end_array();
+        });
     if (!recorded) return;
     const Rejected& first = registration.rejected.front();
-    log::warn("tools of a device were refused", {{"principal", principal.id}, {"refused", registration.refused}, {"first", first.name}, {"code", token_of(first.code)},
+    log::warn("tools of a device were refused", {{"principal", principal.id},
+                                                 {"refused", registration.refused},
+                                                 {"first", first.name},
+                                                 {"code", token_of(first.code)},
                                                  {"reason", first.message}});
 }
 

@@ -4,17 +4,17 @@
 #include "adapters/clawseed/pending_replies.hpp"
 #include "adapters/clawseed/registration.hpp"
 #include "adapters/clawseed/uploads.hpp"
+#include "base/published.hpp"
 #include "base/task/blocking_pool.hpp"
 #include "base/task/fair_pool.hpp"
-#include "base/published.hpp"
-#include "core/call/artifact_store.hpp"
 #include "core/audit/audit_log.hpp"
-#include "core/pipeline/away_calls.hpp"
+#include "core/call/artifact_store.hpp"
 #include "core/chat/chat_session_store.hpp"
-#include "core/pipeline/pipeline.hpp"
-#include "core/registry/registry.hpp"
 #include "core/chat/turn.hpp"
 #include "core/chat/turn_log.hpp"
+#include "core/pipeline/away_calls.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/registry/registry.hpp"
 #include "net/loop/event_loop.hpp"
 
 #include <functional>
@@ -52,16 +52,19 @@ struct Options {
     std::vector<ToolOverride> overrides;
     std::vector<std::string> personas;
     bool ask_about_new_tools = false;   ///< what a known device adds waits for an operator
-    bool owners_approve = false;   ///< whoever owns a chat decides about its calls; else operators only
-    std::size_t artifact_inline_bytes = 256 * 1024;              ///< results beyond are better uploaded
-    std::uint64_t artifact_bytes = std::uint64_t{64} << 20;      ///< of one upload
-    std::size_t uploads_at_once = 64;                            ///< of all devices
-    bool give_titles = false;   ///< name a chat session after its first question (section 2, `title_updated`)
+    /// Whoever owns a chat decides about its calls; else operators only
+    bool owners_approve = false;
+    std::size_t artifact_inline_bytes = 256 * 1024;  ///< results beyond are better uploaded
+    std::uint64_t artifact_bytes = std::uint64_t{64} << 20;  ///< of one upload
+    std::size_t uploads_at_once = 64;  ///< of all devices
+    /// Name a chat session after its first question (section 2, `title_updated`)
+    bool give_titles = false;
 };
 
-/// What a device says about itself now and then; what it left out is unknown. Source: section 9, `presence`.
+/// What a device says about itself now and then; what it left out is unknown. Source: section 9,
+/// `presence`.
 struct Presence {
-    std::optional<double> battery;     ///< 0 to 1
+    std::optional<double> battery;  ///< 0 to 1
     std::optional<bool> charging, metered, foreground;
     friend bool operator==(const Presence&, const Presence&) = default;
 };
@@ -71,14 +74,15 @@ struct ConnectedDevice {
     ConnectionId connection{};
     std::string slug, display_name, principal, credential_id, chat_session;
     std::size_t tools = 0;
-    std::vector<Rejected> refused{};           ///< tools that it offers and that were not taken, the first few
+    /// Tools that it offers and that were not taken, the first few
+    std::vector<Rejected> refused{};
     SystemTime since;
     Presence presence{};
-    std::optional<SystemTime> presence_at{};   ///< when it said so; nothing: never
+    std::optional<SystemTime> presence_at{};  ///< when it said so; nothing: never
 };
 
-/// What all connections share, whichever event loop they live on: who is connected, the calls out to each chat session, the
-/// chats. Thread-safe.
+/// What all connections share, whichever event loop they live on: who is connected, the calls out
+/// to each chat session, the chats. Thread-safe.
 class Hub {
 public:
     struct Services {
@@ -87,15 +91,17 @@ public:
         Published<core::CallRules>& rules;
         core::AuditLog& audit;
         core::ChatSessionStore& chats;
-        BlockingPool& store_pool;       ///< one thread: what is stored keeps its order
-        FairPool* schemas = nullptr;    ///< where lists of tools are read, principals in turn; null: on the spot
-        trust::DeviceTools* device_tools = nullptr;   ///< null: nothing is held back
-        core::Approvals* approvals = nullptr;   ///< null: nothing is decided in chats
-        core::TurnLog* turn_log = nullptr;      ///< null: nobody hears of turns
-        core::AwayCalls* away = nullptr;            ///< null: no call waits for a device
-        core::ArtifactStore* artifacts = nullptr;   ///< null: devices cannot upload
-        BlockingPool* artifact_pool = nullptr;      ///< with `artifacts`
-        std::function<void(const std::string& credential_id)> on_left{};   ///< a connection has ended, on its loop; may be empty
+        BlockingPool& store_pool;  ///< one thread: what is stored keeps its order
+        /// Where lists of tools are read, principals in turn; null: on the spot
+        FairPool* schemas = nullptr;
+        trust::DeviceTools* device_tools = nullptr;  ///< null: nothing is held back
+        core::Approvals* approvals = nullptr;  ///< null: nothing is decided in chats
+        core::TurnLog* turn_log = nullptr;  ///< null: nobody hears of turns
+        core::AwayCalls* away = nullptr;  ///< null: no call waits for a device
+        core::ArtifactStore* artifacts = nullptr;  ///< null: devices cannot upload
+        BlockingPool* artifact_pool = nullptr;  ///< with `artifacts`
+        /// A connection has ended, on its loop; may be empty
+        std::function<void(const std::string& credential_id)> on_left{};
     };
     /// Gives the turn runner of an event loop; it must outlive the hub's chats.
     using RunnerOf = std::function<core::TurnRunner*(net::EventLoop&)>;
@@ -111,7 +117,8 @@ public:
     /// After a reload: holds for new connections, and for new registrations of old ones.
     void set_options(std::shared_ptr<const Options> options) { options_.set(std::move(options)); }
 
-    /// Lets a connection of this principal in. Errors: kRateLimited at its limit. Every enter() needs a leave().
+    /// Lets a connection of this principal in. Errors: kRateLimited at its limit. Every enter()
+    /// needs a leave().
     Result<ConnectionId> enter(const core::Principal& principal);
     void leave(ConnectionId connection, const core::Principal& principal);
 
@@ -123,8 +130,10 @@ public:
         std::shared_ptr<PendingReplies> replies;
         bool resumed = false;
     };
-    /// Opens or resumes a chat session. Errors: kForbidden when another principal owns it; kNotFound for a new one whose persona is no agent.
-    Result<ChatOpening> open_chat(const core::PrincipalRef& principal, std::string_view session_id, std::string_view name, std::string_view persona);
+    /// Opens or resumes a chat session. Errors: kForbidden when another principal owns it;
+    /// kNotFound for a new one whose persona is no agent.
+    Result<ChatOpening> open_chat(const core::PrincipalRef& principal, std::string_view session_id,
+                                  std::string_view name, std::string_view persona);
     /// The chat of this id if `principal` owns it and it is live.
     std::shared_ptr<Chat> find_chat(const core::Principal& principal, std::string_view session_id);
     std::vector<std::shared_ptr<Chat>> chats_of(const core::Principal& principal) const;
@@ -134,17 +143,23 @@ public:
     void stop_chats(const std::function<void()>& done);
 
     /// The agent of chats of this persona, as the runner of that loop knows it; on the loop.
-    core::TurnAgent agent_of(net::EventLoop& loop, std::string_view persona) const { return runner_of(loop)->agent_of(persona); }
+    core::TurnAgent agent_of(net::EventLoop& loop, std::string_view persona) const {
+        return runner_of(loop)->agent_of(persona);
+    }
 
-    /// The replies among which a request of that id waits, of any chat session of `principal`; null when nobody waits for it.
-    std::shared_ptr<PendingReplies> find_request(const core::Principal& principal, std::string_view request_id) const;
+    /// The replies among which a request of that id waits, of any chat session of `principal`; null
+    /// when nobody waits for it.
+    std::shared_ptr<PendingReplies> find_request(const core::Principal& principal,
+                                                 std::string_view request_id) const;
 
-    /// The slug under which a connection's tools are qualified; one identity keeps one slug while any of its connections lives.
+    /// The slug under which a connection's tools are qualified; one identity keeps one slug while
+    /// any of its connections lives.
     std::string take_slug(const core::Principal& principal, std::string_view device_name);
     void release_slug(const std::string& slug);
 
     void add(const std::shared_ptr<DeviceSession>& session, ConnectedDevice device);
-    void update(ConnectionId connection, std::size_t tools, std::string slug, std::string display_name);
+    void update(ConnectionId connection, std::size_t tools, std::string slug,
+                std::string display_name);
     void set_presence(ConnectionId connection, const Presence& presence);
     void set_refused(ConnectionId connection, std::vector<Rejected> refused);
     /// What the schemas of a live connection's tools take, compiled.
@@ -155,14 +170,16 @@ public:
     std::vector<ConnectedDevice> connected() const;
     Uploads& uploads() { return uploads_; }
     std::size_t connections() const;
-    /// Chat sessions whose calls may still be answered, and some that are over and not swept up yet.
+    /// Chat sessions whose calls may still be answered, and some that are over and not swept up
+    /// yet.
     std::size_t known_links() const;
     /// Closes the connections behind a credential that was revoked (4401).
     void close_credential(const std::string& credential_id);
     /// Registers what live connections of this device hold back under these names.
     void release_tools(const std::string& slug, const std::vector<std::string>& names);
 
-    /// Tells the operator, in the log and in one audit record, which tools of a list were refused; as often as the principal's rate allows.
+    /// Tells the operator, in the log and in one audit record, which tools of a list were refused;
+    /// as often as the principal's rate allows.
     void record_refusals(const core::Principal& principal, const Registration& registration);
 
 private:
@@ -190,12 +207,14 @@ private:
     mutable std::mutex mutex_;
     std::uint64_t next_connection_ = 1;
     std::map<std::string, std::size_t, std::less<>> per_principal_;
-    std::map<std::string, std::weak_ptr<PendingReplies>, std::less<>> links_;   ///< by principal and chat session
+    /// By principal and chat session
+    std::map<std::string, std::weak_ptr<PendingReplies>, std::less<>> links_;
     std::size_t sweep_links_at_ = kFirstSweep;
-    std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;           ///< live ones by session id
+    std::map<std::string, std::shared_ptr<Chat>, std::less<>> chats_;  ///< live ones by session id
     std::map<std::string, SlugHolder> slugs_;
     std::map<ConnectionId, Live> live_;
-    std::map<std::string, std::size_t, std::less<>> schema_bytes_;              ///< of live connections, by principal
+    /// Of live connections, by principal
+    std::map<std::string, std::size_t, std::less<>> schema_bytes_;
 };
 
 }  // namespace crab::clawseed

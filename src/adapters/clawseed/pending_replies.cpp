@@ -9,7 +9,9 @@ namespace {
 constexpr Milliseconds kProgressEvery{100};
 constexpr std::uint64_t kGenerationMask = (std::uint64_t{1} << 30) - 1;
 
-std::uint64_t make_tag(std::uint32_t slot, std::uint32_t generation) { return (std::uint64_t{generation & kGenerationMask} << 32) | slot; }
+std::uint64_t make_tag(std::uint32_t slot, std::uint32_t generation) {
+    return (std::uint64_t{generation & kGenerationMask} << 32) | slot;
+}
 
 }  // namespace
 
@@ -19,7 +21,8 @@ std::uint64_t PendingReplies::add(PendingReply& reply) {
     if (free_.empty()) {
         index = static_cast<std::uint32_t>(slots_.size());
         // Ids of different tables should not look alike, so a table begins anywhere.
-        slots_.push_back({.reply = nullptr, .generation = static_cast<std::uint32_t>(reply.home.ids().random())});
+        slots_.push_back({.reply = nullptr,
+                          .generation = static_cast<std::uint32_t>(reply.home.ids().random())});
     } else {
         index = free_.back();
         free_.pop_back();
@@ -60,12 +63,16 @@ void PendingReplies::remove(std::uint64_t tag) {
     if (!unnamed.empty() && discard_) discard_(std::move(unnamed));
 }
 
-std::optional<PendingReplies::WaitingCall> PendingReplies::find_call(std::string_view request_id) const {
+std::optional<PendingReplies::WaitingCall> PendingReplies::find_call(
+    std::string_view request_id) const {
     const std::scoped_lock lock(mutex_);
     const PendingReply* const reply = find(request_id);
     if (reply == nullptr || reply->answer || reply->call == nullptr) return std::nullopt;
     const core::Call& call = reply->call->call();
-    return WaitingCall{.tenant = std::string(call.tenant), .call_id = std::string(call.id), .tool = reply->call->tool().unique_name, .artifacts = reply->artifacts.size()};
+    return WaitingCall{.tenant = std::string(call.tenant),
+                       .call_id = std::string(call.id),
+                       .tool = reply->call->tool().unique_name,
+                       .artifacts = reply->artifacts.size()};
 }
 
 bool PendingReplies::attach(std::string_view request_id, core::Artifact artifact) {
@@ -87,10 +94,13 @@ core::Outcome PendingReplies::claim_artifact(std::uint64_t tag, std::string_view
             return result;
         }
     }
-    return fail(ErrorCode::kInternal, "the device answered with an artifact that it did not upload for this call; the call may have taken effect");
+    return fail(ErrorCode::kInternal,
+                "the device answered with an artifact that it did not upload for this call; the "
+                "call may have taken effect");
 }
 
-/// Resumes the call on its own loop: here and now if this is it, else by a post that looks whether it still waits.
+/// Resumes the call on its own loop: here and now if this is it, else by a post that looks whether
+/// it still waits.
 void PendingReplies::wake(std::uint64_t tag, net::EventLoop& home) {
     if (home.in_this_thread()) {
         PendingReply* reply = nullptr;
@@ -98,7 +108,8 @@ void PendingReplies::wake(std::uint64_t tag, net::EventLoop& home) {
             const std::scoped_lock lock(mutex_);
             reply = find(tag);
         }
-        if (reply != nullptr) reply->waiter.wake();  // only this thread removes it, so it is still there
+        // only this thread removes it, so it is still there
+        if (reply != nullptr) reply->waiter.wake();
         return;
     }
     home.post([self = shared_from_this(), tag, &home] { self->wake(tag, home); });
@@ -127,7 +138,9 @@ void PendingReplies::progress(std::uint64_t tag, core::Progress progress, Steady
     {
         const std::scoped_lock lock(mutex_);
         PendingReply* reply = find(tag);
-        if (reply == nullptr || !reply->sink.wants_progress() || now - reply->last_progress < kProgressEvery) return;
+        if (reply == nullptr || !reply->sink.wants_progress() ||
+            now - reply->last_progress < kProgressEvery)
+            return;
         reply->last_progress = now;
         home = &reply->home;
     }
@@ -146,7 +159,8 @@ void PendingReplies::progress(std::uint64_t tag, core::Progress progress, Steady
     }
 }
 
-void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at, std::string_view instance) {
+void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint64_t starts_at,
+                          std::string_view instance) {
     const std::scoped_lock lock(mutex_);
     if (PendingReply* reply = find(tag)) {
         reply->sent_on = connection;
@@ -155,23 +169,31 @@ void PendingReplies::sent(std::uint64_t tag, ConnectionId connection, std::uint6
     }
 }
 
-std::vector<PendingReplies::Unanswered> PendingReplies::resume(std::string_view instance, ConnectionId connection, const std::shared_ptr<DeviceHost>& carrier) {
+std::vector<PendingReplies::Unanswered> PendingReplies::resume(
+    std::string_view instance, ConnectionId connection,
+    const std::shared_ptr<DeviceHost>& carrier) {
     std::vector<Unanswered> unanswered;
     std::vector<net::EventLoop*> homes;
     {
         const std::scoped_lock lock(mutex_);
         for (std::uint32_t index = 0; index < slots_.size(); ++index) {
             PendingReply* reply = slots_[index].reply;
-            if (reply == nullptr || reply->answer || reply->call == nullptr || reply->instance != instance || reply->sent_on == connection) continue;
+            if (reply == nullptr || reply->answer || reply->call == nullptr ||
+                reply->instance != instance || reply->sent_on == connection)
+                continue;
             reply->sent_on = connection;
             reply->starts_at = 0;
             reply->maybe_seen = true;
             reply->broken_at.reset();
             reply->accepted = false;
             reply->carrier = carrier;
-            unanswered.push_back({.tag = make_tag(index, slots_[index].generation), .id = reply->id, .tool = reply->call->tool().spec.name,
-                                  .args = std::string(reply->call->args()), .principal = reply->call->principal()->id,
-                                  .agent = std::string(reply->call->call().claimed_agent), .deadline = reply->call->deadline()});
+            unanswered.push_back({.tag = make_tag(index, slots_[index].generation),
+                                  .id = reply->id,
+                                  .tool = reply->call->tool().spec.name,
+                                  .args = std::string(reply->call->args()),
+                                  .principal = reply->call->principal()->id,
+                                  .agent = std::string(reply->call->call().claimed_agent),
+                                  .deadline = reply->call->deadline()});
             homes.push_back(&reply->home);
         }
     }
@@ -179,7 +201,8 @@ std::vector<PendingReplies::Unanswered> PendingReplies::resume(std::string_view 
     return unanswered;
 }
 
-void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end, SteadyTime now) {
+void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t written, LinkEnd end,
+                                      SteadyTime now) {
     std::vector<std::pair<std::uint64_t, net::EventLoop*>> touched;
     {
         const std::scoped_lock lock(mutex_);
@@ -187,9 +210,13 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
             PendingReply* reply = slots_[index].reply;
             if (reply == nullptr || reply->sent_on != connection || reply->answer) continue;
             if (reply->starts_at >= written && !reply->maybe_seen) {
-                reply->answer = fail(ErrorCode::kUnavailable, "the device's connection ended before the call was sent; call again when it is back");
+                reply->answer = fail(ErrorCode::kUnavailable,
+                                     "the device's connection ended before the call was sent; call "
+                                     "again when it is back");
             } else if (end == LinkEnd::kGoodbye) {
-                reply->answer = fail(ErrorCode::kOutcomeUnknown, "the device said goodbye while the call ran; it may or may not have taken effect");
+                reply->answer = fail(ErrorCode::kOutcomeUnknown,
+                                     "the device said goodbye while the call ran; it may or may "
+                                     "not have taken effect");
             } else {
                 reply->broken_at = now;
             }
@@ -201,7 +228,10 @@ void PendingReplies::connection_ended(ConnectionId connection, std::uint64_t wri
 
 PendingReplies::News PendingReplies::take_news(PendingReply& reply) {
     const std::scoped_lock lock(mutex_);
-    return {.answer = std::exchange(reply.answer, std::nullopt), .broken_at = reply.broken_at, .accepted = reply.accepted, .carrier = reply.carrier};
+    return {.answer = std::exchange(reply.answer, std::nullopt),
+            .broken_at = reply.broken_at,
+            .accepted = reply.accepted,
+            .carrier = reply.carrier};
 }
 
 std::size_t PendingReplies::size() const {

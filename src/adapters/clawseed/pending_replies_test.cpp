@@ -14,12 +14,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-core::Outcome text(std::string content) { return core::ToolResult{.kind = core::ContentKind::kText, .content = std::move(content), .content_type = {}, .logs = {}, .usage = {}}; }
+core::Outcome text(std::string content) {
+    return core::ToolResult{.kind = core::ContentKind::kText,
+                            .content = std::move(content),
+                            .content_type = {},
+                            .logs = {},
+                            .usage = {}};
+}
 
 class ProgressSink final : public core::FrameSink {
 public:
     bool wants_progress() const override { return wanted; }
-    void on_progress(const core::Progress& progress) override { messages.push_back(progress.message); }
+    void on_progress(const core::Progress& progress) override {
+        messages.push_back(progress.message);
+    }
     bool wanted = true;
     std::vector<std::string> messages;
 };
@@ -36,7 +44,9 @@ protected:
         while (!done) loop.run_some(1s);
     }
     SteadyTime now() const { return clock.steady_now(); }
-    core::Progress note(std::string message) { return {.message = std::move(message), .progress = {}, .total = {}}; }
+    core::Progress note(std::string message) {
+        return {.message = std::move(message), .progress = {}, .total = {}};
+    }
 
     static constexpr ConnectionId kOld{1};
     static constexpr ConnectionId kNew{2};
@@ -66,7 +76,8 @@ TEST_F(PendingRepliesTest, Item23_LateRepeatedAndUnknownRepliesAreRefused) {
         EXPECT_TRUE(replies->resolve(tag, text("first")));
         EXPECT_FALSE(replies->resolve(tag, text("second"))) << "repeated";
         EXPECT_FALSE(replies->resolve(tag + 1, text("x"))) << "unknown slot";
-        EXPECT_FALSE(replies->resolve(tag ^ (std::uint64_t{1} << 40), text("x"))) << "another generation of the slot";
+        EXPECT_FALSE(replies->resolve(tag ^ (std::uint64_t{1} << 40), text("x")))
+            << "another generation of the slot";
     });
     EXPECT_EQ((*replies->take_news(call).answer)->content, "first");
     replies->remove(tag);
@@ -98,7 +109,8 @@ TEST_F(PendingRepliesTest, Item17_TagsNeverRepeat) {
             calls.push_back(std::make_unique<PendingReply>(loop, sink));
             tags.push_back(replies->add(*calls.back()));
             EXPECT_TRUE(seen.insert(tags.back()).second);
-            EXPECT_EQ(uuid_tag(loop.ids().uuid_v7(tags.back()).view()), tags.back()) << "a tag fits into an id";
+            EXPECT_EQ(uuid_tag(loop.ids().uuid_v7(tags.back()).view()), tags.back())
+                << "a tag fits into an id";
         }
         for (const std::uint64_t tag : tags) replies->remove(tag);
     }
@@ -106,8 +118,10 @@ TEST_F(PendingRepliesTest, Item17_TagsNeverRepeat) {
 }
 
 TEST_F(PendingRepliesTest, Item34_ARequestBehindTheLastByteWrittenWasNeverDelivered) {
-    PendingReply delivered(loop, sink), on_the_edge(loop, sink), queued(loop, sink), elsewhere(loop, sink);
-    const std::uint64_t tags[] = {replies->add(delivered), replies->add(on_the_edge), replies->add(queued), replies->add(elsewhere)};
+    PendingReply delivered(loop, sink), on_the_edge(loop, sink), queued(loop, sink),
+        elsewhere(loop, sink);
+    const std::uint64_t tags[] = {replies->add(delivered), replies->add(on_the_edge),
+                                  replies->add(queued), replies->add(elsewhere)};
     replies->sent(tags[0], kOld, 99);
     replies->sent(tags[1], kOld, 100);
     replies->sent(tags[2], kOld, 250);
@@ -164,9 +178,11 @@ TEST_F(PendingRepliesTest, AnAnswerThatCameBeforeTheBreakStays) {
 TEST_F(PendingRepliesTest, AnUploadIsForTheCallThatItNamesAndIsClaimedOnce) {
     PendingReply first(loop, sink), second(loop, sink);
     const std::uint64_t tag = replies->add(first), other = replies->add(second);
-    EXPECT_TRUE(replies->attach(first.id.view(), {.id = "a1", .content_type = "image/jpeg", .bytes = 7}));
+    EXPECT_TRUE(
+        replies->attach(first.id.view(), {.id = "a1", .content_type = "image/jpeg", .bytes = 7}));
     EXPECT_FALSE(replies->attach("0192f6c1-7a10-7c3e-9b1d-5f2a8c0e4d77", {.id = "a2"}));
-    EXPECT_EQ(replies->claim_artifact(other, "a1").error().code, ErrorCode::kInternal) << "of another call";
+    EXPECT_EQ(replies->claim_artifact(other, "a1").error().code, ErrorCode::kInternal)
+        << "of another call";
     const auto claimed = replies->claim_artifact(tag, "a1");
     ASSERT_TRUE(claimed);
     EXPECT_TRUE(core::is_reference(*claimed));
@@ -182,10 +198,12 @@ TEST(PendingRepliesUploads, WhatNoResultNamedIsDiscardedWithItsCall) {
     net::EventLoop loop(clock);
     core::FrameSink sink;
     std::vector<std::string> discarded;
-    const auto replies = std::make_shared<PendingReplies>([&](std::vector<std::string> ids) { discarded = std::move(ids); });
+    const auto replies = std::make_shared<PendingReplies>(
+        [&](std::vector<std::string> ids) { discarded = std::move(ids); });
     PendingReply call(loop, sink);
     const std::uint64_t tag = replies->add(call);
-    for (const char* id : {"a1", "a2", "a3"}) EXPECT_TRUE(replies->attach(call.id.view(), {.id = id}));
+    for (const char* id : {"a1", "a2", "a3"})
+        EXPECT_TRUE(replies->attach(call.id.view(), {.id = id}));
     EXPECT_TRUE(replies->claim_artifact(tag, "a2"));
     replies->remove(tag);
     EXPECT_THAT(discarded, testing::ElementsAre("a1", "a3"));
@@ -217,7 +235,8 @@ TEST_F(PendingRepliesTest, ProgressForACallerThatDoesNotWantItIsDropped) {
     replies->remove(tag);
 }
 
-Task<void> wait_for_answer(PendingReplies& replies, net::EventLoop& loop, std::promise<std::uint64_t>& tag, std::promise<std::string>& answer) {
+Task<void> wait_for_answer(PendingReplies& replies, net::EventLoop& loop,
+                           std::promise<std::uint64_t>& tag, std::promise<std::string>& answer) {
     core::FrameSink nobody;
     PendingReply call(loop, nobody);
     const std::uint64_t own = replies.add(call);
@@ -239,9 +258,13 @@ TEST(PendingRepliesThreads, Item30_AReplyOnAnyLoopResumesTheCallOnItsOwn) {
     for (int i = 0; i < 200; ++i) {
         std::promise<std::uint64_t> tag;
         std::promise<std::string> answer;
-        home.loop.post([&] { spawn(home.loop.executor(), wait_for_answer(*replies, home.loop, tag, answer), [](std::exception_ptr) {}); });
+        home.loop.post([&] {
+            spawn(home.loop.executor(), wait_for_answer(*replies, home.loop, tag, answer),
+                  [](std::exception_ptr) {});
+        });
         const std::uint64_t known = tag.get_future().get();
-        // Two connections answer at once, and the old link is found dead: one answer wins, nothing is lost.
+        // Two connections answer at once, and the old link is found dead: one answer wins, nothing
+        // is lost.
         other.loop.post([&replies, known] { replies->resolve(known, text("other")); });
         third.loop.post([&replies, known] {
             replies->connection_ended(ConnectionId{1}, 0, LinkEnd::kBroken, {});

@@ -1,4 +1,5 @@
-// Pictures for chats: uploaded before the message that names them. docs/protocols/clawseed.md, section 8, "Pictures".
+// Pictures for chats: uploaded before the message that names them. docs/protocols/clawseed.md,
+// section 8, "Pictures".
 
 #include "adapters/clawseed/front.hpp"
 #include "base/encoding.hpp"
@@ -14,7 +15,9 @@ namespace {
 constexpr Milliseconds kSilence{20'000};
 constexpr std::string_view kSessions = "/api/sessions/", kAttachments = "/attachments";
 
-std::string new_picture_id(IdSource& ids) { return fmt::format("att_{:016x}{:016x}", ids.random(), ids.random()); }
+std::string new_picture_id(IdSource& ids) {
+    return fmt::format("att_{:016x}{:016x}", ids.random(), ids.random());
+}
 
 }  // namespace
 
@@ -26,14 +29,20 @@ bool Front::is_picture_upload(const net::HttpRequest& request) const {
 }
 
 net::RequestBodyLimits Front::piece_limits(const net::HttpRequest& request) const {
-    return is_upload(request) ? upload_limits() : net::RequestBodyLimits{.max_bytes = core::kMostPictureBytes, .timeout = kSilence};
+    return is_upload(request)
+               ? upload_limits()
+               : net::RequestBodyLimits{.max_bytes = core::kMostPictureBytes, .timeout = kSilence};
 }
 
 Task<void> Front::upload_picture(net::HttpExchange& exchange, core::NewChatSession session) {
-    const auto refuse = [&](const Error& error) { exchange.respond_error(upload_status(error.code), "IMAGE_UPLOAD_FAILED", error.message); };
+    const auto refuse = [&](const Error& error) {
+        exchange.respond_error(upload_status(error.code), "IMAGE_UPLOAD_FAILED", error.message);
+    };
     const auto place = services_.hub.uploads().enter(services_.hub.options()->uploads_at_once);
     if (!place) {
-        exchange.respond_error(429, "RATE_LIMITED", "too many uploads at once; try again in a moment", {{"Retry-After", "1"}});
+        exchange.respond_error(429, "RATE_LIMITED",
+                               "too many uploads at once; try again in a moment",
+                               {{"Retry-After", "1"}});
         co_return;
     }
     std::string bytes;
@@ -48,22 +57,32 @@ Task<void> Front::upload_picture(net::HttpExchange& exchange, core::NewChatSessi
     if (!picture) co_return refuse(picture.error());
     picture->id = new_picture_id(loop_.ids());
     const SystemTime now = loop_.clock().system_now();
-    auto keep = [&store = services_.hub.services().chats, session = std::move(session), now, picture = *picture, bytes = std::move(bytes)] { return store.keep_picture(session, picture, bytes, now); };
-    if (const auto kept = co_await services_.hub.services().store_pool.run(std::move(keep)); !kept) co_return refuse(kept.error());
+    auto keep = [&store = services_.hub.services().chats, session = std::move(session), now,
+                 picture = *picture, bytes = std::move(bytes)] {
+        return store.keep_picture(session, picture, bytes, now);
+    };
+    if (const auto kept = co_await services_.hub.services().store_pool.run(std::move(keep)); !kept)
+        co_return refuse(kept.error());
     std::string& out = exchange.begin_response(201, "application/json");
     core::append_picture(out, *picture);
     exchange.finish_response();
 }
 
 Task<void> Front::send_picture(net::HttpExchange& exchange, std::string id, std::string picture) {
-    auto find = [&store = services_.hub.services().chats, session_id = ChatSessionId(id), picture] { return store.find_picture(session_id, picture); };
+    auto find = [&store = services_.hub.services().chats, session_id = ChatSessionId(id), picture] {
+        return store.find_picture(session_id, picture);
+    };
     const auto found = co_await services_.hub.services().store_pool.run(std::move(find));
     if (!found || !*found) {
-        exchange.respond_error(404, "ATTACHMENT_UNAVAILABLE", "the picture is not there, or belongs to another chat session");
+        exchange.respond_error(404, "ATTACHMENT_UNAVAILABLE",
+                               "the picture is not there, or belongs to another chat session");
         co_return;
     }
     // Bytes of a phone are never a page of the gateway's origin.
-    constexpr std::array<net::HttpHeader, 3> kFields{{{"Cache-Control", "private, no-store"}, {"X-Content-Type-Options", "nosniff"}, {"Content-Security-Policy", "sandbox; default-src 'none'"}}};
+    constexpr std::array<net::HttpHeader, 3> kFields{
+        {{"Cache-Control", "private, no-store"},
+         {"X-Content-Type-Options", "nosniff"},
+         {"Content-Security-Policy", "sandbox; default-src 'none'"}}};
     std::string& out = exchange.begin_response(200, (*found)->picture.mime_type, kFields);
     out += (*found)->bytes;
     exchange.finish_response();

@@ -10,7 +10,8 @@ namespace {
 
 using json::Element;
 
-constexpr std::size_t kMostRejected = 256;  // a message holds millions of bad elements, and each of these is told
+// a message holds millions of bad elements, and each of these is told
+constexpr std::size_t kMostRejected = 256;
 
 std::size_t depth_of(Element element) {
     std::size_t deepest = 0;
@@ -29,24 +30,34 @@ std::size_t depth_of(Element element) {
 /// What the device says of its tool counts, also where that makes the gateway less careful.
 void believe(core::ToolSpec& spec) {
     spec.annotations.trusted = true;
-    spec.effects_known = spec.annotations.read_only.has_value() || spec.annotations.destructive.has_value();
-    spec.idempotent = spec.annotations.idempotent.value_or(false) || spec.annotations.read_only.value_or(false);
-    spec.side_effects = spec.annotations.destructive.value_or(false) || !spec.annotations.read_only.value_or(true);
+    spec.effects_known =
+        spec.annotations.read_only.has_value() || spec.annotations.destructive.has_value();
+    spec.idempotent =
+        spec.annotations.idempotent.value_or(false) || spec.annotations.read_only.value_or(false);
+    spec.side_effects =
+        spec.annotations.destructive.value_or(false) || !spec.annotations.read_only.value_or(true);
 }
 
-/// Claims of the device: unless trusted they only make the gateway more careful, so `read_only` and `idempotent` count for nothing.
+/// Claims of the device: unless trusted they only make the gateway more careful, so `read_only` and
+/// `idempotent` count for nothing.
 void read_claims(Element element, bool believed, core::ToolSpec& spec) {
-    if (const auto value = json::get_int64(element, "max_timeout_ms"); value && *value >= 1) spec.max_timeout = std::min(spec.max_timeout, Milliseconds(*value));
-    if (const auto value = json::get_int64(element, "timeout_ms"); value && *value >= 1) spec.default_timeout = Milliseconds(*value);
-    if (const auto value = json::get_int64(element, "max_concurrency"); value && *value >= 1 && *value <= 1'000'000) spec.max_concurrency = static_cast<std::uint32_t>(*value);
-    if (const auto schema = json::get_object(element, "output_schema")) spec.output_schema = json::to_text(Element(*json::get(element, "output_schema")));
+    if (const auto value = json::get_int64(element, "max_timeout_ms"); value && *value >= 1)
+        spec.max_timeout = std::min(spec.max_timeout, Milliseconds(*value));
+    if (const auto value = json::get_int64(element, "timeout_ms"); value && *value >= 1)
+        spec.default_timeout = Milliseconds(*value);
+    if (const auto value = json::get_int64(element, "max_concurrency");
+        value && *value >= 1 && *value <= 1'000'000)
+        spec.max_concurrency = static_cast<std::uint32_t>(*value);
+    if (const auto schema = json::get_object(element, "output_schema"))
+        spec.output_schema = json::to_text(Element(*json::get(element, "output_schema")));
     spec.interactive = json::get_bool(element, "interactive").value_or(false);
     if (const auto claims = json::get(element, "annotations"); claims && claims->is_object()) {
         spec.annotations.read_only = json::get_bool(*claims, "read_only");
         spec.annotations.destructive = json::get_bool(*claims, "destructive");
         spec.annotations.idempotent = json::get_bool(*claims, "idempotent");
         spec.annotations.open_world = json::get_bool(*claims, "open_world");
-        spec.side_effects = spec.annotations.destructive.value_or(false) || !spec.annotations.read_only.value_or(true);
+        spec.side_effects = spec.annotations.destructive.value_or(false) ||
+                            !spec.annotations.read_only.value_or(true);
     }
     if (believed) believe(spec);
 }
@@ -74,8 +85,11 @@ void Registration::reject(Rejected element) {
     if (rejected.size() < kMostRejected) rejected.push_back(std::move(element));
 }
 
-RegistrationReader::RegistrationReader(std::string frame, std::size_t json_depth, RegistrationContext context)
-    : frame_(std::move(frame)), parser_({.max_bytes = json::kMostBytes, .max_depth = json_depth}), context_(std::move(context)) {}
+RegistrationReader::RegistrationReader(std::string frame, std::size_t json_depth,
+                                       RegistrationContext context)
+    : frame_(std::move(frame)),
+      parser_({.max_bytes = json::kMostBytes, .max_depth = json_depth}),
+      context_(std::move(context)) {}
 
 void RegistrationReader::begin() {
     begun_ = true;
@@ -90,14 +104,18 @@ void RegistrationReader::begin() {
     // Tools that the list names again give back what they take.
     std::set<std::string_view> named;
     std::size_t looked_at = 0;
-    for (auto element = list_->begin(); element != list_->end() && looked_at < context_.limits.elements; ++element, ++looked_at) {
+    for (auto element = list_->begin();
+         element != list_->end() && looked_at < context_.limits.elements; ++element, ++looked_at) {
         if (const auto name = json::get_string(*element, "name")) named.insert(*name);
     }
     for (const HeldTool& tool : context_.held) {
         if (!registration_.replace && !named.contains(tool.name)) kept_bytes_ += tool.schema_bytes;
     }
-    const std::size_t gone = kept_bytes_ + (context_.schema_bytes_of_others ? context_.schema_bytes_of_others() : 0);
-    budget_.left = std::min(core::SchemaBudget::kOneList, context_.limits.schema_bytes - std::min(context_.limits.schema_bytes, gone));
+    const std::size_t gone =
+        kept_bytes_ + (context_.schema_bytes_of_others ? context_.schema_bytes_of_others() : 0);
+    budget_.left =
+        std::min(core::SchemaBudget::kOneList,
+                 context_.limits.schema_bytes - std::min(context_.limits.schema_bytes, gone));
 }
 
 bool RegistrationReader::step(std::chrono::steady_clock::duration slice) {
@@ -105,8 +123,13 @@ bool RegistrationReader::step(std::chrono::steady_clock::duration slice) {
     if (!begun_) begin();
     while (list_ && at_ != list_->end()) {
         if (index_ == context_.limits.elements) {
-            registration_.reject({.index = index_, .name = {}, .code = ErrorCode::kRateLimited,
-                                  .message = fmt::format("a list has at most {} elements; this one and those behind it are left out", index_)});
+            registration_.reject(
+                {.index = index_,
+                 .name = {},
+                 .code = ErrorCode::kRateLimited,
+                 .message = fmt::format(
+                     "a list has at most {} elements; this one and those behind it are left out",
+                     index_)});
             break;
         }
         const Element element = *at_;
@@ -115,18 +138,24 @@ bool RegistrationReader::step(std::chrono::steady_clock::duration slice) {
         if (std::chrono::steady_clock::now() >= until && at_ != list_->end()) return true;
     }
     registration_.schema_bytes = kept_bytes_;
-    for (const auto& taken : registration_.taken) registration_.schema_bytes += core::schema_bytes(*taken.tool);
+    for (const auto& taken : registration_.taken)
+        registration_.schema_bytes += core::schema_bytes(*taken.tool);
     return false;
 }
 
 void RegistrationReader::read(Element element, std::size_t index) {
     const std::string_view name = json::get_string(element, "name").value_or("");
     const auto same = taken_.find(name);
-    const bool holds = !registration_.replace && std::ranges::binary_search(context_.held, name, std::less<>(), &HeldTool::name);
+    const bool holds =
+        !registration_.replace &&
+        std::ranges::binary_search(context_.held, name, std::less<>(), &HeldTool::name);
     const bool is_known = same != taken_.end() || holds;
     auto tool = make(element, is_known);
     if (!tool) {
-        registration_.reject({.index = index, .name = std::string(name.substr(0, 128)), .code = tool.error().code, .message = std::move(tool.error().message)});
+        registration_.reject({.index = index,
+                              .name = std::string(name.substr(0, 128)),
+                              .code = tool.error().code,
+                              .message = std::move(tool.error().message)});
     } else if (same != taken_.end()) {
         registration_.taken[same->second] = {.index = index, .tool = std::move(*tool)};
     } else {
@@ -142,30 +171,48 @@ Result<std::shared_ptr<core::Tool>> RegistrationReader::make(Element element, bo
     const auto description = json::get_string(element, "description");
     const auto parameters = json::get(element, "parameters");
     if (!name || !description || !parameters || !parameters->is_object()) {
-        return fail(ErrorCode::kInvalidArgs, "a tool needs name and description as strings and parameters as an object");
+        return fail(ErrorCode::kInvalidArgs,
+                    "a tool needs name and description as strings and parameters as an object");
     }
-    if (!core::is_tool_name(*name)) return fail(ErrorCode::kInvalidArgs, "a name is 1 to 128 of A-Z a-z 0-9 _ . -");
+    if (!core::is_tool_name(*name))
+        return fail(ErrorCode::kInvalidArgs, "a name is 1 to 128 of A-Z a-z 0-9 _ . -");
     if (description->size() > limits.description_bytes) {
-        return fail(ErrorCode::kOversize, fmt::format("the description has more than {} bytes", limits.description_bytes));
+        return fail(ErrorCode::kOversize, fmt::format("the description has more than {} bytes",
+                                                      limits.description_bytes));
     }
-    if (name->size() > limits.name_bytes) return fail(ErrorCode::kInvalidArgs, fmt::format("a name has at most {} characters", limits.name_bytes));
+    if (name->size() > limits.name_bytes)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("a name has at most {} characters", limits.name_bytes));
     core::ToolSpec spec;
     spec.default_timeout = limits.default_timeout;
     spec.max_timeout = limits.max_timeout;
     spec.name = *name;
     spec.description = *description;
     spec.input_schema = json::to_text(*parameters);
-    if (spec.input_schema.size() > limits.parameters_bytes || depth_of(*parameters) > limits.parameters_depth) {
-        return fail(ErrorCode::kOversize, fmt::format("parameters are larger than {} bytes or deeper than {}", limits.parameters_bytes, limits.parameters_depth));
+    if (spec.input_schema.size() > limits.parameters_bytes ||
+        depth_of(*parameters) > limits.parameters_depth) {
+        return fail(ErrorCode::kOversize,
+                    fmt::format("parameters are larger than {} bytes or deeper than {}",
+                                limits.parameters_bytes, limits.parameters_depth));
     }
-    if (context_.registry.is_reserved(*name)) return fail(ErrorCode::kForbidden, "the name is reserved for a tool of the gateway; choose another");
-    const core::Decision decision = context_.policy->decide_registration(*context_.principal, *name);
-    if (decision.verdict == core::Verdict::kDeny) return fail(ErrorCode::kForbidden, fmt::format("policy refuses the name ({})", decision.rule));
+    if (context_.registry.is_reserved(*name))
+        return fail(ErrorCode::kForbidden,
+                    "the name is reserved for a tool of the gateway; choose another");
+    const core::Decision decision =
+        context_.policy->decide_registration(*context_.principal, *name);
+    if (decision.verdict == core::Verdict::kDeny)
+        return fail(ErrorCode::kForbidden,
+                    fmt::format("policy refuses the name ({})", decision.rule));
     if (!is_known && held_ >= limits.tools) {
-        return fail(ErrorCode::kRateLimited, fmt::format("this connection has {} tools registered, the most there may be; unregister some first", held_));
+        return fail(ErrorCode::kRateLimited,
+                    fmt::format("this connection has {} tools registered, the most there may be; "
+                                "unregister some first",
+                                held_));
     }
     read_claims(element, context_.believes_claims, spec);
-    if (spec.output_schema.size() > limits.parameters_bytes) return fail(ErrorCode::kOversize, fmt::format("output_schema is larger than {} bytes", limits.parameters_bytes));
+    if (spec.output_schema.size() > limits.parameters_bytes)
+        return fail(ErrorCode::kOversize,
+                    fmt::format("output_schema is larger than {} bytes", limits.parameters_bytes));
     apply_overrides(spec, context_.overrides);
     return core::make_tool(std::move(spec), budget_);
 }

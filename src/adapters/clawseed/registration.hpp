@@ -1,9 +1,9 @@
 #pragma once
 
 #include "adapters/clawseed/wire.hpp"
+#include "core/call/tool_schemas.hpp"
 #include "core/policy/policy.hpp"
 #include "core/registry/registry.hpp"
-#include "core/call/tool_schemas.hpp"
 #include "json/element.hpp"
 #include "json/parser.hpp"
 
@@ -26,7 +26,8 @@ struct RegistrationLimits {
     std::size_t description_bytes = 8 * 1024;
     std::size_t parameters_bytes = 64 * 1024;
     std::size_t parameters_depth = 32;
-    std::size_t schema_bytes = std::size_t{16} << 20;   ///< of all compiled schemas that one principal's connections hold
+    /// Of all compiled schemas that one principal's connections hold
+    std::size_t schema_bytes = std::size_t{16} << 20;
     Milliseconds default_timeout{30'000};  ///< of a tool that claims none
     Milliseconds max_timeout{120'000};     ///< no claim goes beyond it
 };
@@ -40,7 +41,8 @@ struct ToolOverride {
     std::optional<bool> trust_annotations, idempotent, side_effects;
 };
 
-/// A list as received, element by element: taken or rejected. Source: docs/protocols/clawseed.md, section 3.
+/// A list as received, element by element: taken or rejected. Source: docs/protocols/clawseed.md,
+/// section 3.
 struct Registration {
     struct Taken {
         std::size_t index = 0;                          ///< in the list
@@ -50,7 +52,7 @@ struct Registration {
     std::vector<Taken> taken;                           ///< of equal names the last
     std::vector<Rejected> rejected;                     ///< the first 256
     std::size_t refused = 0;                            ///< how many were rejected in all
-    std::size_t schema_bytes = 0;                       ///< of what the connection holds with this list, compiled
+    std::size_t schema_bytes = 0;  ///< of what the connection holds with this list, compiled
     bool replace = false;
     void reject(Rejected element);
 };
@@ -67,12 +69,14 @@ struct RegistrationContext {
     core::PrincipalRef principal;
     RegistrationLimits limits;
     std::vector<ToolOverride> overrides;
-    std::vector<HeldTool> held;                                ///< sorted by name; empty when the list replaces them
-    std::function<std::size_t()> schema_bytes_of_others{};     ///< what other connections of the principal hold; empty: nothing
-    bool believes_claims = false;                              ///< read_only and idempotent claims of the device count
+    std::vector<HeldTool> held;  ///< sorted by name; empty when the list replaces them
+    /// What other connections of the principal hold; empty: nothing
+    std::function<std::size_t()> schema_bytes_of_others{};
+    bool believes_claims = false;  ///< read_only and idempotent claims of the device count
 };
 
-/// Reads one `register_tools` frame: a piece at a time, on any thread, for schemas may take long to compile.
+/// Reads one `register_tools` frame: a piece at a time, on any thread, for schemas may take long to
+/// compile.
 class RegistrationReader {
 public:
     /// `frame` is the text of the frame, of at most `json_depth`.
@@ -93,10 +97,10 @@ private:
     std::optional<json::Array> list_;
     json::Array::iterator at_;
     std::size_t index_ = 0;
-    std::size_t held_ = 0;                                     ///< names, with those that were taken
-    std::map<std::string, std::size_t, std::less<>> taken_;    ///< where in `taken`, by name
+    std::size_t held_ = 0;  ///< names, with those that were taken
+    std::map<std::string, std::size_t, std::less<>> taken_;  ///< where in `taken`, by name
     core::SchemaBudget budget_;
-    std::size_t kept_bytes_ = 0;                               ///< of held tools that the list does not name
+    std::size_t kept_bytes_ = 0;  ///< of held tools that the list does not name
     bool begun_ = false;
     Registration registration_;
 };

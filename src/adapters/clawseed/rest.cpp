@@ -44,8 +44,15 @@ std::string_view name_of(ChatState state) {
 }
 
 void append_session(json::Writer& writer, const core::ChatSession& session) {
-    writer.begin_object().key("session_id").string(session.id.text()).key("created_at").string(to_rfc3339(session.created_at));
-    writer.key("last_activity").string(to_rfc3339(session.last_activity)).key("message_count").unsigned_integer(session.message_count);
+    writer.begin_object()
+        .key("session_id")
+        .string(session.id.text())
+        .key("created_at")
+        .string(to_rfc3339(session.created_at));
+    writer.key("last_activity")
+        .string(to_rfc3339(session.last_activity))
+        .key("message_count")
+        .unsigned_integer(session.message_count);
     if (!session.name.empty()) writer.key("name").string_lossy(session.name);
     if (!session.persona.empty()) writer.key("persona").string_lossy(session.persona);
     writer.end_object();
@@ -60,12 +67,14 @@ void respond_unknown_session(net::HttpExchange& exchange) {
 }
 
 /// Those members of a stored object that it has; an empty text has none.
-void append_members(json::Writer& writer, json::Parser& parser, const std::string& object, std::initializer_list<std::string_view> members) {
+void append_members(json::Writer& writer, json::Parser& parser, const std::string& object,
+                    std::initializer_list<std::string_view> members) {
     if (object.empty()) return;
     const auto root = parser.parse(object);
     if (!root) return;
     for (const std::string_view member : members) {
-        if (const auto value = json::get(root->element(), member)) writer.key(member).raw(json::to_text(*value));
+        if (const auto value = json::get(root->element(), member))
+            writer.key(member).raw(json::to_text(*value));
     }
 }
 
@@ -103,12 +112,19 @@ const core::Tool& webhook_as_tool() {
 void respond_turn(net::HttpExchange& exchange, const core::Outcome& outcome, bool replayed) {
     if (outcome) {
         const std::string_view body = outcome->content;
-        return exchange.respond(200, kJson, replayed ? fmt::format(R"({},"replayed":true}})", body.substr(0, body.size() - 1)) : std::string(body));
+        return exchange.respond(
+            200, kJson,
+            replayed ? fmt::format(R"({},"replayed":true}})", body.substr(0, body.size() - 1))
+                     : std::string(body));
     }
     const Error& error = outcome.error();
-    if (error.code == ErrorCode::kTimeout) return exchange.respond_error(504, "TIMEOUT", error.message);
+    if (error.code == ErrorCode::kTimeout)
+        return exchange.respond_error(504, "TIMEOUT", error.message);
     const std::string_view code = turn_code(error.code);
-    const int http = code == "PROVIDER_ERROR" ? 503 : code == "RATE_LIMITED" ? 429 : code == "FORBIDDEN" ? 403 : 502;
+    const int http = code == "PROVIDER_ERROR" ? 503
+                     : code == "RATE_LIMITED" ? 429
+                     : code == "FORBIDDEN"    ? 403
+                                              : 502;
     exchange.respond_error(http, code, error.message);
 }
 
@@ -118,11 +134,16 @@ void respond_refusal(net::HttpExchange& exchange, const Error& error) {
         ErrorCode code;
         int status;
     };
-    static constexpr std::array kForms{Form{ErrorCode::kConflict, 409}, Form{ErrorCode::kOutcomeUnknown, 409}, Form{ErrorCode::kAlreadyInProgress, 409},
-                                       Form{ErrorCode::kRateLimited, 429}, Form{ErrorCode::kTimeout, 504}};
+    static constexpr std::array kForms{
+        Form{ErrorCode::kConflict, 409}, Form{ErrorCode::kOutcomeUnknown, 409},
+        Form{ErrorCode::kAlreadyInProgress, 409}, Form{ErrorCode::kRateLimited, 429},
+        Form{ErrorCode::kTimeout, 504}};
     const auto form = std::ranges::find(kForms, error.code, &Form::code);
-    if (form != kForms.end()) return exchange.respond_error(form->status, token_of(error.code), error.message);
-    exchange.respond_error(503, "UNAVAILABLE", "this request could not be recorded, so it was not begun; call again, or ask the operator");
+    if (form != kForms.end())
+        return exchange.respond_error(form->status, token_of(error.code), error.message);
+    exchange.respond_error(
+        503, "UNAVAILABLE",
+        "this request could not be recorded, so it was not begun; call again, or ask the operator");
 }
 
 }  // namespace
@@ -133,15 +154,18 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
     std::string public_key;
     if (const std::string_view body = exchange.request().body; !body.empty()) {
         const auto root = parser_.parse(body);
-        if (const auto given = root ? json::get_string(root->element(), "public_key") : std::nullopt) {
+        if (const auto given =
+                root ? json::get_string(root->element(), "public_key") : std::nullopt) {
             const auto der = from_base64(*given);
-            Result<crypto::PublicKey> key = fail(ErrorCode::kInvalidArgs, "/public_key: not base64");
+            Result<crypto::PublicKey> key =
+                fail(ErrorCode::kInvalidArgs, "/public_key: not base64");
             if (der) key = crypto::read_signing_key(*der);
             if (!key) co_return exchange.respond_error(400, "INVALID_ARGS", key.error().message);
             public_key = key->der;
         }
     }
-    auto work = [&codes = services_.codes, given = std::string(code.value_or("")), address, public_key] { return codes.redeem(given, address, public_key); };
+    auto work = [&codes = services_.codes, given = std::string(code.value_or("")), address,
+                 public_key] { return codes.redeem(given, address, public_key); };
     auto issued = co_await services_.pool.run(std::move(work));
     if (issued) {
         std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
@@ -155,25 +179,40 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
         writer.key("message").string(fmt::format("paired as {}", issued->slug)).end_object();
         exchange.finish_response();
         const std::string device = "device/" + issued->slug;
-        services_.hub.services().audit.append_event({.kind = "device.paired", .by = device}, [&](json::Writer& paired) {
-            paired.key("device").string(issued->slug).key("token_id").string(issued->record.id);
-        });
+        services_.hub.services().audit.append_event(
+            {.kind = "device.paired", .by = device}, [&](json::Writer& paired) {
+                paired.key("device").string(issued->slug).key("token_id").string(issued->record.id);
+            });
         co_return;
     }
     const Error& error = issued.error();
     trust::log_refused_credential("pairing code", address, error.message);
     switch (error.code) {
         case ErrorCode::kRateLimited: {
-            const auto seconds = std::chrono::ceil<std::chrono::seconds>(error.retry_after.value_or(Milliseconds(60'000))).count();
+            const auto seconds = std::chrono::ceil<std::chrono::seconds>(
+                                     error.retry_after.value_or(Milliseconds(60'000)))
+                                     .count();
             const std::string text = fmt::format("{}", seconds);
             const net::HttpHeader header{"Retry-After", text};
             std::string& out = exchange.begin_response(429, kJson, std::span(&header, 1));
-            json::Writer(out).begin_object().key("error").string(error.message).key("code").string("RATE_LIMITED").key("retry_after").integer(seconds).end_object();
+            json::Writer(out)
+                .begin_object()
+                .key("error")
+                .string(error.message)
+                .key("code")
+                .string("RATE_LIMITED")
+                .key("retry_after")
+                .integer(seconds)
+                .end_object();
             exchange.finish_response();
             co_return;
         }
-        case ErrorCode::kNotFound: exchange.respond_error(404, "NOT_FOUND", error.message); co_return;
-        case ErrorCode::kForbidden: exchange.respond_error(403, "FORBIDDEN", error.message); co_return;
+        case ErrorCode::kNotFound:
+            exchange.respond_error(404, "NOT_FOUND", error.message);
+            co_return;
+        case ErrorCode::kForbidden:
+            exchange.respond_error(403, "FORBIDDEN", error.message);
+            co_return;
         case ErrorCode::kInvalidArgs:
         case ErrorCode::kToolNotFound:
         case ErrorCode::kUnauthenticated:
@@ -198,30 +237,49 @@ Task<void> Front::pair(net::HttpExchange& exchange) {
     }
 }
 
-/// A key's holder asks for something to sign. Open to everybody: what it costs is an HMAC, and nothing is remembered.
+/// A key's holder asks for something to sign. Open to everybody: what it costs is an HMAC, and
+/// nothing is remembered.
 void Front::challenge(net::HttpExchange& exchange) {
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
-    json::Writer(out).begin_object().key("nonce").string(services_.keys.challenge()).key("expires_in_ms").integer(trust::DeviceKeys::kChallengeLifetime.count()).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key("nonce")
+        .string(services_.keys.challenge())
+        .key("expires_in_ms")
+        .integer(trust::DeviceKeys::kChallengeLifetime.count())
+        .end_object();
     exchange.finish_response();
 }
 
 /// A signature (90 µs to verify) is exchanged for a bearer token.
 void Front::key_token(net::HttpExchange& exchange) {
     const auto root = parser_.parse(exchange.request().body);
-    const auto member = [&](std::string_view name) { return root ? json::get_string(root->element(), name).value_or("") : std::string_view(); };
+    const auto member = [&](std::string_view name) {
+        return root ? json::get_string(root->element(), name).value_or("") : std::string_view();
+    };
     const std::string key_id(member("key_id")), nonce(member("nonce"));
     const auto signature = from_base64(member("signature"));
     if (key_id.empty() || nonce.empty() || !signature) {
-        return exchange.respond_error(400, "INVALID_ARGS", "key_id, nonce and signature (base64 of 64 bytes) are required");
+        return exchange.respond_error(
+            400, "INVALID_ARGS", "key_id, nonce and signature (base64 of 64 bytes) are required");
     }
-    const auto session = services_.keys.exchange(key_id, nonce, *signature, exchange.request().peer.ip());
+    const auto session =
+        services_.keys.exchange(key_id, nonce, *signature, exchange.request().peer.ip());
     if (!session) {
-        trust::log_refused_credential("device key", exchange.request().peer.ip(), session.error().message);
+        trust::log_refused_credential("device key", exchange.request().peer.ip(),
+                                      session.error().message);
         const bool limited = session.error().code == ErrorCode::kRateLimited;
-        return exchange.respond_error(limited ? 429 : 401, token_of(session.error().code), session.error().message);
+        return exchange.respond_error(limited ? 429 : 401, token_of(session.error().code),
+                                      session.error().message);
     }
     std::string& out = exchange.begin_response(200, kJson, {{"Cache-Control", "no-store"}});
-    json::Writer(out).begin_object().key("token").string(session->token.reveal()).key("expires_at").string(to_rfc3339(session->expires_at)).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key("token")
+        .string(session->token.reveal())
+        .key("expires_at")
+        .string(to_rfc3339(session->expires_at))
+        .end_object();
     exchange.finish_response();
 }
 
@@ -230,33 +288,89 @@ void Front::list_tools(net::HttpExchange& exchange, const core::Principal& princ
     json::Writer writer(out);
     writer.begin_object().key("tools").begin_array();
     for (const auto& [name, tool] : services_.pipeline.list(principal)) {
-        writer.begin_object().key("name").string(name).key("description").string(tool->spec.description).key("parameters").raw(tool->spec.input_schema);
-        writer.key("enabled").boolean(true).key("source_type").string(source_type(tool->source.kind));
-        writer.key("source").string(tool->source.name.empty() ? std::string_view("gateway") : std::string_view(tool->source.name)).end_object();
+        writer.begin_object()
+            .key("name")
+            .string(name)
+            .key("description")
+            .string(tool->spec.description)
+            .key("parameters")
+            .raw(tool->spec.input_schema);
+        writer.key("enabled")
+            .boolean(true)
+            .key("source_type")
+            .string(source_type(tool->source.kind));
+        writer.key("source")
+            .string(tool->source.name.empty() ? std::string_view("gateway")
+                                              : std::string_view(tool->source.name))
+            .end_object();
     }
     writer.end_array().end_object();
     exchange.finish_response();
 }
 
 void Front::status(net::HttpExchange& exchange) {
-    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(loop_.clock().steady_now() - services_.facts.started).count();
+    const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(
+                            loop_.clock().steady_now() - services_.facts.started)
+                            .count();
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     const core::TurnAgent agent = services_.runner.agent_of({});
-    writer.begin_object().key("provider").string(agent.provider).key("model").string(agent.model).key("temperature").number(0.0);
-    writer.key("uptime_seconds").integer(uptime).key("gateway_port").unsigned_integer(services_.facts.port).key("paired").boolean(true);
-    writer.key("memory").begin_object().key("backend").string("none").key("count").integer(0).end_object();
-    writer.key("image_attachments").begin_object().key("supported").boolean(agent.sees_pictures).key("max_images_per_message").unsigned_integer(core::kMostPictures);
-    writer.key("max_image_bytes").unsigned_integer(core::kMostPictureBytes).key("max_dimension").unsigned_integer(core::kMostPictureSide).end_object();
-    writer.key("file_attachments_supported").boolean(agent.reads_files).key("ask_user_supported").boolean(agent.asks).key("background_jobs_supported").boolean(false);
-    writer.key("channels").begin_object().end_object().key("health").begin_object().key("status").string("ok").end_object().end_object();
+    writer.begin_object()
+        .key("provider")
+        .string(agent.provider)
+        .key("model")
+        .string(agent.model)
+        .key("temperature")
+        .number(0.0);
+    writer.key("uptime_seconds")
+        .integer(uptime)
+        .key("gateway_port")
+        .unsigned_integer(services_.facts.port)
+        .key("paired")
+        .boolean(true);
+    writer.key("memory")
+        .begin_object()
+        .key("backend")
+        .string("none")
+        .key("count")
+        .integer(0)
+        .end_object();
+    writer.key("image_attachments")
+        .begin_object()
+        .key("supported")
+        .boolean(agent.sees_pictures)
+        .key("max_images_per_message")
+        .unsigned_integer(core::kMostPictures);
+    writer.key("max_image_bytes")
+        .unsigned_integer(core::kMostPictureBytes)
+        .key("max_dimension")
+        .unsigned_integer(core::kMostPictureSide)
+        .end_object();
+    writer.key("file_attachments_supported")
+        .boolean(agent.reads_files)
+        .key("ask_user_supported")
+        .boolean(agent.asks)
+        .key("background_jobs_supported")
+        .boolean(false);
+    writer.key("channels")
+        .begin_object()
+        .end_object()
+        .key("health")
+        .begin_object()
+        .key("status")
+        .string("ok")
+        .end_object()
+        .end_object();
     exchange.finish_response();
 }
 
-Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal, bool running_only) {
+Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
+                                bool running_only) {
     std::vector<core::ChatSession> sessions;
     if (!running_only) {
-        auto work = [&chats = services_.hub.services().chats, owner = principal->id] { return chats.list(owner); };
+        auto work = [&chats = services_.hub.services().chats, owner = principal->id] {
+            return chats.list(owner);
+        };
         auto stored = co_await services_.hub.services().store_pool.run(std::move(work));
         if (!stored) {
             respond_store_error(exchange, stored.error());
@@ -265,8 +379,10 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
         sessions = std::move(*stored);
     }
     for (const auto& chat : services_.hub.chats_of(*principal)) {
-        if (chat->is_forgotten() || (running_only && chat->state() != ChatState::kRunning)) continue;
-        const bool known = std::ranges::any_of(sessions, [&](const auto& session) { return session.id.text() == chat->id(); });
+        if (chat->is_forgotten() || (running_only && chat->state() != ChatState::kRunning))
+            continue;
+        const bool known = std::ranges::any_of(
+            sessions, [&](const auto& session) { return session.id.text() == chat->id(); });
         if (!known) sessions.push_back(chat->session());
     }
     std::string& out = exchange.begin_response(200, kJson);
@@ -278,23 +394,30 @@ Task<void> Front::list_sessions(net::HttpExchange& exchange, core::PrincipalRef 
 }
 
 /// `/api/sessions/{id}` and what is below it.
-Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view rest) {
+Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef principal,
+                           std::string_view rest) {
     const std::string_view method = exchange.request().method_or_get_for_head();
     const std::size_t slash = rest.find('/');
     const std::string id = net::percent_decode(rest.substr(0, slash)).value_or("");
-    const std::string action(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
-    constexpr std::array<std::string_view, 5> kActions{"", "messages", "state", "abort", "attachments"};
+    const std::string action(slash == std::string_view::npos ? std::string_view()
+                                                             : rest.substr(slash + 1));
+    constexpr std::array<std::string_view, 5> kActions{"", "messages", "state", "abort",
+                                                       "attachments"};
     constexpr std::string_view kPicture = "attachments/";
-    const bool picture = action.starts_with(kPicture) && core::is_picture_id(std::string_view(action).substr(kPicture.size()));
-    if (!core::is_chat_session_id(id) || (!picture && std::ranges::find(kActions, action) == kActions.end())) {
+    const bool picture = action.starts_with(kPicture) &&
+                         core::is_picture_id(std::string_view(action).substr(kPicture.size()));
+    if (!core::is_chat_session_id(id) ||
+        (!picture && std::ranges::find(kActions, action) == kActions.end())) {
         exchange.respond_error(404, "NOT_FOUND", "no such path");
         co_return;
     }
     const bool posts = action == "abort" || action == "attachments";
     const std::string_view allowed = action.empty() ? "PUT, DELETE" : posts ? "POST" : "GET, HEAD";
-    const bool fits = action.empty() ? method == "PUT" || method == "DELETE" : method == (posts ? "POST" : "GET");
+    const bool fits =
+        action.empty() ? method == "PUT" || method == "DELETE" : method == (posts ? "POST" : "GET");
     if (!fits) {
-        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", allowed), {{"Allow", allowed}});
+        exchange.respond_error(405, "INVALID_ARGS", fmt::format("use {}", allowed),
+                               {{"Allow", allowed}});
         co_return;
     }
     const std::shared_ptr<Chat> chat = services_.hub.find_chat(*principal, id);
@@ -313,7 +436,8 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
             const std::scoped_lock lock(answered->mutex);
             aborted = answered->answer && *answered->answer && !(*answered->answer)->empty();
         }
-        exchange.respond(200, kJson, aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
+        exchange.respond(
+            200, kJson, aborted ? R"({"status":"aborted"})" : R"({"status":"no_active_response"})");
         co_return;
     }
     core::ChatSessionStore& store = services_.hub.services().chats;
@@ -324,14 +448,19 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         respond_store_error(exchange, stored.error());
         co_return;
     }
-    const bool mine = (chat && !chat->is_forgotten()) || (*stored && (*stored)->owner == principal->id);
+    const bool mine =
+        (chat && !chat->is_forgotten()) || (*stored && (*stored)->owner == principal->id);
     if (!mine) {
         respond_unknown_session(exchange);
         co_return;
     }
     if (action == "attachments") {
         const core::ChatSession of = chat ? chat->session() : **stored;
-        co_return co_await upload_picture(exchange, {.id = of.id, .owner = of.owner, .name = of.name, .persona = of.persona, .created_at = of.created_at});
+        co_return co_await upload_picture(exchange, {.id = of.id,
+                                                     .owner = of.owner,
+                                                     .name = of.name,
+                                                     .persona = of.persona,
+                                                     .created_at = of.created_at});
     }
     if (picture) co_return co_await send_picture(exchange, id, action.substr(kPicture.size()));
     if (action == "messages") {
@@ -346,8 +475,13 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         writer.begin_object().key("session_id").string(id).key("messages").begin_array();
         for (const auto& message : *messages) {
             if (!core::is_shown(message.role, message.content)) continue;
-            writer.begin_object().key("role").string(message.role).key("content").string_lossy(message.content);
-            if (message.role == "user") append_members(writer, parser_, message.extra, {"attachments", "files"});
+            writer.begin_object()
+                .key("role")
+                .string(message.role)
+                .key("content")
+                .string_lossy(message.content);
+            if (message.role == "user")
+                append_members(writer, parser_, message.extra, {"attachments", "files"});
             append_members(writer, parser_, message.display, {"presentation", "metrics"});
             writer.end_object();
         }
@@ -356,16 +490,25 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
     } else if (action == "state") {
         std::string& out = exchange.begin_response(200, kJson);
         json::Writer writer(out);
-        writer.begin_object().key("session_id").string(id).key("state").string(name_of(chat ? chat->state() : ChatState::kIdle));
+        writer.begin_object()
+            .key("session_id")
+            .string(id)
+            .key("state")
+            .string(name_of(chat ? chat->state() : ChatState::kIdle));
         if (const auto turn = chat ? chat->running_turn() : std::nullopt) {
-            writer.key("turn_id").string(turn->turn_id).key("turn_started_at").string(to_rfc3339(turn->started_at));
+            writer.key("turn_id")
+                .string(turn->turn_id)
+                .key("turn_started_at")
+                .string(to_rfc3339(turn->started_at));
         }
         writer.end_object();
         exchange.finish_response();
     } else if (method == "PUT") {
         const auto root = parser_.parse(exchange.request().body);
         const auto name = root ? json::get_string(root->element(), "name") : std::nullopt;
-        const Result<std::string> read = name ? json::read_display_name(*name) : fail(ErrorCode::kInvalidArgs, "a string is required");
+        const Result<std::string> read =
+            name ? json::read_display_name(*name)
+                 : fail(ErrorCode::kInvalidArgs, "a string is required");
         if (!read) {
             exchange.respond_error(400, "INVALID_ARGS", "/name: " + read.error().message);
             co_return;
@@ -374,7 +517,11 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
         if (chat) chat->rename(given);
         const core::ChatSession session = chat ? chat->session() : **stored;
         auto rename = [&store, session, given]() -> Result<void> {
-            const core::NewChatSession wanted{.id = session.id, .owner = session.owner, .name = given, .persona = session.persona, .created_at = session.created_at};
+            const core::NewChatSession wanted{.id = session.id,
+                                              .owner = session.owner,
+                                              .name = given,
+                                              .persona = session.persona,
+                                              .created_at = session.created_at};
             if (auto opened = store.open(wanted); !opened) return fail(opened.error());
             return store.rename(session.id, given);
         };
@@ -383,14 +530,21 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
             co_return;
         }
         std::string& out = exchange.begin_response(200, kJson);
-        json::Writer(out).begin_object().key("session_id").string(id).key("name").string_lossy(given).end_object();
+        json::Writer(out)
+            .begin_object()
+            .key("session_id")
+            .string(id)
+            .key("name")
+            .string_lossy(given)
+            .end_object();
         exchange.finish_response();
     } else {
         if (chat) {
             chat->abort([](bool) {});
             chat->forget_history();
         }
-        auto remove = [&store, session_id = ChatSessionId(id), deleted = services_.session_deleted, principal] {
+        auto remove = [&store, session_id = ChatSessionId(id), deleted = services_.session_deleted,
+                       principal] {
             auto removed = store.remove(session_id);
             if (removed && deleted) deleted(*principal, session_id.text());
             return removed;
@@ -400,7 +554,13 @@ Task<void> Front::sessions(net::HttpExchange& exchange, core::PrincipalRef princ
             co_return;
         }
         std::string& out = exchange.begin_response(200, kJson);
-        json::Writer(out).begin_object().key("deleted").boolean(true).key("session_id").string(id).end_object();
+        json::Writer(out)
+            .begin_object()
+            .key("deleted")
+            .boolean(true)
+            .key("session_id")
+            .string(id)
+            .end_object();
         exchange.finish_response();
     }
 }
@@ -423,13 +583,18 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
     const auto root = parser_.parse(request.body);
     const auto message = root ? json::get_string(root->element(), "message") : std::nullopt;
     if (!message || message->empty()) {
-        exchange.respond_error(400, "INVALID_ARGS", "/message: required, a string that is not empty");
+        exchange.respond_error(400, "INVALID_ARGS",
+                               "/message: required, a string that is not empty");
         co_return;
     }
-    WebhookQuestion question{.content = std::string(*message), .persona = std::string(json::get_string(root->element(), "persona").value_or(request.find("x-persona").value_or(""))),
-                             .session_id = std::string(request.find("x-session-id").value_or(""))};
+    WebhookQuestion question{
+        .content = std::string(*message),
+        .persona = std::string(json::get_string(root->element(), "persona")
+                                   .value_or(request.find("x-persona").value_or(""))),
+        .session_id = std::string(request.find("x-session-id").value_or(""))};
     if (!question.session_id.empty() && !core::is_chat_session_id(question.session_id)) {
-        exchange.respond_error(400, "INVALID_ARGS", "X-Session-Id is 1 to 128 of A-Z a-z 0-9 . _ -");
+        exchange.respond_error(400, "INVALID_ARGS",
+                               "X-Session-Id is 1 to 128 of A-Z a-z 0-9 . _ -");
         co_return;
     }
     const std::string given(request.find("x-idempotency-key").value_or(""));
@@ -445,12 +610,20 @@ Task<void> Front::webhook(net::HttpExchange& exchange, core::PrincipalRef princi
     exchange.keep_running_when_caller_leaves();
     core::Call call;
     call.args = request.body;
-    const core::ContentDigest content = core::digest_of(call, webhook_as_tool(), {}, root->element());
+    const core::ContentDigest content =
+        core::digest_of(call, webhook_as_tool(), {}, root->element());
     const std::string key = fmt::format("{} {}", kWebhook, given);
-    core::KeyedRun run({.clock = loop_.clock(), .ledger = services_.ledger, .journal = services_.journal, .home = loop_.executor(), .timers = loop_.timers()});
-    const core::LedgerKey whose{.tenant = principal->tenant.text(), .principal = principal->id, .key = key};
-    const auto known = co_await run.begin(whose, kWebhook, content, loop_.clock().steady_now() + kLongestTurn);
-    if (known.outcome && !known.replayed) co_return respond_refusal(exchange, known.outcome->error());
+    core::KeyedRun run({.clock = loop_.clock(),
+                        .ledger = services_.ledger,
+                        .journal = services_.journal,
+                        .home = loop_.executor(),
+                        .timers = loop_.timers()});
+    const core::LedgerKey whose{
+        .tenant = principal->tenant.text(), .principal = principal->id, .key = key};
+    const auto known =
+        co_await run.begin(whose, kWebhook, content, loop_.clock().steady_now() + kLongestTurn);
+    if (known.outcome && !known.replayed)
+        co_return respond_refusal(exchange, known.outcome->error());
     if (known.outcome) co_return respond_turn(exchange, *known.outcome, true);
     const WebhookEnd end = co_await run_webhook(std::move(question), principal);
     if (end.ended && (end.outcome || end.called_tools)) co_await run.end(end.outcome);
@@ -469,7 +642,11 @@ Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::Principa
     if (!opened) co_return WebhookEnd{.outcome = fail(std::move(opened.error())), .opened = false};
     auto ended = std::make_shared<TurnAnswer>(loop_.executor(), loop_.timers());
     const auto asker = std::make_shared<NoTarget>();
-    ChatQuestion question{.asker = asker, .content = std::move(asked.content), .regenerate = false, .debug = false, .prefer_source = {},
+    ChatQuestion question{.asker = asker,
+                          .content = std::move(asked.content),
+                          .regenerate = false,
+                          .debug = false,
+                          .prefer_source = {},
                           .on_end = [ended](const Result<std::string>& answer, bool called_tools) {
                               {
                                   const std::scoped_lock lock(ended->mutex);
@@ -493,10 +670,23 @@ Task<Front::WebhookEnd> Front::run_webhook(WebhookQuestion asked, core::Principa
     }
     opened->seat.release();
     services_.hub.settle_chat(opened->chat);
-    if (!in_time) co_return WebhookEnd{.outcome = fail(ErrorCode::kTimeout, "the turn did not end in time"), .called_tools = called_tools, .ended = answer.has_value()};
-    if (!*answer) co_return WebhookEnd{.outcome = fail(std::move(answer->error())), .called_tools = called_tools};
+    if (!in_time)
+        co_return WebhookEnd{.outcome = fail(ErrorCode::kTimeout, "the turn did not end in time"),
+                             .called_tools = called_tools,
+                             .ended = answer.has_value()};
+    if (!*answer)
+        co_return WebhookEnd{.outcome = fail(std::move(answer->error())),
+                             .called_tools = called_tools};
     core::ToolResult said{.kind = core::ContentKind::kJson, .content = {}};
-    json::Writer(said.content).begin_object().key("response").string_lossy(**answer).key("model").string(services_.runner.agent_of(opened->session.persona).model).key("session_id").string(opened->session.id.text()).end_object();
+    json::Writer(said.content)
+        .begin_object()
+        .key("response")
+        .string_lossy(**answer)
+        .key("model")
+        .string(services_.runner.agent_of(opened->session.persona).model)
+        .key("session_id")
+        .string(opened->session.id.text())
+        .end_object();
     co_return WebhookEnd{.outcome = std::move(said)};
 }
 

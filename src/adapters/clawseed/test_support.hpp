@@ -23,8 +23,9 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-/// A gateway of one event loop without a listener: the real hub, chats, sessions and pipeline, a scripted model, a clock that
-/// stands still, and sockets that lead from one end of this process to the other.
+/// A gateway of one event loop without a listener: the real hub, chats, sessions and pipeline, a
+/// scripted model, a clock that stands still, and sockets that lead from one end of this process to
+/// the other.
 namespace crab::clawseed::test {
 
 using namespace std::chrono_literals;
@@ -41,12 +42,16 @@ inline std::vector<std::string> types_of(const std::vector<Value>& frames) {
     return types;
 }
 
-/// A model that does what the test says, turn after turn; when nothing is said it answers `ok` at once.
+/// A model that does what the test says, turn after turn; when nothing is said it answers `ok` at
+/// once.
 class ScriptedRunner final : public core::TurnRunner {
 public:
-    using Script = std::function<Task<Result<std::string>>(const core::TurnRequest& request, core::TurnEvents& events)>;
+    using Script = std::function<Task<Result<std::string>>(const core::TurnRequest& request,
+                                                           core::TurnEvents& events)>;
 
-    core::TurnAgent agent_of(std::string_view) override { return {.name = "crab", .tenant = "default", .provider = "scripted", .model = "parrot-1"}; }
+    core::TurnAgent agent_of(std::string_view) override {
+        return {.name = "crab", .tenant = "default", .provider = "scripted", .model = "parrot-1"};
+    }
     Task<Result<std::string>> run(core::TurnRequest request, core::TurnEvents& events) override {
         requests.push_back(request);
         if (scripts.empty()) {
@@ -69,7 +74,9 @@ public:
         lines.push_back("begun " + story.session);
         stories.push_back(story);
     }
-    void ended(const core::TurnStory& story, const core::TurnEnd& end) override { lines.push_back(end.outcome + " " + story.session + " " + end.text); }
+    void ended(const core::TurnStory& story, const core::TurnEnd& end) override {
+        lines.push_back(end.outcome + " " + story.session + " " + end.text);
+    }
     std::vector<std::string> lines;
     std::vector<core::TurnStory> stories;
 };
@@ -99,7 +106,9 @@ private:
 class Client final : public net::WebSocketHandler {
 public:
     void on_open(net::WebSocketSession& opened) override { socket = opened.shared_from_this(); }
-    void on_text(net::WebSocketSession&, std::span<char> text) override { frames.push_back(Value::parse({text.data(), text.size()}).value()); }
+    void on_text(net::WebSocketSession&, std::span<char> text) override {
+        frames.push_back(Value::parse({text.data(), text.size()}).value());
+    }
     void on_closed(net::WebSocketSession&, const net::CloseInfo& info) override { closed = info; }
 
     std::vector<Value> of(std::string_view type) const {
@@ -111,7 +120,7 @@ public:
     }
 
     std::shared_ptr<net::WebSocketSession> socket;
-    std::shared_ptr<DeviceSession> session;   ///< the gateway's end
+    std::shared_ptr<DeviceSession> session;  ///< the gateway's end
     std::vector<Value> frames;
     std::optional<net::CloseInfo> closed;
 };
@@ -158,7 +167,9 @@ public:
         });
     }
 
-    static core::PrincipalRef make_principal(const std::string& name, core::Roles roles = {core::Role::kDevice, core::Role::kCaller}) {
+    static core::PrincipalRef make_principal(const std::string& name,
+                                             core::Roles roles = {core::Role::kDevice,
+                                                                  core::Role::kCaller}) {
         auto principal = std::make_shared<core::Principal>();
         principal->id = "device/" + name;
         principal->roles = roles;
@@ -192,36 +203,60 @@ public:
         on_loop([&] { chat->join(target); });
         return target;
     }
-    void ask(const std::shared_ptr<Chat>& chat, const std::shared_ptr<FakeTarget>& asker, const std::string& content, bool debug = false) {
-        on_loop([&] { chat->ask({.asker = asker, .content = content, .regenerate = false, .debug = debug, .prefer_source = {}, .on_end = {}}); });
+    void ask(const std::shared_ptr<Chat>& chat, const std::shared_ptr<FakeTarget>& asker,
+             const std::string& content, bool debug = false) {
+        on_loop([&] {
+            chat->ask({.asker = asker,
+                       .content = content,
+                       .regenerate = false,
+                       .debug = debug,
+                       .prefer_source = {},
+                       .on_end = {}});
+        });
     }
     void regenerate(const std::shared_ptr<Chat>& chat, const std::shared_ptr<FakeTarget>& asker) {
-        on_loop([&] { chat->ask({.asker = asker, .content = {}, .regenerate = true, .debug = false, .prefer_source = {}, .on_end = {}}); });
+        on_loop([&] {
+            chat->ask({.asker = asker,
+                       .content = {},
+                       .regenerate = true,
+                       .debug = false,
+                       .prefer_source = {},
+                       .on_end = {}});
+        });
     }
     /// `role: content` of each message that was stored.
     std::vector<std::string> stored(const std::string& session_id) {
         std::vector<std::string> lines;
-        for (const auto& message : chats.messages(ChatSessionId(session_id)).value()) lines.push_back(message.role + ": " + message.content);
+        for (const auto& message : chats.messages(ChatSessionId(session_id)).value())
+            lines.push_back(message.role + ": " + message.content);
         return lines;
     }
 
     /// A client of `principal` that is connected to this chat session.
-    std::shared_ptr<Client> connect(const core::PrincipalRef& principal, const std::string& session_id) {
+    std::shared_ptr<Client> connect(const core::PrincipalRef& principal,
+                                    const std::string& session_id) {
         auto client = std::make_shared<Client>();
         clients_.push_back(client);
         on_loop([&] {
             int ends[2];
-            if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("socketpair");
+            if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+                throw std::runtime_error("socketpair");
             auto opening = hub.open_chat(principal, session_id, "", "").value();
-            client->session = std::make_shared<DeviceSession>(hub, loop, parser, hub.enter(*principal).value(), principal, std::move(opening), std::nullopt);
+            client->session =
+                std::make_shared<DeviceSession>(hub, loop, parser, hub.enter(*principal).value(),
+                                                principal, std::move(opening), std::nullopt);
             attach(ends[0], net::WebSocketDecoder::Role::kServer, client->session);
             attach(ends[1], net::WebSocketDecoder::Role::kClient, client);
         });
         return client;
     }
-    std::shared_ptr<Client> connect(const std::string& session_id = "s1") { return connect(owner, session_id); }
-    /// A connection of the same chat session whose lists of tools are read on `pool`, for as long as `use` runs.
-    void read_lists_on(FairPool& lists, const std::function<void(const std::shared_ptr<Client>&)>& use) {
+    std::shared_ptr<Client> connect(const std::string& session_id = "s1") {
+        return connect(owner, session_id);
+    }
+    /// A connection of the same chat session whose lists of tools are read on `pool`, for as long
+    /// as `use` runs.
+    void read_lists_on(FairPool& lists,
+                       const std::function<void(const std::shared_ptr<Client>&)>& use) {
         hub.read_lists_on(&lists);
         use(connect());
         hub.read_lists_on(nullptr);
@@ -237,9 +272,15 @@ public:
     }
 
     /// Starts a call of `caller` and lets it run until it waits.
-    std::shared_ptr<CallProbe> start_call(const core::PrincipalRef& caller, const std::string& tool, const std::string& args = "{}", std::optional<Milliseconds> timeout = {}) {
+    std::shared_ptr<CallProbe> start_call(const core::PrincipalRef& caller, const std::string& tool,
+                                          const std::string& args = "{}",
+                                          std::optional<Milliseconds> timeout = {}) {
         auto probe = std::make_shared<CallProbe>();
-        on_loop([&] { spawn(loop.executor(), run_call(*this, probe, caller, tool, args, timeout), [](std::exception_ptr) {}, &probe->canceller); });
+        on_loop([&] {
+            spawn(
+                loop.executor(), run_call(*this, probe, caller, tool, args, timeout),
+                [](std::exception_ptr) {}, &probe->canceller);
+        });
         return probe;
     }
 
@@ -249,7 +290,10 @@ public:
     BlockingPool pool{1};
     core::Registry registry;
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
-        core::CallRules{.policy = core::Policy::make({}).value(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}), .max_retries = 0})};
+        core::CallRules{.policy = core::Policy::make({}).value(),
+                        .hooks = {},
+                        .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{}),
+                        .max_retries = 0})};
     core::AuditLog audit{std::make_shared<core::AuditStoreNone>(), pool, clock};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
@@ -257,18 +301,37 @@ public:
     ToldTurns told_turns;
     json::Parser parser;
     const core::PrincipalRef owner = make_principal("phone");
-    Hub hub{{.clock = clock, .registry = registry, .rules = rules, .audit = audit, .chats = chats, .store_pool = pool, .turn_log = &told_turns},
-            std::make_shared<const Options>(), [this](net::EventLoop&) { return &runner; }};
-    core::Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit}, loop.executor(), loop.timers(), loop.ids()};
+    Hub hub{{.clock = clock,
+             .registry = registry,
+             .rules = rules,
+             .audit = audit,
+             .chats = chats,
+             .store_pool = pool,
+             .turn_log = &told_turns},
+            std::make_shared<const Options>(),
+            [this](net::EventLoop&) { return &runner; }};
+    core::Pipeline pipeline{{.clock = clock,
+                             .registry = registry,
+                             .rules = rules,
+                             .ledger = ledger,
+                             .early_cancels = early_cancels,
+                             .audit = audit},
+                            loop.executor(),
+                            loop.timers(),
+                            loop.ids()};
 
 private:
     struct ProbeSink final : core::FrameSink {
         explicit ProbeSink(CallProbe& to) : probe(to) {}
         bool wants_progress() const override { return true; }
-        void on_progress(const core::Progress& progress) override { probe.progress.push_back(progress); }
+        void on_progress(const core::Progress& progress) override {
+            probe.progress.push_back(progress);
+        }
         CallProbe& probe;
     };
-    static Task<void> run_call(World& world, std::shared_ptr<CallProbe> probe, core::PrincipalRef caller, std::string tool, std::string args, std::optional<Milliseconds> timeout) {
+    static Task<void> run_call(World& world, std::shared_ptr<CallProbe> probe,
+                               core::PrincipalRef caller, std::string tool, std::string args,
+                               std::optional<Milliseconds> timeout) {
         core::Call call;
         call.tool = tool;
         call.args = args;
@@ -279,7 +342,8 @@ private:
         const core::CallEnd end = co_await world.pipeline.run(authenticated, sink);
         probe->outcome = *end.outcome;
     }
-    void attach(int fd, net::WebSocketDecoder::Role role, std::shared_ptr<net::WebSocketHandler> handler) {
+    void attach(int fd, net::WebSocketDecoder::Role role,
+                std::shared_ptr<net::WebSocketHandler> handler) {
         static const net::ConnectionLimits limits;
         net::WebSocketOptions options;
         options.role = role;
@@ -294,7 +358,8 @@ private:
     std::vector<Hub::ChatOpening> seats_;
 };
 
-/// One batch of calls, made as an agent makes it: all announced, all sent, all answered, then all told.
+/// One batch of calls, made as an agent makes it: all announced, all sent, all answered, then all
+/// told.
 struct Batch {
     struct Item {
         std::string id, tool, args, output;
@@ -314,7 +379,10 @@ struct Batch {
         core::FrameSink nobody;
         const core::AuthenticatedCall authenticated(call, principal);
         const core::CallEnd end = co_await world.pipeline.run(authenticated, nobody);
-        item.output = *end.outcome ? (*end.outcome)->content : fmt::format("Error: {}: {}", token_of(end.outcome->error().code), end.outcome->error().message);
+        item.output = *end.outcome
+                          ? (*end.outcome)->content
+                          : fmt::format("Error: {}: {}", token_of(end.outcome->error().code),
+                                        end.outcome->error().message);
         if (--left == 0) done.wake();
     }
     /// False when the turn was cancelled.

@@ -12,7 +12,8 @@ TEST(Title, IsTheFirstLineThatSaysSomething) {
 }
 
 TEST(Title, IsCutBetweenWordsOrElseBetweenCharacters) {
-    EXPECT_EQ(title_from("one two three four five six seven eight nine ten eleven twelve thirteen"), "one two three four five six seven eight nine ten eleven…");
+    EXPECT_EQ(title_from("one two three four five six seven eight nine ten eleven twelve thirteen"),
+              "one two three four five six seven eight nine ten eleven…");
     std::string umlauts = "x";
     for (int i = 0; i < 100; ++i) umlauts += "ä";
     const std::string cut = title_from(umlauts);

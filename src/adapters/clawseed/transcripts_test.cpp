@@ -1,4 +1,5 @@
-// Replays spec/transcripts/clawseed against a real session; the files and their rules are described there.
+// Replays spec/transcripts/clawseed against a real session; the files and their rules are described
+// there.
 
 #include "adapters/clawseed/test_support.hpp"
 
@@ -16,7 +17,8 @@ using namespace test;
 
 std::vector<std::filesystem::path> transcripts() {
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(CRAB_SOURCE_DIR) + "/spec/transcripts/clawseed")) {
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(CRAB_SOURCE_DIR) +
+                                                                 "/spec/transcripts/clawseed")) {
         if (entry.path().extension() == ".json") files.push_back(entry.path());
     }
     std::ranges::sort(files);
@@ -27,16 +29,20 @@ class Transcripts : public testing::TestWithParam<std::filesystem::path> {
 protected:
     void step_of_client(const Value& step) {
         const Value* text = step.find("text");
-        world.send(client, text != nullptr ? *text->as_string() : filled(*step.find("frame")).dump());
+        world.send(client,
+                   text != nullptr ? *text->as_string() : filled(*step.find("frame")).dump());
     }
     void step_of_server(const Value& step) {
-        ASSERT_LT(next_frame_, client->frames.size()) << "the server is silent where it should say " << step.dump();
+        ASSERT_LT(next_frame_, client->frames.size())
+            << "the server is silent where it should say " << step.dump();
         const Value& frame = client->frames[next_frame_++];
-        EXPECT_TRUE(matches(*step.find("frame"), frame)) << "wanted " << step.dump() << "\ngot " << frame.dump();
+        EXPECT_TRUE(matches(*step.find("frame"), frame))
+            << "wanted " << step.dump() << "\ngot " << frame.dump();
     }
     void step_of_caller(const Value& step) {
         if (const Value* call = step.find("call")) {
-            calls_.push_back(world.start_call(world.owner, text_of(*call, "tool"), call->find("args")->dump()));
+            calls_.push_back(
+                world.start_call(world.owner, text_of(*call, "tool"), call->find("args")->dump()));
             return;
         }
         ASSERT_FALSE(calls_.empty());
@@ -51,7 +57,8 @@ protected:
             EXPECT_EQ(call->outcome->error().message, text_of(gets, "message"));
         }
     }
-    /// The model does what all its steps say, one after the other, in the one turn that a transcript has.
+    /// The model does what all its steps say, one after the other, in the one turn that a
+    /// transcript has.
     void prepare_model(const Value& steps) {
         std::vector<Batch*> batches;
         std::vector<std::string> chunks;
@@ -59,7 +66,9 @@ protected:
             if (text_of(step, "from") != "model") continue;
             if (const Value* calls = step.find("calls")) {
                 std::vector<Batch::Item> items;
-                for (const Value& call : *calls->as_array()) items.push_back({text_of(call, "id"), text_of(call, "name"), call.find("args")->dump(), ""});
+                for (const Value& call : *calls->as_array())
+                    items.push_back({text_of(call, "id"), text_of(call, "name"),
+                                     call.find("args")->dump(), ""});
                 batches_.push_back(std::make_unique<Batch>(world, std::move(items)));
                 batches.push_back(batches_.back().get());
             }
@@ -67,17 +76,20 @@ protected:
                 for (const Value& chunk : *says->as_array()) chunks.push_back(*chunk.as_string());
             }
         }
-        world.runner.scripts.push_back([batches, chunks](const core::TurnRequest& request, core::TurnEvents& events) -> Task<Result<std::string>> {
-            for (Batch* batch : batches) {
-                if (!co_await batch->run(request, events)) co_return fail(ErrorCode::kCancelled, "cancelled");
-            }
-            std::string all;
-            for (const std::string& chunk : chunks) {
-                events.on_chunk(chunk);
-                all += chunk;
-            }
-            co_return all;
-        });
+        world.runner.scripts.push_back(
+            [batches, chunks](const core::TurnRequest& request,
+                              core::TurnEvents& events) -> Task<Result<std::string>> {
+                for (Batch* batch : batches) {
+                    if (!co_await batch->run(request, events))
+                        co_return fail(ErrorCode::kCancelled, "cancelled");
+                }
+                std::string all;
+                for (const std::string& chunk : chunks) {
+                    events.on_chunk(chunk);
+                    all += chunk;
+                }
+                co_return all;
+            });
     }
 
     World world;
@@ -86,7 +98,9 @@ protected:
     std::size_t unread() const { return client->frames.size() - next_frame_; }
 
 private:
-    static bool is_placeholder(const std::string& text) { return text.starts_with('<') && text.ends_with('>'); }
+    static bool is_placeholder(const std::string& text) {
+        return text.starts_with('<') && text.ends_with('>');
+    }
     Value filled(const Value& frame) const {
         Value made = frame;
         for (auto& [name, value] : *made.as_object()) {
@@ -96,13 +110,18 @@ private:
         return made;
     }
     bool matches(const Value& wanted, const Value& got) {
-        if (const std::string* text = wanted.as_string(); text != nullptr && is_placeholder(*text)) {
+        if (const std::string* text = wanted.as_string();
+            text != nullptr && is_placeholder(*text)) {
             if (got.as_string() == nullptr) return false;
             return bound_.emplace(*text, *got.as_string()).first->second == *got.as_string();
         }
         if (const auto* members = wanted.as_object()) {
-            if (got.as_object() == nullptr || got.as_object()->size() != members->size()) return false;
-            return std::ranges::all_of(*members, [&](const auto& member) { return got.find(member.first) != nullptr && matches(member.second, *got.find(member.first)); });
+            if (got.as_object() == nullptr || got.as_object()->size() != members->size())
+                return false;
+            return std::ranges::all_of(*members, [&](const auto& member) {
+                return got.find(member.first) != nullptr &&
+                       matches(member.second, *got.find(member.first));
+            });
         }
         if (const auto* items = wanted.as_array()) {
             if (got.as_array() == nullptr || got.as_array()->size() != items->size()) return false;
@@ -136,7 +155,8 @@ TEST_P(Transcripts, AreWhatTheGatewaySays) {
     EXPECT_EQ(unread(), 0u) << "the server has more to say: " << client->frames.back().dump();
 }
 
-INSTANTIATE_TEST_SUITE_P(Clawseed, Transcripts, testing::ValuesIn(transcripts()), [](const auto& file) { return file.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Clawseed, Transcripts, testing::ValuesIn(transcripts()),
+                         [](const auto& file) { return file.param.stem().string(); });
 
 }  // namespace
 }  // namespace crab::clawseed

@@ -22,7 +22,8 @@ using testing::StartsWith;
 
 using Answer = Result<std::string>;
 
-/// A place in a script where the turn waits until the test opens it; cancelling the turn ends the wait.
+/// A place in a script where the turn waits until the test opens it; cancelling the turn ends the
+/// wait.
 class Gate {
 public:
     explicit Gate(World& world) : waiter_(world.loop.timers()), world_(world) {}
@@ -44,22 +45,26 @@ class Turns : public testing::Test {
 protected:
     /// A turn that says these chunks.
     void will_say(std::vector<std::string> chunks) {
-        world.runner.scripts.push_back([chunks](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
-            for (const std::string& chunk : chunks) events.on_chunk(chunk);
-            co_return std::accumulate(chunks.begin(), chunks.end(), std::string());
-        });
+        world.runner.scripts.push_back(
+            [chunks](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
+                for (const std::string& chunk : chunks) events.on_chunk(chunk);
+                co_return std::accumulate(chunks.begin(), chunks.end(), std::string());
+            });
     }
     void will_fail(ErrorCode code) {
-        world.runner.scripts.push_back([code](const TurnRequest&, TurnEvents&) -> Task<Answer> { co_return fail(code, "it went wrong; try again"); });
+        world.runner.scripts.push_back([code](const TurnRequest&, TurnEvents&) -> Task<Answer> {
+            co_return fail(code, "it went wrong; try again");
+        });
     }
     /// A turn that says `before`, waits at the gate, and says `after`.
     void will_wait(Gate& gate, std::string before = "one ", std::string after = "two") {
-        world.runner.scripts.push_back([&gate, before, after](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
-            events.on_chunk(before);
-            if (!co_await gate.pass()) co_return fail(ErrorCode::kCancelled, "cancelled");
-            events.on_chunk(after);
-            co_return before + after;
-        });
+        world.runner.scripts.push_back(
+            [&gate, before, after](const TurnRequest&, TurnEvents& events) -> Task<Answer> {
+                events.on_chunk(before);
+                if (!co_await gate.pass()) co_return fail(ErrorCode::kCancelled, "cancelled");
+                events.on_chunk(after);
+                co_return before + after;
+            });
     }
     std::optional<bool> abort() {
         std::optional<bool> answered;
@@ -71,7 +76,8 @@ protected:
     }
     /// How many frames end a turn.
     static int ends(const FakeTarget& target) {
-        return static_cast<int>(target.of("done").size() + target.of("aborted").size() + target.of("error").size());
+        return static_cast<int>(target.of("done").size() + target.of("aborted").size() +
+                                target.of("error").size());
     }
 
     World world;
@@ -82,8 +88,11 @@ protected:
 TEST_F(Turns, Item37_AGoodTurnEndsWithDoneAndOnlyThat) {
     will_say({"Yes, ", "it is."});
     world.ask(chat, phone, "warm?");
-    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "chunk", "chunk", "chunk_reset", "done", "agent_end"));
-    EXPECT_EQ(phone->frames.front(), Value::parse(R"({"type":"agent_start","provider":"scripted","model":"parrot-1"})").value());
+    EXPECT_THAT(phone->types(),
+                ElementsAre("agent_start", "chunk", "chunk", "chunk_reset", "done", "agent_end"));
+    EXPECT_EQ(
+        phone->frames.front(),
+        Value::parse(R"({"type":"agent_start","provider":"scripted","model":"parrot-1"})").value());
     EXPECT_EQ(chat->state(), ChatState::kIdle);
     EXPECT_THAT(world.stored("s1"), ElementsAre("user: warm?", "assistant: Yes, it is."));
 }
@@ -93,12 +102,14 @@ TEST_F(Turns, Item37_EveryFailureIsOneErrorWithItsCode) {
         phone->frames.clear();
         will_fail(code);
         world.ask(chat, phone, "warm?");
-        EXPECT_THAT(phone->types(), ElementsAre("agent_start", "error", "agent_end")) << token_of(code);
-        const std::string_view expected = code == ErrorCode::kUnauthenticated || code == ErrorCode::kAuthRequired ? "AUTH_ERROR"
-                                          : code == ErrorCode::kUnavailable                                      ? "PROVIDER_ERROR"
-                                          : code == ErrorCode::kRateLimited                                      ? "RATE_LIMITED"
-                                          : code == ErrorCode::kForbidden                                        ? "FORBIDDEN"
-                                                                                                                 : "AGENT_ERROR";
+        EXPECT_THAT(phone->types(), ElementsAre("agent_start", "error", "agent_end"))
+            << token_of(code);
+        const std::string_view expected =
+            code == ErrorCode::kUnauthenticated || code == ErrorCode::kAuthRequired ? "AUTH_ERROR"
+            : code == ErrorCode::kUnavailable ? "PROVIDER_ERROR"
+            : code == ErrorCode::kRateLimited ? "RATE_LIMITED"
+            : code == ErrorCode::kForbidden   ? "FORBIDDEN"
+                                              : "AGENT_ERROR";
         EXPECT_EQ(text_of(phone->of("error").at(0), "code"), expected) << token_of(code);
         EXPECT_EQ(chat->state(), ChatState::kError);
     }
@@ -124,11 +135,15 @@ TEST_F(Turns, EveryTurnIsToldToHaveBegunAndThenOnceHowItEnded) {
     world.ask(chat, phone, "and now?");
     world.regenerate(chat, phone);
     ASSERT_EQ(world.told_turns.lines.size(), 6u);
-    EXPECT_THAT(world.told_turns.lines, ElementsAre("begun s1", "answer s1 Yes, it is.", "begun s1", StartsWith("UNAVAILABLE s1"), "begun s1", "answer s1 ok"));
+    EXPECT_THAT(world.told_turns.lines,
+                ElementsAre("begun s1", "answer s1 Yes, it is.", "begun s1",
+                            StartsWith("UNAVAILABLE s1"), "begun s1", "answer s1 ok"));
     const core::TurnStory& story = world.told_turns.stories.front();
-    EXPECT_EQ(std::tie(story.agent, story.tenant, story.principal), std::tuple("crab", "default", "device/phone"));
+    EXPECT_EQ(std::tie(story.agent, story.tenant, story.principal),
+              std::tuple("crab", "default", "device/phone"));
     EXPECT_EQ(world.runner.requests.front().turn_id, story.turn_id);
-    EXPECT_EQ(world.chats.find_turn(ChatSessionId("s1"), story.turn_id).value()->text, "Yes, it is.");
+    EXPECT_EQ(world.chats.find_turn(ChatSessionId("s1"), story.turn_id).value()->text,
+              "Yes, it is.");
 }
 
 TEST_F(Turns, ATurnThatNeverBeganIsNotToldOf) {
@@ -143,8 +158,12 @@ TEST_F(Turns, AnAbortedTurnIsToldAsCancelled) {
     world.ask(chat, phone, "?");
     abort();
     world.settle();
-    EXPECT_THAT(world.told_turns.lines, ElementsAre("begun s1", "CANCELLED s1 the turn was aborted"));
-    EXPECT_EQ(world.chats.find_turn(ChatSessionId("s1"), world.told_turns.stories.front().turn_id).value()->outcome, "CANCELLED");
+    EXPECT_THAT(world.told_turns.lines,
+                ElementsAre("begun s1", "CANCELLED s1 the turn was aborted"));
+    EXPECT_EQ(world.chats.find_turn(ChatSessionId("s1"), world.told_turns.stories.front().turn_id)
+                  .value()
+                  ->outcome,
+              "CANCELLED");
 }
 
 TEST_F(Turns, Item38_TheFullResponseIsAllChunksAndChunkResetComesRightBeforeIt) {
@@ -153,11 +172,13 @@ TEST_F(Turns, Item38_TheFullResponseIsAllChunksAndChunkResetComesRightBeforeIt) 
     std::string joined;
     for (const Value& chunk : phone->of("chunk")) joined += text_of(chunk, "content");
     EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), joined);
-    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "chunk", "chunk", "chunk", "chunk", "chunk_reset", "done", "agent_end"));
+    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "chunk", "chunk", "chunk", "chunk",
+                                            "chunk_reset", "done", "agent_end"));
 }
 
 TEST_F(Turns, Item38_AnAnswerThatWasNotStreamedIsInDone) {
-    world.runner.scripts.push_back([](const TurnRequest&, TurnEvents&) -> Task<Answer> { co_return "whole"; });
+    world.runner.scripts.push_back(
+        [](const TurnRequest&, TurnEvents&) -> Task<Answer> { co_return "whole"; });
     world.ask(chat, phone, "?");
     EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), "whole");
     EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: whole"));
@@ -177,7 +198,8 @@ TEST_F(Turns, WhatIsShownBesideAnAnswerIsKeptWithItUpToABound) {
     EXPECT_EQ(kept[1].display, R"({"presentation":)" + large + R"(,"metrics":{"elapsed_ms":7}})");
     will_fail(ErrorCode::kInternal);
     world.ask(chat, phone, "and?");
-    EXPECT_EQ(world.chats.messages(ChatSessionId(std::string(chat->id()))).value().back().display, "");
+    EXPECT_EQ(world.chats.messages(ChatSessionId(std::string(chat->id()))).value().back().display,
+              "");
 }
 
 TEST_F(Turns, Item39_ArgsAreAnObjectAndOutputsStrings) {
@@ -191,10 +213,20 @@ TEST_F(Turns, Item39_ArgsAreAnObjectAndOutputsStrings) {
         co_return "warm";
     });
     world.ask(chat, phone, "?");
-    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "thinking", "tool_call", "tool_call", "tool_result", "tool_result", "chunk", "chunk_reset", "done", "agent_end"));
-    EXPECT_EQ(phone->of("tool_call").at(0), Value::parse(R"({"type":"tool_call","id":"call_1","name":"read","args":{"room":"kitchen"}})").value());
-    EXPECT_EQ(phone->of("tool_result").at(0), Value::parse(R"({"type":"tool_result","id":"call_1","name":"read","output":"{\"celsius\":21.5}"})").value());
-    EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), "warm") << "thinking is no part of it";
+    EXPECT_THAT(phone->types(),
+                ElementsAre("agent_start", "thinking", "tool_call", "tool_call", "tool_result",
+                            "tool_result", "chunk", "chunk_reset", "done", "agent_end"));
+    EXPECT_EQ(phone->of("tool_call").at(0),
+              Value::parse(
+                  R"({"type":"tool_call","id":"call_1","name":"read","args":{"room":"kitchen"}})")
+                  .value());
+    EXPECT_EQ(
+        phone->of("tool_result").at(0),
+        Value::parse(
+            R"({"type":"tool_result","id":"call_1","name":"read","output":"{\"celsius\":21.5}"})")
+            .value());
+    EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), "warm")
+        << "thinking is no part of it";
 }
 
 TEST_F(Turns, Item36_FramesGoToTheAskerAlone) {
@@ -233,7 +265,8 @@ TEST_F(Turns, Item42_AbortIsAcknowledgedThenTheTurnEndsAsAbortedWithItsPartialTe
     });
     EXPECT_EQ(frames_at_ack, 2u) << "the acknowledgement comes before the end";
     EXPECT_THAT(phone->types(), ElementsAre("agent_start", "chunk", "aborted", "agent_end"));
-    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: one \n[interrupted by user]"));
+    EXPECT_THAT(world.stored("s1"),
+                ElementsAre("user: ?", "assistant: one \n[interrupted by user]"));
     EXPECT_EQ(chat->state(), ChatState::kIdle);
     EXPECT_FALSE(chat->running_turn());
 }
@@ -313,7 +346,8 @@ TEST_F(Turns, Item44_RegenerateDropsTheLastAnswerAndAsksTheLastQuestionAgain) {
     EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), "better");
     EXPECT_EQ(world.runner.requests.back().content, "two");
     EXPECT_TRUE(world.runner.requests.back().regenerate);
-    EXPECT_THAT(world.stored("s1"), ElementsAre("user: one", "assistant: first", "user: two", "assistant: better"));
+    EXPECT_THAT(world.stored("s1"),
+                ElementsAre("user: one", "assistant: first", "user: two", "assistant: better"));
     EXPECT_EQ(chat->session().message_count, 4u);
 }
 
@@ -340,7 +374,12 @@ TEST_F(Turns, Item42_ARegenerationThatIsAbortedBeforeTheModelIsAskedDoesNotAskIt
     world.ask(chat, phone, "one");
     phone->frames.clear();
     world.on_loop([&] {
-        chat->ask({.asker = phone, .content = {}, .regenerate = true, .debug = false, .prefer_source = {}, .on_end = {}});
+        chat->ask({.asker = phone,
+                   .content = {},
+                   .regenerate = true,
+                   .debug = false,
+                   .prefer_source = {},
+                   .on_end = {}});
         chat->abort([](bool running) { EXPECT_TRUE(running); });
     });
     EXPECT_EQ(phone->of("aborted").size(), 1u);
@@ -356,8 +395,11 @@ TEST_F(Turns, Item46_ASecondQuestionWaitsForTheFirst) {
     world.ask(chat, phone, "two");
     EXPECT_THAT(phone->types(), ElementsAre("agent_start", "chunk"));
     gate.open();
-    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "chunk", "chunk", "chunk_reset", "done", "agent_end", "agent_start", "chunk", "chunk_reset", "done", "agent_end"));
-    EXPECT_THAT(world.stored("s1"), ElementsAre("user: one", "assistant: one two", "user: two", "assistant: second"));
+    EXPECT_THAT(phone->types(),
+                ElementsAre("agent_start", "chunk", "chunk", "chunk_reset", "done", "agent_end",
+                            "agent_start", "chunk", "chunk_reset", "done", "agent_end"));
+    EXPECT_THAT(world.stored("s1"),
+                ElementsAre("user: one", "assistant: one two", "user: two", "assistant: second"));
 }
 
 TEST_F(Turns, Item46_TheNinthWaitingQuestionIsBusy) {
@@ -530,7 +572,8 @@ TEST_F(Turns, ItsStepsAreStoredAsTheyHappenAndNoTextTwice) {
     });
     world.ask(chat, phone, "?");
     EXPECT_EQ(text_of(phone->of("done").at(0), "full_response"), "I look. It is warm.");
-    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: I look. ", "tool: warm", "assistant: It is warm."));
+    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: I look. ", "tool: warm",
+                                                "assistant: It is warm."));
 }
 
 TEST_F(Turns, WhatWasSaidBeforeAFailureIsKept) {
@@ -539,7 +582,8 @@ TEST_F(Turns, WhatWasSaidBeforeAFailureIsKept) {
         co_return fail(ErrorCode::kUnavailable, "gone");
     });
     world.ask(chat, phone, "?");
-    EXPECT_THAT(world.stored("s1"), ElementsAre("user: ?", "assistant: It is w\n[the answer broke off]"));
+    EXPECT_THAT(world.stored("s1"),
+                ElementsAre("user: ?", "assistant: It is w\n[the answer broke off]"));
 }
 
 TEST_F(Turns, AChatWithoutANameIsNamedAfterItsFirstAnsweredQuestion) {
@@ -550,7 +594,8 @@ TEST_F(Turns, AChatWithoutANameIsNamedAfterItsFirstAnsweredQuestion) {
     world.ask(chat, phone, "fails");
     EXPECT_TRUE(phone->of("title_updated").empty());
     world.ask(chat, phone, "How warm is it?\nTell me.");
-    EXPECT_EQ(phone->frames.back(), Value::parse(R"({"type":"title_updated","title":"How warm is it?"})").value());
+    EXPECT_EQ(phone->frames.back(),
+              Value::parse(R"({"type":"title_updated","title":"How warm is it?"})").value());
     world.ask(chat, phone, "And now?");
     EXPECT_EQ(phone->of("title_updated").size(), 1u);
     EXPECT_EQ(world.chats.find(ChatSessionId("s1")).value()->name, "How warm is it?");
@@ -566,8 +611,13 @@ TEST_F(Turns, Item48_TheDebugPromptIsSentOnceAndOnlyToThoseWhoAsked) {
         });
     }
     world.ask(chat, phone, "?", true);
-    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "debug_prompt", "chunk", "chunk_reset", "done", "agent_end"));
-    EXPECT_EQ(phone->frames.at(1), Value::parse(R"({"type":"debug_prompt","messages":"[{\"role\":\"user\"}]","estimated_tokens":12})").value());
+    EXPECT_THAT(phone->types(), ElementsAre("agent_start", "debug_prompt", "chunk", "chunk_reset",
+                                            "done", "agent_end"));
+    EXPECT_EQ(
+        phone->frames.at(1),
+        Value::parse(
+            R"({"type":"debug_prompt","messages":"[{\"role\":\"user\"}]","estimated_tokens":12})")
+            .value());
     world.ask(chat, phone, "?", false);
     EXPECT_EQ(phone->of("debug_prompt").size(), 1u);
 }
@@ -576,7 +626,12 @@ TEST_F(Turns, Item68_TheEndOfATurnIsToldOnce) {
     std::vector<Result<std::string>> ends;
     const auto ask = [&](std::string content) {
         world.on_loop([&] {
-            chat->ask({.asker = phone, .content = std::move(content), .regenerate = false, .debug = false, .prefer_source = {}, .on_end = [&](const Answer& answer, bool) { ends.push_back(answer); }});
+            chat->ask({.asker = phone,
+                       .content = std::move(content),
+                       .regenerate = false,
+                       .debug = false,
+                       .prefer_source = {},
+                       .on_end = [&](const Answer& answer, bool) { ends.push_back(answer); }});
         });
     };
     will_say({"good"});
@@ -595,7 +650,8 @@ TEST_F(Turns, Item68_TheEndOfATurnIsToldOnce) {
 
 TEST_F(Turns, AChatThatSomebodyIsAboutToJoinIsKept) {
     const auto client = world.connect("s2");
-    const auto opened = world.open_chat("s2");  // a second connection, whose handshake is not over yet
+    // a second connection, whose handshake is not over yet
+    const auto opened = world.open_chat("s2");
     world.break_link(client);
     EXPECT_EQ(world.hub.find_chat(*world.owner, "s2"), opened);
     world.leave_seats();
@@ -606,7 +662,12 @@ TEST_F(Turns, AChatIsKeptUntilWhatWasSaidIsStoredSoThatNobodyElseTakesItsName) {
     std::promise<void> disk;
     world.pool.post([&] { disk.get_future().wait(); });
     world.loop.post([&] {
-        chat->ask({.asker = phone, .content = "?", .regenerate = false, .debug = false, .prefer_source = {}, .on_end = {}});
+        chat->ask({.asker = phone,
+                   .content = "?",
+                   .regenerate = false,
+                   .debug = false,
+                   .prefer_source = {},
+                   .on_end = {}});
     });
     while (phone->of("agent_end").empty()) world.loop.run_some(1s);
     bool left = false;
@@ -658,13 +719,17 @@ TEST_F(Turns, StoppingEndsTheTurnAndDropsThoseThatWait) {
     EXPECT_EQ(world.runner.requests.size(), 1u);
 }
 
-// From here on with real connections, device calls through the pipeline, and a runner that calls tools.
+// From here on with real connections, device calls through the pipeline, and a runner that calls
+// tools.
 
 class DeviceTurns : public testing::Test {
 protected:
-    void register_tools(const std::shared_ptr<Client>& on, std::initializer_list<std::string_view> names, std::string_view more = {}) {
+    void register_tools(const std::shared_ptr<Client>& on,
+                        std::initializer_list<std::string_view> names, std::string_view more = {}) {
         std::string list;
-        for (const auto name : names) list += fmt::format(R"({}{{"name":"{}","description":"d","parameters":{{}}}})", list.empty() ? "" : ",", name);
+        for (const auto name : names)
+            list += fmt::format(R"({}{{"name":"{}","description":"d","parameters":{{}}}})",
+                                list.empty() ? "" : ",", name);
         world.send(on, fmt::format(R"({{"type":"register_tools","tools":[{}]{}}})", list, more));
     }
     /// Kept until the test ends, as its calls may end after the turn.
@@ -674,17 +739,22 @@ protected:
     }
     void will_call(std::vector<Batch::Item> items) {
         const auto batch = make_batch(std::move(items));
-        world.runner.scripts.push_back([batch](const TurnRequest& request, TurnEvents& events) -> Task<Answer> {
-            if (!co_await batch->run(request, events)) co_return fail(ErrorCode::kCancelled, "cancelled");
-            std::string all;
-            for (const auto& item : batch->items) all += item.output + ";";
-            events.on_chunk(all);
-            co_return all;
-        });
+        world.runner.scripts.push_back(
+            [batch](const TurnRequest& request, TurnEvents& events) -> Task<Answer> {
+                if (!co_await batch->run(request, events))
+                    co_return fail(ErrorCode::kCancelled, "cancelled");
+                std::string all;
+                for (const auto& item : batch->items) all += item.output + ";";
+                events.on_chunk(all);
+                co_return all;
+            });
     }
-    std::string id_of(std::size_t request) const { return text_of(client->of("tool_call_request").at(request), "id"); }
+    std::string id_of(std::size_t request) const {
+        return text_of(client->of("tool_call_request").at(request), "id");
+    }
     void answer(std::size_t request, std::string_view output) {
-        world.send(client, fmt::format(R"({{"type":"tool_result","id":"{}","output":"{}"}})", id_of(request), output));
+        world.send(client, fmt::format(R"({{"type":"tool_result","id":"{}","output":"{}"}})",
+                                       id_of(request), output));
     }
 
     World world;
@@ -699,9 +769,12 @@ TEST_F(DeviceTurns, Item39_EachCallIsAnnouncedBeforeItsRequestAndAcknowledgedBef
     will_call({{"call_1", "read", R"({"room":"kitchen"})", ""}});
     world.send(client, R"({"type":"message","content":"warm?"})");
     answer(0, "21.5");
-    EXPECT_THAT(types_of(client->frames), ElementsAre("session_start", "tools_registered", "agent_start", "tool_call", "tool_call_request", "result_acknowledged", "tool_result", "chunk",
-                                                     "chunk_reset", "done", "agent_end"));
-    EXPECT_EQ(*client->of("tool_call_request").at(0).find("args"), Value::parse(R"({"room":"kitchen"})").value());
+    EXPECT_THAT(types_of(client->frames),
+                ElementsAre("session_start", "tools_registered", "agent_start", "tool_call",
+                            "tool_call_request", "result_acknowledged", "tool_result", "chunk",
+                            "chunk_reset", "done", "agent_end"));
+    EXPECT_EQ(*client->of("tool_call_request").at(0).find("args"),
+              Value::parse(R"({"room":"kitchen"})").value());
     EXPECT_EQ(text_of(client->of("tool_result").at(0), "output"), "21.5");
 }
 
@@ -714,7 +787,8 @@ TEST_F(DeviceTurns, Item40_ABatchOfThreeIsOutTogetherAndItsResultsComeInTheModel
     EXPECT_THAT(client->of("tool_result"), IsEmpty()) << "not before the whole batch is done";
     answer(1, "answer 1");
     std::vector<std::string> ids;
-    for (const Value& frame : client->of("tool_result")) ids.push_back(text_of(frame, "id") + " " + text_of(frame, "output"));
+    for (const Value& frame : client->of("tool_result"))
+        ids.push_back(text_of(frame, "id") + " " + text_of(frame, "output"));
     EXPECT_THAT(ids, ElementsAre("call_1 answer 0", "call_2 answer 1", "call_3 answer 2"));
 }
 
@@ -722,13 +796,15 @@ TEST_F(DeviceTurns, Item41_TheModelReadsAFailureAndTheTurnGoesOn) {
     register_tools(client, {"a"});
     will_call({{"call_1", "a", "{}", ""}});
     world.send(client, R"({"type":"message","content":"?"})");
-    world.send(client, fmt::format(R"({{"type":"tool_error","id":"{}","error":"no battery"}})", id_of(0)));
+    world.send(client,
+               fmt::format(R"({{"type":"tool_error","id":"{}","error":"no battery"}})", id_of(0)));
     EXPECT_EQ(text_of(client->of("tool_result").at(0), "output"), "Error: TOOL_FAILED: no battery");
     EXPECT_EQ(client->of("done").size(), 1u);
     EXPECT_THAT(client->of("error"), IsEmpty());
 }
 
-TEST_F(DeviceTurns, Item42_AbortOfTheOwnTurnIsAnsweredByAbortedAloneAndOfAnothersByAnAcknowledgement) {
+TEST_F(DeviceTurns,
+       Item42_AbortOfTheOwnTurnIsAnsweredByAbortedAloneAndOfAnothersByAnAcknowledgement) {
     const auto other = world.connect();
     Gate gate(world);
     const auto start = [&] {
@@ -769,11 +845,13 @@ TEST_F(DeviceTurns, Item45_ToolsRegisteredDuringATurnAreAnsweredAndUsableInIt) {
     register_tools(client, {"a"});
     const auto first = make_batch({{"call_1", "a", "{}", ""}});
     const auto second = make_batch({{"call_2", "late", "{}", ""}});
-    world.runner.scripts.push_back([first, second](const TurnRequest& request, TurnEvents& events) -> Task<Answer> {
-        if (!co_await first->run(request, events) || !co_await second->run(request, events)) co_return fail(ErrorCode::kCancelled, "cancelled");
-        events.on_chunk(second->items[0].output);
-        co_return second->items[0].output;
-    });
+    world.runner.scripts.push_back(
+        [first, second](const TurnRequest& request, TurnEvents& events) -> Task<Answer> {
+            if (!co_await first->run(request, events) || !co_await second->run(request, events))
+                co_return fail(ErrorCode::kCancelled, "cancelled");
+            events.on_chunk(second->items[0].output);
+            co_return second->items[0].output;
+        });
     world.send(client, R"({"type":"message","content":"?"})");
     register_tools(client, {"late"});
     EXPECT_EQ(client->of("tools_registered").size(), 2u);
@@ -791,7 +869,8 @@ TEST_F(DeviceTurns, Item47_AReturningConnectionBringsTheResultAndGetsTheDone) {
     world.break_link(client);
     const auto back = world.connect();
     EXPECT_EQ(*back->frames.at(0).find("resumed"), Value(true));
-    world.send(back, fmt::format(R"({{"type":"tool_result","id":"{}","output":"late but good"}})", id));
+    world.send(back,
+               fmt::format(R"({{"type":"tool_result","id":"{}","output":"late but good"}})", id));
     EXPECT_EQ(text_of(back->of("done").at(0), "full_response"), "late but good;");
     EXPECT_THAT(back->of("tool_call_request"), IsEmpty()) << "nothing is sent again";
 }
@@ -807,9 +886,17 @@ TEST_F(DeviceTurns, Item33_AGoodbyeEndsTurnAndCallAtOnce) {
 
 TEST_F(DeviceTurns, Item35_FramesThatAreNoneGetTheirCodesAndTheLinkStays) {
     const std::vector<std::pair<std::string, std::string>> table{
-        {"{", "INVALID_JSON"}, {"[]", "UNKNOWN_MESSAGE_TYPE"}, {"7", "UNKNOWN_MESSAGE_TYPE"}, {"{}", "UNKNOWN_MESSAGE_TYPE"}, {R"({"type":7})", "UNKNOWN_MESSAGE_TYPE"},
-        {R"({"type":"dance"})", "UNKNOWN_MESSAGE_TYPE"}, {R"({"type":"connect"})", "UNKNOWN_MESSAGE_TYPE"}, {R"({"type":"message"})", "EMPTY_CONTENT"},
-        {R"({"type":"message","content":""})", "EMPTY_CONTENT"}, {R"({"type":"message","content":7})", "EMPTY_CONTENT"}, {R"({"type":"regenerate"})", "NO_USER_MESSAGE"}};
+        {"{", "INVALID_JSON"},
+        {"[]", "UNKNOWN_MESSAGE_TYPE"},
+        {"7", "UNKNOWN_MESSAGE_TYPE"},
+        {"{}", "UNKNOWN_MESSAGE_TYPE"},
+        {R"({"type":7})", "UNKNOWN_MESSAGE_TYPE"},
+        {R"({"type":"dance"})", "UNKNOWN_MESSAGE_TYPE"},
+        {R"({"type":"connect"})", "UNKNOWN_MESSAGE_TYPE"},
+        {R"({"type":"message"})", "EMPTY_CONTENT"},
+        {R"({"type":"message","content":""})", "EMPTY_CONTENT"},
+        {R"({"type":"message","content":7})", "EMPTY_CONTENT"},
+        {R"({"type":"regenerate"})", "NO_USER_MESSAGE"}};
     for (const auto& [frame, code] : table) {
         client->frames.clear();
         world.send(client, frame);
@@ -823,21 +910,26 @@ TEST_F(DeviceTurns, Item35_AnUnknownTypeInAnyAlphabetIsQuotedAsText) {
     for (std::size_t ascii = 0; ascii < 4; ++ascii) {
         std::string type(ascii, 'x');
         for (int i = 0; i < 40; ++i) type += "\xE2\x82\xAC";
-        world.send(client, fmt::format(R"({{"type":"{}"}})", type));  // Client fails the test when a frame is no JSON, the link when it is not UTF-8
+        world.send(client, fmt::format(R"({{"type":"{}"}})",
+                                       type));  // Client fails the test when a frame is no JSON,
+                                                // the link when it is not UTF-8
     }
     EXPECT_FALSE(client->closed);
     EXPECT_EQ(client->of("error").size(), 4u);
 }
 
 TEST_F(DeviceTurns, Item36_RolesLimitWhatAConnectionMayDo) {
-    const auto only_device = world.connect(World::make_principal("sensor", {core::Role::kDevice}), "s2");
-    for (const char* frame : {R"({"type":"message","content":"?"})", R"({"type":"regenerate"})", R"({"type":"abort"})"}) {
+    const auto only_device =
+        world.connect(World::make_principal("sensor", {core::Role::kDevice}), "s2");
+    for (const char* frame : {R"({"type":"message","content":"?"})", R"({"type":"regenerate"})",
+                              R"({"type":"abort"})"}) {
         only_device->frames.clear();
         world.send(only_device, frame);
         ASSERT_EQ(only_device->frames.size(), 1u);
         EXPECT_EQ(text_of(only_device->frames[0], "code"), "FORBIDDEN");
     }
-    const auto only_caller = world.connect(World::make_principal("desk", {core::Role::kCaller}), "s3");
+    const auto only_caller =
+        world.connect(World::make_principal("desk", {core::Role::kCaller}), "s3");
     only_caller->frames.clear();
     register_tools(only_caller, {"a"});
     EXPECT_EQ(text_of(only_caller->frames.at(0), "code"), "FORBIDDEN");

@@ -31,7 +31,8 @@ public:
         std::atomic<std::uint64_t> value_{0};
     };
 
-    /// A place among at most `most`, held until the returned object is gone; null when there is none. *this outlives it.
+    /// A place among at most `most`, held until the returned object is gone; null when there is
+    /// none. *this outlives it.
     std::shared_ptr<void> enter(std::size_t most) {
         if (running_.fetch_add(1) >= most) {
             running_.fetch_sub(1);

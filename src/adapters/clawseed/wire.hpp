@@ -17,19 +17,39 @@
 #include <string_view>
 #include <vector>
 
-/// The frames of docs/protocols/clawseed.md, sections 2 and 9: functions that write one, and readers of what clients send.
+/// The frames of docs/protocols/clawseed.md, sections 2 and 9: functions that write one, and
+/// readers of what clients send.
 namespace crab::clawseed {
 
 inline constexpr int kVersion = 1;
 
-/// The extensions of section 9 by the names that `connect.capabilities` lists; only those the client named are used towards it.
-enum class Extension : std::uint8_t { kReplace, kUnregister, kRejected, kDeadline, kCaller, kCancel, kAccepted, kProgress, kApprovals, kArtifacts, kResume, kPresence, kAskUser };
+/// The extensions of section 9 by the names that `connect.capabilities` lists; only those the
+/// client named are used towards it.
+enum class Extension : std::uint8_t {
+    kReplace,
+    kUnregister,
+    kRejected,
+    kDeadline,
+    kCaller,
+    kCancel,
+    kAccepted,
+    kProgress,
+    kApprovals,
+    kArtifacts,
+    kResume,
+    kPresence,
+    kAskUser
+};
 std::string_view name_of(Extension extension);
 
 class Extensions {
 public:
-    void add(Extension extension) { bits_ = static_cast<std::uint16_t>(bits_ | 1u << static_cast<unsigned>(extension)); }
-    bool has(Extension extension) const { return (bits_ >> static_cast<unsigned>(extension) & 1u) != 0; }
+    void add(Extension extension) {
+        bits_ = static_cast<std::uint16_t>(bits_ | 1u << static_cast<unsigned>(extension));
+    }
+    bool has(Extension extension) const {
+        return (bits_ >> static_cast<unsigned>(extension) & 1u) != 0;
+    }
     bool empty() const { return bits_ == 0; }
     std::uint16_t bits() const { return bits_; }
 
@@ -44,7 +64,8 @@ struct SessionStart {
     bool resumed = false;
     std::uint64_t message_count = 0;
     std::string_view name, persona;   ///< empty: left out
-    bool pictures = false, files = false, asks = false;   ///< what the chat's agent takes; all false: nothing is said of it
+    /// What the chat's agent takes; all false: nothing is said of it
+    bool pictures = false, files = false, asks = false;
 };
 void write_session_start(std::string& out, const SessionStart& frame);
 /// How a device uploads large results, for `connected`.
@@ -71,7 +92,8 @@ struct Rejected {
     ErrorCode code = ErrorCode::kInvalidArgs;
     std::string message;
 };
-void write_tools_registered(std::string& out, std::size_t count, std::size_t registered, std::span<const Rejected> rejected);
+void write_tools_registered(std::string& out, std::size_t count, std::size_t registered,
+                            std::span<const Rejected> rejected);
 void write_registered_tools(std::string& out, std::span<const core::ToolRef> tools);
 /// What a request says to devices that list the extension for it.
 struct RequestExtras {
@@ -79,38 +101,49 @@ struct RequestExtras {
     std::string_view principal;            ///< who calls, as proven; empty: not told
     std::string_view agent;                ///< who calls, as the caller says; empty: left out
 };
-void write_tool_call_request(std::string& out, std::string_view id, std::string_view name, std::string_view args, const RequestExtras& extras);
+void write_tool_call_request(std::string& out, std::string_view id, std::string_view name,
+                             std::string_view args, const RequestExtras& extras);
 void write_tool_call_cancel(std::string& out, std::string_view id, std::string_view reason);
 void write_result_acknowledged(std::string& out, std::string_view id);
 void write_error(std::string& out, std::string_view code, std::string_view message);
 
 // Frames of a turn (section 6).
 void write_agent(std::string& out, bool start, std::string_view provider, std::string_view model);
-void write_text(std::string& out, std::string_view type, std::string_view content);   ///< `chunk`, `thinking`
+/// `chunk`, `thinking`
+void write_text(std::string& out, std::string_view type, std::string_view content);
 void write_debug_prompt(std::string& out, std::string_view messages, std::int64_t tokens);
-void write_tool_call(std::string& out, std::string_view id, std::string_view name, std::string_view args);
+void write_tool_call(std::string& out, std::string_view id, std::string_view name,
+                     std::string_view args);
 /// `presentation` is a JSON object, or empty: left out.
-void write_tool_result(std::string& out, std::string_view id, std::string_view name, std::string_view output, std::string_view presentation = {});
-void write_done(std::string& out, std::string_view full_response, const core::TurnMetrics* metrics = nullptr);
+void write_tool_result(std::string& out, std::string_view id, std::string_view name,
+                       std::string_view output, std::string_view presentation = {});
+void write_done(std::string& out, std::string_view full_response,
+                const core::TurnMetrics* metrics = nullptr);
 inline constexpr std::size_t kMostPresentation = 64 * 1024;
-/// What is kept for people with the answer of a turn (core::ChatMessage::display): `presentation`, of all that its tools brought, and `metrics`.
-std::string answer_display(std::span<const std::string> presentations, const core::TurnMetrics* metrics);
+/// What is kept for people with the answer of a turn (core::ChatMessage::display): `presentation`,
+/// of all that its tools brought, and `metrics`.
+std::string answer_display(std::span<const std::string> presentations,
+                           const core::TurnMetrics* metrics);
 void write_image_context(std::string& out, std::span<const std::string> left_out);
-/// A question of the agent, and how its answer was taken: `accepted`, `not_pending`, or `rejected` with the reason.
+/// A question of the agent, and how its answer was taken: `accepted`, `not_pending`, or `rejected`
+/// with the reason.
 struct QuestionPlace {
     std::string_view request_id, session_id, turn_id;
 };
-void write_ask_user_request(std::string& out, const QuestionPlace& place, const core::AskedQuestion& question);
-void write_ask_user_ack(std::string& out, std::string_view request_id, std::string_view status, std::string_view error);
+void write_ask_user_request(std::string& out, const QuestionPlace& place,
+                            const core::AskedQuestion& question);
+void write_ask_user_ack(std::string& out, std::string_view request_id, std::string_view status,
+                        std::string_view error);
 void write_title_updated(std::string& out, std::string_view title);
-void write_plain(std::string& out, std::string_view type);                            ///< `aborted`, `chunk_reset`
+void write_plain(std::string& out, std::string_view type);  ///< `aborted`, `chunk_reset`
 void write_abort_ack(std::string& out, bool aborted);
 
 // Approvals, an extension (section 9).
 void write_approval_request(std::string& out, const core::ApprovalQuestion& question);
 void write_approval_ended(std::string& out, std::string_view id, const core::ApprovalEnd& end);
 /// The answer to an `approval_decision` that decided nothing.
-void write_approval_refused(std::string& out, std::string_view id, std::string_view code, std::string_view message);
+void write_approval_refused(std::string& out, std::string_view id, std::string_view code,
+                            std::string_view message);
 /// `approval_decision`; by whom is left open. Errors: kInvalidArgs.
 struct ApprovalWord {
     std::string id;
@@ -120,8 +153,8 @@ Result<ApprovalWord> parse_approval_decision(json::Element frame);
 
 /// What a `message` brings beside its text.
 struct Attachments {
-    std::vector<std::string> pictures{};   ///< ids, as they were uploaded
-    std::string files{};                   ///< a JSON array; empty: none
+    std::vector<std::string> pictures{};  ///< ids, as they were uploaded
+    std::string files{};  ///< a JSON array; empty: none
     bool empty() const { return pictures.empty() && files.empty(); }
 };
 /// Errors: the code of the frame that refuses it, and why.
@@ -136,7 +169,8 @@ core::Outcome parse_tool_result(const json::Root& frame);
 core::Outcome parse_tool_error(json::Element frame);
 core::Progress parse_progress(json::Element frame);
 
-/// Which reply a frame was meant to be that is no JSON that can be read (a number beyond a double, half a surrogate pair, too deep).
+/// Which reply a frame was meant to be that is no JSON that can be read (a number beyond a double,
+/// half a surrogate pair, too deep).
 struct UnreadableReply {
     std::string id;
     bool is_error = false;
@@ -144,7 +178,8 @@ struct UnreadableReply {
 /// Nothing when the top level does not say so. Looks at the text once, without a stack.
 std::optional<UnreadableReply> find_unreadable_reply(std::string_view frame);
 
-/// `CODE: message` or `[CODE] message` with a code that a tool may claim; kToolFailed otherwise. The text stays whole.
+/// `CODE: message` or `[CODE] message` with a code that a tool may claim; kToolFailed otherwise.
+/// The text stays whole.
 Error error_from_text(std::string_view text);
 
 }  // namespace crab::clawseed

@@ -28,7 +28,9 @@ std::string shown(std::string_view text) {
 std::string media_type(std::string_view content_type) {
     std::string type(content_type.substr(0, content_type.find(';')));
     while (type.ends_with(' ') || type.ends_with('\t')) type.pop_back();
-    std::ranges::transform(type, type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+    std::ranges::transform(type, type.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    });
     return type;
 }
 
@@ -36,7 +38,9 @@ Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {
     if (wire.timeout) {
         const auto timeout = wire.timeout->value();
         if (!timeout || timeout->count() < 0) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("policy.timeout is no duration of 0 s or more: {} s and {} ns", wire.timeout->seconds, wire.timeout->nanos));
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("policy.timeout is no duration of 0 s or more: {} s and {} ns",
+                                    wire.timeout->seconds, wire.timeout->nanos));
         }
         if (timeout->count() > 0) call.timeout = std::chrono::ceil<Milliseconds>(*timeout);
     }
@@ -48,27 +52,40 @@ Result<void> read_policy(const ExecutionPolicy& wire, core::Call& call) {
     call.policy.budget_cpu_ms = wire.budget_cpu_ms;
     call.policy.budget_wall_ms = wire.budget_wall_ms;
     const auto unknown = [](std::string_view field, std::string_view word) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("policy.{} has no value {}", field, shown(word)));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("policy.{} has no value {}", field, shown(word)));
     };
-    if (!wire.backoff.empty() && !core::find_backoff(wire.backoff)) return unknown("backoff", wire.backoff);
-    if (!wire.network_policy.empty() && !core::find_network(wire.network_policy)) return unknown("network_policy", wire.network_policy);
-    if (!wire.privilege_level.empty() && !core::find_privilege(wire.privilege_level)) return unknown("privilege_level", wire.privilege_level);
+    if (!wire.backoff.empty() && !core::find_backoff(wire.backoff))
+        return unknown("backoff", wire.backoff);
+    if (!wire.network_policy.empty() && !core::find_network(wire.network_policy))
+        return unknown("network_policy", wire.network_policy);
+    if (!wire.privilege_level.empty() && !core::find_privilege(wire.privilege_level))
+        return unknown("privilege_level", wire.privilege_level);
     return {};
 }
 
 }  // namespace
 
 bool is_call_id(std::string_view id) {
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-    return !id.empty() && id.size() <= kMostIdBytes && std::ranges::none_of(id, is_control) && simdjson::validate_utf8(id.data(), id.size());
+    const auto is_control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    };
+    return !id.empty() && id.size() <= kMostIdBytes && std::ranges::none_of(id, is_control) &&
+           simdjson::validate_utf8(id.data(), id.size());
 }
 
 Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call) {
     if (!wire.call_id.empty() && !is_call_id(wire.call_id)) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("call_id has to be 1 to {} bytes of UTF-8 without control characters; it has {}", kMostIdBytes, wire.call_id.size()));
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format(
+                "call_id has to be 1 to {} bytes of UTF-8 without control characters; it has {}",
+                kMostIdBytes, wire.call_id.size()));
     }
     if (!core::is_tool_name(wire.tool_name)) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("tool_name has to be 1 to 128 of A-Z a-z 0-9 _ . -, not {}", shown(wire.tool_name)));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("tool_name has to be 1 to 128 of A-Z a-z 0-9 _ . -, not {}",
+                                shown(wire.tool_name)));
     }
     call.id = wire.call_id;
     call.tool = wire.tool_name;
@@ -77,7 +94,9 @@ Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call
     texts.body_type = media_type(wire.content_type);
     if (texts.body_type == "application/protobuf") {
         auto text = struct_to_json(wire.args);
-        if (!text) return fail(ErrorCode::kInvalidArgs, "args is no serialized google.protobuf.Struct, as content_type says");
+        if (!text)
+            return fail(ErrorCode::kInvalidArgs,
+                        "args is no serialized google.protobuf.Struct, as content_type says");
         texts.args = std::move(*text);
         call.args = texts.args;
     } else if (!texts.body_type.empty() && texts.body_type != "application/json") {
@@ -85,7 +104,8 @@ Result<void> parse_call(const ToolCall& wire, CallTexts& texts, core::Call& call
         call.body = wire.args;
         call.args = "{}";
     }
-    if (call.args == "null") return fail(ErrorCode::kInvalidArgs, "args has to be one JSON object, not null");
+    if (call.args == "null")
+        return fail(ErrorCode::kInvalidArgs, "args has to be one JSON object, not null");
     return wire.policy ? read_policy(*wire.policy, call) : Result<void>{};
 }
 

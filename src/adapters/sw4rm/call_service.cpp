@@ -22,7 +22,8 @@ std::string_view content_type_of(const core::ToolResult& result) {
         case core::ContentKind::kJson: return "application/json";
         case core::ContentKind::kBytes: break;
     }
-    return result.content_type.empty() ? "application/octet-stream" : std::string_view(result.content_type);
+    return result.content_type.empty() ? "application/octet-stream"
+                                       : std::string_view(result.content_type);
 }
 
 /// Whether a stored outcome has all of its output: a long stream is not kept.
@@ -38,9 +39,11 @@ struct CancelWord {
 CancelWord word_of(CallService::CancelAnswer answer) {
     switch (answer) {
         case CallService::CancelAnswer::kCancelling: return {"CANCELLED", "cancelled"};
-        case CallService::CancelAnswer::kFinished: return {"ALREADY_COMPLETED", "the call had ended before"};
+        case CallService::CancelAnswer::kFinished:
+            return {"ALREADY_COMPLETED", "the call had ended before"};
         case CallService::CancelAnswer::kNotFound: return {"NOT_FOUND", "no such call"};
-        case CallService::CancelAnswer::kAmbiguous: return {"AMBIGUOUS_CALL", "several callers have a call of that id"};
+        case CallService::CancelAnswer::kAmbiguous:
+            return {"AMBIGUOUS_CALL", "several callers have a call of that id"};
     }
     return {"NOT_FOUND", "no such call"};
 }
@@ -55,7 +58,8 @@ struct CallService::Request {
 };
 
 // Everything that is decided before the pipeline; false: the RPC has been answered.
-bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Principal& principal, Request& request) {
+bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Principal& principal,
+                          Request& request) {
     core::Call& call = request.call;
     const auto wire = parse_tool_call(message);
     if (!wire) {
@@ -80,19 +84,29 @@ bool CallService::prepare(Rpc& rpc, std::string_view message, const core::Princi
     call.context.trace_id = rpc.correlation_id();
     call.context.agent_id = rpc.metadata("x-agent-id").value_or("");
     const bool built_in = call.provider_id == kBuiltIn;
-    const bool labelled = !call.policy.network_policy.empty() || !call.policy.privilege_level.empty();
+    const bool labelled =
+        !call.policy.network_policy.empty() || !call.policy.privilege_level.empty();
     if (built_in || labelled) {
-        const std::string name = request.provider_stated && !built_in ? fmt::format("{}__{}", call.provider_id, call.tool) : std::string(call.tool);
+        const std::string name = request.provider_stated && !built_in
+                                     ? fmt::format("{}__{}", call.provider_id, call.tool)
+                                     : std::string(call.tool);
         const auto tool = pipeline_.resolve(principal, call.tenant, name);
         // Built-in names are reserved, so the plain name is theirs or leads elsewhere.
         if (built_in && (!tool || (*tool)->source.kind != core::SourceKind::kBuiltIn)) {
-            fail(rpc, request, crab::fail(ErrorCode::kToolNotFound, fmt::format("no built-in tool {}", call.tool)).error());
+            fail(rpc, request,
+                 crab::fail(ErrorCode::kToolNotFound, fmt::format("no built-in tool {}", call.tool))
+                     .error());
             return false;
         }
-        // What runs on a device or a peer lies outside the sandbox: no label can be kept there (section 4).
-        if (labelled && tool && !(*tool)->limits && (*tool)->source.kind != core::SourceKind::kBuiltIn) {
-            const std::string text = fmt::format("{} runs where no network policy or privilege level can be kept; leave both empty", call.tool);
-            rpc.fail(form_of(ErrorCode::kPolicyUnenforceable), text, {.type = "tool", .id = call.tool});
+        // What runs on a device or a peer lies outside the sandbox: no label can be kept there
+        // (section 4).
+        if (labelled && tool && !(*tool)->limits &&
+            (*tool)->source.kind != core::SourceKind::kBuiltIn) {
+            const std::string text = fmt::format(
+                "{} runs where no network policy or privilege level can be kept; leave both empty",
+                call.tool);
+            rpc.fail(form_of(ErrorCode::kPolicyUnenforceable), text,
+                     {.type = "tool", .id = call.tool});
             return false;
         }
         if (built_in) call.provider_id = {};
@@ -112,24 +126,35 @@ void CallService::fail(Rpc& rpc, const Request& request, const Error& error) {
 
 void CallService::fail(Rpc& rpc, const Request& request, const core::CallEnd& end) const {
     if (*end.outcome) {
-        return rpc.fail(form_of(ErrorCode::kConflict), "the call has ended well, but its output was too large to be kept; use a new call_id",
-                        {.type = "call", .id = request.call.id});
+        return rpc.fail(
+            form_of(ErrorCode::kConflict),
+            "the call has ended well, but its output was too large to be kept; use a new call_id",
+            {.type = "call", .id = request.call.id});
     }
     const Error& error = end.outcome->error();
-    if (error.code == ErrorCode::kApprovalRequired && !end.approval_id.empty()) return rpc.fail(error, {.type = "approval", .id = end.approval_id});
+    if (error.code == ErrorCode::kApprovalRequired && !end.approval_id.empty())
+        return rpc.fail(error, {.type = "approval", .id = end.approval_id});
     if (form_of(error).status == net::GrpcStatus::kDeadlineExceeded) {
-        const Milliseconds limit = end.policy ? end.policy->timeout : request.call.timeout.value_or(end.tool ? end.tool->spec.default_timeout : Milliseconds(0));
+        const Milliseconds limit =
+            end.policy ? end.policy->timeout
+                       : request.call.timeout.value_or(end.tool ? end.tool->spec.default_timeout
+                                                                : Milliseconds(0));
         const std::string configured = std::to_string(limit.count());
-        const std::string elapsed = std::to_string(std::chrono::duration_cast<Milliseconds>(end.duration).count());
-        const std::array<net::HttpHeader, 2> times{{{"configured-timeout-ms", configured}, {"elapsed-ms", elapsed}}};
+        const std::string elapsed =
+            std::to_string(std::chrono::duration_cast<Milliseconds>(end.duration).count());
+        const std::array<net::HttpHeader, 2> times{
+            {{"configured-timeout-ms", configured}, {"elapsed-ms", elapsed}}};
         return rpc.fail(error, {.type = "call", .id = request.call.id}, times);
     }
-    if (!draining_ || error.code != ErrorCode::kCancelled || !end.cancelled_by.empty()) return fail(rpc, request, error);
+    if (!draining_ || error.code != ErrorCode::kCancelled || !end.cancelled_by.empty())
+        return fail(rpc, request, error);
     const bool harmless = end.tool && end.tool->spec.idempotent;
-    rpc.fail(harmless ? kShuttingDown : form_of(ErrorCode::kOutcomeUnknown),
-             harmless ? "the gateway stopped before the call had ended; call again when it is back"
-                      : "the gateway stopped before the call had ended; it may or may not have taken effect",
-             {.type = "call", .id = request.call.id});
+    rpc.fail(
+        harmless ? kShuttingDown : form_of(ErrorCode::kOutcomeUnknown),
+        harmless
+            ? "the gateway stopped before the call had ended; call again when it is back"
+            : "the gateway stopped before the call had ended; it may or may not have taken effect",
+        {.type = "call", .id = request.call.id});
 }
 
 Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
@@ -144,13 +169,17 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(request.call, principal);
     net::Http2Stream& stream = rpc.grpc().stream();
-    // While others wait for the call that this RPC began, neither its end nor its deadline ends the call.
-    stream.goes_on_when_gone([&request] { return core::Pipeline::goes_on_for_others(request.call); });
+    // While others wait for the call that this RPC began, neither its end nor its deadline ends the
+    // call.
+    stream.goes_on_when_gone(
+        [&request] { return core::Pipeline::goes_on_for_others(request.call); });
     const ScopeExit answered([&] { stream.goes_on_when_gone({}); });
     bool late = false;
     request.call.on_overtime = [&] {
         late = true;
-        rpc.fail(form_of(ErrorCode::kTimeout), "the deadline passed; the call goes on for others who wait for it", {.type = "call", .id = request.call.id});
+        rpc.fail(form_of(ErrorCode::kTimeout),
+                 "the deadline passed; the call goes on for others who wait for it",
+                 {.type = "call", .id = request.call.id});
     };
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
     if (late) co_return;
@@ -159,10 +188,13 @@ Task<void> CallService::call(Rpc rpc, core::PrincipalRef principal) {
         co_return;
     }
     const core::ToolResult& result = **end.outcome;
-    const std::string summary = call_summary({.end = end, .status = "ok", .frames = 1, .bytes = result.content.size()});
+    const std::string summary =
+        call_summary({.end = end, .status = "ok", .frames = 1, .bytes = result.content.size()});
     constexpr std::size_t kAround = 1024;  // ids, types and lengths of a frame
     if (result.content.size() + summary.size() + kAround > net::GrpcCall::kMostMessageBytes) {
-        rpc.fail(form_of(ErrorCode::kOversize), fmt::format("the result has {} bytes, too many for one frame; use CallStream", result.content.size()),
+        rpc.fail(form_of(ErrorCode::kOversize),
+                 fmt::format("the result has {} bytes, too many for one frame; use CallStream",
+                             result.content.size()),
                  {.type = "call", .id = request.call.id});
         co_return;
     }
@@ -183,14 +215,21 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
     request.call.wants_stream = true;
     FrameWriter frames(rpc.grpc(), request.call.id);
     const core::AuthenticatedCall authenticated(request.call, principal);
-    const core::CallEnd end = co_await pipeline_.run(authenticated, frames, core::WhileRunning::kBusy);
+    const core::CallEnd end =
+        co_await pipeline_.run(authenticated, frames, core::WhileRunning::kBusy);
     if (frames.reader_was_slow()) {
-        rpc.fail(form_of(ErrorCode::kCancelled), "slow reader", {.type = "call", .id = request.call.id});
+        rpc.fail(form_of(ErrorCode::kCancelled), "slow reader",
+                 {.type = "call", .id = request.call.id});
         co_return;
     }
-    if (!*end.outcome && end.outcome->error().code == ErrorCode::kCancelled && !end.cancelled_by.empty()) {
+    if (!*end.outcome && end.outcome->error().code == ErrorCode::kCancelled &&
+        !end.cancelled_by.empty()) {
         // Whoever did not cancel it must not take a part for the whole (section 6).
-        frames.write_final({}, call_summary({.end = end, .status = "cancelled", .frames = frames.frames() + 1, .bytes = frames.bytes(), .partial_result = true}));
+        frames.write_final({}, call_summary({.end = end,
+                                             .status = "cancelled",
+                                             .frames = frames.frames() + 1,
+                                             .bytes = frames.bytes(),
+                                             .partial_result = true}));
         if (end.cancelled_by == principal->id) {
             rpc.finish_ok();
         } else {
@@ -202,14 +241,19 @@ Task<void> CallService::call_stream(Rpc rpc, core::PrincipalRef principal) {
         fail(rpc, request, end);
         co_return;
     }
-    // A tool that streams gives its whole output as its result as well, or nothing: what was not sent yet comes now.
+    // A tool that streams gives its whole output as its result as well, or nothing: what was not
+    // sent yet comes now.
     const core::ToolResult& result = **end.outcome;
-    const std::string_view rest = std::string_view(result.content).substr(std::min<std::size_t>(result.content.size(), frames.bytes()));
+    const std::string_view rest =
+        std::string_view(result.content)
+            .substr(std::min<std::size_t>(result.content.size(), frames.bytes()));
     if (!co_await frames.write_rest(rest, content_type_of(result))) {
-        rpc.fail(form_of(ErrorCode::kCancelled), "slow reader", {.type = "call", .id = request.call.id});
+        rpc.fail(form_of(ErrorCode::kCancelled), "slow reader",
+                 {.type = "call", .id = request.call.id});
         co_return;
     }
-    const std::string summary = call_summary({.end = end, .status = "ok", .frames = frames.frames() + 1, .bytes = frames.bytes()});
+    const std::string summary = call_summary(
+        {.end = end, .status = "ok", .frames = frames.frames() + 1, .bytes = frames.bytes()});
     frames.write_final(content_type_of(result), summary);
     rpc.finish_ok();
 }
@@ -227,7 +271,8 @@ Task<void> CallService::cancel(Rpc rpc, core::PrincipalRef principal) {
         co_return;
     }
     const CancelWord word = word_of(cancel_(*principal, wire->call_id));
-    to_wire(rpc.grpc().begin_message(), ToolError{.call_id = wire->call_id, .error_code = word.code, .message = word.message});
+    to_wire(rpc.grpc().begin_message(),
+            ToolError{.call_id = wire->call_id, .error_code = word.code, .message = word.message});
     rpc.grpc().end_message();
     rpc.finish_ok();
 }

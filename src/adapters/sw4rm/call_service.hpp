@@ -10,14 +10,18 @@
 
 namespace crab::sw4rm {
 
-/// `sw4rm.tool.ToolService`: Call, CallStream and Cancel (docs/protocols/sw4rm.md, sections 3, 5 and 6). One per event loop.
+/// `sw4rm.tool.ToolService`: Call, CallStream and Cancel (docs/protocols/sw4rm.md, sections 3, 5
+/// and 6). One per event loop.
 class CallService {
 public:
     enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound, kAmbiguous };
-    /// Cancels the asker's call of that id, for an operator anybody's, wherever in the gateway it runs.
-    using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
+    /// Cancels the asker's call of that id, for an operator anybody's, wherever in the gateway it
+    /// runs.
+    using Cancel =
+        std::function<CancelAnswer(const core::Principal& asker, std::string_view call_id)>;
 
-    CallService(core::Pipeline& pipeline, Cancel cancel) : pipeline_(pipeline), cancel_(std::move(cancel)) {}
+    CallService(core::Pipeline& pipeline, Cancel cancel)
+        : pipeline_(pipeline), cancel_(std::move(cancel)) {}
 
     Task<void> call(Rpc rpc, core::PrincipalRef principal);
     Task<void> call_stream(Rpc rpc, core::PrincipalRef principal);
@@ -27,7 +31,8 @@ public:
 
 private:
     struct Request;
-    bool prepare(Rpc& rpc, std::string_view message, const core::Principal& principal, Request& request);
+    bool prepare(Rpc& rpc, std::string_view message, const core::Principal& principal,
+                 Request& request);
     static void fail(Rpc& rpc, const Request& request, const Error& error);
     void fail(Rpc& rpc, const Request& request, const core::CallEnd& end) const;
 

@@ -11,10 +11,16 @@ constexpr Milliseconds kRequestTime{10'000};
 
 ToolDescriptor descriptor_of(std::string_view name, const core::Tool& tool) {
     const core::ToolSpec& spec = tool.spec;
-    ToolDescriptor descriptor{.tool_name = name, .input_schema = spec.input_schema, .output_schema = spec.output_schema, .idempotent = spec.idempotent,
-                              .needs_worktree = spec.needs_worktree,
-                              .default_timeout_s = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(spec.default_timeout).count()),
-                              .max_concurrency = spec.max_concurrency.value_or(0), .side_effects = {}};
+    ToolDescriptor descriptor{
+        .tool_name = name,
+        .input_schema = spec.input_schema,
+        .output_schema = spec.output_schema,
+        .idempotent = spec.idempotent,
+        .needs_worktree = spec.needs_worktree,
+        .default_timeout_s = static_cast<std::uint32_t>(
+            std::chrono::ceil<std::chrono::seconds>(spec.default_timeout).count()),
+        .max_concurrency = spec.max_concurrency.value_or(0),
+        .side_effects = {}};
     // The tool says only that there are some, so a caller has to reckon with all kinds.
     if (spec.side_effects) descriptor.side_effects = "filesystem,network,process";
     return descriptor;
@@ -23,7 +29,8 @@ ToolDescriptor descriptor_of(std::string_view name, const core::Tool& tool) {
 }  // namespace
 
 std::string_view provider_id_of(const core::Tool& tool) {
-    return tool.source.name.empty() ? std::string_view("builtin") : std::string_view(tool.source.name);
+    return tool.source.name.empty() ? std::string_view("builtin")
+                                    : std::string_view(tool.source.name);
 }
 
 Task<void> ConnectorService::describe_tools(Rpc rpc, core::PrincipalRef principal) {
@@ -43,16 +50,19 @@ Task<void> ConnectorService::describe_tools(Rpc rpc, core::PrincipalRef principa
     const auto listed = pipeline_.list(*principal);
     for (const auto& each : listed) {
         if (provider->empty()) tools.emplace_back(each.name, each.tool);
-        if (*provider == provider_id_of(*each.tool)) tools.emplace_back(each.tool->spec.name, each.tool);
+        if (*provider == provider_id_of(*each.tool))
+            tools.emplace_back(each.tool->spec.name, each.tool);
     }
     if (tools.empty() && !provider->empty()) {
-        rpc.fail(kNoRoute, fmt::format("no provider {} has tools for {}", *provider, principal->id), {.type = "provider", .id = *provider});
+        rpc.fail(kNoRoute, fmt::format("no provider {} has tools for {}", *provider, principal->id),
+                 {.type = "provider", .id = *provider});
         co_return;
     }
     std::ranges::sort(tools, {}, &std::pair<std::string_view, core::ToolRef>::first);
     for (const auto& [name, tool] : tools) to_wire(answer, descriptor_of(name, *tool));
     if (answer.size() > net::GrpcCall::kMostMessageBytes) {
-        rpc.fail(form_of(ErrorCode::kOversize), "the descriptions are larger than 4 MiB; ask for one provider_id at a time");
+        rpc.fail(form_of(ErrorCode::kOversize),
+                 "the descriptions are larger than 4 MiB; ask for one provider_id at a time");
         co_return;
     }
     rpc.grpc().begin_message() += answer;
@@ -73,9 +83,12 @@ Task<void> ConnectorService::register_provider(Rpc rpc, core::PrincipalRef princ
         co_return;
     }
     std::vector<OfferedTool> tools;
-    for (const ToolDescriptor& descriptor : registration->tools) tools.push_back(offered_tool(descriptor));
-    const Result<void> taken = co_await register_(principal->id, std::string(registration->provider_id), std::move(tools));
-    registration_to_wire(rpc.grpc().begin_message(), taken.has_value(), taken ? std::string_view() : taken.error().message);
+    for (const ToolDescriptor& descriptor : registration->tools)
+        tools.push_back(offered_tool(descriptor));
+    const Result<void> taken =
+        co_await register_(principal->id, std::string(registration->provider_id), std::move(tools));
+    registration_to_wire(rpc.grpc().begin_message(), taken.has_value(),
+                         taken ? std::string_view() : taken.error().message);
     rpc.grpc().end_message();
     rpc.finish_ok();
 }

@@ -14,7 +14,8 @@ ErrorForm form_of(ErrorCode code) {
         case ErrorCode::kPairingRequired: return {S::kFailedPrecondition, "PAIRING_REQUIRED"};
         case ErrorCode::kPairingFailed: return {S::kFailedPrecondition, "PAIRING_REQUIRED"};
         case ErrorCode::kApprovalRequired: return {S::kPermissionDenied, "APPROVAL_REQUIRED"};
-        case ErrorCode::kPolicyUnenforceable: return {S::kFailedPrecondition, "POLICY_UNENFORCEABLE"};
+        case ErrorCode::kPolicyUnenforceable:
+            return {S::kFailedPrecondition, "POLICY_UNENFORCEABLE"};
         case ErrorCode::kWorktreeNotBound: return {S::kFailedPrecondition, "worktree_not_bound"};
         case ErrorCode::kAmbiguousTool: return {S::kFailedPrecondition, "AMBIGUOUS_TOOL"};
         case ErrorCode::kConflict: return {S::kAlreadyExists, "DUPLICATE_DETECTED"};

@@ -18,8 +18,9 @@ struct CallFailure {
     std::uint64_t frames = 0;         ///< that came before
 };
 
-/// Reads the end of a call that has no status OK: token, trailer, status, in this order (docs/protocols/sw4rm.md, section 13).
-/// What the other side may have begun and has not decided is kOutcomeUnknown, kUnavailable only what it surely did not do.
+/// Reads the end of a call that has no status OK: token, trailer, status, in this order
+/// (docs/protocols/sw4rm.md, section 13). What the other side may have begun and has not decided is
+/// kOutcomeUnknown, kUnavailable only what it surely did not do.
 CallFailure read_failure(const net::GrpcClientCall& call);
 
 }  // namespace crab::sw4rm

@@ -10,9 +10,9 @@
 
 namespace crab::sw4rm {
 
-/// Writes the frames of one call, numbered 1, 2, 3, …, none with more than 256 KiB of data, the final one last; as a FrameSink
-/// it lets the tool write while it runs, and holds it back while more than 1 MiB wait for the caller
-/// (docs/protocols/sw4rm.md, section 3).
+/// Writes the frames of one call, numbered 1, 2, 3, …, none with more than 256 KiB of data, the
+/// final one last; as a FrameSink it lets the tool write while it runs, and holds it back while
+/// more than 1 MiB wait for the caller (docs/protocols/sw4rm.md, section 3).
 class FrameWriter final : public core::FrameSink {
 public:
     static constexpr std::size_t kMostDataBytes = 256 * 1024;
@@ -20,7 +20,8 @@ public:
     static constexpr Milliseconds kSlowReader{60'000};
 
     /// `call_id` must outlive it.
-    FrameWriter(net::GrpcCall& call, const std::string_view& call_id) : call_(call), call_id_(call_id) {}
+    FrameWriter(net::GrpcCall& call, const std::string_view& call_id)
+        : call_(call), call_id_(call_id) {}
 
     void on_frame(const core::ToolFrame& frame) override;
     /// Cancels the call that waits here when its reader takes nothing for a minute.
@@ -30,7 +31,8 @@ public:
 
     /// One frame with everything: what Call answers.
     void write_only(std::string_view data, std::string_view content_type, std::string_view summary);
-    /// The rest of an output, in frames as large as they may be. False when the reader was too slow, or is gone.
+    /// The rest of an output, in frames as large as they may be. False when the reader was too
+    /// slow, or is gone.
     Task<bool> write_rest(std::string_view data, std::string_view content_type);
     void write_final(std::string_view content_type, std::string_view summary);
 
@@ -39,7 +41,8 @@ public:
     bool reader_was_slow() const { return slow_; }
 
 private:
-    void write(std::string_view data, std::string_view content_type, std::string_view summary, bool final);
+    void write(std::string_view data, std::string_view content_type, std::string_view summary,
+               bool final);
 
     net::GrpcCall& call_;
     const std::string_view& call_id_;

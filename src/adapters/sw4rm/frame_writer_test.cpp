@@ -3,8 +3,8 @@
 #include "base/task/spawn.hpp"
 #include "net/grpc/grpc_channel.hpp"
 #include "net/grpc/grpc_service.hpp"
-#include "net/http2/http2_server.hpp"
 #include "net/http/test_support.hpp"
+#include "net/http2/http2_server.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -69,14 +69,16 @@ protected:
             channel->close();
             server->stop([&] { stopped.set_value(); });
         });
-        EXPECT_EQ(stopped.get_future().wait_for(std::chrono::milliseconds(net::test::kPatienceMs)), std::future_status::ready);
+        EXPECT_EQ(stopped.get_future().wait_for(std::chrono::milliseconds(net::test::kPatienceMs)),
+                  std::future_status::ready);
         thread.run([&] {
             server.reset();
             channel.reset();
         });
     }
     Task<void> begin() {
-        auto begun = co_await channel->begin("/sw4rm.tool.ToolService/CallStream", {}, kNoDeadline, kNoDeadline);
+        auto begun = co_await channel->begin("/sw4rm.tool.ToolService/CallStream", {}, kNoDeadline,
+                                             kNoDeadline);
         if (!begun) co_return;
         begun->send("request");
         reading.emplace(std::move(*begun));
@@ -85,14 +87,16 @@ protected:
     Task<void> read_some() {
         const int before = tool.written;
         while (tool.written == before) {
-            if (co_await reading->next(kNoDeadline) != net::GrpcClientCall::Next::kMessage) co_return;
+            if (co_await reading->next(kNoDeadline) != net::GrpcClientCall::Next::kMessage)
+                co_return;
             ++read;
         }
     }
     /// The window, what may wait at the server, and one frame: nothing more is written.
     bool held_back() const { return tool.written >= 5; }
     void until(const std::function<bool()>& done) {
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
+        const auto limit =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
         while (!thread.run(done)) {
             ASSERT_LT(std::chrono::steady_clock::now(), limit) << "it did not come to that";
             std::this_thread::yield();
@@ -126,9 +130,11 @@ protected:
     }
 };
 
-// Packed, a frame has some 300 bytes: the reader's window holds two hundred of them, what waits behind it as few as ever.
+// Packed, a frame has some 300 bytes: the reader's window holds two hundred of them, what waits
+// behind it as few as ever.
 TEST_F(PackedFramesTest, AReaderThatTakesNothingForAMinuteLosesItsCall) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
+    const auto limit =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
     while (!tool.ended && std::chrono::steady_clock::now() < limit) thread.advance(clock, 1s);
     EXPECT_TRUE(tool.slow);
     EXPECT_LE(tool.written, 300);
@@ -138,7 +144,8 @@ TEST_F(FrameWriterTest, AReaderThatTakesALittleNowAndThenKeepsItsCall) {
     for (int minute = 0; minute < 5; ++minute) {
         thread.advance(clock, 50s);
         const int before = tool.written;
-        thread.run([&] { spawn(thread.loop.executor(), read_some(), [](const std::exception_ptr&) {}); });
+        thread.run(
+            [&] { spawn(thread.loop.executor(), read_some(), [](const std::exception_ptr&) {}); });
         until([&] { return tool.written > before; });
         EXPECT_FALSE(tool.ended);
     }

@@ -11,15 +11,21 @@ namespace crab::sw4rm {
 namespace {
 
 // The messages of both are the same.
-constexpr std::string_view kReflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-                           kReflectionAlpha = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-constexpr std::string_view kToolService = "/sw4rm.tool.ToolService/", kConnectorService = "/sw4rm.connector.ConnectorService/";
+constexpr std::string_view kReflection =
+                               "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                           kReflectionAlpha =
+                               "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr std::string_view kToolService = "/sw4rm.tool.ToolService/",
+                           kConnectorService = "/sw4rm.connector.ConnectorService/";
 
 Task<void> nothing() { co_return; }
 
 }  // namespace
 
-Front::Front(Services services) : services_(std::move(services)), calls_(services_.pipeline, services_.cancel), connector_(services_.pipeline, services_.register_provider) {}
+Front::Front(Services services)
+    : services_(std::move(services)),
+      calls_(services_.pipeline, services_.cancel),
+      connector_(services_.pipeline, services_.register_provider) {}
 
 void Front::drain() {
     draining_ = true;
@@ -38,15 +44,20 @@ Result<core::PrincipalRef> Front::caller_of(const net::GrpcCall& call) const {
     const std::string_view agent = call.metadata("x-agent-id").value_or("");
     const bool own = agent.empty() || agent == (*principal)->id;
     if (!own && !services_.pipeline.rules()->policy->may_act_for(**principal, agent)) {
-        return fail(ErrorCode::kForbidden, fmt::format("{} may not act for the agent that x-agent-id names; a rule under policy with act_for lets it", (*principal)->id));
+        return fail(ErrorCode::kForbidden,
+                    fmt::format("{} may not act for the agent that x-agent-id names; a rule under "
+                                "policy with act_for lets it",
+                                (*principal)->id));
     }
     return principal;
 }
 
-// No coroutine itself, so that a call costs one frame; nothing of a request's body is read before its caller is known.
+// No coroutine itself, so that a call costs one frame; nothing of a request's body is read before
+// its caller is known.
 Task<void> Front::call(net::GrpcCall call) {
     const std::string_view path = call.path();
-    const auto serve = [&](auto& service, auto method, std::string_view operation, bool while_draining) {
+    const auto serve = [&](auto& service, auto method, std::string_view operation,
+                           bool while_draining) {
         Rpc rpc(std::move(call), operation);
         auto principal = caller_of(rpc.grpc());
         if (!principal) {
@@ -55,7 +66,8 @@ Task<void> Front::call(net::GrpcCall call) {
         }
         net::Http2Stream& stream = rpc.grpc().stream();
         stream.prove_caller();
-        if (services_.budgets != nullptr && !stream.has_budget()) stream.charge(services_.budgets->of((*principal)->id));
+        if (services_.budgets != nullptr && !stream.has_budget())
+            stream.charge(services_.budgets->of((*principal)->id));
         if (draining_ && !while_draining) {
             rpc.fail(kShuttingDown, "the gateway is stopping; call again when it is back");
             return nothing();
@@ -65,12 +77,16 @@ Task<void> Front::call(net::GrpcCall call) {
     if (path.starts_with(kToolService)) {
         const std::string_view method = path.substr(kToolService.size());
         if (method == "Call") return serve(calls_, &CallService::call, "Call", false);
-        if (method == "CallStream") return serve(calls_, &CallService::call_stream, "CallStream", false);
+        if (method == "CallStream")
+            return serve(calls_, &CallService::call_stream, "CallStream", false);
         if (method == "Cancel") return serve(calls_, &CallService::cancel, "Cancel", true);
     } else if (path.starts_with(kConnectorService)) {
         const std::string_view method = path.substr(kConnectorService.size());
-        if (method == "DescribeTools") return serve(connector_, &ConnectorService::describe_tools, "DescribeTools", true);
-        if (method == "RegisterProvider") return serve(connector_, &ConnectorService::register_provider, "RegisterProvider", false);
+        if (method == "DescribeTools")
+            return serve(connector_, &ConnectorService::describe_tools, "DescribeTools", true);
+        if (method == "RegisterProvider")
+            return serve(connector_, &ConnectorService::register_provider, "RegisterProvider",
+                         false);
     } else if (path == "/grpc.health.v1.Health/Check") {
         return health_.check(std::move(call));
     } else if (path == "/grpc.health.v1.Health/Watch") {
@@ -78,7 +94,8 @@ Task<void> Front::call(net::GrpcCall call) {
     } else if ((path == kReflection || path == kReflectionAlpha) && call.peer().is_loopback()) {
         return serve_reflection(std::move(call));
     }
-    call.finish(net::GrpcStatus::kUnimplemented, fmt::format("there is no method {}", path.substr(0, 200)));
+    call.finish(net::GrpcStatus::kUnimplemented,
+                fmt::format("there is no method {}", path.substr(0, 200)));
     return nothing();
 }
 

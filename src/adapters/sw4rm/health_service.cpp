@@ -11,7 +11,8 @@ constexpr Milliseconds kRequestTime{10'000};
 enum class Serving : std::uint64_t { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };
 
 bool is_served(std::string_view name) {
-    return name.empty() || name == "sw4rm.tool.ToolService" || name == "sw4rm.connector.ConnectorService";
+    return name.empty() || name == "sw4rm.tool.ToolService" ||
+           name == "sw4rm.connector.ConnectorService";
 }
 
 void write(net::GrpcCall& call, Serving status) {
@@ -21,7 +22,9 @@ void write(net::GrpcCall& call, Serving status) {
 
 }  // namespace
 
-void HealthService::say(net::GrpcCall& call) const { write(call, serving_ ? Serving::kServing : Serving::kNotServing); }
+void HealthService::say(net::GrpcCall& call) const {
+    write(call, serving_ ? Serving::kServing : Serving::kNotServing);
+}
 
 Task<void> HealthService::check(net::GrpcCall call) {
     const Deadline due = call.loop().now() + kRequestTime;

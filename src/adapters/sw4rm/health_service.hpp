@@ -6,8 +6,8 @@
 
 namespace crab::sw4rm {
 
-/// `grpc.health.v1.Health`: open to everybody, SERVING until the gateway stops (docs/protocols/sw4rm.md, section 2). One per
-/// event loop.
+/// `grpc.health.v1.Health`: open to everybody, SERVING until the gateway stops
+/// (docs/protocols/sw4rm.md, section 2). One per event loop.
 class HealthService {
 public:
     Task<void> check(net::GrpcCall call);

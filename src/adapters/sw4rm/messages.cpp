@@ -33,7 +33,8 @@ bool each_field(std::string_view bytes, F take) {
 /// A message of texts, numbered from 1 in this order.
 bool read_texts(std::string_view bytes, std::initializer_list<std::string_view*> texts) {
     return each_field(bytes, [&](const Field& field) {
-        if (field.number >= 1 && field.number <= texts.size()) read(field, *texts.begin()[field.number - 1]);
+        if (field.number >= 1 && field.number <= texts.size())
+            read(field, *texts.begin()[field.number - 1]);
         return true;
     });
 }
@@ -86,9 +87,11 @@ bool parse(std::string_view bytes, ToolDescriptor& out) {
 }  // namespace
 
 std::optional<std::chrono::nanoseconds> Duration::value() const {
-    constexpr std::int64_t kMostSeconds = 315'576'000'000;  // as google/protobuf/duration.proto says
+    // as google/protobuf/duration.proto says
+    constexpr std::int64_t kMostSeconds = 315'576'000'000;
     constexpr std::int32_t kSecond = 1'000'000'000;
-    if (seconds > kMostSeconds || seconds < -kMostSeconds || nanos >= kSecond || nanos <= -kSecond) return std::nullopt;
+    if (seconds > kMostSeconds || seconds < -kMostSeconds || nanos >= kSecond || nanos <= -kSecond)
+        return std::nullopt;
     if ((seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0)) return std::nullopt;
     constexpr std::int64_t kMostInNanoseconds = 9'000'000'000;
     if (seconds > kMostInNanoseconds) return std::chrono::seconds(kMostInNanoseconds);
@@ -144,19 +147,22 @@ std::optional<ToolFrame> parse_tool_frame(std::string_view bytes) {
 
 std::optional<ToolError> parse_tool_error(std::string_view bytes) {
     ToolError error;
-    if (!read_texts(bytes, {&error.call_id, &error.error_code, &error.message})) return std::nullopt;
+    if (!read_texts(bytes, {&error.call_id, &error.error_code, &error.message}))
+        return std::nullopt;
     return error;
 }
 
 std::optional<HitlDecision> parse_hitl_decision(std::string_view bytes) {
     HitlDecision decision;
-    if (!read_texts(bytes, {&decision.action, &decision.payload, &decision.rationale})) return std::nullopt;
+    if (!read_texts(bytes, {&decision.action, &decision.payload, &decision.rationale}))
+        return std::nullopt;
     return decision;
 }
 
 std::optional<WorktreeStatus> parse_worktree_status(std::string_view bytes) {
     WorktreeStatus status;
-    if (!read_texts(bytes, {&status.repo_id, &status.worktree_id, &status.state})) return std::nullopt;
+    if (!read_texts(bytes, {&status.repo_id, &status.worktree_id, &status.state}))
+        return std::nullopt;
     return status;
 }
 
@@ -183,7 +189,8 @@ std::optional<ProviderRegistration> parse_provider_registration(std::string_view
     ProviderRegistration registration;
     const bool whole = each_field(bytes, [&](const Field& field) {
         if (field.number == 1) read(field, registration.provider_id);
-        return field.number != 2 || !field.is_bytes() || parse(field.bytes, registration.tools.emplace_back());
+        return field.number != 2 || !field.is_bytes() ||
+               parse(field.bytes, registration.tools.emplace_back());
     });
     if (!whole) return std::nullopt;
     return registration;
@@ -195,17 +202,24 @@ void to_wire(std::string& out, const ExecutionPolicy& policy) {
         std::string timeout;
         ProtobufWriter(timeout)
             .number(1, static_cast<std::uint64_t>(policy.timeout->seconds))
-            .number(2, static_cast<std::uint64_t>(static_cast<std::int64_t>(policy.timeout->nanos)));
+            .number(2,
+                    static_cast<std::uint64_t>(static_cast<std::int64_t>(policy.timeout->nanos)));
         writer.message(1, timeout);
     }
-    writer.number(2, policy.max_retries).bytes(3, policy.backoff).boolean(4, policy.worktree_required);
+    writer.number(2, policy.max_retries)
+        .bytes(3, policy.backoff)
+        .boolean(4, policy.worktree_required);
     writer.bytes(5, policy.network_policy).bytes(6, policy.privilege_level);
     writer.number(7, policy.budget_cpu_ms).number(8, policy.budget_wall_ms);
 }
 
 void to_wire(std::string& out, const ToolCall& call) {
     ProtobufWriter writer(out);
-    writer.bytes(1, call.call_id).bytes(2, call.tool_name).bytes(3, call.provider_id).bytes(4, call.content_type).bytes(5, call.args);
+    writer.bytes(1, call.call_id)
+        .bytes(2, call.tool_name)
+        .bytes(3, call.provider_id)
+        .bytes(4, call.content_type)
+        .bytes(5, call.args);
     if (call.policy) {
         std::string policy;
         to_wire(policy, *call.policy);
@@ -233,8 +247,14 @@ void to_wire(std::string& out, const HitlInvocation& invocation) {
 void to_wire(std::string& out, const ToolDescriptor& tool) {
     std::string message;
     ProtobufWriter(message)
-        .bytes(1, tool.tool_name).bytes(2, tool.input_schema).bytes(3, tool.output_schema).boolean(4, tool.idempotent)
-        .boolean(5, tool.needs_worktree).number(6, tool.default_timeout_s).number(7, tool.max_concurrency).bytes(8, tool.side_effects);
+        .bytes(1, tool.tool_name)
+        .bytes(2, tool.input_schema)
+        .bytes(3, tool.output_schema)
+        .boolean(4, tool.idempotent)
+        .boolean(5, tool.needs_worktree)
+        .number(6, tool.default_timeout_s)
+        .number(7, tool.max_concurrency)
+        .bytes(8, tool.side_effects);
     ProtobufWriter(out).message(1, message);
 }
 

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-/// The messages of docs/protocols/sw4rm.md, section 1. What is read are views into the bytes it was read from; unknown fields
-/// are ignored, a field that comes twice has its last value, and a field of another wire type than ours counts as unknown.
+/// The messages of docs/protocols/sw4rm.md, section 1. What is read are views into the bytes it was
+/// read from; unknown fields are ignored, a field that comes twice has its last value, and a field
+/// of another wire type than ours counts as unknown.
 namespace crab::sw4rm {
 
 /// google.protobuf.Duration, unchecked.
@@ -69,7 +70,7 @@ struct ProviderRegistration {
 struct HitlInvocation {
     enum class Reason : std::uint8_t { kSecurityApproval = 2, kToolPrivilegeEscalation = 7 };
     Reason reason = Reason::kSecurityApproval;
-    std::string_view context;   ///< JSON
+    std::string_view context;  ///< JSON
     std::vector<std::string_view> proposed_actions;
 };
 

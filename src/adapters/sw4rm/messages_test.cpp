@@ -12,7 +12,8 @@ using namespace std::string_literals;
 
 std::string unhex(std::string_view hex) {
     std::string bytes;
-    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
     return bytes;
 }
 
@@ -26,12 +27,18 @@ std::string wire(const Message& message) {
 // docs/protocols/sw4rm.md, section 1: every golden message, both ways.
 
 constexpr std::string_view kCall =
-    "0a0477632d37120b636f756e745f776f7264731a08776f726b73686f7022106170706c69636174696f6e2f6a736f6e2a137b2270617468223a226e6f7465732e6d64227d"
+    "0a0477632d37120b636f756e745f776f7264731a08776f726b73686f7022106170706c69636174696f6e2f6a736f6e"
+    "2a137b2270617468223a226e6f7465732e6d64227d"
     "32130a02080510011a0b6578706f6e656e7469616c";
 
 ToolCall golden_call() {
-    ToolCall call{.call_id = "wc-7", .tool_name = "count_words", .provider_id = "workshop", .content_type = "application/json",
-                  .args = R"({"path":"notes.md"})", .policy = ExecutionPolicy{}, .stream = false};
+    ToolCall call{.call_id = "wc-7",
+                  .tool_name = "count_words",
+                  .provider_id = "workshop",
+                  .content_type = "application/json",
+                  .args = R"({"path":"notes.md"})",
+                  .policy = ExecutionPolicy{},
+                  .stream = false};
     call.policy->timeout = Duration{.seconds = 5, .nanos = 0};
     call.policy->max_retries = 1;
     call.policy->backoff = "exponential";
@@ -50,16 +57,29 @@ TEST(Messages, AnExplicitZeroAndUnknownFieldsChangeNothing) {
 }
 
 TEST(Messages, ThePolicyThatRustSendsByDefault) {
-    const std::string bytes = unhex("0a02081e10031a0b6578706f6e656e7469616c2a0a72657374726963746564320764656661756c7438b0ea0140b0ea01");
-    const ExecutionPolicy policy{.timeout = Duration{30, 0}, .max_retries = 3, .backoff = "exponential", .worktree_required = false,
-                                 .network_policy = "restricted", .privilege_level = "default", .budget_cpu_ms = 30'000, .budget_wall_ms = 30'000};
+    const std::string bytes = unhex(
+        "0a02081e10031a0b6578706f6e656e7469616c2a0a72657374726963746564320764656661756c7438b0ea0140"
+        "b0ea01");
+    const ExecutionPolicy policy{.timeout = Duration{30, 0},
+                                 .max_retries = 3,
+                                 .backoff = "exponential",
+                                 .worktree_required = false,
+                                 .network_policy = "restricted",
+                                 .privilege_level = "default",
+                                 .budget_cpu_ms = 30'000,
+                                 .budget_wall_ms = 30'000};
     EXPECT_EQ(parse_execution_policy(bytes), policy);
     EXPECT_EQ(wire(policy), bytes);
 }
 
 TEST(Messages, APolicyAndATimeoutHavePresence) {
     const std::string empty = unhex("0a01633200");
-    const ToolCall with_empty{.call_id = "c", .tool_name = {}, .provider_id = {}, .content_type = {}, .args = {}, .policy = ExecutionPolicy{}};
+    const ToolCall with_empty{.call_id = "c",
+                              .tool_name = {},
+                              .provider_id = {},
+                              .content_type = {},
+                              .args = {},
+                              .policy = ExecutionPolicy{}};
     EXPECT_EQ(parse_tool_call(empty), with_empty);
     EXPECT_EQ(wire(with_empty), empty);
 
@@ -79,9 +99,26 @@ TEST(Messages, FramesAreReadAndWrittenAsOnThePage) {
     static const std::string kBinary = "\x00\x01\xff"s;
     const std::array<Case, 3> cases{{
         {"0a0477632d3710011801220a746578742f706c61696e2a0334320a32027b7d",
-         {.call_id = "wc-7", .frame_no = 1, .final = true, .content_type = "text/plain", .data = "42\n", .summary = "{}"}},
-        {"0a0363616d10ac022a030001ff", {.call_id = "cam", .frame_no = 300, .final = false, .content_type = {}, .data = kBinary, .summary = {}}},
-        {"0a016d10ffffffffffffffffff011801", {.call_id = "m", .frame_no = ~std::uint64_t{0}, .final = true, .content_type = {}, .data = {}, .summary = {}}},
+         {.call_id = "wc-7",
+          .frame_no = 1,
+          .final = true,
+          .content_type = "text/plain",
+          .data = "42\n",
+          .summary = "{}"}},
+        {"0a0363616d10ac022a030001ff",
+         {.call_id = "cam",
+          .frame_no = 300,
+          .final = false,
+          .content_type = {},
+          .data = kBinary,
+          .summary = {}}},
+        {"0a016d10ffffffffffffffffff011801",
+         {.call_id = "m",
+          .frame_no = ~std::uint64_t{0},
+          .final = true,
+          .content_type = {},
+          .data = {},
+          .summary = {}}},
     }};
     for (const Case& each : cases) {
         const std::string bytes = unhex(each.hex);
@@ -99,9 +136,12 @@ TEST(Messages, AToolErrorIsReadAndWrittenAsOnThePage) {
 
 TEST(Messages, OfTheServicesThatAreAsked) {
     std::string invocation;
-    to_wire(invocation, HitlInvocation{.reason = HitlInvocation::Reason::kToolPrivilegeEscalation, .context = "{}", .proposed_actions = {"approve", "deny"}});
+    to_wire(invocation, HitlInvocation{.reason = HitlInvocation::Reason::kToolPrivilegeEscalation,
+                                       .context = "{}",
+                                       .proposed_actions = {"approve", "deny"}});
     EXPECT_EQ(invocation, unhex("080712027b7d1a07617070726f76651a0464656e79"));
-    const std::string decided = unhex("0a07617070726f766512017b1a0266796801");  // and an unknown field, 13
+    // and an unknown field, 13
+    const std::string decided = unhex("0a07617070726f766512017b1a0266796801");
     const auto decision = parse_hitl_decision(decided);
     ASSERT_TRUE(decision);
     EXPECT_EQ(decision->action, "approve");
@@ -126,7 +166,8 @@ TEST(Messages, WhatIsCutOffOrHasAGroupIsNoMessage) {
     EXPECT_FALSE(parse_tool_call(unhex("0b")));        // a group
     EXPECT_FALSE(parse_tool_call(unhex("00")));        // field number 0
     EXPECT_FALSE(parse_tool_call(unhex("0a05616263")));  // longer than the message
-    EXPECT_FALSE(parse_tool_call(unhex("38ffffffffffffffffffff01")));  // a number of more than 64 bits
+    // a number of more than 64 bits
+    EXPECT_FALSE(parse_tool_call(unhex("38ffffffffffffffffffff01")));
 }
 
 TEST(Messages, ADurationWithSignsThatDifferOrTooManyNanosIsMalformed) {

@@ -10,15 +10,22 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr std::uint64_t kFirstOwner = (std::uint64_t{1} << 63) + (std::uint64_t{1} << 62);  // tool hosts count from 2^63
+// tool hosts count from 2^63
+constexpr std::uint64_t kFirstOwner = (std::uint64_t{1} << 63) + (std::uint64_t{1} << 62);
 
 }  // namespace
 
 class ProviderDirectory::Watched final : public core::ToolListing {
 public:
     Watched(Provider options, const Services& services, ConnectionId id)
-        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "provider",
-                      {.kind = core::SourceKind::kProvider, .name = options.host.id, .owner = options.principal, .connection = {}}, id),
+        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(),
+                       services.registry},
+                      "provider",
+                      {.kind = core::SourceKind::kProvider,
+                       .name = options.host.id,
+                       .owner = options.principal,
+                       .connection = {}},
+                      id),
           host(std::make_shared<ProviderHost>(std::move(options.host), services.loops)),
           principal(std::move(options.principal)),
           ceilings(options.ceilings),
@@ -30,9 +37,7 @@ public:
     const core::PolicyCeilings ceilings;
     const bool is_declared;
 
-    void offer(const core::ToolList& made) {
-        ToolListing::offer(made, host, is_declared);
-    }
+    void offer(const core::ToolList& made) { ToolListing::offer(made, host, is_declared); }
 
 private:
     Task<Result<void>> refresh(Deadline deadline) override;
@@ -54,9 +59,12 @@ Task<Result<void>> ProviderDirectory::Watched::refresh(Deadline deadline) {
     const auto body = std::make_shared<const std::string>(std::move(**answer));
     auto read = [body, ceilings = ceilings]() -> Result<core::ToolList> {
         const auto descriptors = parse_descriptors(*body);
-        if (!descriptors) return fail(ErrorCode::kInternal, "the answer of DescribeTools is no DescribeToolsResponse");
+        if (!descriptors)
+            return fail(ErrorCode::kInternal,
+                        "the answer of DescribeTools is no DescribeToolsResponse");
         std::vector<OfferedTool> offered;
-        for (const ToolDescriptor& descriptor : *descriptors) offered.push_back(offered_tool(descriptor));
+        for (const ToolDescriptor& descriptor : *descriptors)
+            offered.push_back(offered_tool(descriptor));
         return make_provider_tools(offered, ceilings);
     };
     const auto made = co_await schemas_.run("provider/" + name(), std::move(read));
@@ -66,14 +74,18 @@ Task<Result<void>> ProviderDirectory::Watched::refresh(Deadline deadline) {
     co_return Result<void>();
 }
 
-ProviderDirectory::ProviderDirectory(Services services, Times times) : services_(std::move(services)), times_(times), tasks_(services_.home.executor()) {}
+ProviderDirectory::ProviderDirectory(Services services, Times times)
+    : services_(std::move(services)), times_(times), tasks_(services_.home.executor()) {}
 
-Result<std::unique_ptr<ProviderDirectory>> ProviderDirectory::make(Services services, std::vector<Provider> providers, Times times) {
+Result<std::unique_ptr<ProviderDirectory>> ProviderDirectory::make(Services services,
+                                                                   std::vector<Provider> providers,
+                                                                   Times times) {
     std::unique_ptr<ProviderDirectory> directory(new ProviderDirectory(std::move(services), times));
     for (Provider& provider : providers) {
         const std::vector<OfferedTool> declared = provider.declared;
         const ConnectionId owner{kFirstOwner + directory->providers_.size()};
-        const auto watched = std::make_shared<Watched>(std::move(provider), directory->services_, owner);
+        const auto watched =
+            std::make_shared<Watched>(std::move(provider), directory->services_, owner);
         watched->host->on_unknown_tool([weak = std::weak_ptr<Watched>(watched)] {
             if (const auto known = weak.lock()) known->wake();
         });
@@ -82,7 +94,9 @@ Result<std::unique_ptr<ProviderDirectory>> ProviderDirectory::make(Services serv
         const core::ToolList made = make_provider_tools(declared, watched->ceilings);
         if (!made.dropped.empty()) {
             const core::ToolList::Dropped& first = made.dropped.front();
-            return fail(ErrorCode::kInvalidArgs, fmt::format("providers: {}: tool {}: {}", watched->name(), first.name, first.reason));
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("providers: {}: tool {}: {}", watched->name(), first.name,
+                                    first.reason));
         }
         for (const auto& tool : made.tools) directory->services_.registry.reserve(tool->spec.name);
         watched->offer(made);
@@ -97,16 +111,21 @@ ProviderDirectory::~ProviderDirectory() {
 void ProviderDirectory::start() {
     services_.home.post([this] {
         for (const auto& provider : providers_) {
-            if (!provider->is_declared) tasks_.spawn("tools of provider " + provider->name(), core::ToolListing::watch(provider, times_));
+            if (!provider->is_declared)
+                tasks_.spawn("tools of provider " + provider->name(),
+                             core::ToolListing::watch(provider, times_));
         }
     });
 }
 
 void ProviderDirectory::stop() {
-    net::finish_on(services_.home, [&](std::function<void()> done) { tasks_.stop(std::move(done)); });
+    net::finish_on(services_.home,
+                   [&](std::function<void()> done) { tasks_.stop(std::move(done)); });
     for (const auto& provider : providers_) {
         for (net::EventLoop* loop : services_.loops) {
-            net::finish_on(*loop, [&](std::function<void()> done) { provider->host->stop(*loop, std::move(done)); });
+            net::finish_on(*loop, [&](std::function<void()> done) {
+                provider->host->stop(*loop, std::move(done));
+            });
         }
     }
 }
@@ -117,21 +136,35 @@ std::vector<ProviderDirectory::Status> ProviderDirectory::status() const {
     return all;
 }
 
-Task<Result<void>> ProviderDirectory::register_tools(std::string principal, std::string provider_id, std::vector<OfferedTool> tools) {
-    const auto found = std::ranges::find(providers_, provider_id, [](const auto& provider) -> const std::string& { return provider->name(); });
-    if (found == providers_.end()) co_return fail(ErrorCode::kNotFound, "unknown provider: no provider of that id is configured as grpc");
+Task<Result<void>> ProviderDirectory::register_tools(std::string principal, std::string provider_id,
+                                                     std::vector<OfferedTool> tools) {
+    const auto found = std::ranges::find(
+        providers_, provider_id,
+        [](const auto& provider) -> const std::string& { return provider->name(); });
+    if (found == providers_.end())
+        co_return fail(ErrorCode::kNotFound,
+                       "unknown provider: no provider of that id is configured as grpc");
     const std::shared_ptr<Watched> provider = *found;
     if (provider->principal.empty() || provider->principal != principal) {
-        co_return fail(ErrorCode::kForbidden, fmt::format("{} is not the principal of this provider", principal));
+        co_return fail(ErrorCode::kForbidden,
+                       fmt::format("{} is not the principal of this provider", principal));
     }
-    if (provider->is_declared) co_return fail(ErrorCode::kConflict, "the tools of this provider are declared in the configuration");
+    if (provider->is_declared)
+        co_return fail(ErrorCode::kConflict,
+                       "the tools of this provider are declared in the configuration");
     for (const OfferedTool& tool : tools) {
-        if (services_.registry.is_reserved(tool.name)) co_return fail(ErrorCode::kInvalidArgs, fmt::format("reserved name: {}", tool.name));
+        if (services_.registry.is_reserved(tool.name))
+            co_return fail(ErrorCode::kInvalidArgs, fmt::format("reserved name: {}", tool.name));
     }
-    auto make = [tools = std::move(tools), ceilings = provider->ceilings] { return make_provider_tools(tools, ceilings); };
-    const core::ToolList made = co_await services_.schemas.run("provider/" + provider_id, std::move(make));
+    auto make = [tools = std::move(tools), ceilings = provider->ceilings] {
+        return make_provider_tools(tools, ceilings);
+    };
+    const core::ToolList made =
+        co_await services_.schemas.run("provider/" + provider_id, std::move(make));
     if (!made.dropped.empty()) {
-        co_return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", made.dropped.front().name, made.dropped.front().reason));
+        co_return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format("tool {}: {}", made.dropped.front().name, made.dropped.front().reason));
     }
     provider->offer(made);
     co_return Result<void>();

@@ -12,28 +12,31 @@
 
 namespace crab::sw4rm {
 
-/// Knows the remote providers and keeps their tools in the registry: those that the configuration declares, or what DescribeTools says,
-/// asked at the start, every minute, and soon after a tool was unknown there; RegisterProvider replaces them in between. A provider
-/// that is silent for five minutes loses tools that were not declared. Source: docs/protocols/sw4rm.md, section 12.
+/// Knows the remote providers and keeps their tools in the registry: those that the configuration
+/// declares, or what DescribeTools says, asked at the start, every minute, and soon after a tool
+/// was unknown there; RegisterProvider replaces them in between. A provider that is silent for five
+/// minutes loses tools that were not declared. Source: docs/protocols/sw4rm.md, section 12.
 class ProviderDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        FairPool& schemas;                ///< lists are read and schemas compiled there
-        net::EventLoop& home;             ///< asks for lists; one of `loops`
+        FairPool& schemas;  ///< lists are read and schemas compiled there
+        net::EventLoop& home;  ///< asks for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };
     struct Provider {
         ProviderHost::Options host;
-        std::string principal;            ///< who may register for it; empty: nobody
-        std::vector<OfferedTool> declared;   ///< if there are any, the provider is not asked
+        std::string principal;  ///< who may register for it; empty: nobody
+        std::vector<OfferedTool> declared;  ///< if there are any, the provider is not asked
         core::PolicyCeilings ceilings;
     };
     using Status = core::ToolListing::Status;
     using Times = core::ListRhythm::Times;
 
     /// Errors: kInvalidArgs, naming the provider and the declared tool that is none.
-    static Result<std::unique_ptr<ProviderDirectory>> make(Services services, std::vector<Provider> providers, Times times = {});
+    static Result<std::unique_ptr<ProviderDirectory>> make(Services services,
+                                                           std::vector<Provider> providers,
+                                                           Times times = {});
     ProviderDirectory(const ProviderDirectory&) = delete;
     ProviderDirectory& operator=(const ProviderDirectory&) = delete;
     /// After stop(), or if start() was never called.
@@ -47,8 +50,10 @@ public:
     std::vector<Status> status() const;
 
     /// RegisterProvider: `tools` become all of the provider's. On any of the loops.
-    /// Errors, and then nothing has changed: kForbidden (not the provider's principal), kNotFound, kInvalidArgs with what is wrong.
-    Task<Result<void>> register_tools(std::string principal, std::string provider_id, std::vector<OfferedTool> tools);
+    /// Errors, and then nothing has changed: kForbidden (not the provider's principal), kNotFound,
+    /// kInvalidArgs with what is wrong.
+    Task<Result<void>> register_tools(std::string principal, std::string provider_id,
+                                      std::vector<OfferedTool> tools);
 
 private:
     class Watched;
@@ -56,7 +61,7 @@ private:
 
     Services services_;
     const Times times_;
-    std::vector<std::shared_ptr<Watched>> providers_;   ///< as configured
+    std::vector<std::shared_ptr<Watched>> providers_;  ///< as configured
     TaskGroup tasks_;
 };
 

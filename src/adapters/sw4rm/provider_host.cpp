@@ -13,19 +13,23 @@
 namespace crab::sw4rm {
 namespace {
 
-constexpr std::chrono::seconds kGrace{5};                       // the provider's own word about its timeout is to win
-constexpr std::size_t kMostKept = std::size_t{1} << 20;         // of streamed output, as the ledger
+constexpr std::chrono::seconds kGrace{5};  // the provider's own word about its timeout is to win
+constexpr std::size_t kMostKept = std::size_t{1} << 20;  // of streamed output, as the ledger
 constexpr std::string_view kJson = "application/json";
 
 Duration to_wire_duration(std::chrono::nanoseconds time) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    return {.seconds = seconds.count(), .nanos = static_cast<std::int32_t>((time - seconds).count())};
+    return {.seconds = seconds.count(),
+            .nanos = static_cast<std::int32_t>((time - seconds).count())};
 }
 
-/// The gateway's own id for a call, the same in all its attempts: callers may choose equal ones, and are one caller to the provider.
+/// The gateway's own id for a call, the same in all its attempts: callers may choose equal ones,
+/// and are one caller to the provider.
 std::string id_at_provider(const core::Call& call, const core::Principal& principal) {
     const std::string_view key = call.idempotency_key.empty() ? call.id : call.idempotency_key;
-    return crypto::sha256_hex(fmt::format("{}\n{}\n{}\n{}", call.tenant, principal.id, call.idempotency_key.empty() ? "id" : "key", key)).substr(0, 32);
+    return crypto::sha256_hex(fmt::format("{}\n{}\n{}\n{}", call.tenant, principal.id,
+                                          call.idempotency_key.empty() ? "id" : "key", key))
+        .substr(0, 32);
 }
 
 core::ToolResult result_of(ToolServiceClient::Answer answer, json::Parser& parser) {
@@ -34,11 +38,14 @@ core::ToolResult result_of(ToolServiceClient::Answer answer, json::Parser& parse
     const std::string_view type = answer.content_type;
     if (type.starts_with(kJson) && parser.parse(answer.data)) {
         result.kind = core::ContentKind::kJson;
-    } else if ((type.empty() || type.starts_with("text/")) && simdjson::validate_utf8(answer.data.data(), answer.data.size())) {
+    } else if ((type.empty() || type.starts_with("text/")) &&
+               simdjson::validate_utf8(answer.data.data(), answer.data.size())) {
         result.kind = core::ContentKind::kText;
     } else {
         result.kind = core::ContentKind::kBytes;
-        result.content_type = type.empty() || type.starts_with("text/") || type.starts_with(kJson) ? "application/octet-stream" : answer.content_type;
+        result.content_type = type.empty() || type.starts_with("text/") || type.starts_with(kJson)
+                                  ? "application/octet-stream"
+                                  : answer.content_type;
     }
     result.content = std::move(answer.data);
     result.usage.output_bytes = answer.bytes;
@@ -50,7 +57,9 @@ class Relay final : public core::FrameSink {
 public:
     explicit Relay(core::FrameSink& to) : to_(to) {}
     void on_frame(const core::ToolFrame& frame) override {
-        if (!frame.data.empty()) to_.on_frame({.number = ++number_, .data = frame.data, .content_type = frame.content_type});
+        if (!frame.data.empty())
+            to_.on_frame(
+                {.number = ++number_, .data = frame.data, .content_type = frame.content_type});
     }
     Task<void> drained() override { return to_.drained(); }
 
@@ -63,14 +72,17 @@ private:
 
 /// What the provider has on one event loop.
 struct ProviderHost::Lane {
-    Lane(net::EventLoop& event_loop, const ToolServiceClient::Options& options) : loop(event_loop), client(event_loop, options) {}
+    Lane(net::EventLoop& event_loop, const ToolServiceClient::Options& options)
+        : loop(event_loop), client(event_loop, options) {}
     net::EventLoop& loop;
     ToolServiceClient client;
     json::Parser parser;
 };
 
-ProviderHost::ProviderHost(Options options, const std::vector<net::EventLoop*>& loops) : options_(std::move(options)) {
-    for (net::EventLoop* loop : loops) lanes_.push_back(std::make_unique<Lane>(*loop, options_.client));
+ProviderHost::ProviderHost(Options options, const std::vector<net::EventLoop*>& loops)
+    : options_(std::move(options)) {
+    for (net::EventLoop* loop : loops)
+        lanes_.push_back(std::make_unique<Lane>(*loop, options_.client));
 }
 
 ProviderHost::~ProviderHost() = default;
@@ -84,30 +96,45 @@ ProviderHost::Lane& ProviderHost::lane() const {
 }
 
 /// The effective policy with the time left and no retries: one side repeats.
-Result<ExecutionPolicy> ProviderHost::policy_of(const core::AdmittedCall& call, SteadyTime now, Deadline until, std::vector<std::string>& unenforced) const {
+Result<ExecutionPolicy> ProviderHost::policy_of(const core::AdmittedCall& call, SteadyTime now,
+                                                Deadline until,
+                                                std::vector<std::string>& unenforced) const {
     const core::ExecutionPolicy& stated = call.call().policy;
-    ExecutionPolicy wire{.timeout = to_wire_duration(std::max<std::chrono::nanoseconds>(until - now, Milliseconds(1))), .backoff = "none"};
+    ExecutionPolicy wire{.timeout = to_wire_duration(
+                             std::max<std::chrono::nanoseconds>(until - now, Milliseconds(1))),
+                         .backoff = "none"};
     const core::EffectivePolicy* effective = call.policy();
     if (effective == nullptr) return wire;
     wire.worktree_required = effective->worktree_required;
     if (effective->budget_wall.count() > 0) {
-        const auto left = effective->budget_wall - std::chrono::duration_cast<Milliseconds>(now - call.first_dispatch());
+        const auto left = effective->budget_wall -
+                          std::chrono::duration_cast<Milliseconds>(now - call.first_dispatch());
         wire.budget_wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 1));
     }
     wire.budget_cpu_ms = static_cast<std::uint64_t>(effective->budget_cpu.count());
-    if (wire.budget_cpu_ms != 0 && options_.labels != Labels::kTrust) unenforced.emplace_back("budget_cpu_ms");
-    const auto label = [&](std::string_view wish, std::string_view word, std::string_view& out) -> Result<void> {
+    if (wire.budget_cpu_ms != 0 && options_.labels != Labels::kTrust)
+        unenforced.emplace_back("budget_cpu_ms");
+    const auto label = [&](std::string_view wish, std::string_view word,
+                           std::string_view& out) -> Result<void> {
         if (wish.empty()) return {};
         switch (options_.labels) {
             case Labels::kEnforce:
-                return fail(ErrorCode::kPolicyUnenforceable, fmt::format("{} cannot be enforced at the provider {}, which runs elsewhere; leave it empty", word, options_.id));
+                return fail(ErrorCode::kPolicyUnenforceable,
+                            fmt::format("{} cannot be enforced at the provider {}, which runs "
+                                        "elsewhere; leave it empty",
+                                        word, options_.id));
             case Labels::kAdvisory: unenforced.emplace_back(word); return {};
             case Labels::kTrust: out = word; return {};
         }
         return {};
     };
-    if (auto kept = label(stated.network_policy, name_of(effective->network), wire.network_policy); !kept) return fail(std::move(kept.error()));
-    if (auto kept = label(stated.privilege_level, name_of(effective->privilege), wire.privilege_level); !kept) return fail(std::move(kept.error()));
+    if (auto kept = label(stated.network_policy, name_of(effective->network), wire.network_policy);
+        !kept)
+        return fail(std::move(kept.error()));
+    if (auto kept =
+            label(stated.privilege_level, name_of(effective->privilege), wire.privilege_level);
+        !kept)
+        return fail(std::move(kept.error()));
     return wire;
 }
 
@@ -125,31 +152,46 @@ Task<core::Outcome> ProviderHost::run(core::AdmittedCall call, core::FrameSink& 
     const auto policy = policy_of(call, now, until, unenforced);
     if (!policy) co_return fail(policy.error());
     if (!breaker_.admits(now)) {
-        co_return fail(ErrorCode::kUnavailable, fmt::format("the provider {} does not answer; the call was not started, call again later", id()));
+        co_return fail(
+            ErrorCode::kUnavailable,
+            fmt::format(
+                "the provider {} does not answer; the call was not started, call again later",
+                id()));
     }
     const std::string call_id = id_at_provider(call.call(), *call.principal());
-    const std::array<net::HttpHeader, 2> metadata{{{"x-correlation-id", call.call().context.trace_id.empty() ? call.call().id : call.call().context.trace_id},
-                                                   {"traceparent", call.call().traceparent}}};
+    const std::array<net::HttpHeader, 2> metadata{
+        {{"x-correlation-id",
+          call.call().context.trace_id.empty() ? call.call().id : call.call().context.trace_id},
+         {"traceparent", call.call().traceparent}}};
     const bool is_json = call.call().body_type.empty();
-    const ToolServiceClient::Order order{.call = {.call_id = call_id, .tool_name = call.tool().spec.name, .provider_id = options_.provider_id,
-                                                  .content_type = is_json ? kJson : call.call().body_type, .args = is_json ? call.args() : call.call().body,
-                                                  .policy = *policy},
-                                         .metadata = metadata, .deadline = until + kGrace, .patience = until};
+    const ToolServiceClient::Order order{
+        .call = {.call_id = call_id,
+                 .tool_name = call.tool().spec.name,
+                 .provider_id = options_.provider_id,
+                 .content_type = is_json ? kJson : call.call().body_type,
+                 .args = is_json ? call.args() : call.call().body,
+                 .policy = *policy},
+        .metadata = metadata,
+        .deadline = until + kGrace,
+        .patience = until};
     core::Outcome outcome;
     if (call.call().wants_stream) {
         Relay relay(sink);
-        outcome = outcome_of(co_await here.client.call_stream(order, relay), call, here, wall_ended);
+        outcome =
+            outcome_of(co_await here.client.call_stream(order, relay), call, here, wall_ended);
     } else {
         outcome = outcome_of(co_await here.client.call(order), call, here, wall_ended);
     }
     if (outcome && !unenforced.empty()) {
-        outcome->extras = std::make_shared<const core::ResultExtras>(
-            core::ResultExtras{.unenforced = std::move(unenforced), .place = {}, .presentation = {}});
+        outcome->extras = std::make_shared<const core::ResultExtras>(core::ResultExtras{
+            .unenforced = std::move(unenforced), .place = {}, .presentation = {}});
     }
     co_return outcome;
 }
 
-core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended, const core::AdmittedCall& call, Lane& here, bool wall_ended) {
+core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended,
+                                       const core::AdmittedCall& call, Lane& here,
+                                       bool wall_ended) {
     if (ended) {
         breaker_.on_success();
         if (call.call().wants_stream && ended->bytes > kMostKept) ended->data.clear();
@@ -160,20 +202,29 @@ core::Outcome ProviderHost::outcome_of(ToolServiceClient::Ended ended, const cor
     const SteadyTime now = here.loop.clock().steady_now();
     if (failure.answered) {
         breaker_.on_success();
-        if (error.code == ErrorCode::kToolNotFound && told_of_unknown_tool_) told_of_unknown_tool_();
+        if (error.code == ErrorCode::kToolNotFound && told_of_unknown_tool_)
+            told_of_unknown_tool_();
         return fail(std::move(error));
     }
     // Impatient callers prove nothing about the provider.
-    if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kOutcomeUnknown) breaker_.on_failure(now);
+    if (error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kOutcomeUnknown)
+        breaker_.on_failure(now);
     if (error.code == ErrorCode::kUnavailable) {
-        error.message = fmt::format("the provider {} could not be reached, the call was not started: {}", id(), error.message);
+        error.message =
+            fmt::format("the provider {} could not be reached, the call was not started: {}", id(),
+                        error.message);
     } else if (error.code == ErrorCode::kOutcomeUnknown) {
-        error.message = fmt::format("the provider {} got the call and gave no answer: {}; the call may have taken effect", id(), error.message);
+        error.message = fmt::format(
+            "the provider {} got the call and gave no answer: {}; the call may have taken effect",
+            id(), error.message);
     } else if (error.code == ErrorCode::kTimeout) {
         if (wall_ended) error.code = ErrorCode::kWallTimeout;
-        error.message = fmt::format("the provider {} did not answer before the {}", id(), wall_ended ? "wall budget was used up" : "deadline");
+        error.message = fmt::format("the provider {} did not answer before the {}", id(),
+                                    wall_ended ? "wall budget was used up" : "deadline");
     } else if (error.code == ErrorCode::kInternal) {
-        error.message = fmt::format("the provider {} gave no usable answer: {}; the call may have taken effect", id(), error.message);
+        error.message =
+            fmt::format("the provider {} gave no usable answer: {}; the call may have taken effect",
+                        id(), error.message);
         error.retryable = false;
     }
     return fail(std::move(error));
@@ -191,7 +242,8 @@ Task<Result<std::optional<std::string>>> ProviderHost::fetch_tools(Deadline dead
         breaker_.on_success();
     } else if (failure.error.code != ErrorCode::kCancelled) {
         breaker_.on_failure(here.loop.clock().steady_now());
-        here.client.retire();  // a connection on which nothing comes back may be dead without our knowing
+        // a connection on which nothing comes back may be dead without our knowing
+        here.client.retire();
     }
     co_return fail(failure.error);
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kMostTools = 1'000;
 constexpr std::size_t kMostDropped = 100;
 constexpr std::size_t kMostNameShown = 128;
-constexpr std::string_view kNoEffects = "none";  // what Rust's descriptors say when nobody says anything
+// what Rust's descriptors say when nobody says anything
+constexpr std::string_view kNoEffects = "none";
 
 std::string text_of(const json::Value& item, std::string_view member) {
     const json::Value* found = item.find(member);
@@ -38,7 +39,9 @@ std::uint32_t number_of(const json::Value& item, std::string_view member) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.value_or(0), 0, 1'000'000));
 }
 
-bool is_url(std::string_view schema) { return schema.starts_with("http://") || schema.starts_with("https://"); }
+bool is_url(std::string_view schema) {
+    return schema.starts_with("http://") || schema.starts_with("https://");
+}
 
 }  // namespace
 
@@ -63,7 +66,8 @@ OfferedTool declared_tool(const json::Value& item) {
     offered.description = text_of(item, "description");
     offered.input_schema = schema_of(item, "input_schema");
     offered.output_schema = schema_of(item, "output_schema");
-    if (const json::Value* types = item.find("accepts"); types != nullptr && types->as_array() != nullptr) {
+    if (const json::Value* types = item.find("accepts");
+        types != nullptr && types->as_array() != nullptr) {
         for (const json::Value& type : *types->as_array()) {
             if (type.as_string() != nullptr) offered.accepts.push_back(*type.as_string());
         }
@@ -72,19 +76,23 @@ OfferedTool declared_tool(const json::Value& item) {
     offered.needs_worktree = flag_of(item, "needs_worktree");
     offered.default_timeout_s = number_of(item, "timeout_s");
     offered.max_concurrency = number_of(item, "max_concurrency");
-    if (const json::Value* effects = item.find("side_effects"); effects != nullptr && effects->as_array() != nullptr) {
+    if (const json::Value* effects = item.find("side_effects");
+        effects != nullptr && effects->as_array() != nullptr) {
         offered.side_effects = !effects->as_array()->empty();
         offered.effects_known = true;
     }
     return offered;
 }
 
-Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings, core::SchemaBudget& budget) {
+Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered,
+                                                       const core::PolicyCeilings& ceilings,
+                                                       core::SchemaBudget& budget) {
     if (is_url(offered.input_schema) || is_url(offered.output_schema)) {
         return fail(ErrorCode::kInvalidArgs, "a schema is a URL; send the schema itself");
     }
     core::PolicyLimits limits{.defaults = {}, .ceilings = ceilings};
-    if (offered.default_timeout_s != 0) limits.defaults.timeout = std::chrono::seconds(offered.default_timeout_s);
+    if (offered.default_timeout_s != 0)
+        limits.defaults.timeout = std::chrono::seconds(offered.default_timeout_s);
     limits.defaults.timeout = std::min(limits.defaults.timeout, ceilings.timeout);
     limits.defaults.max_retries = std::min(limits.defaults.max_retries, ceilings.max_retries);
     limits.defaults.needs_worktree = offered.needs_worktree;
@@ -109,17 +117,23 @@ Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offere
     return tool;
 }
 
-core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings) {
+core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered,
+                                   const core::PolicyCeilings& ceilings) {
     core::ToolList made;
     core::SchemaBudget budget;
     std::unordered_set<std::string_view> names;
     for (const OfferedTool& one : offered) {
-        auto tool = made.tools.size() < kMostTools ? make_provider_tool(one, ceilings, budget) : fail(ErrorCode::kRateLimited, fmt::format("a provider has at most {} tools", kMostTools));
-        if (tool && !names.insert(one.name).second) tool = fail(ErrorCode::kConflict, "another tool of this provider has the name");
+        auto tool = made.tools.size() < kMostTools
+                        ? make_provider_tool(one, ceilings, budget)
+                        : fail(ErrorCode::kRateLimited,
+                               fmt::format("a provider has at most {} tools", kMostTools));
+        if (tool && !names.insert(one.name).second)
+            tool = fail(ErrorCode::kConflict, "another tool of this provider has the name");
         if (tool) {
             made.tools.push_back(std::move(*tool));
         } else if (made.dropped.size() < kMostDropped) {
-            made.dropped.push_back({.name = one.name.substr(0, kMostNameShown), .reason = std::move(tool.error().message)});
+            made.dropped.push_back({.name = one.name.substr(0, kMostNameShown),
+                                    .reason = std::move(tool.error().message)});
         }
     }
     return made;

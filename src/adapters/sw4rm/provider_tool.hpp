@@ -1,8 +1,8 @@
 #pragma once
 
 #include "adapters/sw4rm/messages.hpp"
-#include "core/registry/tool_listing.hpp"
 #include "core/call/tool_schemas.hpp"
+#include "core/registry/tool_listing.hpp"
 #include "json/value.hpp"
 
 #include <memory>
@@ -23,15 +23,19 @@ struct OfferedTool {
 };
 
 OfferedTool offered_tool(const ToolDescriptor& descriptor);
-/// A tool of the configuration: name, title, description, input_schema, output_schema, accepts, idempotent, needs_worktree,
-/// timeout_s, max_concurrency, side_effects. What has another type than it should counts as not stated.
+/// A tool of the configuration: name, title, description, input_schema, output_schema, accepts,
+/// idempotent, needs_worktree, timeout_s, max_concurrency, side_effects. What has another type than
+/// it should counts as not stated.
 OfferedTool declared_tool(const json::Value& item);
 
-/// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs: a name that is none, a schema that is a
-/// URL or does not compile.
-Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered, const core::PolicyCeilings& ceilings, core::SchemaBudget& budget);
+/// The tool without source and host, its policy capped by `ceilings`. Errors: kInvalidArgs: a name
+/// that is none, a schema that is a URL or does not compile.
+Result<std::shared_ptr<core::Tool>> make_provider_tool(const OfferedTool& offered,
+                                                       const core::PolicyCeilings& ceilings,
+                                                       core::SchemaBudget& budget);
 
 /// Of equal names the first counts; beyond 1 000 tools the rest is dropped.
-core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered, const core::PolicyCeilings& ceilings);
+core::ToolList make_provider_tools(const std::vector<OfferedTool>& offered,
+                                   const core::PolicyCeilings& ceilings);
 
 }  // namespace crab::sw4rm

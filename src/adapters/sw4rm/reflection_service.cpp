@@ -17,11 +17,13 @@ using net::ProtobufWriter;
 constexpr std::chrono::minutes kPatience{10};  // between two questions
 constexpr std::uint64_t kNotFound = 5, kUnimplemented = 12;
 
-/// A FileDescriptorProto, as far as it is asked for: field numbers of google/protobuf/descriptor.proto.
+/// A FileDescriptorProto, as far as it is asked for: field numbers of
+/// google/protobuf/descriptor.proto.
 struct File {
     std::string_view bytes, name, package;
     std::vector<std::string_view> imports;
-    std::vector<std::string> services, symbols;   ///< full names; symbols has services, their methods and messages
+    /// Full names; symbols has services, their methods and messages
+    std::vector<std::string> services, symbols;
 };
 
 std::string_view name_in(std::string_view message) {
@@ -32,10 +34,13 @@ std::string_view name_in(std::string_view message) {
     return {};
 }
 
-std::string joined(std::string_view scope, std::string_view name) { return scope.empty() ? std::string(name) : std::string(scope) + '.' + std::string(name); }
+std::string joined(std::string_view scope, std::string_view name) {
+    return scope.empty() ? std::string(name) : std::string(scope) + '.' + std::string(name);
+}
 
 File read_file(std::string_view bytes) {
-    File file{.bytes = bytes, .name = {}, .package = {}, .imports = {}, .services = {}, .symbols = {}};
+    File file{
+        .bytes = bytes, .name = {}, .package = {}, .imports = {}, .services = {}, .symbols = {}};
     ProtobufReader fields(bytes);
     while (const auto field = fields.next()) {
         if (!field->is_bytes()) continue;
@@ -49,7 +54,8 @@ File read_file(std::string_view bytes) {
         file.symbols.push_back(service);
         ProtobufReader parts(field->bytes);
         while (const auto part = parts.next()) {
-            if (part->number == 2 && part->is_bytes()) file.symbols.push_back(joined(service, name_in(part->bytes)));
+            if (part->number == 2 && part->is_bytes())
+                file.symbols.push_back(joined(service, name_in(part->bytes)));
         }
     }
     return file;
@@ -104,7 +110,10 @@ void answer_question(std::string& out, std::string_view question) {
     const std::string_view name = asked ? asked->bytes : std::string_view();
     switch (asked ? asked->number : 0) {
         case 3: return answer_file(answer, [&](const File& file) { return file.name == name; });
-        case 4: return answer_file(answer, [&](const File& file) { return std::ranges::find(file.symbols, name) != file.symbols.end(); });
+        case 4:
+            return answer_file(answer, [&](const File& file) {
+                return std::ranges::find(file.symbols, name) != file.symbols.end();
+            });
         case 7: {
             std::string services;
             for (const File& file : files()) {
@@ -120,7 +129,9 @@ void answer_question(std::string& out, std::string_view question) {
         default: break;  // extensions: proto3 has none
     }
     std::string error;
-    ProtobufWriter(error).number(1, kUnimplemented).bytes(2, "files, symbols and services can be asked for");
+    ProtobufWriter(error)
+        .number(1, kUnimplemented)
+        .bytes(2, "files, symbols and services can be asked for");
     answer.message(7, error);
 }
 

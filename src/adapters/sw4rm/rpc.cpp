@@ -30,10 +30,12 @@ std::string plain(std::string_view text) {
 
 }  // namespace
 
-Rpc::Rpc(net::GrpcCall call, std::string_view operation) : call_(std::move(call)), operation_(operation) {
+Rpc::Rpc(net::GrpcCall call, std::string_view operation)
+    : call_(std::move(call)), operation_(operation) {
     auto given = metadata("x-correlation-id");
     if (!given || given->empty()) given = metadata("x-request-id");
-    correlation_id_ = given && !given->empty() ? plain(*given) : std::string(call_.loop().ids().uuid_v7().view());
+    correlation_id_ =
+        given && !given->empty() ? plain(*given) : std::string(call_.loop().ids().uuid_v7().view());
 }
 
 void Rpc::finish_ok() {
@@ -51,11 +53,14 @@ void Rpc::fail(const Error& error, Resource about, std::span<const net::HttpHead
     fail(form_of(error), error.message, about, more);
 }
 
-void Rpc::fail(const ErrorForm& form, std::string_view text, Resource about, std::span<const net::HttpHeader> more) {
+void Rpc::fail(const ErrorForm& form, std::string_view text, Resource about,
+               std::span<const net::HttpHeader> more) {
     const std::string message = fmt::format("{}: {}", form.token, text);
     const std::string id = plain(about.id);
-    std::vector<net::HttpHeader> trailers{{"error-code", form.token}, {"retry-able", form.retry_able ? "true" : "false"},
-                                          {"operation", operation_}, {"correlation-id", correlation_id_}};
+    std::vector<net::HttpHeader> trailers{{"error-code", form.token},
+                                          {"retry-able", form.retry_able ? "true" : "false"},
+                                          {"operation", operation_},
+                                          {"correlation-id", correlation_id_}};
     if (!about.type.empty()) trailers.push_back({"resource-type", about.type});
     if (!id.empty()) trailers.push_back({"resource-id", id});
     if (!form.retry_able) trailers.push_back({"grpc-retry-pushback-ms", "-1"});
@@ -64,7 +69,8 @@ void Rpc::fail(const ErrorForm& form, std::string_view text, Resource about, std
 }
 
 void Rpc::fail(const net::GrpcFailure& failure) {
-    const std::array<net::HttpHeader, 2> trailers{{{"operation", operation_}, {"correlation-id", correlation_id_}}};
+    const std::array<net::HttpHeader, 2> trailers{
+        {{"operation", operation_}, {"correlation-id", correlation_id_}}};
     call_.finish(failure.status, failure.message, trailers);
 }
 

@@ -18,7 +18,8 @@ struct Resource {
     std::string_view id;
 };
 
-/// One RPC of ours: its metadata, and the one way in which it ends (docs/protocols/sw4rm.md, sections 2 and 7).
+/// One RPC of ours: its metadata, and the one way in which it ends (docs/protocols/sw4rm.md,
+/// sections 2 and 7).
 class Rpc {
 public:
     /// `operation` is the RPC's name, in static storage.
@@ -28,11 +29,14 @@ public:
     std::string_view operation() const { return operation_; }
     /// The caller's, or one made here.
     std::string_view correlation_id() const { return correlation_id_; }
-    std::optional<std::string_view> metadata(std::string_view name) const { return call_.metadata(name); }
+    std::optional<std::string_view> metadata(std::string_view name) const {
+        return call_.metadata(name);
+    }
 
     void finish_ok();
     void fail(const Error& error, Resource about = {}, std::span<const net::HttpHeader> more = {});
-    void fail(const ErrorForm& form, std::string_view text, Resource about = {}, std::span<const net::HttpHeader> more = {});
+    void fail(const ErrorForm& form, std::string_view text, Resource about = {},
+              std::span<const net::HttpHeader> more = {});
     /// What gRPC itself has against the request.
     void fail(const net::GrpcFailure& failure);
 

@@ -11,8 +11,8 @@
 
 namespace crab::sw4rm {
 
-/// The calling side of one gRPC server of sw4rm, on one event loop: its channel, the token that every RPC carries, and unary RPCs. It
-/// repeats nothing.
+/// The calling side of one gRPC server of sw4rm, on one event loop: its channel, the token that
+/// every RPC carries, and unary RPCs. It repeats nothing.
 class ServiceClient {
 public:
     struct Options {
@@ -22,11 +22,16 @@ public:
     ServiceClient(net::EventLoop& loop, Options options);
 
     using Begun = std::expected<net::GrpcClientCall, CallFailure>;
-    /// Starts an RPC with one message. `metadata` has names in lower case; values with control characters are left out. Errors: kUnavailable
-    /// (nothing was started), kCancelled, kForbidden, kPairingRequired.
-    Task<Begun> begin(std::string_view path, std::string request, std::span<const net::HttpHeader> metadata, Deadline deadline, Deadline patience);
-    /// One message there, one back. Errors: what the other side says; kTimeout, kCancelled, kUnavailable, kOutcomeUnknown, kInternal.
-    Task<std::expected<std::string, CallFailure>> unary(std::string_view path, std::string request, Deadline patience);
+    /// Starts an RPC with one message. `metadata` has names in lower case; values with control
+    /// characters are left out. Errors: kUnavailable (nothing was started), kCancelled, kForbidden,
+    /// kPairingRequired.
+    Task<Begun> begin(std::string_view path, std::string request,
+                      std::span<const net::HttpHeader> metadata, Deadline deadline,
+                      Deadline patience);
+    /// One message there, one back. Errors: what the other side says; kTimeout, kCancelled,
+    /// kUnavailable, kOutcomeUnknown, kInternal.
+    Task<std::expected<std::string, CallFailure>> unary(std::string_view path, std::string request,
+                                                        Deadline patience);
 
     /// The next RPC makes a new connection.
     void retire() { channel_.retire(); }

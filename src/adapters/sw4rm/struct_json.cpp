@@ -39,7 +39,8 @@ bool append_list(json::Writer& writer, std::string_view bytes, int depth) {
     writer.begin_array();
     ProtobufReader fields(bytes);
     while (const auto field = fields.next()) {
-        if (field->number == 1 && field->is_bytes() && !append_value(writer, field->bytes, depth)) return false;
+        if (field->number == 1 && field->is_bytes() && !append_value(writer, field->bytes, depth))
+            return false;
     }
     writer.end_array();
     return !fields.failed();
@@ -56,8 +57,10 @@ bool append_value(json::Writer& writer, std::string_view bytes, int depth) {
     switch (last ? last->number : 1) {
         case 2: {
             const double number = std::bit_cast<double>(last->value);
-            if (last->type != ProtobufReader::Type::kFixed64 || !std::isfinite(number)) return false;
-            constexpr double kMostExact = 9'007'199'254'740'992;  // every number of a Struct is a double; whole ones are meant as such
+            if (last->type != ProtobufReader::Type::kFixed64 || !std::isfinite(number))
+                return false;
+            // every number of a Struct is a double; whole ones are meant as such
+            constexpr double kMostExact = 9'007'199'254'740'992;
             if (std::trunc(number) == number && std::abs(number) <= kMostExact) {
                 writer.integer(static_cast<std::int64_t>(number));
             } else {

@@ -34,9 +34,14 @@ std::string message(std::uint32_t field, std::string_view value) {
 TEST(StructToJson, EveryKindOfValueHasItsForm) {
     std::string list;
     ProtobufWriter(list).message(1, number(1)).message(1, number(0.5));
-    const std::string bytes = entry("text", message(3, "a\"b")) + entry("whole", number(7)) + entry("part", number(-2.25)) + entry("yes", "\x20\x01") +
-                              entry("none", std::string("\x08\x00", 2)) + entry("list", message(6, list)) + entry("inner", message(5, entry("x", number(3))));
-    EXPECT_EQ(struct_to_json(bytes), R"({"text":"a\"b","whole":7,"part":-2.25,"yes":true,"none":null,"list":[1,0.5],"inner":{"x":3}})");
+    const std::string bytes = entry("text", message(3, "a\"b")) + entry("whole", number(7)) +
+                              entry("part", number(-2.25)) + entry("yes", "\x20\x01") +
+                              entry("none", std::string("\x08\x00", 2)) +
+                              entry("list", message(6, list)) +
+                              entry("inner", message(5, entry("x", number(3))));
+    EXPECT_EQ(struct_to_json(bytes),
+              R"({"text":"a\"b","whole":7,"part":-2.25,"yes":true,"none":null,"list":[1,0.5],)"
+              R"("inner":{"x":3}})");
     EXPECT_EQ(struct_to_json(""), "{}");
 }
 

@@ -1,4 +1,5 @@
-// Requests of sw4rm's ToolService: whatever comes, what was read lies inside it, and what is written again reads the same.
+// Requests of sw4rm's ToolService: whatever comes, what was read lies inside it, and what is
+// written again reads the same.
 #include "adapters/sw4rm/call_request.hpp"
 #include "adapters/sw4rm/messages.hpp"
 #include "adapters/sw4rm/struct_json.hpp"
@@ -14,17 +15,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace crab;
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     const auto inside = [&](std::string_view part) {
-        return part.empty() || (part.data() >= input.data() && part.data() + part.size() <= input.data() + input.size());
+        return part.empty() || (part.data() >= input.data() &&
+                                part.data() + part.size() <= input.data() + input.size());
     };
     if (const auto call = sw4rm::parse_tool_call(input)) {
-        require(inside(call->call_id) && inside(call->tool_name) && inside(call->args), "what was read lies in the request");
+        require(inside(call->call_id) && inside(call->tool_name) && inside(call->args),
+                "what was read lies in the request");
         std::string again;
         to_wire(again, *call);
         require(sw4rm::parse_tool_call(again) == call, "a call that was written reads the same");
         sw4rm::CallTexts texts;
         core::Call plain;
         if (parse_call(*call, texts, plain)) {
-            require(!plain.timeout || plain.timeout->count() > 0, "a stated timeout is more than nothing");
+            require(!plain.timeout || plain.timeout->count() > 0,
+                    "a stated timeout is more than nothing");
             require(plain.id.empty() || sw4rm::is_call_id(plain.id), "an id is one");
         }
     }

@@ -1,6 +1,6 @@
 #include "cli/command_line.hpp"
-#include "gateway/gateway_run.hpp"
 #include "cli/output/terminal.hpp"
+#include "gateway/gateway_run.hpp"
 #include "hosts/command/init/sandbox_init.hpp"
 
 #include <csignal>
@@ -10,19 +10,25 @@
 
 int main(int argc, char** argv) {
     using namespace crab::app;
-    if (argc > 1 && std::string_view(argv[1]) == "sandbox-init") return crab::sandbox::run_sandbox_init(argc - 2, argv + 2);  // not for people
+    // not for people
+    if (argc > 1 && std::string_view(argv[1]) == "sandbox-init")
+        return crab::sandbox::run_sandbox_init(argc - 2, argv + 2);
     std::signal(SIGPIPE, SIG_IGN);
-    const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
+    const std::span<const char* const> arguments(argv + 1,
+                                                 static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
     const std::variant<Command, Printed> parsed = parse_command_line(arguments);
     if (const auto* printed = std::get_if<Printed>(&parsed)) {
-        std::fputs(printed->text.c_str(), printed->exit_code == 0 || printed->is_help ? stdout : stderr);
+        std::fputs(printed->text.c_str(),
+                   printed->exit_code == 0 || printed->is_help ? stdout : stderr);
         return printed->exit_code;
     }
     try {
         constexpr GatewayProgram kGateway{.run = run_gateway, .check = check_gateway};
         const auto start = [&]<typename Asked>(const Asked& command) {
-            if constexpr (requires { run(command, kGateway); }) return run(command, kGateway);
-            else return run(command);
+            if constexpr (requires { run(command, kGateway); })
+                return run(command, kGateway);
+            else
+                return run(command);
         };
         return std::visit(start, std::get<Command>(parsed));
     } catch (const std::exception& error) {

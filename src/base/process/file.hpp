@@ -14,14 +14,18 @@
 namespace crab {
 
 /// The whole content of a file, at most `most` bytes. Blocks.
-/// Errors: kNotFound, kForbidden (it may not be read), kUnavailable, kOversize; each names the file and the reason.
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t most = std::size_t{64} << 20);
+/// Errors: kNotFound, kForbidden (it may not be read), kUnavailable, kOversize; each names the file
+/// and the reason.
+Result<std::string> read_file(const std::filesystem::path& path,
+                              std::size_t most = std::size_t{64} << 20);
 
-/// What is left in an open file. Nothing, with errno set, when it cannot be read or (EFBIG) has more than `most` bytes. Blocks.
+/// What is left in an open file. Nothing, with errno set, when it cannot be read or (EFBIG) has
+/// more than `most` bytes. Blocks.
 std::optional<std::string> read_to_end(const Descriptor& file, std::size_t most);
 
-/// Replaces a file as a whole or not at all, and durably: written beside it (`.new`), synced, renamed over it, its folder synced. Blocks.
-/// Errors: kUnavailable, with the file and the reason.
-Result<void> replace_file(const std::filesystem::path& path, std::string_view content, mode_t mode = 0600);
+/// Replaces a file as a whole or not at all, and durably: written beside it (`.new`), synced,
+/// renamed over it, its folder synced. Blocks. Errors: kUnavailable, with the file and the reason.
+Result<void> replace_file(const std::filesystem::path& path, std::string_view content,
+                          mode_t mode = 0600);
 
 }  // namespace crab

@@ -29,7 +29,7 @@ TEST_F(FileTest, WhatWasWrittenIsReadAndReplacedAsAWhole) {
 
 TEST_F(FileTest, ANewFileIsOnlyItsOwnersUnlessToldOtherwise) {
     ASSERT_TRUE(replace_file(folder / "a", "secret"));
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }

@@ -20,7 +20,8 @@ std::size_t resident_bytes() {
     return read ? resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// Resident, and not in use by anybody who asked the allocator for it: mostly free memory, and the program itself.
+/// Resident, and not in use by anybody who asked the allocator for it: mostly free memory, and the
+/// program itself.
 std::size_t idle_bytes() {
     const auto known = ::mallinfo2();
     const std::size_t used = known.uordblks + known.hblkhd;

@@ -15,9 +15,11 @@ TEST(MemoryTrimTest, GivesBackWhatABurstHasLeftAndThenLeavesItBe) {
     (void)trim.run();
     {
         std::vector<std::unique_ptr<char[]>> burst;
-        for (int i = 0; i < 4'000; ++i) burst.push_back(std::make_unique<char[]>(32 * 1024));  // touched
+        // touched
+        for (int i = 0; i < 4'000; ++i) burst.push_back(std::make_unique<char[]>(32 * 1024));
         burst.push_back(nullptr);
-        const auto last = std::make_unique<char[]>(64);  // keeps the top of the heap from being given back by itself
+        // keeps the top of the heap from being given back by itself
+        const auto last = std::make_unique<char[]>(64);
         std::swap(burst.front(), burst.back());
     }
     if (::mallinfo2().uordblks == 0) GTEST_SKIP() << "this allocator is another";

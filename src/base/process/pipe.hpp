@@ -18,7 +18,8 @@ struct Pipe {
     bool open();
 };
 
-/// write(2) without the SIGPIPE that would end this process when the reader is gone: that is EPIPE, and no more. Thread-safe.
+/// write(2) without the SIGPIPE that would end this process when the reader is gone: that is EPIPE,
+/// and no more. Thread-safe.
 ssize_t write_quietly(int fd, std::string_view bytes);
 
 /// `texts` as exec and posix_spawn take words and variables; holds as long as they do.

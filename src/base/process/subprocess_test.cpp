@@ -21,7 +21,8 @@ SubprocessOptions shell(std::string script) {
     options.deadline = in(20s);
     return options;
 }
-/// Whether the process ends within a few seconds; kill(pid, 0) also finds zombies, whose parent is long gone here.
+/// Whether the process ends within a few seconds; kill(pid, 0) also finds zombies, whose parent is
+/// long gone here.
 bool has_ended(pid_t pid) {
     for (const auto until = in(5s); std::chrono::steady_clock::now() < until;) {
         if (::kill(pid, 0) != 0) return true;
@@ -65,7 +66,8 @@ TEST(Subprocess, InputLargerThanThePipePassesThrough) {
     options.argv = {"cat"};
     options.deadline = in(20s);
     options.max_output_bytes = std::size_t{8} << 20;
-    for (int i = 0; options.input.size() < (std::size_t{3} << 20); ++i) options.input += std::to_string(i);
+    for (int i = 0; options.input.size() < (std::size_t{3} << 20); ++i)
+        options.input += std::to_string(i);
     const auto end = run_subprocess(options);
     ASSERT_TRUE(end);
     EXPECT_EQ(end->output, options.input);
@@ -92,8 +94,10 @@ TEST(Subprocess, EnvironmentIsAddedAndReplaced) {
 
 TEST(Subprocess, TheDeadlineKillsTheWholeGroup) {
     int ends[2];
-    ASSERT_EQ(::pipe(ends), 0);  // inherited: the child tells its pid here, for there is no output to read after a timeout
-    SubprocessOptions options = shell("sh -c 'echo $$ >&" + std::to_string(ends[1]) + "; exec sleep 600' & wait");
+    // inherited: the child tells its pid here, for there is no output to read after a timeout
+    ASSERT_EQ(::pipe(ends), 0);
+    SubprocessOptions options =
+        shell("sh -c 'echo $$ >&" + std::to_string(ends[1]) + "; exec sleep 600' & wait");
     options.deadline = in(300ms);
     const auto begin = std::chrono::steady_clock::now();
     const auto end = run_subprocess(options);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/scope_exit.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/task/task.hpp"
 #include "base/task/waiter.hpp"
 
@@ -24,34 +24,36 @@
 
 namespace crab {
 
-/// Gathers the requests of many coroutines, so that one durable commit pays for all that came while the last one was written
-/// (group commit). At most one batch is written at a time, on one thread of the pool. Thread-safe. The destructor writes out
-/// what waits.
+/// Gathers the requests of many coroutines, so that one durable commit pays for all that came while
+/// the last one was written (group commit). At most one batch is written at a time, on one thread
+/// of the pool. Thread-safe. The destructor writes out what waits.
 template <class Request, class Value>
 class BatchQueue {
 public:
     using Answer = Result<Value>;
-    /// Writes a batch on a pool thread and returns one answer for each request, in their order. What it throws, or too few
-    /// answers, become kInternal for the whole batch.
+    /// Writes a batch on a pool thread and returns one answer for each request, in their order.
+    /// What it throws, or too few answers, become kInternal for the whole batch.
     using Write = std::function<std::vector<Answer>(std::vector<Request>& batch)>;
 
     struct Options {
-        std::string name;                                         ///< what is written, in the plural, for messages and logs
-        std::size_t max_waiting = 16'384;                         ///< requests; more are refused
-        std::size_t max_waiting_bytes = std::size_t{64} << 20;    ///< by their own account
-        std::size_t max_batch_weight = 2'000;                     ///< of one batch, about
-        /// What takes back a request that was written although its asker had stopped waiting, if anything has to; written before
-        /// whatever waits. May be empty.
+        std::string name;  ///< what is written, in the plural, for messages and logs
+        std::size_t max_waiting = 16'384;  ///< requests; more are refused
+        std::size_t max_waiting_bytes = std::size_t{64} << 20;  ///< by their own account
+        std::size_t max_batch_weight = 2'000;  ///< of one batch, about
+        /// What takes back a request that was written although its asker had stopped waiting, if
+        /// anything has to; written before whatever waits. May be empty.
         std::function<std::optional<Request>(const Answer& written)> undo{};
     };
     enum class Entry : std::uint8_t {
-        kRefusable,   ///< refused when too much waits
-        kCertain,     ///< always taken in: something else bounds how many there are
+        kRefusable,  ///< refused when too much waits
+        kCertain,  ///< always taken in: something else bounds how many there are
     };
     struct Terms {
         std::size_t weight = 1, bytes = 0;
-        Deadline deadline = kNoDeadline;   ///< once it has passed the request is not written any more
-        TimerWheel* timers = nullptr;      ///< of the asker: it waits until `deadline`, or until it is cancelled; null: to the end
+        /// Once it has passed the request is not written any more
+        Deadline deadline = kNoDeadline;
+        /// Of the asker: it waits until `deadline`, or until it is cancelled; null: to the end
+        TimerWheel* timers = nullptr;
         Entry entry = Entry::kRefusable;
     };
 
@@ -62,12 +64,14 @@ public:
         idle_.wait(lock, [&] { return !draining_; });
     }
 
-    /// Returns when the batch with this request is written, on the caller's executor. Errors: those of the writer; kRateLimited when
-    /// too much waits; kTimeout when the deadline passed first, kCancelled (with `timers` only): then nothing was written, or it
-    /// is taken back by Options::undo.
+    /// Returns when the batch with this request is written, on the caller's executor. Errors: those
+    /// of the writer; kRateLimited when too much waits; kTimeout when the deadline passed first,
+    /// kCancelled (with `timers` only): then nothing was written, or it is taken back by
+    /// Options::undo.
     Task<Answer> ask(Request request, Terms terms) {
         auto waiting = std::make_shared<Waiting>(std::move(request), terms);
-        if (terms.timers != nullptr) co_return co_await ask_for_a_while(waiting, (co_await this_chain()).executor());
+        if (terms.timers != nullptr)
+            co_return co_await ask_for_a_while(waiting, (co_await this_chain()).executor());
         auto begin = [&](std::coroutine_handle<> asking, TaskChain& chain) {
             waiting->asking = asking;
             waiting->home = chain.executor();
@@ -78,34 +82,40 @@ public:
         co_return std::move(*waiting->answer);
     }
     /// Writes it in its turn; nobody waits for it, and it is never refused.
-    void post(Request request) { take_in(std::make_shared<Waiting>(std::move(request), Terms{.entry = Entry::kCertain})); }
+    void post(Request request) {
+        take_in(std::make_shared<Waiting>(std::move(request), Terms{.entry = Entry::kCertain}));
+    }
 
 private:
     struct Waiting {
         Waiting(Request asked, Terms on) : request(std::move(asked)), terms(on) {}
         Request request;
         Terms terms;
-        std::optional<Executor> home;   ///< nothing: nobody waits
+        std::optional<Executor> home;  ///< nothing: nobody waits
         std::coroutine_handle<> asking;
-        std::optional<Waiter> patience; ///< in place of `asking`, for one that may stop waiting
+        std::optional<Waiter> patience;  ///< in place of `asking`, for one that may stop waiting
         std::optional<Answer> answer;
-        bool written = false, left = false;   ///< under the mutex
+        bool written = false, left = false;  ///< under the mutex
 
         void resume() {
-            if (patience) patience->wake();
-            else if (asking) asking.resume();
+            if (patience)
+                patience->wake();
+            else if (asking)
+                asking.resume();
         }
     };
     using Batch = std::vector<std::shared_ptr<Waiting>>;
 
     Task<Answer> ask_for_a_while(std::shared_ptr<Waiting> waiting, Executor home) {
         waiting->patience.emplace(*waiting->terms.timers);
-        const ScopeExit forget([&] { waiting->patience.reset(); });   // it refers to this task, which may be dropped with its loop
+        // it refers to this task, which may be dropped with its loop
+        const ScopeExit forget([&] { waiting->patience.reset(); });
         waiting->home = home;
         if (!take_in(waiting)) co_return refusal();
         const WaitEnd end = co_await waiting->patience->wait(waiting->terms.deadline);
         if (end == WaitEnd::kWoken || !leave(waiting)) co_return std::move(*waiting->answer);
-        if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left before the change was written");
+        if (end == WaitEnd::kCancelled)
+            co_return fail(ErrorCode::kCancelled, "the caller left before the change was written");
         co_return too_late();
     }
 
@@ -120,7 +130,8 @@ private:
 
     bool take_in(std::shared_ptr<Waiting> waiting) {
         const std::scoped_lock lock(mutex_);
-        const bool full = waiting_.size() >= options_.max_waiting || waiting_bytes_ + waiting->terms.bytes > options_.max_waiting_bytes;
+        const bool full = waiting_.size() >= options_.max_waiting ||
+                          waiting_bytes_ + waiting->terms.bytes > options_.max_waiting_bytes;
         if (full && waiting->terms.entry == Entry::kRefusable) return false;
         waiting_bytes_ += waiting->terms.bytes;
         waiting_.push_back(std::move(waiting));
@@ -132,13 +143,17 @@ private:
     }
 
     Answer refusal() const {
-        return fail(Error{.code = ErrorCode::kRateLimited,
-                          .message = "too many " + options_.name + " wait to be written; repeat in a moment",
-                          .details = {},
-                          .retryable = true,
-                          .retry_after = Milliseconds(200)});
+        return fail(Error{
+            .code = ErrorCode::kRateLimited,
+            .message = "too many " + options_.name + " wait to be written; repeat in a moment",
+            .details = {},
+            .retryable = true,
+            .retry_after = Milliseconds(200)});
     }
-    static Answer too_late() { return fail(ErrorCode::kTimeout, "the deadline passed before the change was written; nothing has changed"); }
+    static Answer too_late() {
+        return fail(ErrorCode::kTimeout,
+                    "the deadline passed before the change was written; nothing has changed");
+    }
 
     void refuse(const std::shared_ptr<Waiting>& waiting) {
         waiting->answer.emplace(refusal());
@@ -154,21 +169,26 @@ private:
             const auto begin = std::chrono::steady_clock::now();
             write_batch(batch);
             mark_written(batch);
-            patience = std::min<std::chrono::nanoseconds>((std::chrono::steady_clock::now() - begin) / 4, kMostPatience);
+            patience = std::min<std::chrono::nanoseconds>(
+                (std::chrono::steady_clock::now() - begin) / 4, kMostPatience);
             wanted = batch.size() / 2;
             resume(std::move(batch));
         }
     }
 
-    /// What is written next; empty when nothing waits, and then this object is not referred to any more.
+    /// What is written next; empty when nothing waits, and then this object is not referred to any
+    /// more.
     Batch take_batch(std::size_t wanted, std::chrono::nanoseconds patience) {
         std::unique_lock lock(mutex_);
         wanted_ = wanted;
-        // Those that were just answered are about to ask again: a commit for the first of them alone would make the others wait.
-        if (waiting_.size() < wanted) enough_.wait_for(lock, patience, [&] { return waiting_.size() >= wanted; });
+        // Those that were just answered are about to ask again: a commit for the first of them
+        // alone would make the others wait.
+        if (waiting_.size() < wanted)
+            enough_.wait_for(lock, patience, [&] { return waiting_.size() >= wanted; });
         Batch batch;
         std::size_t weight = 0;
-        while (!waiting_.empty() && (batch.empty() || weight + waiting_.front()->terms.weight <= options_.max_batch_weight)) {
+        while (!waiting_.empty() && (batch.empty() || weight + waiting_.front()->terms.weight <=
+                                                          options_.max_batch_weight)) {
             weight += waiting_.front()->terms.weight;
             waiting_bytes_ -= waiting_.front()->terms.bytes;
             batch.push_back(std::move(waiting_.front()));
@@ -198,11 +218,15 @@ private:
         try {
             answers = write_(requests);
         } catch (const std::exception& failure) {
-            log::error("writing a batch failed", {{"of", options_.name}, {"error", failure.what()}});
+            log::error("writing a batch failed",
+                       {{"of", options_.name}, {"error", failure.what()}});
         }
         if (answers.size() != asked.size())
-            answers.assign(asked.size(), fail(ErrorCode::kInternal, "the store of " + options_.name + " broke off; nothing has changed"));
-        for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->answer.emplace(std::move(answers[i]));
+            answers.assign(asked.size(),
+                           fail(ErrorCode::kInternal, "the store of " + options_.name +
+                                                          " broke off; nothing has changed"));
+        for (std::size_t i = 0; i < asked.size(); ++i)
+            asked[i]->answer.emplace(std::move(answers[i]));
     }
 
     /// What was written for those who have left is undone before anything else is written.
@@ -211,7 +235,9 @@ private:
         for (const auto& waiting : batch) {
             waiting->written = true;
             if (!waiting->left || !options_.undo) continue;
-            if (auto undo = options_.undo(*waiting->answer)) waiting_.push_front(std::make_shared<Waiting>(std::move(*undo), Terms{.entry = Entry::kCertain}));
+            if (auto undo = options_.undo(*waiting->answer))
+                waiting_.push_front(
+                    std::make_shared<Waiting>(std::move(*undo), Terms{.entry = Entry::kCertain}));
         }
     }
 
@@ -221,7 +247,8 @@ private:
         while (!batch.empty()) {
             const Executor home = *batch.front()->home;
             Batch here, elsewhere;
-            for (auto& waiting : batch) (*waiting->home == home ? here : elsewhere).push_back(std::move(waiting));
+            for (auto& waiting : batch)
+                (*waiting->home == home ? here : elsewhere).push_back(std::move(waiting));
             asio::post(home, [here = std::move(here)] {
                 for (const auto& waiting : here) waiting->resume();
             });
@@ -239,7 +266,7 @@ private:
     std::deque<std::shared_ptr<Waiting>> waiting_;
     std::size_t waiting_bytes_ = 0;
     std::size_t wanted_ = 0;  ///< how many waiting requests make the next batch worth its commit
-    bool draining_ = false;   ///< a task on the pool refers to this object
+    bool draining_ = false;  ///< a task on the pool refers to this object
 };
 
 }  // namespace crab

@@ -23,7 +23,8 @@ struct BatchQueueTest : testing::Test {
     std::optional<Queue> queue;
 
     /// Answers every number with its negative, once it is let go.
-    void open(std::size_t max_waiting = 100, std::size_t max_weight = 100, decltype(Queue::Options::undo) undo = {}) {
+    void open(std::size_t max_waiting = 100, std::size_t max_weight = 100,
+              decltype(Queue::Options::undo) undo = {}) {
         auto write = [this](std::vector<int>& batch) {
             entered.release();
             gate.acquire();
@@ -33,13 +34,19 @@ struct BatchQueueTest : testing::Test {
             for (const int number : batch) answers.emplace_back(-number);
             return answers;
         };
-        queue.emplace(Queue::Options{.name = "numbers", .max_waiting = max_waiting, .max_batch_weight = max_weight, .undo = std::move(undo)}, std::move(write), pool, loop.clock);
+        queue.emplace(Queue::Options{.name = "numbers",
+                                     .max_waiting = max_waiting,
+                                     .max_batch_weight = max_weight,
+                                     .undo = std::move(undo)},
+                      std::move(write), pool, loop.clock);
     }
     auto ask(int number, Queue::Terms terms = {}) { return loop.start(queue->ask(number, terms)); }
     /// Lets everything through and runs until every one of `started` has its answer.
     void finish(std::initializer_list<std::shared_ptr<Started<Result<int>>>> started) {
         gate.release(1'000);
-        loop.run_until([&] { return std::ranges::all_of(started, [](const auto& one) { return one->ended(); }); });
+        loop.run_until([&] {
+            return std::ranges::all_of(started, [](const auto& one) { return one->ended(); });
+        });
     }
 };
 
@@ -88,7 +95,8 @@ TEST_F(BatchQueueTest, WhoHasADeadlineIsAnsweredAtItAndNothingOfItStays) {
     });
     const auto being_written = ask(1, {.deadline = loop.in(1s), .timers = &loop.timers});
     entered.acquire();
-    const auto waiting = ask(2, {.deadline = loop.in(1s), .timers = &loop.timers}), cancelled = ask(3, {.timers = &loop.timers});
+    const auto waiting = ask(2, {.deadline = loop.in(1s), .timers = &loop.timers}),
+               cancelled = ask(3, {.timers = &loop.timers});
     const auto patient = ask(4, {.timers = &loop.timers});
     loop.advance(2s);
     loop.cancel(*cancelled);
@@ -100,7 +108,8 @@ TEST_F(BatchQueueTest, WhoHasADeadlineIsAnsweredAtItAndNothingOfItStays) {
     finish({patient});
     EXPECT_EQ(*patient->get(), -4);
     EXPECT_EQ(undone, std::vector<int>{-1});
-    EXPECT_EQ(batches, (std::vector<std::vector<int>>{{1}, {1'001, 4}})) << "what takes back comes before all that waited";
+    EXPECT_EQ(batches, (std::vector<std::vector<int>>{{1}, {1'001, 4}}))
+        << "what takes back comes before all that waited";
 }
 
 TEST_F(BatchQueueTest, AWriterThatThrowsIsAnErrorForItsBatchOnly) {

@@ -13,10 +13,12 @@ constexpr int kNice = 5;
 
 }  // namespace
 
-BlockingPool::BlockingPool(std::size_t threads) : pool_(static_cast<int>(threads)), open_(pool_.get_executor()) {
+BlockingPool::BlockingPool(std::size_t threads)
+    : pool_(static_cast<int>(threads)), open_(pool_.get_executor()) {
     for (std::size_t i = 0; i < threads; ++i) {
         threads_.emplace_back([this] {
-            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);  // of this thread alone on Linux; a wish, so its failure is none
+            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
+                          kNice);  // of this thread alone on Linux; a wish, so its failure is none
             pool_.run();
         });
     }
@@ -24,8 +26,10 @@ BlockingPool::BlockingPool(std::size_t threads) : pool_(static_cast<int>(threads
 
 void BlockingPool::settle() {
     // Work begins in the order of its posting: once every thread is here, nothing earlier runs.
-    const auto all_here = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(threads_.size()) + 1);
-    for (std::size_t i = 0; i < threads_.size(); ++i) post([all_here] { all_here->arrive_and_wait(); });
+    const auto all_here =
+        std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(threads_.size()) + 1);
+    for (std::size_t i = 0; i < threads_.size(); ++i)
+        post([all_here] { all_here->arrive_and_wait(); });
     all_here->arrive_and_wait();
 }
 

@@ -18,28 +18,33 @@
 
 namespace crab {
 
-/// Threads for work that blocks: SQLite, name resolution, file reads, process start. Never for anything on the path of a
-/// read-only call. Where cores are short its threads make way for event loops (a nice value of 5).
+/// Threads for work that blocks: SQLite, name resolution, file reads, process start. Never for
+/// anything on the path of a read-only call. Where cores are short its threads make way for event
+/// loops (a nice value of 5).
 class BlockingPool {
 public:
     explicit BlockingPool(std::size_t threads);
     /// Waits for all that was posted.
     ~BlockingPool();
 
-    /// To be awaited: runs `work()` on a pool thread and resumes the caller on its own executor with the result, or with what it
-    /// threw. Cancelling the caller does not stop the work and does not end the wait: what blocks cannot be taken back.
+    /// To be awaited: runs `work()` on a pool thread and resumes the caller on its own executor
+    /// with the result, or with what it threw. Cancelling the caller does not stop the work and
+    /// does not end the wait: what blocks cannot be taken back.
     template <class F>
     [[nodiscard]] auto run(F work) {
         return detail::PoolRun(std::move(work), [this](auto run) { this->post(std::move(run)); });
     }
-    /// run() for work that need not be done: nothing when `deadline` has passed, or the caller was cancelled, before a thread was free.
-    /// Work that has begun is waited for; it has its own eye on the deadline.
+    /// run() for work that need not be done: nothing when `deadline` has passed, or the caller was
+    /// cancelled, before a thread was free. Work that has begun is waited for; it has its own eye
+    /// on the deadline.
     template <class F>
-    Task<std::optional<std::invoke_result_t<F>>> run_by(F work, TimerWheel& timers, Deadline deadline) {
+    Task<std::optional<std::invoke_result_t<F>>> run_by(F work, TimerWheel& timers,
+                                                        Deadline deadline) {
         TaskChain& chain = co_await this_chain();
         const auto turn = std::make_shared<Turn<F>>(chain.executor(), timers, std::move(work));
         asio::post(pool_, [turn] { turn->run(); });
-        if (co_await turn->wait(deadline) != WaitEnd::kWoken && !turn->begun.exchange(true)) co_return std::nullopt;
+        if (co_await turn->wait(deadline) != WaitEnd::kWoken && !turn->begun.exchange(true))
+            co_return std::nullopt;
         bool cancelled = false;
         while (!turn->ended.load()) {
             cancelled = cancelled || chain.cancelled();
@@ -55,14 +60,17 @@ public:
         asio::post(pool_, std::move(work));
     }
 
-    /// Waits until what was posted before has ended. By one thread at a time, and none of the pool's.
+    /// Waits until what was posted before has ended. By one thread at a time, and none of the
+    /// pool's.
     void settle();
 
 private:
-    /// Of run_by(): `begun` belongs to whoever sets it first, the thread or the caller who gives up.
+    /// Of run_by(): `begun` belongs to whoever sets it first, the thread or the caller who gives
+    /// up.
     template <class F>
     struct Turn : RemoteWaiter {
-        Turn(const Executor& home, TimerWheel& timers, F body) : RemoteWaiter(home, timers), work(std::move(body)) {}
+        Turn(const Executor& home, TimerWheel& timers, F body)
+            : RemoteWaiter(home, timers), work(std::move(body)) {}
         void run() {
             if (begun.exchange(true)) return;
             work.run();

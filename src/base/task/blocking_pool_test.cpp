@@ -17,11 +17,12 @@ namespace {
 TEST(BlockingPool, RunsTheWorkElsewhereAndResumesTheCallerAtHome) {
     TestLoop loop;
     BlockingPool pool(1);
-    const auto ids = loop.run([](BlockingPool& pool) -> Task<std::pair<std::thread::id, std::thread::id>> {
-        auto work = [] { return std::this_thread::get_id(); };
-        const auto there = co_await pool.run(std::move(work));
-        co_return std::pair(there, std::this_thread::get_id());
-    }(pool));
+    const auto ids =
+        loop.run([](BlockingPool& pool) -> Task<std::pair<std::thread::id, std::thread::id>> {
+            auto work = [] { return std::this_thread::get_id(); };
+            const auto there = co_await pool.run(std::move(work));
+            co_return std::pair(there, std::this_thread::get_id());
+        }(pool));
     EXPECT_NE(ids.first, std::this_thread::get_id());
     EXPECT_EQ(ids.second, std::this_thread::get_id());
 }
@@ -32,21 +33,23 @@ TEST(BlockingPool, WhatTheWorkThrowsReachesTheCaller) {
     EXPECT_THROW(loop.run([](BlockingPool& pool) -> Task<int> {
         auto work = []() -> int { throw std::runtime_error("disk"); };
         co_return co_await pool.run(std::move(work));
-    }(pool)), std::runtime_error);
+    }(pool)),
+                 std::runtime_error);
 }
 
 TEST(BlockingPool, CancellingTheCallerNeitherThrowsNorLosesTheResult) {
     TestLoop loop;
     BlockingPool pool(1);
     std::promise<void> begun, go_on;
-    const auto waiting = loop.start([](BlockingPool& pool, std::promise<void>& begun, std::promise<void>& go_on) -> Task<int> {
-        auto work = [&] {
-            begun.set_value();
-            go_on.get_future().wait();
-            return 42;
-        };
-        co_return co_await pool.run(std::move(work));
-    }(pool, begun, go_on));
+    const auto waiting = loop.start(
+        [](BlockingPool& pool, std::promise<void>& begun, std::promise<void>& go_on) -> Task<int> {
+            auto work = [&] {
+                begun.set_value();
+                go_on.get_future().wait();
+                return 42;
+            };
+            co_return co_await pool.run(std::move(work));
+        }(pool, begun, go_on));
     begun.get_future().wait();
     loop.cancel(*waiting);
     go_on.set_value();

@@ -15,7 +15,8 @@ constexpr int kNice = 5;
 FairPool::FairPool(std::size_t threads) {
     for (std::size_t i = 0; i < threads; ++i) {
         threads_.emplace_back([this](const std::stop_token& stop) {
-            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);  // of this thread alone on Linux; a wish, so its failure is none
+            ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
+                          kNice);  // of this thread alone on Linux; a wish, so its failure is none
             work(stop);
         });
     }

@@ -15,9 +15,10 @@
 
 namespace crab {
 
-/// Threads for work that takes a processor's time because somebody asked for it: everybody who asks has a line of its own, the
-/// lines take turns, and of one line one piece of work runs at a time, in order. Where cores are short its threads make way for
-/// event loops, as those of BlockingPool do. Thread-safe.
+/// Threads for work that takes a processor's time because somebody asked for it: everybody who asks
+/// has a line of its own, the lines take turns, and of one line one piece of work runs at a time,
+/// in order. Where cores are short its threads make way for event loops, as those of BlockingPool
+/// do. Thread-safe.
 class FairPool {
 public:
     explicit FairPool(std::size_t threads);
@@ -26,7 +27,8 @@ public:
     FairPool(const FairPool&) = delete;
     FairPool& operator=(const FairPool&) = delete;
 
-    /// Calls `work` on a thread of the pool until it returns false; between two calls the other lines have their turn. It must not throw.
+    /// Calls `work` on a thread of the pool until it returns false; between two calls the other
+    /// lines have their turn. It must not throw.
     void post(std::string line, std::function<bool()> work);
     /// To be awaited: `work()`, once, as BlockingPool::run().
     template <class F>
@@ -46,8 +48,9 @@ private:
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<std::string, std::deque<std::function<bool()>>> lines_;   ///< those with work, that which runs included
-    std::deque<std::string> turns_;                                    ///< lines of which nothing runs, who is next first
+    /// Those with work, that which runs included
+    std::map<std::string, std::deque<std::function<bool()>>> lines_;
+    std::deque<std::string> turns_;  ///< lines of which nothing runs, who is next first
     std::vector<std::jthread> threads_;
 };
 

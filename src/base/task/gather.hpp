@@ -18,13 +18,19 @@ namespace detail {
 template <class T>
 class Gathering final : public Interruptible {
 public:
-    explicit Gathering(std::vector<Task<T>> tasks) : tasks_(std::move(tasks)), values_(tasks_.size()), signals_(tasks_.size()), left_(tasks_.size()) {}
+    explicit Gathering(std::vector<Task<T>> tasks)
+        : tasks_(std::move(tasks)),
+          values_(tasks_.size()),
+          signals_(tasks_.size()),
+          left_(tasks_.size()) {}
 
     void begin(std::coroutine_handle<> asking, TaskChain& chain) {
         asking_ = asking;
         chain_ = &chain;
         for (std::size_t i = 0; i < tasks_.size(); ++i) {
-            auto on_end = [this, i](const std::exception_ptr& failure, std::optional<T> value) { end_of(i, failure, std::move(value)); };
+            auto on_end = [this, i](const std::exception_ptr& failure, std::optional<T> value) {
+                end_of(i, failure, std::move(value));
+            };
             spawn(chain.executor(), std::move(tasks_[i]), std::move(on_end), &signals_[i]);
         }
         chain.waits(this);
@@ -46,7 +52,8 @@ private:
         if (failure && !failure_) failure_ = failure;
         values_[i] = std::move(value);
         if (--left_ > 0) return;
-        // Not from here: whoever resumes takes this away, and begin() or interrupt() may still be at work.
+        // Not from here: whoever resumes takes this away, and begin() or interrupt() may still be
+        // at work.
         asio::post(chain_->executor(), [this] {
             chain_->waits(nullptr);
             asking_.resume();
@@ -64,13 +71,16 @@ private:
 
 }  // namespace detail
 
-/// Runs all tasks at once on the caller's executor and gives what they returned, in their order; what one of them threw is thrown
-/// when all have ended. A cancellation cancels them all, and waits for them.
+/// Runs all tasks at once on the caller's executor and gives what they returned, in their order;
+/// what one of them threw is thrown when all have ended. A cancellation cancels them all, and waits
+/// for them.
 template <class T>
 Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
     if (tasks.empty()) co_return std::vector<T>();
     detail::Gathering<T> gathering(std::move(tasks));
-    const auto begin = [&gathering](std::coroutine_handle<> asking, TaskChain& chain) { gathering.begin(asking, chain); };
+    const auto begin = [&gathering](std::coroutine_handle<> asking, TaskChain& chain) {
+        gathering.begin(asking, chain);
+    };
     co_await suspend(begin);
     co_return gathering.take();
 }

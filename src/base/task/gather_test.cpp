@@ -32,7 +32,8 @@ Task<std::vector<int>> gather_all(Tasks... tasks) {
 
 TEST(Gather, RunsAllAtOnceAndKeepsTheirOrder) {
     TestLoop loop;
-    auto all = loop.start(gather_all(wait_and_give(loop, 2s, 1), give(2), wait_and_give(loop, 1s, 3)));
+    auto all =
+        loop.start(gather_all(wait_and_give(loop, 2s, 1), give(2), wait_and_give(loop, 1s, 3)));
     loop.advance(1s);
     EXPECT_FALSE(all->ended());
     loop.advance(1s);

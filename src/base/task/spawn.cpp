@@ -33,7 +33,8 @@ private:
     TaskRoot* first_ = nullptr;
 };
 
-TaskRoot::TaskRoot(const Executor& executor) : TaskChain(executor), work_(executor), all_(asio::use_service<TaskRoots>(executor.context())) {
+TaskRoot::TaskRoot(const Executor& executor)
+    : TaskChain(executor), work_(executor), all_(asio::use_service<TaskRoots>(executor.context())) {
     all_.add(*this);
 }
 

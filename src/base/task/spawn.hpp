@@ -24,7 +24,8 @@ namespace detail {
 
 class TaskRoots;
 
-/// The first link of a chain. Those that still wait when their io_context goes are destroyed with it.
+/// The first link of a chain. Those that still wait when their io_context goes are destroyed with
+/// it.
 class TaskRoot : public TaskChain {
 public:
     explicit TaskRoot(const Executor& executor);
@@ -59,9 +60,12 @@ class RootPromise : public TaskRoot {
     using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 public:
-    RootPromise(const Executor& executor, Task<T>&, F& on_end, CancelSignal*) : TaskRoot(executor), on_end_(std::move(on_end)) {}
+    RootPromise(const Executor& executor, Task<T>&, F& on_end, CancelSignal*)
+        : TaskRoot(executor), on_end_(std::move(on_end)) {}
     static void* operator new(std::size_t size) { return FramePool::take(size); }
-    static void operator delete(void* frame, std::size_t size) noexcept { FramePool::give(frame, size); }
+    static void operator delete(void* frame, std::size_t size) noexcept {
+        FramePool::give(frame, size);
+    }
 
     Root<T, F> get_return_object() {
         const auto coroutine = std::coroutine_handle<RootPromise>::from_promise(*this);
@@ -69,7 +73,8 @@ public:
         return {coroutine};
     }
     std::suspend_always initial_suspend() const noexcept { return {}; }
-    /// The frame is gone before `on_end` hears of the end, which may destroy all that the task used.
+    /// The frame is gone before `on_end` hears of the end, which may destroy all that the task
+    /// used.
     auto final_suspend() const noexcept {
         struct End {
             bool await_ready() const noexcept { return false; }
@@ -128,14 +133,15 @@ Root<T, F> make_root(Executor, Task<T> task, F, CancelSignal*) {
 
 }  // namespace detail
 
-/// Starts `task` on `executor`: now, up to its first wait, when this is its thread, else soon. When it has ended,
-/// `on_end(std::exception_ptr failure)` is called there, or for a task with a value
-/// `on_end(std::exception_ptr failure, std::optional<T> value)`; it must not throw. `cancel`, if given, cancels the task.
-/// A task that still waits when its io_context is destroyed is destroyed with it, and `on_end` is not called. Inside a
-/// session use TaskGroup, which joins what it starts.
+/// Starts `task` on `executor`: now, up to its first wait, when this is its thread, else soon. When
+/// it has ended, `on_end(std::exception_ptr failure)` is called there, or for a task with a value
+/// `on_end(std::exception_ptr failure, std::optional<T> value)`; it must not throw. `cancel`, if
+/// given, cancels the task. A task that still waits when its io_context is destroyed is destroyed
+/// with it, and `on_end` is not called. Inside a session use TaskGroup, which joins what it starts.
 template <class T, class F>
 void spawn(const Executor& executor, Task<T> task, F on_end, CancelSignal* cancel = nullptr) {
-    const auto root = detail::make_root<T, F>(executor, std::move(task), std::move(on_end), cancel).coroutine;
+    const auto root =
+        detail::make_root<T, F>(executor, std::move(task), std::move(on_end), cancel).coroutine;
     if (cancel != nullptr) cancel->attach(root.promise());
     detail::TaskRoot::begin(root, executor);
 }

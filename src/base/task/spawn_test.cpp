@@ -27,7 +27,9 @@ Task<int> breaks() {
     throw std::runtime_error("the reason");
     co_return 0;
 }
-Task<bool> wait_on(Waiter& waiter) { co_return co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled; }
+Task<bool> wait_on(Waiter& waiter) {
+    co_return co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled;
+}
 
 struct SpawnTest : testing::Test {
     TestLoop loop;
@@ -40,9 +42,7 @@ TEST_F(SpawnTest, ATaskBeginsWhenItIsAwaited) {
         noted = true;
         co_return 1;
     };
-    {
-        const Task<int> dropped = note(begun);
-    }
+    { const Task<int> dropped = note(begun); }
     EXPECT_FALSE(begun);
     EXPECT_EQ(loop.run(note(begun)), 1);
     EXPECT_TRUE(begun);
@@ -69,7 +69,8 @@ TEST_F(SpawnTest, WhatATaskThrowsReachesWhoeverAwaitsIt) {
 TEST_F(SpawnTest, OnItsOwnThreadATaskRunsAtOnceUpToItsFirstWait) {
     int at = 0;
     asio::post(loop.io, [&] {
-        spawn(loop.executor(), number(1), [&](std::exception_ptr, std::optional<int> value) { at = *value; });
+        spawn(loop.executor(), number(1),
+              [&](std::exception_ptr, std::optional<int> value) { at = *value; });
         EXPECT_EQ(at, 1);
     });
     loop.settle();
@@ -79,17 +80,23 @@ TEST_F(SpawnTest, OnItsOwnThreadATaskRunsAtOnceUpToItsFirstWait) {
 TEST_F(SpawnTest, FromAnotherThreadItRunsOnItsOwn) {
     std::thread::id ran;
     std::jthread([&] {
-        spawn(loop.executor(), [](std::thread::id& on) -> Task<void> {
-            on = std::this_thread::get_id();
-            co_return;
-        }(ran), [](const std::exception_ptr&) {});
+        spawn(
+            loop.executor(),
+            [](std::thread::id& on) -> Task<void> {
+                on = std::this_thread::get_id();
+                co_return;
+            }(ran),
+            [](const std::exception_ptr&) {});
     }).join();
     loop.settle();
     EXPECT_EQ(ran, std::this_thread::get_id());
 }
 
 TEST_F(SpawnTest, ACancelledChainEndsTheWaitUnderWayHoweverDeepAndLaterOnesAtOnce) {
-    const auto outer = [](Waiter& first) -> Task<int> { co_return static_cast<int>(co_await wait_on(first)) + static_cast<int>(co_await wait_on(first)); };
+    const auto outer = [](Waiter& first) -> Task<int> {
+        co_return static_cast<int>(co_await wait_on(first)) +
+            static_cast<int>(co_await wait_on(first));
+    };
     const auto started = loop.start(outer(waiter));
     loop.cancel(*started);
     EXPECT_EQ(started->get(), 2);
@@ -111,12 +118,15 @@ TEST_F(SpawnTest, AChainThatForgetsItsCancellationWaitsAgain) {
 TEST_F(SpawnTest, ASignalIsHarmlessBeforeAndAfterItsChain) {
     CancelSignal signal;
     signal.emit();
-    spawn(loop.executor(), number(1), [](const std::exception_ptr&, std::optional<int>) {}, &signal);
+    spawn(
+        loop.executor(), number(1), [](const std::exception_ptr&, std::optional<int>) {}, &signal);
     loop.settle();
     signal.emit();
     {
         CancelSignal short_lived;
-        spawn(loop.executor(), wait_on(waiter), [](const std::exception_ptr&, std::optional<bool>) {}, &short_lived);
+        spawn(
+            loop.executor(), wait_on(waiter), [](const std::exception_ptr&, std::optional<bool>) {},
+            &short_lived);
         loop.settle();
     }
     waiter.wake();
@@ -124,7 +134,8 @@ TEST_F(SpawnTest, ASignalIsHarmlessBeforeAndAfterItsChain) {
 
 TEST_F(SpawnTest, WhoeverHearsOfTheEndMayDestroyAllThatTheTaskUsed) {
     auto used = std::make_unique<Waiter>(loop.timers);
-    spawn(loop.executor(), wait_on(*used), [&](const std::exception_ptr&, std::optional<bool>) { used.reset(); });
+    spawn(loop.executor(), wait_on(*used),
+          [&](const std::exception_ptr&, std::optional<bool>) { used.reset(); });
     loop.settle();
     used->wake();
     EXPECT_EQ(used, nullptr);
@@ -157,7 +168,8 @@ TEST(SpawnEndOfLoop, TasksThatStillWaitAreDestroyedWithTheirLoopInnermostLast) {
             const ScopeExit leave([&] { names.push_back("outer"); });
             co_await inner(on, names);
         };
-        spawn(loop.executor(), outer(loop, gone), [](const std::exception_ptr&) { ADD_FAILURE() << "it did not end"; });
+        spawn(loop.executor(), outer(loop, gone),
+              [](const std::exception_ptr&) { ADD_FAILURE() << "it did not end"; });
         loop.settle();
         EXPECT_TRUE(gone.empty());
     }
@@ -168,10 +180,13 @@ TEST(SpawnEndOfLoop, ATaskThatNeverBeganIsDestroyedToo) {
     const auto held = std::make_shared<int>(1);
     {
         TestLoop loop;
-        spawn(loop.executor(), [](std::shared_ptr<int> kept) -> Task<void> {
-            *kept = 2;
-            co_return;
-        }(held), [](const std::exception_ptr&) {});
+        spawn(
+            loop.executor(),
+            [](std::shared_ptr<int> kept) -> Task<void> {
+                *kept = 2;
+                co_return;
+            }(held),
+            [](const std::exception_ptr&) {});
         EXPECT_EQ(held.use_count(), 2);
     }
     EXPECT_EQ(held.use_count(), 1);

@@ -7,8 +7,8 @@
 
 namespace crab {
 
-/// For work on another thread that a coroutine waits for: a flag that is set when the coroutine is cancelled.
-/// The wait itself goes on until the work has seen it.
+/// For work on another thread that a coroutine waits for: a flag that is set when the coroutine is
+/// cancelled. The wait itself goes on until the work has seen it.
 class StopFlag final : public Interruptible {
 public:
     explicit StopFlag(TaskChain& chain) : chain_(chain) { chain_.waits(this); }

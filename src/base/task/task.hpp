@@ -20,7 +20,9 @@ namespace detail {
 class TaskPromiseBase {
 public:
     static void* operator new(std::size_t size) { return FramePool::take(size); }
-    static void operator delete(void* frame, std::size_t size) noexcept { FramePool::give(frame, size); }
+    static void operator delete(void* frame, std::size_t size) noexcept {
+        FramePool::give(frame, size);
+    }
 
     TaskChain& chain() const { return *chain_; }
     void begin_for(TaskChain& chain, std::coroutine_handle<> awaiting) {
@@ -33,7 +35,9 @@ public:
         struct GoOn {
             std::coroutine_handle<> awaiting;
             bool await_ready() const noexcept { return false; }
-            std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return awaiting; }
+            std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
+                return awaiting;
+            }
             void await_resume() const noexcept {}
         };
         return GoOn{awaiting_};
@@ -78,9 +82,9 @@ public:
 
 }  // namespace detail
 
-/// A lazily started coroutine: it begins when it is awaited, or given to spawn(), once. It ends by returning or by throwing,
-/// either of which its awaiter sees; a cancellation throws nothing (TaskChain). Destroying one that waits destroys what it
-/// awaits as well.
+/// A lazily started coroutine: it begins when it is awaited, or given to spawn(), once. It ends by
+/// returning or by throwing, either of which its awaiter sees; a cancellation throws nothing
+/// (TaskChain). Destroying one that waits destroys what it awaits as well.
 template <class T>
 class [[nodiscard]] Task {
 public:
@@ -101,7 +105,8 @@ public:
         explicit Awaiter(std::coroutine_handle<promise_type> coroutine) : coroutine_(coroutine) {}
         bool await_ready() const noexcept { return false; }
         template <class Promise>
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> awaiting) const noexcept {
+        std::coroutine_handle<> await_suspend(
+            std::coroutine_handle<Promise> awaiting) const noexcept {
             coroutine_.promise().begin_for(awaiting.promise().chain(), awaiting);
             return coroutine_;
         }

@@ -9,7 +9,8 @@ namespace crab {
 
 namespace asio = boost::asio;
 
-/// Where coroutines run: always an event loop's thread, so nothing is paid for hiding which kind of executor it is.
+/// Where coroutines run: always an event loop's thread, so nothing is paid for hiding which kind of
+/// executor it is.
 using Executor = asio::io_context::executor_type;
 
 class CancelSignal;
@@ -22,8 +23,8 @@ public:
     virtual void interrupt() = 0;
 };
 
-/// What a spawned task and all the tasks it awaits, directly or not, have in common. Used on the thread of its executor. A
-/// task reaches it with `co_await this_chain()`.
+/// What a spawned task and all the tasks it awaits, directly or not, have in common. Used on the
+/// thread of its executor. A task reaches it with `co_await this_chain()`.
 class TaskChain {
 public:
     explicit TaskChain(const Executor& executor) : executor_(executor) {}
@@ -31,10 +32,11 @@ public:
     TaskChain& operator=(const TaskChain&) = delete;
 
     const Executor& executor() const { return executor_; }
-    /// Somebody wants this chain to end. Nothing is thrown: a wait under way ends early and later ones do not begin; what
-    /// the tasks then do is their own affair.
+    /// Somebody wants this chain to end. Nothing is thrown: a wait under way ends early and later
+    /// ones do not begin; what the tasks then do is their own affair.
     bool cancelled() const { return cancelled_; }
-    /// The cancellation was for something that has ended; what comes now runs as if there had been none.
+    /// The cancellation was for something that has ended; what comes now runs as if there had been
+    /// none.
     void forget_cancellation() { cancelled_ = false; }
     void cancel() {
         cancelled_ = true;
@@ -55,8 +57,8 @@ private:
     bool cancelled_ = false;
 };
 
-/// The other end of one chain, for whoever may want it cancelled; harmless before the chain was spawned and after it has
-/// ended. Used on the chain's thread.
+/// The other end of one chain, for whoever may want it cancelled; harmless before the chain was
+/// spawned and after it has ended. Used on the chain's thread.
 class CancelSignal {
 public:
     CancelSignal() = default;
@@ -64,7 +66,8 @@ public:
     CancelSignal& operator=(const CancelSignal&) = delete;
     ~CancelSignal() { detach(); }
 
-    /// Cancels the chain; its waiting task runs on before this returns, and may destroy this signal.
+    /// Cancels the chain; its waiting task runs on before this returns, and may destroy this
+    /// signal.
     void emit() {
         if (chain_ != nullptr) chain_->cancel();
     }
@@ -102,8 +105,9 @@ private:
     TaskChain* chain_ = nullptr;
 };
 
-/// `co_await suspend(begin)` suspends the task and calls `begin(std::coroutine_handle<> asking, TaskChain& chain)`; whoever
-/// gets the handle there resumes it, once and on the chain's executor. A cancellation does not end this wait.
+/// `co_await suspend(begin)` suspends the task and calls `begin(std::coroutine_handle<> asking,
+/// TaskChain& chain)`; whoever gets the handle there resumes it, once and on the chain's executor.
+/// A cancellation does not end this wait.
 template <class F>
 class suspend {
 public:

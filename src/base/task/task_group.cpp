@@ -23,7 +23,8 @@ void TaskGroup::spawn(std::string name, Task<void> task, std::shared_ptr<void> o
     const auto self = std::prev(running_.end());
     self->name = std::move(name);
     auto ended = [this, self, keep = std::move(owner)](const std::exception_ptr& failure) {
-        if (failure) log::error("task failed", {{"task", self->name}, {"reason", text_of(failure)}});
+        if (failure)
+            log::error("task failed", {{"task", self->name}, {"reason", text_of(failure)}});
         if (next_ == self) ++next_;
         running_.erase(self);
         if (running_.empty() && on_empty_) std::exchange(on_empty_, nullptr)();
@@ -33,7 +34,8 @@ void TaskGroup::spawn(std::string name, Task<void> task, std::shared_ptr<void> o
 
 void TaskGroup::cancel() {
     for (next_ = running_.begin(); next_ != running_.end();) {
-        Running& running = *next_++;  // emit() may end any of the tasks; whoever erases the next one moves next_ on
+        // emit() may end any of the tasks; whoever erases the next one moves next_ on
+        Running& running = *next_++;
         running.signal.emit();
     }
 }

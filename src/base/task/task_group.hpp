@@ -18,12 +18,14 @@ public:
     TaskGroup& operator=(const TaskGroup&) = delete;
     ~TaskGroup();
 
-    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`. `owner` is kept until the task
-    /// has ended and been counted out: give the object that holds this group if the task may be its last user.
+    /// Runs `task` at once up to its first suspension. What it throws is logged under `name`.
+    /// `owner` is kept until the task has ended and been counted out: give the object that holds
+    /// this group if the task may be its last user.
     void spawn(std::string name, Task<void> task, std::shared_ptr<void> owner = nullptr);
     /// Asks every task to end; each ends at its current wait.
     void cancel();
-    /// cancel(), then calls `done`, which may destroy the group, when the last task has ended; at once if there is none.
+    /// cancel(), then calls `done`, which may destroy the group, when the last task has ended; at
+    /// once if there is none.
     void stop(std::function<void()> done);
     std::size_t size() const { return running_.size(); }
 
@@ -35,7 +37,7 @@ private:
 
     Executor executor_;
     std::list<Running> running_;
-    std::list<Running>::iterator next_ = running_.end();   ///< whom cancel() comes to next
+    std::list<Running>::iterator next_ = running_.end();  ///< whom cancel() comes to next
     std::function<void()> on_empty_;
 };
 

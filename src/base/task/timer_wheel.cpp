@@ -57,7 +57,8 @@ void TimerWheel::run_expired() {
     for (std::int64_t tick = first; tick <= now; ++tick) {
         const std::size_t slot = static_cast<std::size_t>(tick) % kSlots;
         if ((occupied_[slot / 64] >> (slot % 64) & 1) == 0) continue;
-        // Due nodes move to a list of their own first: on_expired() may arm and destroy any node, its neighbours included.
+        // Due nodes move to a list of their own first: on_expired() may arm and destroy any node,
+        // its neighbours included.
         Anchor due;
         due.next_ = due.previous_ = &due;
         TimerNode& anchor = slots_[slot];
@@ -93,7 +94,8 @@ std::optional<Deadline> TimerWheel::next_wakeup() const {
         step += static_cast<std::size_t>(std::countr_zero(word));
         if (step > kSlots) break;
         const std::size_t found = (static_cast<std::size_t>(done_) + step) % kSlots;
-        if (slots_[found].next_ != &slots_[found]) return origin_ + kTick * (done_ + static_cast<std::int64_t>(step));
+        if (slots_[found].next_ != &slots_[found])
+            return origin_ + kTick * (done_ + static_cast<std::int64_t>(step));
         occupied_[found / 64] &= ~(std::uint64_t{1} << (found % 64));
     }
     return std::nullopt;

@@ -23,7 +23,8 @@ public:
     void disarm();
 
 protected:
-    /// The deadline has passed. The node is disarmed already and may be armed again or destroyed here.
+    /// The deadline has passed. The node is disarmed already and may be armed again or destroyed
+    /// here.
     virtual void on_expired() = 0;
 
 private:
@@ -33,8 +34,8 @@ private:
     std::int64_t tick_ = 0;
 };
 
-/// All deadlines of one event loop: arming and disarming are O(1) and allocate nothing; expiry is late by at most one
-/// tick (4 ms) and never early. Used on one thread.
+/// All deadlines of one event loop: arming and disarming are O(1) and allocate nothing; expiry is
+/// late by at most one tick (4 ms) and never early. Used on one thread.
 class TimerWheel {
 public:
     static constexpr Milliseconds kTick{4};
@@ -48,10 +49,11 @@ public:
     void arm(TimerNode& node, Deadline deadline);
     /// Calls on_expired() of every node whose deadline has passed by the clock.
     void run_expired();
-    /// When run_expired() has to be called next; nothing while no node is armed. May be early, never late.
+    /// When run_expired() has to be called next; nothing while no node is armed. May be early,
+    /// never late.
     std::optional<Deadline> next_wakeup() const;
-    /// Has `hook` called by arm() when a deadline comes before all those it was told of since the last run_expired(): whoever
-    /// drives the wheel then wakes up earlier.
+    /// Has `hook` called by arm() when a deadline comes before all those it was told of since the
+    /// last run_expired(): whoever drives the wheel then wakes up earlier.
     void on_earlier_wakeup(std::function<void(Deadline)> hook) { on_earlier_ = std::move(hook); }
 
 private:
@@ -64,10 +66,12 @@ private:
     const Clock& clock_;
     SteadyTime origin_;
     std::int64_t done_ = 0;  ///< every tick up to this one has been run
-    std::int64_t announced_ = std::numeric_limits<std::int64_t>::max();  ///< the earliest tick on_earlier_ was told of
+    /// The earliest tick on_earlier_ was told of
+    std::int64_t announced_ = std::numeric_limits<std::int64_t>::max();
     std::function<void(Deadline)> on_earlier_;
     std::array<Anchor, kSlots> slots_;
-    mutable std::array<std::uint64_t, kSlots / 64> occupied_{};  ///< may show emptied slots as occupied; next_wakeup() mends it
+    /// May show emptied slots as occupied; next_wakeup() mends it
+    mutable std::array<std::uint64_t, kSlots / 64> occupied_{};
 };
 
 }  // namespace crab

@@ -172,7 +172,8 @@ TEST_F(TimerWheelTest, TheDriverIsToldOfEarlierDeadlinesOnly) {
     EXPECT_EQ(told.size(), 1u);
 }
 
-/// Against a map from nodes to deadlines: who rings when, and that the driver who sleeps until next_wakeup() is never late.
+/// Against a map from nodes to deadlines: who rings when, and that the driver who sleeps until
+/// next_wakeup() is never late.
 TEST_F(TimerWheelTest, AgreesWithANaiveModelOverRandomDeadlines) {
     for (std::uint32_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -196,7 +197,9 @@ TEST_F(TimerWheelTest, AgreesWithANaiveModelOverRandomDeadlines) {
                 case 0:
                 case 1: {
                     const std::int64_t most = random() % 5 == 0 ? 200'000'000'000 : 50'000'000;
-                    const Deadline at = time.steady_now() + std::chrono::nanoseconds(static_cast<std::int64_t>(random()) % most);
+                    const Deadline at =
+                        time.steady_now() +
+                        std::chrono::nanoseconds(static_cast<std::int64_t>(random()) % most);
                     timers.arm(alarm, at);
                     model[&alarm] = at;
                     break;
@@ -207,9 +210,12 @@ TEST_F(TimerWheelTest, AgreesWithANaiveModelOverRandomDeadlines) {
                     break;
                 case 3: {
                     const std::int64_t most = random() % 50 == 0 ? 40'000'000'000 : 9'000'000;
-                    time.advance(std::chrono::nanoseconds(static_cast<std::int64_t>(random()) % most));
+                    time.advance(
+                        std::chrono::nanoseconds(static_cast<std::int64_t>(random()) % most));
                     timers.run_expired();
-                    for (const auto& [node, at] : model) ASSERT_GT(at + TimerWheel::kTick, time.steady_now()) << "late by more than a tick";
+                    for (const auto& [node, at] : model)
+                        ASSERT_GT(at + TimerWheel::kTick, time.steady_now())
+                            << "late by more than a tick";
                     break;
                 }
             }
@@ -217,7 +223,9 @@ TEST_F(TimerWheelTest, AgreesWithANaiveModelOverRandomDeadlines) {
                 ASSERT_EQ(timers.next_wakeup(), std::nullopt);
                 continue;
             }
-            const auto earliest = std::ranges::min_element(model, {}, [](const auto& entry) { return entry.second; })->second;
+            const auto earliest = std::ranges::min_element(model, {}, [](const auto& entry) {
+                                      return entry.second;
+                                  })->second;
             const auto wakeup = timers.next_wakeup();
             ASSERT_TRUE(wakeup);
             ASSERT_LE(*wakeup, std::max(earliest, time.steady_now()) + TimerWheel::kTick);

@@ -10,8 +10,9 @@ namespace crab {
 
 enum class WaitEnd : std::uint8_t { kWoken, kExpired, kCancelled };
 
-/// One coroutine waits here until somebody calls wake(), a deadline passes, or it is cancelled. It allocates nothing, and
-/// wake() resumes the coroutine before it returns. Used on one thread, that of `timers`.
+/// One coroutine waits here until somebody calls wake(), a deadline passes, or it is cancelled. It
+/// allocates nothing, and wake() resumes the coroutine before it returns. Used on one thread, that
+/// of `timers`.
 class Waiter final : private TimerNode, private Interruptible {
 public:
     explicit Waiter(TimerWheel& timers) : timers_(timers) {}
@@ -34,8 +35,8 @@ public:
         Deadline deadline_;
     };
 
-    /// To be awaited. A wake() that came before is not lost: then this returns at once, as it does, with kCancelled, when the
-    /// chain is cancelled already. At most one coroutine waits at a time.
+    /// To be awaited. A wake() that came before is not lost: then this returns at once, as it does,
+    /// with kCancelled, when the chain is cancelled already. At most one coroutine waits at a time.
     [[nodiscard]] Wait wait(Deadline deadline) { return {*this, deadline}; }
     /// Without a waiting coroutine it is remembered for the next wait().
     void wake();
@@ -54,7 +55,8 @@ private:
     bool woken_ = false;
 };
 
-/// A Waiter that another thread may wake; held by both sides. wait() belongs to the thread of `timers` and `home`.
+/// A Waiter that another thread may wake; held by both sides. wait() belongs to the thread of
+/// `timers` and `home`.
 class RemoteWaiter : public std::enable_shared_from_this<RemoteWaiter> {
 public:
     RemoteWaiter(const Executor& home, TimerWheel& timers) : home_(home), waiter_(timers) {}

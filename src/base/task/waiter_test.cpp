@@ -62,7 +62,8 @@ TEST_F(WaiterTest, CancellationEndsTheWaitWithoutThrowing) {
 TEST_F(WaiterTest, AWaitThatBeginsAfterTheCancellationEndsAtOnce) {
     const auto twice = loop.start([](Waiter& waiter) -> Task<int> {
         int cancelled = 0;
-        for (int i = 0; i < 2; ++i) cancelled += co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled;
+        for (int i = 0; i < 2; ++i)
+            cancelled += co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled;
         co_return cancelled;
     }(waiter));
     loop.cancel(*twice);
@@ -71,11 +72,12 @@ TEST_F(WaiterTest, AWaitThatBeginsAfterTheCancellationEndsAtOnce) {
 
 TEST_F(WaiterTest, AnotherThreadsWakeResumesOnTheLoopsThread) {
     auto remote = std::make_shared<RemoteWaiter>(loop.executor(), loop.timers);
-    const auto waiting = loop.start([](std::shared_ptr<RemoteWaiter> waiter) -> Task<std::thread::id> {
-        const WaitEnd end = co_await waiter->wait(kNoDeadline);
-        EXPECT_EQ(end, WaitEnd::kWoken);
-        co_return std::this_thread::get_id();
-    }(remote));
+    const auto waiting =
+        loop.start([](std::shared_ptr<RemoteWaiter> waiter) -> Task<std::thread::id> {
+            const WaitEnd end = co_await waiter->wait(kNoDeadline);
+            EXPECT_EQ(end, WaitEnd::kWoken);
+            co_return std::this_thread::get_id();
+        }(remote));
     std::jthread other([remote] { remote->wake(); });
     ASSERT_TRUE(loop.run_until([&] { return waiting->ended(); }));
     EXPECT_EQ(waiting->get(), std::this_thread::get_id());

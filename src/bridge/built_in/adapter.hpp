@@ -1,8 +1,8 @@
 #pragma once
 
 #include "adapters/cetp/tool_list.hpp"
-#include "bridge/dbus/bus_link.hpp"
 #include "base/task/blocking_pool.hpp"
+#include "bridge/dbus/bus_link.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -18,27 +18,31 @@ struct Sources {
     net::EventLoop& loop;
     BlockingPool& blocking;
     std::function<BusLink&(BusKind)> bus;
-    std::vector<std::filesystem::path> data_dirs;  ///< of the XDG Base Directory Specification, in order
+    /// Of the XDG Base Directory Specification, in order
+    std::vector<std::filesystem::path> data_dirs;
     std::string locale;                            ///< such as `de_AT.UTF-8`; may be empty
 };
 
-/// Tools over something that the system has anyway, read-only. Used on the loop's thread; several calls may be under way.
-/// Source: docs/protocols/cetp.md, section 5.
+/// Tools over something that the system has anyway, read-only. Used on the loop's thread; several
+/// calls may be under way. Source: docs/protocols/cetp.md, section 5.
 class Adapter {
 public:
     virtual ~Adapter() = default;
-    /// Whether there is something to read here; it is asked whenever its tools are listed. Errors: why not.
+    /// Whether there is something to read here; it is asked whenever its tools are listed. Errors:
+    /// why not.
     virtual Task<Result<void>> check(Deadline deadline) = 0;
-    /// Runs one of its card's tools with arguments that fit the schema. `tool` and `args` are kept by the caller.
-    virtual Task<Result<json::Value>> run(const std::string& tool, const json::Value& args, Deadline deadline) = 0;
+    /// Runs one of its card's tools with arguments that fit the schema. `tool` and `args` are kept
+    /// by the caller.
+    virtual Task<Result<json::Value>> run(const std::string& tool, const json::Value& args,
+                                          Deadline deadline) = 0;
 };
 
 /// What is known of an adapter before any of its code has run.
 struct AdapterCard {
     std::string_view label;
-    std::string_view name;    ///< for people
-    std::string_view reads;   ///< for people: the service behind it
-    bool on = false;          ///< unless the user says otherwise
+    std::string_view name;  ///< for people
+    std::string_view reads;  ///< for people: the service behind it
+    bool on = false;  ///< unless the user says otherwise
     std::vector<cetp::DeclaredTool> tools;
     std::unique_ptr<Adapter> (*make)(const Sources& sources);
 };

@@ -8,7 +8,8 @@ using json::Value;
 
 constexpr const char* kService = "org.bluez";
 
-/// Source: the D-Bus API of BlueZ 5. Which devices are near reveals places and people, so it is off by default; addresses are never told.
+/// Source: the D-Bus API of BlueZ 5. Which devices are near reveals places and people, so it is off
+/// by default; addresses are never told.
 class Bluetooth final : public Adapter {
 public:
     explicit Bluetooth(const Sources& sources) : system_(sources.bus(BusKind::kSystem)) {}
@@ -25,15 +26,24 @@ public:
         Value adapters = Value::array(), devices = Value::array();
         for (const auto& [path, interfaces] : *objects->as_object()) {
             if (const Value* adapter = interfaces.find("org.bluez.Adapter1")) {
-                pick(adapters.push_back(Value::object()), *adapter, {{"Alias", "name"}, {"Powered", "powered"}, {"Discovering", "discovering"}});
+                pick(adapters.push_back(Value::object()), *adapter,
+                     {{"Alias", "name"}, {"Powered", "powered"}, {"Discovering", "discovering"}});
             }
             if (const Value* device = interfaces.find("org.bluez.Device1")) {
                 Value& entry = devices.push_back(Value::object());
-                pick(entry, *device, {{"Alias", "name"}, {"Icon", "kind"}, {"Paired", "paired"}, {"Trusted", "trusted"}, {"Connected", "connected"}, {"RSSI", "signal_dbm"}});
-                if (const Value* battery = interfaces.find("org.bluez.Battery1")) pick(entry, *battery, {{"Percentage", "battery_percent"}});
+                pick(entry, *device,
+                     {{"Alias", "name"},
+                      {"Icon", "kind"},
+                      {"Paired", "paired"},
+                      {"Trusted", "trusted"},
+                      {"Connected", "connected"},
+                      {"RSSI", "signal_dbm"}});
+                if (const Value* battery = interfaces.find("org.bluez.Battery1"))
+                    pick(entry, *battery, {{"Percentage", "battery_percent"}});
             }
         }
-        co_return Value::object({{"adapters", std::move(adapters)}, {"devices", std::move(devices)}});
+        co_return Value::object(
+            {{"adapters", std::move(adapters)}, {"devices", std::move(devices)}});
     }
 
 private:
@@ -42,7 +52,8 @@ private:
         BusCall list{kService, "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"};
         auto values = co_await system_.call(std::move(list), deadline);
         if (!values) co_return values;
-        if (values->as_array()->empty() || !values->as_array()->front().is_object()) co_return Value::object();
+        if (values->as_array()->empty() || !values->as_array()->front().is_object())
+            co_return Value::object();
         co_return std::move(values->as_array()->front());
     }
 
@@ -52,9 +63,17 @@ private:
 }  // namespace
 
 AdapterCard bluetooth_card() {
-    return {.label = "bluetooth", .name = "Bluetooth", .reads = kService, .on = false,
-            .tools = {{"status", "Bluetooth of this machine: whether it is on, and the known devices with kind, connection, signal and charge", std::string(kNoArgs)}},
-            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> { return std::make_unique<Bluetooth>(sources); }};
+    return {.label = "bluetooth",
+            .name = "Bluetooth",
+            .reads = kService,
+            .on = false,
+            .tools = {{"status",
+                       "Bluetooth of this machine: whether it is on, and the known devices with "
+                       "kind, connection, signal and charge",
+                       std::string(kNoArgs)}},
+            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
+                return std::make_unique<Bluetooth>(sources);
+            }};
 }
 
 }  // namespace crab::app

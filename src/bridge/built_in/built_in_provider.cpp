@@ -14,15 +14,18 @@ namespace {
 
 /// What a failure of the adapter is on the wire; `waited` is how long the call could take.
 Envelope failed(const Error& error, std::chrono::nanoseconds waited) {
-    return error.code == ErrorCode::kTimeout ? Envelope::no_answer_within(waited) : Envelope::error(error);
+    return error.code == ErrorCode::kTimeout ? Envelope::no_answer_within(waited)
+                                             : Envelope::error(error);
 }
 
 }  // namespace
 
-BuiltInProvider::BuiltInProvider(const AdapterCard& card, const Sources& sources) : card_(card), clock_(sources.loop.clock()), adapter_(card.make(sources)) {
+BuiltInProvider::BuiltInProvider(const AdapterCard& card, const Sources& sources)
+    : card_(card), clock_(sources.loop.clock()), adapter_(card.make(sources)) {
     for (const cetp::DeclaredTool& tool : card.tools) {
         auto schema = json::Schema::compile(tool.parameters);
-        if (!schema) throw std::logic_error(fmt::format("{}: {}", tool.name, schema.error().message));
+        if (!schema)
+            throw std::logic_error(fmt::format("{}: {}", tool.name, schema.error().message));
         schemas_.emplace(tool.name, *std::move(schema));
     }
 }
@@ -30,8 +33,14 @@ BuiltInProvider::BuiltInProvider(const AdapterCard& card, const Sources& sources
 Task<Envelope> BuiltInProvider::answer(const cetp::MethodCall& call, Deadline deadline) {
     if (call.method == cetp::kListTools) co_return co_await list(deadline);
     if (call.method == cetp::kExecuteTool) co_return co_await execute(call, deadline);
-    if (call.method != cetp::kProviderInfo) co_return Envelope::error(cetp::code::kToolNotFound, "Unknown method: " + cetp::clean_text(call.method));
-    co_return Envelope::ok(json::Value::object({{"provider_name", card_.name}, {"description", fmt::format("Reads {}", card_.reads)}, {"scopes", json::Value::array()}}).dump());
+    if (call.method != cetp::kProviderInfo)
+        co_return Envelope::error(cetp::code::kToolNotFound,
+                                  "Unknown method: " + cetp::clean_text(call.method));
+    co_return Envelope::ok(
+        json::Value::object({{"provider_name", card_.name},
+                             {"description", fmt::format("Reads {}", card_.reads)},
+                             {"scopes", json::Value::array()}})
+            .dump());
 }
 
 Task<Envelope> BuiltInProvider::list(Deadline deadline) {
@@ -45,7 +54,9 @@ Task<Envelope> BuiltInProvider::execute(const cetp::MethodCall& call, Deadline d
     const std::string name = call.extra("tool_name");
     if (name.empty()) co_return Envelope::error(cetp::code::kInvalidArgs, "tool_name is missing");
     const auto schema = schemas_.find(name);
-    if (schema == schemas_.end()) co_return Envelope::error(cetp::code::kToolNotFound, "Unknown tool: " + cetp::clean_text(name));
+    if (schema == schemas_.end())
+        co_return Envelope::error(cetp::code::kToolNotFound,
+                                  "Unknown tool: " + cetp::clean_text(name));
     const auto text = cetp::checked_args(call, *schema->second);
     if (!text) co_return Envelope::error(text.error());
     const auto args = json::Value::parse(*text);
@@ -54,7 +65,8 @@ Task<Envelope> BuiltInProvider::execute(const cetp::MethodCall& call, Deadline d
     const auto result = co_await adapter_->run(name, *args, deadline);
     if (!result) co_return failed(result.error(), deadline - began);
     std::string data = result->dump();
-    co_return data.size() > cetp::kMaxData ? Envelope::too_large(data.size(), cetp::kMaxData) : Envelope::ok(std::move(data));
+    co_return data.size() > cetp::kMaxData ? Envelope::too_large(data.size(), cetp::kMaxData)
+                                           : Envelope::ok(std::move(data));
 }
 
 std::string built_in_id(const AdapterCard& card) { return fmt::format("crab.{}", card.label); }

@@ -11,7 +11,8 @@
 
 namespace crab::app {
 
-/// An adapter as a provider: the three methods of CETP, on the loop's thread. Source: docs/protocols/cetp.md, sections 1 and 5.
+/// An adapter as a provider: the three methods of CETP, on the loop's thread. Source:
+/// docs/protocols/cetp.md, sections 1 and 5.
 class BuiltInProvider {
 public:
     BuiltInProvider(const AdapterCard& card, const Sources& sources);

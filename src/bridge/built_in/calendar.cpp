@@ -18,7 +18,8 @@ std::string to_basic_time(SystemTime time) {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
     std::tm utc{};
     ::gmtime_r(&seconds, &utc);
-    return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                       utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 /// Midnight UTC of `2026-11-21`. Errors: kInvalidArgs for a day that is none.
@@ -27,18 +28,22 @@ Result<SystemTime> parse_day(const std::string& text) {
     unsigned month = 0, day = 0;
     char rest = 0;
     const bool read = std::sscanf(text.c_str(), "%4d-%2u-%2u%c", &year, &month, &day, &rest) == 3;
-    const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-    if (!read || !date.ok()) return fail(ErrorCode::kInvalidArgs, "/from: write a day such as 2026-11-21");
+    const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                           std::chrono::day(day)};
+    if (!read || !date.ok())
+        return fail(ErrorCode::kInvalidArgs, "/from: write a day such as 2026-11-21");
     return std::chrono::sys_days(date);
 }
 
 class Calendar final : public Adapter {
 public:
-    explicit Calendar(const Sources& sources) : clock_(sources.loop.clock()), data_(sources, EvolutionData::Kind::kEvents) {}
+    explicit Calendar(const Sources& sources)
+        : clock_(sources.loop.clock()), data_(sources, EvolutionData::Kind::kEvents) {}
 
     Task<Result<void>> check(Deadline deadline) override { return data_.check(deadline); }
 
-    Task<Result<Value>> run(const std::string& tool, const Value& args, Deadline deadline) override {
+    Task<Result<Value>> run(const std::string& tool, const Value& args,
+                            Deadline deadline) override {
         if (tool == "calendars") co_return co_await calendars(deadline);
         co_return co_await events(args, deadline);
     }
@@ -57,12 +62,15 @@ private:
         const Result<SystemTime> from = day.empty() ? clock_.system_now() : parse_day(day);
         if (!from) co_return fail(from.error());
         const SystemTime to = *from + std::chrono::days(integer_in(args, "days", 7));
-        std::string expression = fmt::format("(occur-in-time-range? (make-time \"{}\") (make-time \"{}\"))", to_basic_time(*from), to_basic_time(to));
+        std::string expression =
+            fmt::format("(occur-in-time-range? (make-time \"{}\") (make-time \"{}\"))",
+                        to_basic_time(*from), to_basic_time(to));
         const auto found = co_await data_.query(std::move(expression), deadline);
         if (!found) co_return fail(found.error());
         Value::Items events;
         for (const auto& calendar : *found) {
-            for (const std::string& component : calendar.items) events.push_back(describe(component, calendar.collection));
+            for (const std::string& component : calendar.items)
+                events.push_back(describe(component, calendar.collection));
         }
         std::ranges::sort(events, {}, [](const Value& event) { return text_in(event, "start"); });
         co_return Value::object({{"events", Value::array(std::move(events))}});
@@ -78,11 +86,13 @@ private:
             if (line.name == "SUMMARY") event.set("summary", line.text());
             if (line.name == "DTSTART") {
                 event.set("start", to_readable_time(line.value));
-                if (const std::string zone = line.parameter("TZID"); !zone.empty()) event.set("timezone", zone_name(zone));
+                if (const std::string zone = line.parameter("TZID"); !zone.empty())
+                    event.set("timezone", zone_name(zone));
             }
             if (line.name == "DTEND") event.set("end", to_readable_time(line.value));
             if (line.name == "LOCATION" && !line.value.empty()) event.set("location", line.text());
-            if (line.name == "DESCRIPTION" && !line.value.empty()) event.set("description", line.text());
+            if (line.name == "DESCRIPTION" && !line.value.empty())
+                event.set("description", line.text());
             if (line.name == "STATUS") event.set("status", line.value);
             if (line.name == "RRULE") event.set("repeats", line.value);
         }
@@ -90,7 +100,8 @@ private:
         return event;
     }
 
-    /// Zones come as `/freeassociation.sourceforge.net/Europe/Berlin`: what counts are the last two parts.
+    /// Zones come as `/freeassociation.sourceforge.net/Europe/Berlin`: what counts are the last two
+    /// parts.
     static std::string zone_name(std::string_view id) {
         const std::size_t last = id.rfind('/');
         if (!id.starts_with('/') || last == 0) return std::string(id);
@@ -102,17 +113,28 @@ private:
     EvolutionData data_;
 };
 
-constexpr std::string_view kEventsSchema = R"({"type":"object","properties":{)"
-    R"("from":{"type":"string","description":"The first day, such as 2026-11-21, from midnight UTC; without it from now"},)"
-    R"("days":{"type":"integer","minimum":1,"maximum":366,"description":"How many days; default 7"}},"additionalProperties":false})";
+constexpr std::string_view kEventsSchema =
+    R"({"type":"object","properties":{)"
+    R"("from":{"type":"string","description":"The first day, such as 2026-11-21,)"
+    R"( from midnight UTC; without it from now"},)"
+    R"("days":{"type":"integer","minimum":1,"maximum":366,)"
+    R"("description":"How many days; default 7"}},"additionalProperties":false})";
 
 }  // namespace
 
 AdapterCard calendar_card() {
-    return {.label = "calendar", .name = "Calendar", .reads = "Evolution Data Server", .on = false,
-            .tools = {{"events", "Events in the calendars of this person; one that repeats is given once, with its rule and its first start", std::string(kEventsSchema)},
+    return {.label = "calendar",
+            .name = "Calendar",
+            .reads = "Evolution Data Server",
+            .on = false,
+            .tools = {{"events",
+                       "Events in the calendars of this person; one that repeats is given once, "
+                       "with its rule and its first start",
+                       std::string(kEventsSchema)},
                       {"calendars", "Which calendars there are", std::string(kNoArgs)}},
-            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> { return std::make_unique<Calendar>(sources); }};
+            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
+                return std::make_unique<Calendar>(sources);
+            }};
 }
 
 }  // namespace crab::app

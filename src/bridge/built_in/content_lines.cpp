@@ -10,7 +10,9 @@ namespace {
 
 std::string upper(std::string_view text) {
     std::string made(text);
-    std::ranges::transform(made, made.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    std::ranges::transform(made, made.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
     return made;
 }
 
@@ -53,7 +55,8 @@ std::optional<ContentLine> parse_line(std::string_view line) {
         const std::size_t equals = parameter.find('=');
         if (equals == parameter.npos) continue;
         std::string_view value = parameter.substr(equals + 1);
-        if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"')) value = value.substr(1, value.size() - 2);
+        if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"'))
+            value = value.substr(1, value.size() - 2);
         parsed.parameters.insert_or_assign(upper(parameter.substr(0, equals)), std::string(value));
     }
     return parsed;
@@ -106,11 +109,19 @@ std::vector<ContentLine> parse_content_lines(std::string_view text) {
 }
 
 std::string to_readable_time(std::string_view value) {
-    const bool is_time = (value.size() == 15 || (value.size() == 16 && value.ends_with('Z'))) && value[8] == 'T';
-    const auto digits = [&](std::size_t from, std::size_t count) { return std::ranges::all_of(value.substr(from, count), [](char c) { return c >= '0' && c <= '9'; }); };
-    if ((!is_time && value.size() != 8) || !digits(0, 8) || (is_time && !digits(9, 6))) return std::string(value);
-    std::string made = fmt::format("{}-{}-{}", value.substr(0, 4), value.substr(4, 2), value.substr(6, 2));
-    if (is_time) made += fmt::format("T{}:{}:{}{}", value.substr(9, 2), value.substr(11, 2), value.substr(13, 2), value.substr(15));
+    const bool is_time =
+        (value.size() == 15 || (value.size() == 16 && value.ends_with('Z'))) && value[8] == 'T';
+    const auto digits = [&](std::size_t from, std::size_t count) {
+        return std::ranges::all_of(value.substr(from, count),
+                                   [](char c) { return c >= '0' && c <= '9'; });
+    };
+    if ((!is_time && value.size() != 8) || !digits(0, 8) || (is_time && !digits(9, 6)))
+        return std::string(value);
+    std::string made =
+        fmt::format("{}-{}-{}", value.substr(0, 4), value.substr(4, 2), value.substr(6, 2));
+    if (is_time)
+        made += fmt::format("T{}:{}:{}{}", value.substr(9, 2), value.substr(11, 2),
+                            value.substr(13, 2), value.substr(15));
     return made;
 }
 

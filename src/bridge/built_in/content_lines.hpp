@@ -7,11 +7,13 @@
 
 namespace crab::app {
 
-/// One line of a vCard or an iCalendar component. Source: RFC 5545, section 3.1; RFC 6350, section 3.3.
+/// One line of a vCard or an iCalendar component. Source: RFC 5545, section 3.1; RFC 6350,
+/// section 3.3.
 struct ContentLine {
-    std::string name{};                               ///< in upper case, without a group (`item1.`)
-    std::map<std::string, std::string> parameters{};  ///< names in upper case, quotes taken off; of several of one name the last counts
-    std::string value{};                              ///< as it is written
+    std::string name{};  ///< in upper case, without a group (`item1.`)
+    /// Names in upper case, quotes taken off; of several of one name the last counts
+    std::map<std::string, std::string> parameters{};
+    std::string value{};  ///< as it is written
 
     /// The value as text: `\n`, `\,`, `\;`, `\\` are what they stand for.
     std::string text() const;
@@ -23,7 +25,8 @@ struct ContentLine {
 /// Reads lines, unfolded. What is no content line is passed over.
 std::vector<ContentLine> parse_content_lines(std::string_view text);
 
-/// A value of DATE or DATE-TIME (`20261121`, `20261121T093000Z`) in the form of RFC 3339; other text as it is.
+/// A value of DATE or DATE-TIME (`20261121`, `20261121T093000Z`) in the form of RFC 3339; other
+/// text as it is.
 std::string to_readable_time(std::string_view value);
 
 }  // namespace crab::app

@@ -6,7 +6,9 @@ namespace crab::app {
 namespace {
 
 TEST(ContentLines, FoldedLinesGroupsAndQuotedParametersAreUnderstood) {
-    const auto lines = parse_content_lines("BEGIN:VCARD\r\nitem1.email;type=WORK;X=\"a:b;c\":ada@\r\n example.org\r\nno line\r\nEND:VCARD\r\n");
+    const auto lines = parse_content_lines(
+        "BEGIN:VCARD\r\nitem1.email;type=WORK;X=\"a:b;c\":ada@\r\n example.org\r\nno "
+        "line\r\nEND:VCARD\r\n");
     ASSERT_EQ(lines.size(), 3U);
     EXPECT_EQ(lines[1].name, "EMAIL");
     EXPECT_EQ(lines[1].parameter("TYPE"), "WORK");
@@ -17,7 +19,8 @@ TEST(ContentLines, FoldedLinesGroupsAndQuotedParametersAreUnderstood) {
 TEST(ContentLines, EscapesAreWhatTheyStandForAndDoNotDivide) {
     const auto lines = parse_content_lines(R"(ORG:Sons\; Daughters;Sales\, south;a\nb\)");
     ASSERT_EQ(lines.size(), 1U);
-    EXPECT_EQ(lines[0].parts(), (std::vector<std::string>{"Sons; Daughters", "Sales, south", "a\nb\\"}));
+    EXPECT_EQ(lines[0].parts(),
+              (std::vector<std::string>{"Sons; Daughters", "Sales, south", "a\nb\\"}));
 }
 
 TEST(ContentLines, TimesAreReadable) {

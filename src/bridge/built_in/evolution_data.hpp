@@ -7,8 +7,9 @@
 
 namespace crab::app {
 
-/// Address books or calendars of Evolution Data Server. Used on the loop's thread. Its backends live as long as the connection to the
-/// session bus. Source: the D-Bus interfaces of evolution-data-server 3.46.
+/// Address books or calendars of Evolution Data Server. Used on the loop's thread. Its backends
+/// live as long as the connection to the session bus. Source: the D-Bus interfaces of
+/// evolution-data-server 3.46.
 class EvolutionData {
 public:
     enum class Kind : std::uint8_t { kContacts, kEvents };
@@ -16,7 +17,8 @@ public:
         std::string uid, name;
     };
 
-    EvolutionData(const Sources& sources, Kind kind) : session_(sources.bus(BusKind::kSession)), locale_(sources.locale), kind_(kind) {}
+    EvolutionData(const Sources& sources, Kind kind)
+        : session_(sources.bus(BusKind::kSession)), locale_(sources.locale), kind_(kind) {}
 
     /// Those that the person has switched on. Errors: those of BusLink::call().
     Task<Result<std::vector<Collection>>> collections(Deadline deadline);
@@ -27,7 +29,8 @@ public:
         std::string collection;          ///< its name
         std::vector<std::string> items;  ///< vCards or iCalendar components
     };
-    /// What each collection has for an expression of the data server's; those that do not answer are left out.
+    /// What each collection has for an expression of the data server's; those that do not answer
+    /// are left out.
     Task<Result<std::vector<Found>>> query(std::string expression, Deadline deadline);
 
 private:

@@ -16,8 +16,12 @@ constexpr const char* kSystemd = "org.freedesktop.systemd1";
 class JournalAdapter final : public Adapter {
 public:
     explicit JournalAdapter(const Sources& sources)
-        : clock_(sources.loop.clock()), blocking_(sources.blocking), system_(sources.bus(BusKind::kSystem)), session_(sources.bus(BusKind::kSession)) {
-        if (const char* folder = std::getenv("CRAB_JOURNAL_FOLDER"); folder != nullptr) folder_ = folder;
+        : clock_(sources.loop.clock()),
+          blocking_(sources.blocking),
+          system_(sources.bus(BusKind::kSystem)),
+          session_(sources.bus(BusKind::kSession)) {
+        if (const char* folder = std::getenv("CRAB_JOURNAL_FOLDER"); folder != nullptr)
+            folder_ = folder;
     }
 
     Task<Result<void>> check(Deadline) override {
@@ -25,15 +29,19 @@ public:
         co_return co_await blocking_.run(std::move(find));
     }
 
-    Task<Result<Value>> run(const std::string& tool, const Value& args, Deadline deadline) override {
+    Task<Result<Value>> run(const std::string& tool, const Value& args,
+                            Deadline deadline) override {
         if (tool == "failed_units") co_return co_await failed_units(deadline);
-        JournalQuery query{.unit = text_in(args, "unit"),
-                           .priority = static_cast<int>(integer_in(args, "priority", 7)),
-                           .contains = text_in(args, "contains"),
-                           .since = clock_.system_now() - std::chrono::minutes(integer_in(args, "minutes", 60)),
-                           .limit = static_cast<std::size_t>(integer_in(args, "limit", 50)),
-                           .give_up = deadline - (deadline - clock_.steady_now()) / 4};
-        auto read = [folder = folder_, query = std::move(query)] { return read_journal(query, folder); };
+        JournalQuery query{
+            .unit = text_in(args, "unit"),
+            .priority = static_cast<int>(integer_in(args, "priority", 7)),
+            .contains = text_in(args, "contains"),
+            .since = clock_.system_now() - std::chrono::minutes(integer_in(args, "minutes", 60)),
+            .limit = static_cast<std::size_t>(integer_in(args, "limit", 50)),
+            .give_up = deadline - (deadline - clock_.steady_now()) / 4};
+        auto read = [folder = folder_, query = std::move(query)] {
+            return read_journal(query, folder);
+        };
         co_return co_await blocking_.run(std::move(read));
     }
 
@@ -50,14 +58,21 @@ private:
 
     Task<Result<Value>> failed_of(BusLink& bus, Deadline deadline) {
         Value states = Value::array({Value("failed")});
-        BusCall list{kSystemd, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", "ListUnitsFiltered", "as", {std::move(states)}};
+        BusCall list{kSystemd,
+                     "/org/freedesktop/systemd1",
+                     "org.freedesktop.systemd1.Manager",
+                     "ListUnitsFiltered",
+                     "as",
+                     {std::move(states)}};
         const auto values = co_await bus.call(std::move(list), deadline);
         if (!values) co_return fail(values.error());
         Value units = Value::array();
         for (const Value& unit : items_at(*values, 0)) {
             if (!unit.is_array() || unit.as_array()->size() < 5) continue;
-            const Value::Items& facts = *unit.as_array();  // name, description, load state, active state, sub state, …
-            units.push_back(Value::object({{"unit", facts[0]}, {"description", facts[1]}, {"state", facts[4]}}));
+            // name, description, load state, active state, sub state, …
+            const Value::Items& facts = *unit.as_array();
+            units.push_back(Value::object(
+                {{"unit", facts[0]}, {"description", facts[1]}, {"state", facts[4]}}));
         }
         co_return units;
     }
@@ -69,20 +84,33 @@ private:
     std::optional<std::string> folder_;  // instead of the machine's journal
 };
 
-constexpr std::string_view kEntries = R"({"type":"object","properties":{)"
-    R"("unit":{"type":"string","description":"Of this unit or program alone, such as nginx.service"},)"
-    R"("priority":{"type":"integer","minimum":0,"maximum":7,"description":"At most this severe: 3 errors, 4 warnings, 6 information; 7, the default, everything"},)"
+constexpr std::string_view kEntries =
+    R"({"type":"object","properties":{)"
+    R"("unit":{"type":"string","description":"Of this unit or program alone,)"
+    R"( such as nginx.service"},)"
+    R"("priority":{"type":"integer","minimum":0,"maximum":7,)"
+    R"("description":"At most this severe: 3 errors, 4 warnings, 6 information; 7, the default,)"
+    R"( everything"},)"
     R"("contains":{"type":"string","description":"Messages that contain this text"},)"
-    R"("minutes":{"type":"integer","minimum":1,"maximum":10080,"description":"Not older than this; default 60"},)"
-    R"("limit":{"type":"integer","minimum":1,"maximum":500,"description":"Default 50"}},"additionalProperties":false})";
+    R"("minutes":{"type":"integer","minimum":1,"maximum":10080,)"
+    R"("description":"Not older than this; default 60"},)"
+    R"("limit":{"type":"integer","minimum":1,"maximum":500,"description":"Default 50"}},)"
+    R"("additionalProperties":false})";
 
 }  // namespace
 
 AdapterCard journal_card() {
-    return {.label = "journal", .name = "Logs", .reads = "systemd journal", .on = false,
-            .tools = {{"entries", "Entries of this machine's log, the newest first", std::string(kEntries)},
-                      {"failed_units", "Services of this machine that have failed", std::string(kNoArgs)}},
-            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> { return std::make_unique<JournalAdapter>(sources); }};
+    return {.label = "journal",
+            .name = "Logs",
+            .reads = "systemd journal",
+            .on = false,
+            .tools = {{"entries", "Entries of this machine's log, the newest first",
+                       std::string(kEntries)},
+                      {"failed_units", "Services of this machine that have failed",
+                       std::string(kNoArgs)}},
+            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
+                return std::make_unique<JournalAdapter>(sources);
+            }};
 }
 
 }  // namespace crab::app

@@ -18,7 +18,8 @@ using json::Value;
 
 constexpr std::size_t kMaxText = std::size_t{256} << 10;
 constexpr std::size_t kMaxMessage = std::size_t{4} << 10;
-constexpr std::array<std::string_view, 8> kPriorities{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"};
+constexpr std::array<std::string_view, 8> kPriorities{"emergency", "alert",  "critical", "error",
+                                                      "warning",   "notice", "info",     "debug"};
 
 struct Close {
     void operator()(sd_journal* journal) const { sd_journal_close(journal); }
@@ -27,8 +28,10 @@ using Journal = std::unique_ptr<sd_journal, Close>;
 
 Result<Journal> open_journal(const std::optional<std::string>& folder) {
     sd_journal* opened = nullptr;
-    const int done = folder ? sd_journal_open_directory(&opened, folder->c_str(), 0) : sd_journal_open(&opened, SD_JOURNAL_LOCAL_ONLY);
-    if (done < 0) return fail(ErrorCode::kUnavailable, "there is no journal that this user may read");
+    const int done = folder ? sd_journal_open_directory(&opened, folder->c_str(), 0)
+                            : sd_journal_open(&opened, SD_JOURNAL_LOCAL_ONLY);
+    if (done < 0)
+        return fail(ErrorCode::kUnavailable, "there is no journal that this user may read");
     return Journal(opened);
 }
 
@@ -48,15 +51,19 @@ std::string_view unit_of(sd_journal* journal) {
     return {};
 }
 
-/// What the query asks of fields is left to the journal's indexes: each field's matches are one of many, fields are all of them.
+/// What the query asks of fields is left to the journal's indexes: each field's matches are one of
+/// many, fields are all of them.
 bool add_matches(sd_journal* journal, const JournalQuery& query) {
     for (int priority = 0; query.priority < 7 && priority <= query.priority; ++priority) {
-        if (sd_journal_add_match(journal, fmt::format("PRIORITY={}", priority).c_str(), 0) < 0) return false;
+        if (sd_journal_add_match(journal, fmt::format("PRIORITY={}", priority).c_str(), 0) < 0)
+            return false;
     }
     if (query.unit.empty()) return true;
     if (sd_journal_add_conjunction(journal) < 0) return false;
     for (const char* name : {"_SYSTEMD_UNIT", "_SYSTEMD_USER_UNIT", "UNIT", "SYSLOG_IDENTIFIER"}) {
-        if (sd_journal_add_match(journal, fmt::format("{}={}", name, query.unit).c_str(), 0) < 0 || sd_journal_add_disjunction(journal) < 0) return false;
+        if (sd_journal_add_match(journal, fmt::format("{}={}", name, query.unit).c_str(), 0) < 0 ||
+            sd_journal_add_disjunction(journal) < 0)
+            return false;
     }
     return true;
 }
@@ -71,7 +78,8 @@ std::string legible(std::string_view text) {
 
 Value describe(sd_journal* journal, std::uint64_t at, std::string_view message) {
     const std::string_view priority = field(journal, "PRIORITY");
-    const std::size_t level = priority.size() == 1 ? static_cast<std::size_t>(priority[0] - '0') : 6;
+    const std::size_t level =
+        priority.size() == 1 ? static_cast<std::size_t>(priority[0] - '0') : 6;
     return Value::object({{"time", to_rfc3339(SystemTime(std::chrono::microseconds(at)))},
                           {"unit", legible(unit_of(journal))},
                           {"priority", kPriorities[std::min(level, kPriorities.size() - 1)]},
@@ -83,7 +91,8 @@ Value describe(sd_journal* journal, std::uint64_t at, std::string_view message) 
 Result<void> find_journal(const std::optional<std::string>& folder) {
     const auto journal = open_journal(folder);
     if (!journal) return fail(journal.error());
-    if (sd_journal_seek_tail(journal->get()) < 0 || sd_journal_previous(journal->get()) <= 0) return fail(ErrorCode::kUnavailable, "there is no journal that this user may read");
+    if (sd_journal_seek_tail(journal->get()) < 0 || sd_journal_previous(journal->get()) <= 0)
+        return fail(ErrorCode::kUnavailable, "there is no journal that this user may read");
     return {};
 }
 
@@ -91,13 +100,16 @@ Result<Value> read_journal(const JournalQuery& query, const std::optional<std::s
     const auto opened = open_journal(folder);
     if (!opened) return fail(opened.error());
     sd_journal* journal = opened->get();
-    if (!add_matches(journal, query) || sd_journal_seek_tail(journal) < 0) return fail(ErrorCode::kUnavailable, "the journal cannot be searched");
+    if (!add_matches(journal, query) || sd_journal_seek_tail(journal) < 0)
+        return fail(ErrorCode::kUnavailable, "the journal cannot be searched");
     Value entries = Value::array();
     std::size_t text = 0;
     bool complete = true;
     while (entries.as_array()->size() < query.limit && sd_journal_previous(journal) > 0) {
         std::uint64_t at = 0;
-        if (sd_journal_get_realtime_usec(journal, &at) < 0 || SystemTime(std::chrono::microseconds(at)) < query.since) break;
+        if (sd_journal_get_realtime_usec(journal, &at) < 0 ||
+            SystemTime(std::chrono::microseconds(at)) < query.since)
+            break;
         complete = text < kMaxText && std::chrono::steady_clock::now() < query.give_up;
         if (!complete) break;
         const std::string_view message = field(journal, "MESSAGE");

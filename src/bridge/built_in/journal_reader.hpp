@@ -20,10 +20,12 @@ struct JournalQuery {
     SteadyTime give_up{};    ///< what was found by then is the answer
 };
 
-/// `{"entries":[{"time","unit","priority","message"}],"complete"}`, what this user may read of it; `complete` is false when time or
-/// room (256 KiB of messages) ran out. `folder`: a folder of journal files instead of the machine's journal. Blocks.
-/// Errors: kUnavailable when there is no journal.
-Result<json::Value> read_journal(const JournalQuery& query, const std::optional<std::string>& folder);
+/// `{"entries":[{"time","unit","priority","message"}],"complete"}`, what this user may read of it;
+/// `complete` is false when time or room (256 KiB of messages) ran out. `folder`: a folder of
+/// journal files instead of the machine's journal. Blocks. Errors: kUnavailable when there is no
+/// journal.
+Result<json::Value> read_journal(const JournalQuery& query,
+                                 const std::optional<std::string>& folder);
 /// Whether there is a journal. Blocks. Errors: kUnavailable.
 Result<void> find_journal(const std::optional<std::string>& folder);
 

@@ -1,6 +1,6 @@
+#include "base/task/gather.hpp"
 #include "bridge/built_in/cards.hpp"
 #include "bridge/built_in/shaping.hpp"
-#include "base/task/gather.hpp"
 
 #include <algorithm>
 
@@ -16,10 +16,12 @@ constexpr std::chrono::seconds kOfPlayer{1};  // one that hangs is left out
 /// Source: MPRIS D-Bus Interface Specification 2.2.
 class Media final : public Adapter {
 public:
-    explicit Media(const Sources& sources) : clock_(sources.loop.clock()), session_(sources.bus(BusKind::kSession)) {}
+    explicit Media(const Sources& sources)
+        : clock_(sources.loop.clock()), session_(sources.bus(BusKind::kSession)) {}
 
     Task<Result<void>> check(Deadline) override {
-        if (!session_.connected()) co_return fail(ErrorCode::kUnavailable, "there is no session bus");
+        if (!session_.connected())
+            co_return fail(ErrorCode::kUnavailable, "there is no session bus");
         co_return Result<void>();
     }
 
@@ -28,7 +30,9 @@ public:
         std::erase_if(names, [](const std::string& name) { return !name.starts_with(kPrefix); });
         std::ranges::sort(names);
         std::vector<Task<Result<Value>>> questions;
-        for (const std::string& name : names) questions.push_back(describe(name, std::min(deadline, clock_.steady_now() + kOfPlayer)));
+        for (const std::string& name : names)
+            questions.push_back(
+                describe(name, std::min(deadline, clock_.steady_now() + kOfPlayer)));
         auto players = co_await gather(std::move(questions));
         Value answer = Value::object();
         Value& list = answer.set("players", Value::array());
@@ -40,19 +44,26 @@ public:
 
 private:
     Task<Result<Value>> describe(std::string name, Deadline deadline) {
-        const auto player = co_await session_.properties(name, kPath, "org.mpris.MediaPlayer2.Player", deadline);
+        const auto player =
+            co_await session_.properties(name, kPath, "org.mpris.MediaPlayer2.Player", deadline);
         if (!player) co_return fail(player.error());
-        const auto app = co_await session_.properties(name, kPath, "org.mpris.MediaPlayer2", deadline);
+        const auto app =
+            co_await session_.properties(name, kPath, "org.mpris.MediaPlayer2", deadline);
         Value answer = Value::object({{"player", name.substr(kPrefix.size())}});
         if (app) pick(answer, *app, {{"Identity", "player"}});
         std::string state = text_in(*player, "PlaybackStatus");
-        std::ranges::transform(state, state.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        std::ranges::transform(state, state.begin(), [](char c) {
+            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        });
         answer.set("state", std::move(state));
         if (const Value* track = player->find("Metadata")) {
-            pick(answer, *track, {{"xesam:title", "title"}, {"xesam:artist", "artists"}, {"xesam:album", "album"}});
-            if (const auto length = integer_in(*track, "mpris:length"); length > 0) answer.set("length_seconds", length / 1'000'000);
+            pick(answer, *track,
+                 {{"xesam:title", "title"}, {"xesam:artist", "artists"}, {"xesam:album", "album"}});
+            if (const auto length = integer_in(*track, "mpris:length"); length > 0)
+                answer.set("length_seconds", length / 1'000'000);
         }
-        if (const auto position = integer_in(*player, "Position"); position > 0) answer.set("position_seconds", position / 1'000'000);
+        if (const auto position = integer_in(*player, "Position"); position > 0)
+            answer.set("position_seconds", position / 1'000'000);
         co_return answer;
     }
 
@@ -63,9 +74,16 @@ private:
 }  // namespace
 
 AdapterCard media_card() {
-    return {.label = "media", .name = "Now playing", .reads = "MPRIS players", .on = true,
-            .tools = {{"now_playing", "What the media players of this desktop play: title, artists, album, state", std::string(kNoArgs)}},
-            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> { return std::make_unique<Media>(sources); }};
+    return {.label = "media",
+            .name = "Now playing",
+            .reads = "MPRIS players",
+            .on = true,
+            .tools = {{"now_playing",
+                       "What the media players of this desktop play: title, artists, album, state",
+                       std::string(kNoArgs)}},
+            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
+                return std::make_unique<Media>(sources);
+            }};
 }
 
 }  // namespace crab::app

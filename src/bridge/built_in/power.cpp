@@ -24,12 +24,15 @@ public:
         const auto found = co_await system_.properties(kService, kPath, kService, deadline);
         if (!found) co_return fail(found.error());
         Value status = Value::object();
-        pick(status, *found, {{"ActiveProfile", "profile"}, {"PerformanceDegraded", "performance_degraded_by"}});
+        pick(status, *found,
+             {{"ActiveProfile", "profile"}, {"PerformanceDegraded", "performance_degraded_by"}});
         Value& profiles = status.set("profiles", Value::array());
-        for (const Value& profile : items_in(*found, "Profiles")) profiles.push_back(text_in(profile, "Profile"));
+        for (const Value& profile : items_in(*found, "Profiles"))
+            profiles.push_back(text_in(profile, "Profile"));
         Value& holds = status.set("held_by", Value::array());
         for (const Value& hold : items_in(*found, "ActiveProfileHolds")) {
-            pick(holds.push_back(Value::object()), hold, {{"ApplicationId", "app"}, {"Profile", "profile"}, {"Reason", "reason"}});
+            pick(holds.push_back(Value::object()), hold,
+                 {{"ApplicationId", "app"}, {"Profile", "profile"}, {"Reason", "reason"}});
         }
         co_return status;
     }
@@ -41,9 +44,17 @@ private:
 }  // namespace
 
 AdapterCard power_card() {
-    return {.label = "power", .name = "Power profile", .reads = kService, .on = false,
-            .tools = {{"status", "Which power profile this machine runs in, which it has, which app holds one, and what slows it down", std::string(kNoArgs)}},
-            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> { return std::make_unique<Power>(sources); }};
+    return {.label = "power",
+            .name = "Power profile",
+            .reads = kService,
+            .on = false,
+            .tools = {{"status",
+                       "Which power profile this machine runs in, which it has, which app holds "
+                       "one, and what slows it down",
+                       std::string(kNoArgs)}},
+            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
+                return std::make_unique<Power>(sources);
+            }};
 }
 
 }  // namespace crab::app

@@ -14,8 +14,9 @@ struct SearchProvider {
     std::string name{};  ///< for people
 };
 
-/// What apps declare for GNOME Shell (`gnome-shell/search-providers/*.ini`) and KRunner (`krunner/dbusplugins/*.desktop`), each file name once,
-/// the first folder first. Blocks.
-std::vector<SearchProvider> read_search_providers(const std::vector<std::filesystem::path>& data_dirs, const std::string& locale);
+/// What apps declare for GNOME Shell (`gnome-shell/search-providers/*.ini`) and KRunner
+/// (`krunner/dbusplugins/*.desktop`), each file name once, the first folder first. Blocks.
+std::vector<SearchProvider> read_search_providers(
+    const std::vector<std::filesystem::path>& data_dirs, const std::string& locale);
 
 }  // namespace crab::app

@@ -1,6 +1,6 @@
+#include "base/task/waiter.hpp"
 #include "bridge/built_in/cards.hpp"
 #include "bridge/built_in/shaping.hpp"
-#include "base/task/waiter.hpp"
 
 #include <array>
 
@@ -17,13 +17,16 @@ struct Sensor {
     const char* has;      ///< the property that says so
     const char* claimed;  ///< as in `ClaimLight`
 };
-constexpr std::array kSensors{Sensor{"HasAccelerometer", "Accelerometer"}, Sensor{"HasAmbientLight", "Light"}, Sensor{"HasProximity", "Proximity"}};
+constexpr std::array kSensors{Sensor{"HasAccelerometer", "Accelerometer"},
+                              Sensor{"HasAmbientLight", "Light"},
+                              Sensor{"HasProximity", "Proximity"}};
 
-/// The service measures only while somebody claims a sensor, so each call claims, waits for a first value, reads and releases.
-/// Source: the D-Bus interface of iio-sensor-proxy 3.
+/// The service measures only while somebody claims a sensor, so each call claims, waits for a first
+/// value, reads and releases. Source: the D-Bus interface of iio-sensor-proxy 3.
 class Sensors final : public Adapter {
 public:
-    explicit Sensors(const Sources& sources) : loop_(sources.loop), system_(sources.bus(BusKind::kSystem)) {}
+    explicit Sensors(const Sources& sources)
+        : loop_(sources.loop), system_(sources.bus(BusKind::kSystem)) {}
 
     Task<Result<void>> check(Deadline deadline) override {
         const auto sensors = co_await read(deadline);
@@ -44,18 +47,25 @@ public:
             co_await pause.wait(std::min(deadline, loop_.clock().steady_now() + kFirstValue));
         }
         const auto values = co_await read(deadline);
-        if (--calls_ == 0) (void)co_await for_each("Release", *before, deadline);  // one connection claims once, however many calls it has
+        // one connection claims once, however many calls it has
+        if (--calls_ == 0) (void)co_await for_each("Release", *before, deadline);
         if (!claimed) co_return fail(claimed.error());
         if (!values) co_return fail(values.error());
         Value answer = Value::object();
-        if (has(*values, kSensors[0])) pick(answer, *values, {{"AccelerometerOrientation", "orientation"}, {"AccelerometerTilt", "tilt"}});
-        if (has(*values, kSensors[1])) pick(answer, *values, {{"LightLevel", "light"}, {"LightLevelUnit", "light_unit"}});
-        if (has(*values, kSensors[2])) pick(answer, *values, {{"ProximityNear", "something_is_near"}});
+        if (has(*values, kSensors[0]))
+            pick(answer, *values,
+                 {{"AccelerometerOrientation", "orientation"}, {"AccelerometerTilt", "tilt"}});
+        if (has(*values, kSensors[1]))
+            pick(answer, *values, {{"LightLevel", "light"}, {"LightLevelUnit", "light_unit"}});
+        if (has(*values, kSensors[2]))
+            pick(answer, *values, {{"ProximityNear", "something_is_near"}});
         co_return answer;
     }
 
 private:
-    Task<Result<Value>> read(Deadline deadline) { return system_.properties(kService, kPath, kService, deadline); }
+    Task<Result<Value>> read(Deadline deadline) {
+        return system_.properties(kService, kPath, kService, deadline);
+    }
 
     /// Calls a method of all sensors that are there. Errors: the first refusal.
     Task<Result<void>> for_each(std::string verb, Value sensors, Deadline deadline) {
@@ -82,9 +92,17 @@ private:
 }  // namespace
 
 AdapterCard sensors_card() {
-    return {.label = "sensors", .name = "Sensors", .reads = kService, .on = false,
-            .tools = {{"read", "What the sensors of this machine say now: how it is held, how bright it is around it, whether something is near", std::string(kNoArgs)}},
-            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> { return std::make_unique<Sensors>(sources); }};
+    return {.label = "sensors",
+            .name = "Sensors",
+            .reads = kService,
+            .on = false,
+            .tools = {{"read",
+                       "What the sensors of this machine say now: how it is held, how bright it is "
+                       "around it, whether something is near",
+                       std::string(kNoArgs)}},
+            .make = [](const Sources& sources) -> std::unique_ptr<Adapter> {
+                return std::make_unique<Sensors>(sources);
+            }};
 }
 
 }  // namespace crab::app

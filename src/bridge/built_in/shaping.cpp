@@ -13,7 +13,8 @@ const Value::Items& items_of(const Value* list) {
 
 }  // namespace
 
-void pick(Value& to, const Value& from, std::initializer_list<std::pair<std::string_view, std::string_view>> names) {
+void pick(Value& to, const Value& from,
+          std::initializer_list<std::pair<std::string_view, std::string_view>> names) {
     for (const auto& [theirs, ours] : names) {
         const Value* member = from.find(theirs);
         if (member == nullptr || member->is_null()) continue;
@@ -33,7 +34,9 @@ std::int64_t integer_in(const Value& from, std::string_view name, std::int64_t o
     return member != nullptr ? member->as_int64().value_or(otherwise) : otherwise;
 }
 
-const Value::Items& items_in(const Value& from, std::string_view name) { return items_of(from.find(name)); }
+const Value::Items& items_in(const Value& from, std::string_view name) {
+    return items_of(from.find(name));
+}
 
 const Value::Items& items_at(const Value& values, std::size_t index) {
     const Value::Items& all = items_of(&values);
@@ -49,7 +52,8 @@ std::vector<std::string> texts_of(const Value::Items& items) {
 }
 
 std::string_view word_of(std::int64_t number, std::initializer_list<std::string_view> words) {
-    return number >= 0 && static_cast<std::size_t>(number) < words.size() ? words.begin()[number] : "unknown";
+    return number >= 0 && static_cast<std::size_t>(number) < words.size() ? words.begin()[number]
+                                                                          : "unknown";
 }
 
 }  // namespace crab::app

@@ -9,14 +9,18 @@
 
 namespace crab::app {
 
-/// Copies members of `from` into `to` under other names: those that are there and say something (no empty text, no empty list).
-void pick(json::Value& to, const json::Value& from, std::initializer_list<std::pair<std::string_view, std::string_view>> names);
+/// Copies members of `from` into `to` under other names: those that are there and say something (no
+/// empty text, no empty list).
+void pick(json::Value& to, const json::Value& from,
+          std::initializer_list<std::pair<std::string_view, std::string_view>> names);
 
-/// The member as text, as a whole number, or as a list; empty, 0 when it is of another type or absent.
+/// The member as text, as a whole number, or as a list; empty, 0 when it is of another type or
+/// absent.
 std::string text_in(const json::Value& from, std::string_view name);
 std::int64_t integer_in(const json::Value& from, std::string_view name, std::int64_t otherwise = 0);
 const json::Value::Items& items_in(const json::Value& from, std::string_view name);
-/// The items of the list at that place of a list, such as of the values of a message; none when there is no such list.
+/// The items of the list at that place of a list, such as of the values of a message; none when
+/// there is no such list.
 const json::Value::Items& items_at(const json::Value& values, std::size_t index);
 /// All items that are text.
 std::vector<std::string> texts_of(const json::Value::Items& items);

@@ -24,7 +24,8 @@ struct BusCall {
     json::Value::Items args{};  ///< see append_values()
 };
 
-/// What came back: a message, which may be an error, or nothing when the deadline passed or there is no bus.
+/// What came back: a message, which may be an error, or nothing when the deadline passed or there
+/// is no bus.
 struct BusReply {
     std::shared_ptr<sd_bus_message> message{};
     bool timed_out = false;
@@ -34,8 +35,8 @@ struct BusReply {
     std::string sender() const;  ///< the unique name of who answered
 };
 
-/// A connection to a message bus, made again when it breaks. Used on its loop's thread. sd-bus stays inside.
-/// Source: docs/protocols/cetp.md, section 2.
+/// A connection to a message bus, made again when it breaks. Used on its loop's thread. sd-bus
+/// stays inside. Source: docs/protocols/cetp.md, section 2.
 class BusLink {
 public:
     static constexpr Milliseconds kRedial{1'000};
@@ -43,10 +44,13 @@ public:
     /// What a bus tells by itself; each may be empty.
     struct Events {
         std::function<void()> on_connection{};                              ///< it came or went
-        std::function<void()> on_services{};                                ///< names that can be activated have changed
-        std::function<void(const std::string& owner)> on_tools_changed{};   ///< unique name of the provider
-        std::function<void(const std::string& name, const std::string& owner)> on_owner{};  ///< empty owner: nobody any more
-        std::function<void(std::uint32_t notification)> on_click{};         ///< `ActionInvoked` of the desktop's notifications
+        std::function<void()> on_services{};  ///< names that can be activated have changed
+        /// Unique name of the provider
+        std::function<void(const std::string& owner)> on_tools_changed{};
+        /// Empty owner: nobody any more
+        std::function<void(const std::string& name, const std::string& owner)> on_owner{};
+        /// `ActionInvoked` of the desktop's notifications
+        std::function<void(std::uint32_t notification)> on_click{};
     };
     BusLink(net::EventLoop& loop, BusKind kind, Events events);
     BusLink(const BusLink&) = delete;
@@ -59,10 +63,12 @@ public:
     bool connected() const;
 
     Task<BusReply> ask(const BusCall& call, Deadline deadline);
-    /// The values of the answer, as an array. Errors: kUnavailable when nobody has that name, kTimeout, kForbidden, kToolFailed.
+    /// The values of the answer, as an array. Errors: kUnavailable when nobody has that name,
+    /// kTimeout, kForbidden, kToolFailed.
     Task<Result<json::Value>> call(BusCall call, Deadline deadline);
     /// All properties of an interface, as an object. Errors: those of call().
-    Task<Result<json::Value>> properties(std::string name, std::string path, std::string interface, Deadline deadline);
+    Task<Result<json::Value>> properties(std::string name, std::string path, std::string interface,
+                                         Deadline deadline);
     /// `StartServiceByName`, and `ReloadConfig` when the bus knows no such service.
     Task<void> start_service(const std::string& name, Deadline deadline);
     /// `ListActivatableNames`; empty when it fails.

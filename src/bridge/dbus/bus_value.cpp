@@ -12,7 +12,9 @@ namespace {
 
 using json::Value;
 
-std::unexpected<Error> damaged() { return fail(ErrorCode::kInvalidArgs, "a message of the bus is damaged"); }
+std::unexpected<Error> damaged() {
+    return fail(ErrorCode::kInvalidArgs, "a message of the bus is damaged");
+}
 
 template <class T>
 Result<T> read_basic(sd_bus_message* message, char type) {
@@ -32,7 +34,8 @@ Result<Value> basic(sd_bus_message* message, char type) {
 Result<Value> read_big(sd_bus_message* message) {
     const auto value = read_basic<std::uint64_t>(message, 't');
     if (!value) return fail(value.error());
-    return std::in_range<std::int64_t>(*value) ? Value(static_cast<std::int64_t>(*value)) : Value(*value);
+    return std::in_range<std::int64_t>(*value) ? Value(static_cast<std::int64_t>(*value))
+                                               : Value(*value);
 }
 
 Result<Value> read_bytes(sd_bus_message* message) {
@@ -43,7 +46,8 @@ Result<Value> read_bytes(sd_bus_message* message) {
     if (text.ends_with('\0')) text.remove_suffix(1);
     if (simdjson::validate_utf8(text.data(), text.size())) return Value(text);
     Value numbers = Value::array();
-    for (const char byte : text) numbers.push_back(static_cast<int>(static_cast<unsigned char>(byte)));
+    for (const char byte : text)
+        numbers.push_back(static_cast<int>(static_cast<unsigned char>(byte)));
     return numbers;
 }
 
@@ -72,7 +76,8 @@ Result<Value> read_container(sd_bus_message* message, char type, const char* con
 Result<Value> read_array(sd_bus_message* message, std::string_view contents) {
     if (contents == "y") return read_bytes(message);
     auto items = read_container(message, 'a', std::string(contents).c_str());
-    if (!items || !contents.starts_with('{') || (contents[1] != 's' && contents[1] != 'o')) return items;
+    if (!items || !contents.starts_with('{') || (contents[1] != 's' && contents[1] != 'o'))
+        return items;
     Value object = Value::object();
     for (Value& entry : *items->as_array()) {
         Value::Items& pair = *entry.as_array();
@@ -129,11 +134,15 @@ std::string_view take_type(std::string_view& signature) {
 
 bool append_number(sd_bus_message* message, char type, std::int64_t number) {
     switch (type) {
-        case 'y': return sd_bus_message_append(message, "y", static_cast<std::uint8_t>(number)) >= 0;
-        case 'i': return sd_bus_message_append(message, "i", static_cast<std::int32_t>(number)) >= 0;
-        case 'u': return sd_bus_message_append(message, "u", static_cast<std::uint32_t>(number)) >= 0;
+        case 'y':
+            return sd_bus_message_append(message, "y", static_cast<std::uint8_t>(number)) >= 0;
+        case 'i':
+            return sd_bus_message_append(message, "i", static_cast<std::int32_t>(number)) >= 0;
+        case 'u':
+            return sd_bus_message_append(message, "u", static_cast<std::uint32_t>(number)) >= 0;
         case 'x': return sd_bus_message_append(message, "x", number) >= 0;
-        default: return sd_bus_message_append(message, "t", static_cast<std::uint64_t>(number)) >= 0;
+        default:
+            return sd_bus_message_append(message, "t", static_cast<std::uint64_t>(number)) >= 0;
     }
 }
 
@@ -141,7 +150,8 @@ bool append_value(sd_bus_message* message, std::string_view type, const Value& v
 
 bool append_variant(sd_bus_message* message, const Value& value) {
     const char* type = value.as_string() != nullptr ? "s" : value.as_bool() != nullptr ? "b" : "x";
-    return sd_bus_message_open_container(message, 'v', type) >= 0 && append_value(message, type, value) && sd_bus_message_close_container(message) >= 0;
+    return sd_bus_message_open_container(message, 'v', type) >= 0 &&
+           append_value(message, type, value) && sd_bus_message_close_container(message) >= 0;
 }
 
 bool append_array(sd_bus_message* message, std::string_view element, const Value& value) {
@@ -150,8 +160,12 @@ bool append_array(sd_bus_message* message, std::string_view element, const Value
         const std::string pair(element.substr(1, element.size() - 2));
         if (!value.is_object()) return false;
         for (const auto& [key, held] : *value.as_object()) {
-            if (sd_bus_message_open_container(message, 'e', pair.c_str()) < 0 || sd_bus_message_append_basic(message, pair[0], key.c_str()) < 0) return false;
-            if (!append_value(message, std::string_view(pair).substr(1), held) || sd_bus_message_close_container(message) < 0) return false;
+            if (sd_bus_message_open_container(message, 'e', pair.c_str()) < 0 ||
+                sd_bus_message_append_basic(message, pair[0], key.c_str()) < 0)
+                return false;
+            if (!append_value(message, std::string_view(pair).substr(1), held) ||
+                sd_bus_message_close_container(message) < 0)
+                return false;
         }
     } else {
         if (!value.is_array()) return false;
@@ -166,9 +180,15 @@ bool append_value(sd_bus_message* message, std::string_view type, const Value& v
     switch (type.empty() ? '\0' : type[0]) {
         case 's':
         case 'o':
-        case 'g': return value.as_string() != nullptr && sd_bus_message_append_basic(message, type[0], value.as_string()->c_str()) >= 0;
-        case 'b': return value.as_bool() != nullptr && sd_bus_message_append(message, "b", *value.as_bool() ? 1 : 0) >= 0;
-        case 'd': return value.as_double() && sd_bus_message_append(message, "d", *value.as_double()) >= 0;
+        case 'g':
+            return value.as_string() != nullptr &&
+                   sd_bus_message_append_basic(message, type[0], value.as_string()->c_str()) >= 0;
+        case 'b':
+            return value.as_bool() != nullptr &&
+                   sd_bus_message_append(message, "b", *value.as_bool() ? 1 : 0) >= 0;
+        case 'd':
+            return value.as_double() &&
+                   sd_bus_message_append(message, "d", *value.as_double()) >= 0;
         case 'y':
         case 'i':
         case 'u':
@@ -184,7 +204,8 @@ bool append_value(sd_bus_message* message, std::string_view type, const Value& v
 
 Result<Value> read_values(sd_bus_message* message) { return read_rest(message); }
 
-bool append_values(sd_bus_message* message, std::string_view signature, const Value::Items& values) {
+bool append_values(sd_bus_message* message, std::string_view signature,
+                   const Value::Items& values) {
     for (const Value& value : values) {
         if (!append_value(message, take_type(signature), value)) return false;
     }

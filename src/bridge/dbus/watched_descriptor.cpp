@@ -17,7 +17,8 @@ private:
     Waiter* ready_;
 };
 
-WatchedDescriptor::WatchedDescriptor(net::EventLoop& loop, Descriptor descriptor, std::uint32_t events)
+WatchedDescriptor::WatchedDescriptor(net::EventLoop& loop, Descriptor descriptor,
+                                     std::uint32_t events)
     : loop_(loop), descriptor_(std::move(descriptor)), events_(events), ready_(loop.timers()) {
     if (!descriptor_.is_open()) return;
     auto watch = std::make_shared<Watch>(ready_);
@@ -25,7 +26,8 @@ WatchedDescriptor::WatchedDescriptor(net::EventLoop& loop, Descriptor descriptor
 }
 
 void WatchedDescriptor::set_events(std::uint32_t events) {
-    if (watch_ != nullptr && std::exchange(events_, events) != events) loop_.rewatch(descriptor_.get(), events, *watch_);
+    if (watch_ != nullptr && std::exchange(events_, events) != events)
+        loop_.rewatch(descriptor_.get(), events, *watch_);
 }
 
 WatchedDescriptor::~WatchedDescriptor() {

@@ -9,8 +9,8 @@
 
 namespace crab::app {
 
-/// A descriptor on a loop and the one coroutine that waits for it. Edge-triggered: read or write until EAGAIN, then wait.
-/// Used on the loop's thread, and gone before the loop is.
+/// A descriptor on a loop and the one coroutine that waits for it. Edge-triggered: read or write
+/// until EAGAIN, then wait. Used on the loop's thread, and gone before the loop is.
 class WatchedDescriptor {
 public:
     /// `events` are EPOLL* bits. is_open() is false when the kernel refuses.

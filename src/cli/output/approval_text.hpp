@@ -8,7 +8,8 @@
 
 namespace crab::app {
 
-/// What is asked, in the words of one line: who, which tool, with what, how far. `question` as the admin API or a chat frame tells it.
+/// What is asked, in the words of one line: who, which tool, with what, how far. `question` as the
+/// admin API or a chat frame tells it.
 std::string approval_text(const json::Value& question);
 
 /// What a person answered at a terminal.
@@ -16,7 +17,8 @@ struct ApprovalAnswer {
     std::string_view decision;   ///< `allow`, `deny`
     std::string_view scope;      ///< `once`, `session`, `always`
 };
-inline constexpr std::string_view kApprovalChoices = "allow [o]nce, for this [s]ession, [a]lways, or [d]eny?";
+inline constexpr std::string_view kApprovalChoices =
+    "allow [o]nce, for this [s]ession, [a]lways, or [d]eny?";
 /// The first letter or the word, in any case; nothing for what is none of the choices.
 std::optional<ApprovalAnswer> parse_approval_answer(std::string_view line);
 

@@ -29,7 +29,8 @@ std::span<const ExitCodeText> exit_code_texts();
 
 /// How a failure of that kind ends the process.
 ExitCode exit_code_of(ErrorCode code);
-/// The same for a code as a reply carries it; RTP's own words are known too, any other is kExitFailed.
+/// The same for a code as a reply carries it; RTP's own words are known too, any other is
+/// kExitFailed.
 ExitCode exit_code_of(std::string_view token);
 
 }  // namespace crab::app

@@ -9,11 +9,12 @@
 
 namespace crab::app {
 
-/// The content of a file, `-` being standard input; at most 64 MiB. Errors: kNotFound, kForbidden, kOversize.
+/// The content of a file, `-` being standard input; at most 64 MiB. Errors: kNotFound, kForbidden,
+/// kOversize.
 Result<std::string> read_input(std::string_view path);
 
-/// A new file that only its owner may read and write; a file or link that is there already is left alone.
-/// Errors: kConflict, kForbidden.
+/// A new file that only its owner may read and write; a file or link that is there already is left
+/// alone. Errors: kConflict, kForbidden.
 Result<Descriptor> create_private_file(const std::filesystem::path& path);
 
 /// A word as a shell takes it back: in quotes where it has to be.

@@ -6,8 +6,9 @@
 
 namespace crab::app {
 
-/// While it lives, the first Ctrl-C (or SIGTERM) runs `on_interrupt` on a thread of its own, and the second ends the process with 130.
-/// Make it before other threads: it blocks the signals for them too.
+/// While it lives, the first Ctrl-C (or SIGTERM) runs `on_interrupt` on a thread of its own, and
+/// the second ends the process with 130. Make it before other threads: it blocks the signals for
+/// them too.
 class Interrupt {
 public:
     explicit Interrupt(std::function<void()> on_interrupt);

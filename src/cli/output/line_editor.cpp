@@ -13,9 +13,11 @@ namespace {
 
 constexpr int kRemembered = 1'000;   // lines
 
-/// Letters beyond ASCII are letters in any locale that people are likely to have, or to have forgotten.
+/// Letters beyond ASCII are letters in any locale that people are likely to have, or to have
+/// forgotten.
 void use_characters() {
-    if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
+    if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1)
+        std::setlocale(LC_CTYPE, "C.UTF-8");
 }
 
 }  // namespace
@@ -39,11 +41,13 @@ struct LineEditor::State {
     }
 };
 
-LineEditor::LineEditor(std::string_view program, std::filesystem::path file) : state_(std::make_unique<State>()) {
+LineEditor::LineEditor(std::string_view program, std::filesystem::path file)
+    : state_(std::make_unique<State>()) {
     use_characters();
     State& state = *state_;
     state.file = std::move(file);
-    // The answer goes to standard output, which may be a file; the conversation with the person is on standard error.
+    // The answer goes to standard output, which may be a file; the conversation with the person is
+    // on standard error.
     state.editor = el_init(std::string(program).c_str(), stdin, stderr, stderr);
     state.history = history_init();
     HistEvent event;

@@ -7,17 +7,20 @@
 
 namespace crab::app {
 
-/// Lines typed at a terminal: edited as in a shell (Emacs keys), with those before them a key away, also from one run to the next.
-/// Blocks. One at a time; the terminal is as it was between two lines.
+/// Lines typed at a terminal: edited as in a shell (Emacs keys), with those before them a key away,
+/// also from one run to the next. Blocks. One at a time; the terminal is as it was between two
+/// lines.
 class LineEditor {
 public:
     enum class End { kLine, kInterrupt, kEnd };
     struct Line {
-        End end = End::kEnd;       ///< kInterrupt: Ctrl-C; kEnd: Ctrl-D on an empty line, or no terminal any more
+        /// kInterrupt: Ctrl-C; kEnd: Ctrl-D on an empty line, or no terminal any more
+        End end = End::kEnd;
         std::string text{};
     };
 
-    /// `file` keeps what was typed, mode 0600; empty, or one that cannot be written: only this run remembers.
+    /// `file` keeps what was typed, mode 0600; empty, or one that cannot be written: only this run
+    /// remembers.
     LineEditor(std::string_view program, std::filesystem::path file);
     LineEditor(const LineEditor&) = delete;
     LineEditor& operator=(const LineEditor&) = delete;

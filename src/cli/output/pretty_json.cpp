@@ -41,7 +41,10 @@ std::string pretty(const json::Value& value) {
     return out;
 }
 
-void print_json(const json::Value& value) { print_line(Terminal::out().interactive() ? printable(pretty(value), Lines::kKeep) : value.dump()); }
+void print_json(const json::Value& value) {
+    print_line(Terminal::out().interactive() ? printable(pretty(value), Lines::kKeep)
+                                             : value.dump());
+}
 
 std::string text_of(const json::Value& object, std::string_view key) {
     const json::Value* member = object.find(key);

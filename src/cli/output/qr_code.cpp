@@ -30,7 +30,9 @@ constexpr std::array<Version, kMostVersion + 1> kVersions{{{},
                                                            {292, 22, 5, {6, 26, 46}},
                                                            {346, 26, 5, {6, 28, 50}}}};
 
-int data_codewords(const Version& version) { return version.total_codewords - version.check_codewords * version.blocks; }
+int data_codewords(const Version& version) {
+    return version.total_codewords - version.check_codewords * version.blocks;
+}
 int length_bits(int version) { return version < 10 ? 8 : 16; }  // table 3, byte mode
 
 /// Product in GF(256) modulo x^8 + x^4 + x^3 + x^2 + 1.
@@ -70,7 +72,8 @@ public:
     void add(unsigned value, int count) {
         for (int bit = count - 1; bit >= 0; --bit) {
             if (used_ % 8 == 0) bytes.push_back(0);
-            bytes.back() = static_cast<std::uint8_t>(bytes.back() | (value >> bit & 1u) << (7 - used_ % 8));
+            bytes.back() =
+                static_cast<std::uint8_t>(bytes.back() | (value >> bit & 1u) << (7 - used_ % 8));
             ++used_;
         }
     }
@@ -87,13 +90,17 @@ std::vector<std::uint8_t> data_of(std::string_view text, int version) {
     bits.add(kByteMode, 4);
     bits.add(static_cast<unsigned>(text.size()), length_bits(version));
     for (const char byte : text) bits.add(static_cast<std::uint8_t>(byte), 8);
-    const auto capacity = static_cast<std::size_t>(data_codewords(kVersions[static_cast<std::size_t>(version)]));
-    if (bits.bytes.size() < capacity) bits.add(0, 4);  // the terminator; without room for all of it the zeros that are there do
-    for (unsigned pad = 0xEC; bits.bytes.size() < capacity; pad ^= 0xEC ^ 0x11) bits.bytes.push_back(static_cast<std::uint8_t>(pad));
+    const auto capacity =
+        static_cast<std::size_t>(data_codewords(kVersions[static_cast<std::size_t>(version)]));
+    // the terminator; without room for all of it the zeros that are there do
+    if (bits.bytes.size() < capacity) bits.add(0, 4);
+    for (unsigned pad = 0xEC; bits.bytes.size() < capacity; pad ^= 0xEC ^ 0x11)
+        bits.bytes.push_back(static_cast<std::uint8_t>(pad));
     return std::move(bits.bytes);
 }
 
-/// Blocks with their check bytes, interleaved (clause 7.6). The later blocks hold one byte more where they are not all equal.
+/// Blocks with their check bytes, interleaved (clause 7.6). The later blocks hold one byte more
+/// where they are not all equal.
 std::vector<std::uint8_t> codewords_of(std::span<const std::uint8_t> data, const Version& version) {
     const std::size_t blocks = static_cast<std::size_t>(version.blocks);
     const std::size_t shorter = data.size() / blocks;
@@ -135,23 +142,31 @@ bool is_flipped(int mask, int row, int column) {
 /// `value` with its BCH check bits behind it (annexes C and D).
 unsigned with_check_bits(unsigned value, int check_bits, unsigned generator) {
     unsigned rest = value;
-    for (int i = 0; i < check_bits; ++i) rest = (rest << 1) ^ (rest >> (check_bits - 1) & 1u) * generator;
+    for (int i = 0; i < check_bits; ++i)
+        rest = (rest << 1) ^ (rest >> (check_bits - 1) & 1u) * generator;
     return value << check_bits | rest;
 }
 
 }  // namespace
 
 QrCode::QrCode(int version)
-    : version_(version), size_(17 + 4 * version), modules_(static_cast<std::size_t>(size_ * size_)), function_(modules_.size()) {}
+    : version_(version),
+      size_(17 + 4 * version),
+      modules_(static_cast<std::size_t>(size_ * size_)),
+      function_(modules_.size()) {}
 
 std::optional<QrCode> QrCode::encode(std::string_view text) {
     int version = 1;
-    const auto fits = [&] { return 4 + length_bits(version) + 8 * static_cast<int>(text.size()) <= 8 * data_codewords(kVersions[static_cast<std::size_t>(version)]); };
+    const auto fits = [&] {
+        return 4 + length_bits(version) + 8 * static_cast<int>(text.size()) <=
+               8 * data_codewords(kVersions[static_cast<std::size_t>(version)]);
+    };
     if (text.size() > kMostBytes) return std::nullopt;
     while (!fits()) ++version;
     QrCode code(version);
     code.draw_function_patterns();
-    code.draw_data(codewords_of(data_of(text, version), kVersions[static_cast<std::size_t>(version)]));
+    code.draw_data(
+        codewords_of(data_of(text, version), kVersions[static_cast<std::size_t>(version)]));
     int best = 0, least = 0;
     for (int mask = 0; mask < 8; ++mask) {
         code.draw_format(mask);
@@ -192,10 +207,12 @@ void QrCode::draw_function_patterns() {
     const int last = *std::ranges::max_element(centres);
     for (const int row : centres) {
         for (const int column : centres) {
-            const bool at_a_finder = (row == 6 && column == 6) || (row == 6 && column == last) || (row == last && column == 6);
+            const bool at_a_finder = (row == 6 && column == 6) || (row == 6 && column == last) ||
+                                     (row == last && column == 6);
             if (row == 0 || column == 0 || at_a_finder) continue;
             for (int r = -2; r <= 2; ++r) {
-                for (int c = -2; c <= 2; ++c) set_function(row + r, column + c, std::max(std::abs(r), std::abs(c)) != 1);
+                for (int c = -2; c <= 2; ++c)
+                    set_function(row + r, column + c, std::max(std::abs(r), std::abs(c)) != 1);
             }
         }
     }
@@ -213,7 +230,8 @@ void QrCode::draw_function_patterns() {
 /// Clause 7.9: level and mask, twice, and the one module that is always dark.
 void QrCode::draw_format(int mask) {
     constexpr unsigned kLevelM = 0;
-    const unsigned bits = with_check_bits(kLevelM << 3 | static_cast<unsigned>(mask), 10, 0x537) ^ 0x5412u;
+    const unsigned bits =
+        with_check_bits(kLevelM << 3 | static_cast<unsigned>(mask), 10, 0x537) ^ 0x5412u;
     const auto bit = [bits](int i) { return (bits >> i & 1u) != 0; };
     for (int i = 0; i < 6; ++i) set_function(i, 8, bit(i));
     set_function(7, 8, bit(6));
@@ -225,7 +243,8 @@ void QrCode::draw_format(int mask) {
     set_function(size_ - 8, 8, true);
 }
 
-/// Clause 7.7.3: in columns of two modules, from the right, up and down in turn, around what is there already.
+/// Clause 7.7.3: in columns of two modules, from the right, up and down in turn, around what is
+/// there already.
 void QrCode::draw_data(const std::vector<std::uint8_t>& codewords) {
     std::size_t next = 0;
     for (int right = size_ - 1; right >= 1; right -= 2) {
@@ -234,7 +253,9 @@ void QrCode::draw_data(const std::vector<std::uint8_t>& codewords) {
         for (int step = 0; step < size_; ++step) {
             const int row = upwards ? size_ - 1 - step : step;
             for (int column = right; column >= right - 1; --column) {
-                if (function_[static_cast<std::size_t>(row * size_ + column)] != 0 || next >= 8 * codewords.size()) continue;
+                if (function_[static_cast<std::size_t>(row * size_ + column)] != 0 ||
+                    next >= 8 * codewords.size())
+                    continue;
                 module(row, column) = codewords[next / 8] >> (7 - next % 8) & 1;
                 ++next;
             }
@@ -245,7 +266,9 @@ void QrCode::draw_data(const std::vector<std::uint8_t>& codewords) {
 void QrCode::apply_mask(int mask) {
     for (int row = 0; row < size_; ++row) {
         for (int column = 0; column < size_; ++column) {
-            if (function_[static_cast<std::size_t>(row * size_ + column)] == 0 && is_flipped(mask, row, column)) module(row, column) ^= 1;
+            if (function_[static_cast<std::size_t>(row * size_ + column)] == 0 &&
+                is_flipped(mask, row, column))
+                module(row, column) ^= 1;
         }
     }
 }
@@ -263,7 +286,8 @@ int QrCode::penalty() const {
                 if (run == 5) points += 3;
                 if (run > 5) points += 1;
                 last_eleven = (last_eleven << 1 | at(line, i)) & 0x7FFu;
-                if (i >= 10 && (last_eleven == 0x05D || last_eleven == 0x5D0)) points += 40;  // a finder with four light ones beside it
+                // a finder with four light ones beside it
+                if (i >= 10 && (last_eleven == 0x05D || last_eleven == 0x5D0)) points += 40;
             }
         }
     };
@@ -273,7 +297,8 @@ int QrCode::penalty() const {
         for (int column = 0; column < size_; ++column) {
             dark += module(row, column);
             if (row == 0 || column == 0) continue;
-            const int sum = module(row, column) + module(row - 1, column) + module(row, column - 1) + module(row - 1, column - 1);
+            const int sum = module(row, column) + module(row - 1, column) +
+                            module(row, column - 1) + module(row - 1, column - 1);
             if (sum == 0 || sum == 4) points += 3;
         }
     }
@@ -281,7 +306,9 @@ int QrCode::penalty() const {
 }
 
 std::string QrCode::to_half_blocks() const {
-    const auto is_light = [this](int row, int column) { return row < 0 || column < 0 || row >= size_ || column >= size_ || !is_dark(row, column); };
+    const auto is_light = [this](int row, int column) {
+        return row < 0 || column < 0 || row >= size_ || column >= size_ || !is_dark(row, column);
+    };
     std::string text;
     for (int row = -kQuietZone; row < size_ + kQuietZone; row += 2) {
         for (int column = -kQuietZone; column < size_ + kQuietZone; ++column) {

@@ -17,19 +17,24 @@ constexpr std::string_view kBlank = " \t\r";
 
 std::string_view trimmed(std::string_view line) {
     const std::size_t begin = line.find_first_not_of(kBlank);
-    return begin == line.npos ? std::string_view() : line.substr(begin, line.find_last_not_of(kBlank) + 1 - begin);
+    return begin == line.npos ? std::string_view()
+                              : line.substr(begin, line.find_last_not_of(kBlank) + 1 - begin);
 }
 
 /// The option that a word means: its number, or its label or id as it stands there.
 const json::Value* find_option(const json::Value::Items& options, std::string_view word) {
     std::size_t number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error == std::errc() && end == word.data() + word.size()) return number >= 1 && number <= options.size() ? &options[number - 1] : nullptr;
-    const auto found = std::ranges::find_if(options, [&](const json::Value& option) { return word == text_of(option, "label") || word == text_of(option, "id"); });
+    if (error == std::errc() && end == word.data() + word.size())
+        return number >= 1 && number <= options.size() ? &options[number - 1] : nullptr;
+    const auto found = std::ranges::find_if(options, [&](const json::Value& option) {
+        return word == text_of(option, "label") || word == text_of(option, "id");
+    });
     return found == options.end() ? nullptr : &*found;
 }
 
-/// The ids of the options with these numbers, each once; `0` alone is none of them. Nothing when a word means no option.
+/// The ids of the options with these numbers, each once; `0` alone is none of them. Nothing when a
+/// word means no option.
 std::optional<json::Value> selected(const json::Value::Items& options, std::string_view line) {
     json::Value ids = json::Value::array();
     if (line == "0") return ids;
@@ -49,24 +54,31 @@ std::optional<json::Value> selected(const json::Value::Items& options, std::stri
 std::optional<json::Value> answer_of(const json::Value& request, std::string_view line) {
     const std::string kind = text_of(request, "kind");
     const json::Value::Items& options = items_of(request, "options");
-    if (kind == "confirm") return line == "y" || line == "Y" || line == "yes" ? std::optional(json::Value(true)) : std::nullopt;
+    if (kind == "confirm")
+        return line == "y" || line == "Y" || line == "yes" ? std::optional(json::Value(true))
+                                                           : std::nullopt;
     if (kind == "multi_select") return selected(options, line);
     if (kind == "single_select") {
         const json::Value* const option = find_option(options, line);
-        return option == nullptr ? std::nullopt : std::optional(json::Value(text_of(*option, "id")));
+        return option == nullptr ? std::nullopt
+                                 : std::optional(json::Value(text_of(*option, "id")));
     }
-    return json::count_code_points(line) <= kMostAnswer ? std::optional(json::Value(line)) : std::nullopt;
+    return json::count_code_points(line) <= kMostAnswer ? std::optional(json::Value(line))
+                                                        : std::nullopt;
 }
 
 }  // namespace
 
 std::vector<std::string> question_lines(const json::Value& request) {
     const std::string hint = text_of(request, "placeholder");
-    std::vector<std::string> lines{printable(fmt::format("? the agent asks: {}{}", text_of(request, "question"), hint.empty() ? "" : fmt::format(" ({})", hint)))};
+    std::vector<std::string> lines{
+        printable(fmt::format("? the agent asks: {}{}", text_of(request, "question"),
+                              hint.empty() ? "" : fmt::format(" ({})", hint)))};
     std::size_t number = 0;
     for (const json::Value& option : items_of(request, "options")) {
         const std::string more = text_of(option, "description");
-        lines.push_back(printable(fmt::format("  {}  {}{}", ++number, text_of(option, "label"), more.empty() ? "" : ": " + more)));
+        lines.push_back(printable(fmt::format("  {}  {}{}", ++number, text_of(option, "label"),
+                                              more.empty() ? "" : ": " + more)));
     }
     return lines;
 }
@@ -79,9 +91,11 @@ std::string_view question_choices(const json::Value& request) {
     return "your answer (an empty line declines):";
 }
 
-std::optional<json::Value> parse_question_answer(const json::Value& request, std::string_view line) {
+std::optional<json::Value> parse_question_answer(const json::Value& request,
+                                                 std::string_view line) {
     line = trimmed(line);
-    const bool refused = text_of(request, "kind") == "confirm" && (line == "n" || line == "N" || line == "no");
+    const bool refused =
+        text_of(request, "kind") == "confirm" && (line == "n" || line == "N" || line == "no");
     if (line.empty() || refused) return question_response(request, "declined");
     auto answer = answer_of(request, line);
     if (!answer) return std::nullopt;
@@ -92,7 +106,8 @@ std::optional<json::Value> parse_question_answer(const json::Value& request, std
 
 json::Value question_response(const json::Value& request, std::string_view status) {
     json::Value response = json::Value::object({{"type", "ask_user_response"}});
-    for (const std::string_view id : {"request_id", "turn_id", "tool_call_id"}) response.set(id, text_of(request, id));
+    for (const std::string_view id : {"request_id", "turn_id", "tool_call_id"})
+        response.set(id, text_of(request, id));
     response.set("status", status);
     return response;
 }

@@ -7,7 +7,8 @@ namespace {
 
 /// Code points, which is near enough to columns for names and sentences.
 std::size_t columns(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string cut(std::string_view text, std::size_t width) {
@@ -32,7 +33,8 @@ std::string Table::to_text(const Terminal& terminal) const {
     std::vector<std::size_t> widths;
     for (const std::string& title : head_) widths.push_back(columns(title));
     for (const auto& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], columns(row[i]));
     }
     const auto line = [&](const std::vector<std::string>& cells, Colour colour) {
         std::string text;

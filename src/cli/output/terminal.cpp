@@ -30,7 +30,8 @@ Terminal::Terminal(std::FILE* stream) : interactive_(::isatty(::fileno(stream)) 
     const char* term = std::getenv("TERM");
     colour_ = (!no_colour || *no_colour == '\0') && term && std::string_view(term) != "dumb";
     winsize size{};
-    width_ = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    width_ =
+        ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 const Terminal& Terminal::out() {
@@ -53,12 +54,16 @@ std::string printable(std::string_view text, Lines lines) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         if (byte == '\n' || byte == '\t' || byte == '\r') {
-            if (lines == Lines::kJoin) out += ' ';
-            else if (byte != '\r') out += text[i];
+            if (lines == Lines::kJoin)
+                out += ' ';
+            else if (byte != '\r')
+                out += text[i];
         } else if (byte < 0x20 || byte == 0x7f) {
             out += fmt::format("\\x{:02x}", byte);
-        } else if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
-            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));  // U+0080..U+009F: C1 controls
+        } else if (byte == 0xc2 && i + 1 < text.size() &&
+                   static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+            // U+0080..U+009F: C1 controls
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
         } else {
             out += text[i];
         }
@@ -67,7 +72,8 @@ std::string printable(std::string_view text, Lines lines) {
 }
 
 void complain(std::string_view message) {
-    const std::string line = fmt::format("{} {}\n", Terminal::err().paint(Colour::kRed, "crab:"), printable(message, Lines::kKeep));
+    const std::string line = fmt::format("{} {}\n", Terminal::err().paint(Colour::kRed, "crab:"),
+                                         printable(message, Lines::kKeep));
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -27,14 +27,16 @@ std::string_view name_of(ApprovalState state) {
 }
 
 std::optional<ApprovalScope> find_approval_scope(std::string_view name) {
-    for (const ApprovalScope scope : {ApprovalScope::kOnce, ApprovalScope::kSession, ApprovalScope::kAlways}) {
+    for (const ApprovalScope scope :
+         {ApprovalScope::kOnce, ApprovalScope::kSession, ApprovalScope::kAlways}) {
         if (name_of(scope) == name) return scope;
     }
     return std::nullopt;
 }
 
 bool RememberedApproval::covers(const ApprovalSubject& asked) const {
-    if (!subject.same_matter(asked) || !(allow ? subject.permits(asked) : asked.permits(subject))) return false;
+    if (!subject.same_matter(asked) || !(allow ? subject.permits(asked) : asked.permits(subject)))
+        return false;
     switch (scope) {
         case ApprovalScope::kOnce:  // exactly that call: tighter labels are another one
             return subject.content == asked.content && subject.session == asked.session &&

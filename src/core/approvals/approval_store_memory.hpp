@@ -10,9 +10,12 @@ namespace crab::core {
 class ApprovalStoreMemory final : public ApprovalStore {
 public:
     Result<std::vector<RememberedApproval>> load() override { return kept; }
-    Result<void> keep(const RememberedApproval& decision, const std::vector<std::string>& instead) override {
+    Result<void> keep(const RememberedApproval& decision,
+                      const std::vector<std::string>& instead) override {
         if (failing) return fail(ErrorCode::kUnavailable, "the disk is full");
-        std::erase_if(kept, [&](const auto& each) { return std::ranges::find(instead, each.id) != instead.end(); });
+        std::erase_if(kept, [&](const auto& each) {
+            return std::ranges::find(instead, each.id) != instead.end();
+        });
         kept.push_back(decision);
         return {};
     }

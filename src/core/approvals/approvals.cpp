@@ -19,21 +19,29 @@ bool same_call(const ApprovalQuestion& left, const ApprovalQuestion& right) {
 
 }  // namespace
 
-/// One call that waits. Whoever ends the question says so under the mutex; the call learns of it on its own thread.
+/// One call that waits. Whoever ends the question says so under the mutex; the call learns of it on
+/// its own thread.
 struct Approvals::Parked : RemoteWaiter {
     using RemoteWaiter::RemoteWaiter;
-    std::optional<ApprovalEnd> end;   ///< under the mutex
-    bool caller_asked = false;        ///< somebody at the caller's end was asked too
+    std::optional<ApprovalEnd> end;  ///< under the mutex
+    bool caller_asked = false;  ///< somebody at the caller's end was asked too
 };
 
-Result<std::unique_ptr<Approvals>> Approvals::load(ApprovalStore& store, const Clock& clock, Options options, Witness* witness) {
+Result<std::unique_ptr<Approvals>> Approvals::load(ApprovalStore& store, const Clock& clock,
+                                                   Options options, Witness* witness) {
     auto kept = store.load();
     if (!kept) return fail(std::move(kept.error()));
-    return std::unique_ptr<Approvals>(new Approvals(store, clock, options, witness, std::move(*kept)));
+    return std::unique_ptr<Approvals>(
+        new Approvals(store, clock, options, witness, std::move(*kept)));
 }
 
-Approvals::Approvals(ApprovalStore& store, const Clock& clock, Options options, Witness* witness, std::vector<RememberedApproval> kept)
-    : store_(store), clock_(clock), witness_(witness), options_(options), remembered_(std::move(kept)) {}
+Approvals::Approvals(ApprovalStore& store, const Clock& clock, Options options, Witness* witness,
+                     std::vector<RememberedApproval> kept)
+    : store_(store),
+      clock_(clock),
+      witness_(witness),
+      options_(options),
+      remembered_(std::move(kept)) {}
 
 Approvals::~Approvals() = default;
 
@@ -47,7 +55,8 @@ void Approvals::watch(int change) {
     watchers_ += change;
 }
 
-Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, TimerWheel& timers, Approver* caller) {
+Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, TimerWheel& timers,
+                                 Approver* caller) {
     Approver* const person = caller != nullptr && caller->can_be_asked() ? caller : nullptr;
     const auto parked = std::make_shared<Parked>((co_await this_chain()).executor(), timers);
     std::shared_ptr<const ApprovalQuestion> question;
@@ -61,9 +70,13 @@ Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, Time
         const SteadyTime now = clock_.steady_now();
         deadline = std::min(deadline, now + options_.wait);
         asked.asked_at = clock_.system_now();
-        asked.until = asked.asked_at + std::chrono::duration_cast<SystemTime::duration>(deadline - now);
+        asked.until =
+            asked.asked_at + std::chrono::duration_cast<SystemTime::duration>(deadline - now);
         question = std::make_shared<const ApprovalQuestion>(std::move(asked));
-        Entry& entry = entries_.emplace_back(Entry{.standing = {.question = question, .end = {}}, .asked = now, .ended = {}, .parked = nullptr});
+        Entry& entry = entries_.emplace_back(Entry{.standing = {.question = question, .end = {}},
+                                                   .asked = now,
+                                                   .ended = {},
+                                                   .parked = nullptr});
         entry.standing.end.id = question->id;
         if (const auto refused = refusal(*question, person != nullptr)) {
             entry.standing.end.state = *refused;
@@ -81,7 +94,10 @@ Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, Time
     ApprovalEnd end;
     {
         const std::scoped_lock lock(mutex_);
-        if (!parked->end) settle(*find_entry(question->id), how == WaitEnd::kCancelled ? ApprovalState::kCancelled : ApprovalState::kExpired, {});
+        if (!parked->end)
+            settle(*find_entry(question->id),
+                   how == WaitEnd::kCancelled ? ApprovalState::kCancelled : ApprovalState::kExpired,
+                   {});
         end = *parked->end;
     }
     if (person != nullptr) person->on_end(*question, end);
@@ -89,22 +105,37 @@ Task<ApprovalEnd> Approvals::ask(ApprovalQuestion asked, Deadline deadline, Time
 }
 
 std::optional<ApprovalEnd> Approvals::answer_at_once(const ApprovalQuestion& question) {
-    if (stopped_) return ApprovalEnd{.id = {}, .state = ApprovalState::kStopped, .scope = {}, .by = {}, .remembered = false, .waited = {}};
+    if (stopped_)
+        return ApprovalEnd{.id = {},
+                           .state = ApprovalState::kStopped,
+                           .scope = {},
+                           .by = {},
+                           .remembered = false,
+                           .waited = {}};
     const auto answer = [](const RememberedApproval& decision) {
-        return ApprovalEnd{.id = decision.id, .state = decision.allow ? ApprovalState::kAllowed : ApprovalState::kDenied, .scope = decision.scope,
-                           .by = decision.by, .remembered = true, .waited = {}};
+        return ApprovalEnd{
+            .id = decision.id,
+            .state = decision.allow ? ApprovalState::kAllowed : ApprovalState::kDenied,
+            .scope = decision.scope,
+            .by = decision.by,
+            .remembered = true,
+            .waited = {}};
     };
     const auto find = [&](bool allow, bool once) {
         return std::ranges::find_if(remembered_, [&](const RememberedApproval& each) {
-            return each.allow == allow && (each.scope == ApprovalScope::kOnce) == once && each.covers(question.subject);
+            return each.allow == allow && (each.scope == ApprovalScope::kOnce) == once &&
+                   each.covers(question.subject);
         });
     };
     if (const auto denied = find(false, false); denied != remembered_.end()) return answer(*denied);
     // A denied call stays denied under its id: a repeat that waited for it does not ask again.
     for (const Entry& entry : entries_) {
-        if (entry.standing.end.state == ApprovalState::kDenied && same_call(*entry.standing.question, question)) return entry.standing.end;
+        if (entry.standing.end.state == ApprovalState::kDenied &&
+            same_call(*entry.standing.question, question))
+            return entry.standing.end;
     }
-    if (const auto allowed = find(true, false); allowed != remembered_.end()) return answer(*allowed);
+    if (const auto allowed = find(true, false); allowed != remembered_.end())
+        return answer(*allowed);
     if (const auto once = find(true, true); once != remembered_.end()) {
         auto end = answer(*once);
         remembered_.erase(once);
@@ -113,17 +144,24 @@ std::optional<ApprovalEnd> Approvals::answer_at_once(const ApprovalQuestion& que
     return std::nullopt;
 }
 
-std::optional<ApprovalState> Approvals::refusal(const ApprovalQuestion& question, bool caller_can_be_asked) const {
-    if (watchers_ == 0 && !caller_can_be_asked && options_.unattended == Unattended::kRefuse) return ApprovalState::kUnattended;
+std::optional<ApprovalState> Approvals::refusal(const ApprovalQuestion& question,
+                                                bool caller_can_be_asked) const {
+    if (watchers_ == 0 && !caller_can_be_asked && options_.unattended == Unattended::kRefuse)
+        return ApprovalState::kUnattended;
     const auto of_principal = std::ranges::count_if(entries_, [&](const Entry& entry) {
-        return entry.parked && entry.standing.question->subject.principal == question.subject.principal;
+        return entry.parked &&
+               entry.standing.question->subject.principal == question.subject.principal;
     });
-    const bool crowded = pending_ >= options_.max_parked || static_cast<std::size_t>(of_principal) >= options_.max_parked_per_principal;
+    const bool crowded =
+        pending_ >= options_.max_parked ||
+        static_cast<std::size_t>(of_principal) >= options_.max_parked_per_principal;
     return crowded ? std::optional(ApprovalState::kCrowded) : std::nullopt;
 }
 
 Approvals::Entry* Approvals::find_entry(std::string_view id) {
-    const auto found = std::ranges::find(entries_, id, [](const Entry& entry) -> std::string_view { return entry.standing.question->id; });
+    const auto found = std::ranges::find(entries_, id, [](const Entry& entry) -> std::string_view {
+        return entry.standing.question->id;
+    });
     return found == entries_.end() ? nullptr : &*found;
 }
 
@@ -145,7 +183,8 @@ void Approvals::settle(Entry& entry, ApprovalState state, const ApprovalDecision
     if (witness_ != nullptr) witness_->on_end(*entry.standing.question, end);
 }
 
-void Approvals::settle_all(ApprovalState state, const ApprovalDecision& decision, const std::function<bool(const ApprovalQuestion&)>& which) {
+void Approvals::settle_all(ApprovalState state, const ApprovalDecision& decision,
+                           const std::function<bool(const ApprovalQuestion&)>& which) {
     for (Entry& entry : entries_) {
         if (entry.parked && which(*entry.standing.question)) settle(entry, state, decision);
     }
@@ -155,20 +194,27 @@ void Approvals::sweep() {
     const SteadyTime now = clock_.steady_now();
     std::size_t over = entries_.size() - pending_;
     std::erase_if(entries_, [&](const Entry& entry) {
-        if (entry.parked || (over <= kMostOver && now < entry.ended + options_.reprieve)) return false;
+        if (entry.parked || (over <= kMostOver && now < entry.ended + options_.reprieve))
+            return false;
         --over;
         return true;
     });
     const SystemTime wall = clock_.system_now();
-    std::erase_if(remembered_, [&](const RememberedApproval& each) { return each.until && wall >= *each.until; });
+    std::erase_if(remembered_, [&](const RememberedApproval& each) {
+        return each.until && wall >= *each.until;
+    });
 }
 
 std::vector<std::string> Approvals::replaced_by(const RememberedApproval& decision) const {
     std::vector<std::string> ids;
     for (const RememberedApproval& each : remembered_) {
-        const bool same = each.scope == decision.scope && each.subject.same_matter(decision.subject) && each.subject.permits(decision.subject) && decision.subject.permits(each.subject);
-        const bool fits = decision.scope == ApprovalScope::kAlways || each.subject.session == decision.subject.session;
-        const bool exact = decision.scope != ApprovalScope::kOnce || each.subject.content == decision.subject.content;
+        const bool same =
+            each.scope == decision.scope && each.subject.same_matter(decision.subject) &&
+            each.subject.permits(decision.subject) && decision.subject.permits(each.subject);
+        const bool fits = decision.scope == ApprovalScope::kAlways ||
+                          each.subject.session == decision.subject.session;
+        const bool exact = decision.scope != ApprovalScope::kOnce ||
+                           each.subject.content == decision.subject.content;
         if (same && fits && exact) ids.push_back(each.id);
     }
     return ids;
@@ -176,44 +222,70 @@ std::vector<std::string> Approvals::replaced_by(const RememberedApproval& decisi
 
 void Approvals::remember(const RememberedApproval& decision) {
     const auto instead = replaced_by(decision);
-    std::erase_if(remembered_, [&](const RememberedApproval& each) { return std::ranges::find(instead, each.id) != instead.end(); });
+    std::erase_if(remembered_, [&](const RememberedApproval& each) {
+        return std::ranges::find(instead, each.id) != instead.end();
+    });
     remembered_.push_back(decision);
 }
 
 Result<Approvals::Standing> Approvals::decide(std::string_view id, ApprovalDecision decision) {
     const std::scoped_lock writing(writing_);
     const bool lasting = decision.scope != ApprovalScope::kOnce;
-    std::unique_lock lock(mutex_);   // let go of for the store alone, so that nobody else answers in between
-    RememberedApproval kept{.id = {}, .allow = decision.allow, .scope = decision.scope, .subject = {}, .by = decision.by, .at = clock_.system_now(), .until = {}};
+    // let go of for the store alone, so that nobody else answers in between
+    std::unique_lock lock(mutex_);
+    RememberedApproval kept{.id = {},
+                            .allow = decision.allow,
+                            .scope = decision.scope,
+                            .subject = {},
+                            .by = decision.by,
+                            .at = clock_.system_now(),
+                            .until = {}};
     sweep();
     Entry* entry = find_entry(id);
-    if (entry == nullptr) return fail(ErrorCode::kNotFound, "no such question, or it is over for too long; crab approvals list shows what there is");
+    if (entry == nullptr)
+        return fail(ErrorCode::kNotFound,
+                    "no such question, or it is over for too long; crab approvals list shows what "
+                    "there is");
     const ApprovalEnd& end = entry->standing.end;
-    if (end.allowed()) return fail(ErrorCode::kConflict, fmt::format("it was allowed already, by {}", end.by));
-    if (!entry->parked && !decision.allow && !lasting) return fail(ErrorCode::kConflict, fmt::format("it is over already ({}), and nothing runs", name_of(end.state)));
+    if (end.allowed())
+        return fail(ErrorCode::kConflict, fmt::format("it was allowed already, by {}", end.by));
+    if (!entry->parked && !decision.allow && !lasting)
+        return fail(ErrorCode::kConflict,
+                    fmt::format("it is over already ({}), and nothing runs", name_of(end.state)));
     kept.id = entry->standing.question->id;
     kept.subject = entry->standing.question->subject;
-    if (decision.scope == ApprovalScope::kSession && kept.subject.session.empty()) return fail(ErrorCode::kInvalidArgs, "this call belongs to no session; decide once or always");
-    if (remembered_.size() >= kMostRemembered) return fail(ErrorCode::kRateLimited, "too many decisions are remembered; withdraw some with crab approvals forget");
+    if (decision.scope == ApprovalScope::kSession && kept.subject.session.empty())
+        return fail(ErrorCode::kInvalidArgs,
+                    "this call belongs to no session; decide once or always");
+    if (remembered_.size() >= kMostRemembered)
+        return fail(ErrorCode::kRateLimited,
+                    "too many decisions are remembered; withdraw some with crab approvals forget");
     if (decision.scope == ApprovalScope::kAlways) {
         const std::vector<std::string> instead = replaced_by(kept);
         lock.unlock();
-        if (auto stored = store_.keep(kept, instead); !stored) return fail(std::move(stored.error()));
+        if (auto stored = store_.keep(kept, instead); !stored)
+            return fail(std::move(stored.error()));
         lock.lock();
         entry = find_entry(id);
     }
     const ApprovalState state = decision.allow ? ApprovalState::kAllowed : ApprovalState::kDenied;
     const bool open = entry != nullptr && entry->parked;
-    if (!lasting && !open) kept.until = kept.at + std::chrono::duration_cast<SystemTime::duration>(options_.reprieve);
+    if (!lasting && !open)
+        kept.until = kept.at + std::chrono::duration_cast<SystemTime::duration>(options_.reprieve);
     if (lasting || !open) remember(kept);
     Standing standing{.question = nullptr, .end = {}};
     if (entry != nullptr) {
-        // Somebody may have allowed this one call meanwhile; it runs once, and the decision is for those to come.
+        // Somebody may have allowed this one call meanwhile; it runs once, and the decision is for
+        // those to come.
         if (!entry->standing.end.allowed()) settle(*entry, state, decision);
         standing = entry->standing;
     }
-    if (lasting) settle_all(state, decision, [&](const ApprovalQuestion& question) { return kept.covers(question.subject); });
-    if (standing.question == nullptr) return fail(ErrorCode::kNotFound, "the question is not known any more, but its answer is remembered");
+    if (lasting)
+        settle_all(state, decision,
+                   [&](const ApprovalQuestion& question) { return kept.covers(question.subject); });
+    if (standing.question == nullptr)
+        return fail(ErrorCode::kNotFound,
+                    "the question is not known any more, but its answer is remembered");
     return standing;
 }
 
@@ -221,7 +293,8 @@ bool Approvals::answer(std::string_view id, bool allow, std::string_view by) {
     const std::scoped_lock lock(mutex_);
     Entry* const entry = find_entry(id);
     if (entry == nullptr || !entry->parked) return false;
-    settle(*entry, allow ? ApprovalState::kAllowed : ApprovalState::kDenied, {.allow = allow, .scope = ApprovalScope::kOnce, .by = std::string(by)});
+    settle(*entry, allow ? ApprovalState::kAllowed : ApprovalState::kDenied,
+           {.allow = allow, .scope = ApprovalScope::kOnce, .by = std::string(by)});
     return true;
 }
 
@@ -242,7 +315,9 @@ std::vector<Approvals::Standing> Approvals::list() const {
 
 std::optional<Approvals::Standing> Approvals::find(std::string_view id) const {
     const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find(entries_, id, [](const Entry& entry) -> std::string_view { return entry.standing.question->id; });
+    const auto found = std::ranges::find(entries_, id, [](const Entry& entry) -> std::string_view {
+        return entry.standing.question->id;
+    });
     return found == entries_.end() ? std::nullopt : std::optional(found->standing);
 }
 
@@ -254,7 +329,9 @@ std::size_t Approvals::pending() const {
 std::vector<RememberedApproval> Approvals::remembered() const {
     const std::scoped_lock lock(mutex_);
     std::vector<RememberedApproval> live = remembered_;
-    std::erase_if(live, [now = clock_.system_now()](const RememberedApproval& each) { return each.until && now >= *each.until; });
+    std::erase_if(live, [now = clock_.system_now()](const RememberedApproval& each) {
+        return each.until && now >= *each.until;
+    });
     return live;
 }
 
@@ -266,7 +343,9 @@ Result<RememberedApproval> Approvals::forget(std::string_view id) {
         const auto entry = std::ranges::find(remembered_, id, &RememberedApproval::id);
         if (entry != remembered_.end()) found = *entry;
     }
-    if (!found) return fail(ErrorCode::kNotFound, "no such decision is remembered; crab approvals remembered lists them");
+    if (!found)
+        return fail(ErrorCode::kNotFound,
+                    "no such decision is remembered; crab approvals remembered lists them");
     if (found->scope == ApprovalScope::kAlways) {
         if (auto stored = store_.forget(id); !stored) return fail(std::move(stored.error()));
     }
@@ -278,13 +357,15 @@ Result<RememberedApproval> Approvals::forget(std::string_view id) {
 void Approvals::end_session(std::string_view principal, std::string_view session) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(remembered_, [&](const RememberedApproval& each) {
-        return each.scope == ApprovalScope::kSession && each.subject.principal == principal && each.subject.session == session;
+        return each.scope == ApprovalScope::kSession && each.subject.principal == principal &&
+               each.subject.session == session;
     });
 }
 
 void Approvals::withdraw(std::string_view credential) {
     const std::scoped_lock lock(mutex_);
-    settle_all(ApprovalState::kWithdrawn, {}, [&](const ApprovalQuestion& question) { return question.credential == credential; });
+    settle_all(ApprovalState::kWithdrawn, {},
+               [&](const ApprovalQuestion& question) { return question.credential == credential; });
 }
 
 void Approvals::stop() {

@@ -18,16 +18,24 @@ using namespace std::chrono_literals;
 
 /// Writes down what it is told.
 struct HeardQuestions final : Approvals::Witness {
-    void on_question(const ApprovalQuestion& question) override { lines.push_back("? " + question.id); }
-    void on_end(const ApprovalQuestion& question, const ApprovalEnd& end) override { lines.push_back(std::string(name_of(end.state)) + " " + question.id); }
+    void on_question(const ApprovalQuestion& question) override {
+        lines.push_back("? " + question.id);
+    }
+    void on_end(const ApprovalQuestion& question, const ApprovalEnd& end) override {
+        lines.push_back(std::string(name_of(end.state)) + " " + question.id);
+    }
     std::vector<std::string> lines;
 };
 
 /// A person at the caller's end.
 struct Person final : Approver {
     bool can_be_asked() const override { return present; }
-    void on_question(const ApprovalQuestion& question) override { lines.push_back("? " + question.id); }
-    void on_end(const ApprovalQuestion&, const ApprovalEnd& end) override { lines.emplace_back(name_of(end.state)); }
+    void on_question(const ApprovalQuestion& question) override {
+        lines.push_back("? " + question.id);
+    }
+    void on_end(const ApprovalQuestion&, const ApprovalEnd& end) override {
+        lines.emplace_back(name_of(end.state));
+    }
     bool present = true;
     std::vector<std::string> lines;
 };
@@ -54,8 +62,16 @@ struct ApprovalsTest : testing::Test {
     ApprovalQuestion question(std::string session = "s1", std::uint64_t content = 1) {
         ApprovalQuestion made;
         made.id = "q" + std::to_string(++asked);
-        made.subject = {.tenant = "home", .principal = "caller/ann", .tool = "phone__sms", .source = "device/phone", .place = {}, .rule = "policy[0]", .session = std::move(session),
-                        .network = Network::kDenyAll, .privilege = Privilege::kDefault, .content = crypto::sha256(std::to_string(content))};
+        made.subject = {.tenant = "home",
+                        .principal = "caller/ann",
+                        .tool = "phone__sms",
+                        .source = "device/phone",
+                        .place = {},
+                        .rule = "policy[0]",
+                        .session = std::move(session),
+                        .network = Network::kDenyAll,
+                        .privilege = Privilege::kDefault,
+                        .content = crypto::sha256(std::to_string(content))};
         made.call_id = "c" + std::to_string(asked);
         made.credential = "t1";
         return made;
@@ -89,7 +105,8 @@ TEST_F(ApprovalsTest, ADecisionThatRacesTheCallersOwnAnswerLeavesNothingBehind) 
             taken = approvals->answer(asked.id, true, "device/phone");
         });
         meet();
-        const auto decided = approvals->decide(asked.id, {.allow = true, .scope = ApprovalScope::kOnce, .by = "local/1"});
+        const auto decided = approvals->decide(
+            asked.id, {.allow = true, .scope = ApprovalScope::kOnce, .by = "local/1"});
         person.join();
         loop.settle();
         ASSERT_EQ(decided.has_value(), !taken);
@@ -101,7 +118,9 @@ TEST_F(ApprovalsTest, ADecisionThatRacesTheCallersOwnAnswerLeavesNothingBehind) 
 
 TEST_F(ApprovalsTest, ADecisionForAlwaysDoesNotEndAgainWhatWasAnsweredWhileItWasStored) {
     struct Slow final : ApprovalStore {
-        Result<std::vector<RememberedApproval>> load() override { return std::vector<RememberedApproval>{}; }
+        Result<std::vector<RememberedApproval>> load() override {
+            return std::vector<RememberedApproval>{};
+        }
         Result<void> keep(const RememberedApproval&, const std::vector<std::string>&) override {
             meanwhile();
             return {};
@@ -114,11 +133,13 @@ TEST_F(ApprovalsTest, ADecisionForAlwaysDoesNotEndAgainWhatWasAnsweredWhileItWas
     const ApprovalQuestion asked = question();
     const auto answer = loop.start(own->ask(asked, kNoDeadline, loop.timers, nullptr));
     slow.meanwhile = [&] { EXPECT_TRUE(own->answer(asked.id, true, "device/phone")); };
-    const auto decided = own->decide(asked.id, {.allow = false, .scope = ApprovalScope::kAlways, .by = "local/1"});
+    const auto decided =
+        own->decide(asked.id, {.allow = false, .scope = ApprovalScope::kAlways, .by = "local/1"});
     loop.settle();
     EXPECT_EQ(answer->get().by, "device/phone");
     ASSERT_TRUE(decided);
-    EXPECT_EQ(decided->end.state, ApprovalState::kAllowed) << "what has been let run is not called denied";
+    EXPECT_EQ(decided->end.state, ApprovalState::kAllowed)
+        << "what has been let run is not called denied";
     EXPECT_EQ(own->ended(ApprovalState::kDenied), 0u);
     ASSERT_EQ(own->remembered().size(), 1u);
     EXPECT_FALSE(own->remembered()[0].allow) << "those to come are denied";
@@ -250,7 +271,8 @@ TEST_F(ApprovalsTest, AllowedForTheSessionHoldsForItsOtherCallsAndNoOtherSession
     EXPECT_EQ(state_of(question("s1", 9)), ApprovalState::kAllowed);
     EXPECT_EQ(state_of(question("s2")), ApprovalState::kPending);
     approvals->end_session("caller/bob", "s1");
-    EXPECT_EQ(state_of(question("s1", 11)), ApprovalState::kAllowed) << "another's session of that name";
+    EXPECT_EQ(state_of(question("s1", 11)), ApprovalState::kAllowed)
+        << "another's session of that name";
     approvals->end_session("caller/ann", "s1");
     EXPECT_EQ(state_of(question()), ApprovalState::kPending);
     EXPECT_TRUE(store.kept.empty());
@@ -295,9 +317,12 @@ TEST_F(ApprovalsTest, AnApprovalCoversNothingLooserThanWhatWasShown) {
     tighter.subject.privilege = Privilege::kMinimal;
     EXPECT_EQ(state_of(tighter), ApprovalState::kAllowed);
     for (const auto loosen : std::initializer_list<void (*)(ApprovalSubject&)>{
-             [](ApprovalSubject& subject) { subject.privilege = Privilege::kElevated; }, [](ApprovalSubject& subject) { subject.network = Network::kFullAccess; },
-             [](ApprovalSubject& subject) { subject.place = "garden/main"; }, [](ApprovalSubject& subject) { subject.rule = "policy[1]"; },
-             [](ApprovalSubject& subject) { subject.tool = "phone__call"; }, [](ApprovalSubject& subject) { subject.source = "device/other"; },
+             [](ApprovalSubject& subject) { subject.privilege = Privilege::kElevated; },
+             [](ApprovalSubject& subject) { subject.network = Network::kFullAccess; },
+             [](ApprovalSubject& subject) { subject.place = "garden/main"; },
+             [](ApprovalSubject& subject) { subject.rule = "policy[1]"; },
+             [](ApprovalSubject& subject) { subject.tool = "phone__call"; },
+             [](ApprovalSubject& subject) { subject.source = "device/other"; },
              [](ApprovalSubject& subject) { subject.tenant = "work"; }}) {
         ApprovalQuestion other = question();
         loosen(other.subject);
@@ -351,7 +376,8 @@ TEST_F(ApprovalsTest, TheWordOfSomebodyWhoWasAskedCountsWhileTheQuestionIsOpen) 
     ASSERT_TRUE(decide("q2", false));
     EXPECT_FALSE(approvals->answer("q2", true, "service/hitl")) << "another was first";
     EXPECT_EQ(denied->get().state, ApprovalState::kDenied);
-    EXPECT_EQ(state_of(question("s1", 2)), ApprovalState::kPending) << "nothing is remembered of a word that came too late";
+    EXPECT_EQ(state_of(question("s1", 2)), ApprovalState::kPending)
+        << "nothing is remembered of a word that came too late";
     EXPECT_FALSE(approvals->answer("q99", true, "service/hitl"));
 }
 

@@ -11,7 +11,8 @@
 
 namespace crab::core {
 
-/// What an agent asks the person of its chat in the middle of a turn. Source: docs/protocols/clawseed.md, section 6, "Questions".
+/// What an agent asks the person of its chat in the middle of a turn. Source:
+/// docs/protocols/clawseed.md, section 6, "Questions".
 struct AskedQuestion {
     struct Option {
         std::string id, label, description;
@@ -27,7 +28,8 @@ struct AskedQuestion {
 std::string_view name_of(AskedQuestion::Kind kind);
 /// The arguments of `ask_user`. Errors: kInvalidArgs, for the model to read.
 Result<AskedQuestion> read_question(json::Element args);
-/// What the model reads as the outcome: `{"status","answer"?}` of a response to that question. Errors: kInvalidArgs when it is none.
+/// What the model reads as the outcome: `{"status","answer"?}` of a response to that question.
+/// Errors: kInvalidArgs when it is none.
 Result<std::string> read_response(const AskedQuestion& question, json::Element response);
 
 inline constexpr std::string_view kAskUser = "ask_user";
@@ -38,8 +40,9 @@ extern const std::string_view kAskUserSchema;
 class Asker {
 public:
     virtual ~Asker() = default;
-    /// Asks, and waits until there is a response, at most until `deadline`; one question at a time. What the model reads, as of read_response();
-    /// without a response its status is `expired`, or `cancelled` with the awaiting coroutine.
+    /// Asks, and waits until there is a response, at most until `deadline`; one question at a time.
+    /// What the model reads, as of read_response(); without a response its status is `expired`, or
+    /// `cancelled` with the awaiting coroutine.
     virtual Task<std::string> ask(AskedQuestion question, Deadline deadline) = 0;
 };
 

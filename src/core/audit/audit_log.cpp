@@ -17,7 +17,8 @@ std::optional<std::string> find_line(std::string_view records, std::string_view 
 
 }  // namespace
 
-AuditLog::AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock, Options options)
+AuditLog::AuditLog(std::shared_ptr<AuditStore> store, BlockingPool& pool, const Clock& clock,
+                   Options options)
     : store_(std::move(store)), pool_(pool), clock_(clock), options_(options), rate_(options.rate) {
     gathered_.records.reserve(options_.batch_bytes + 4096);
 }
@@ -32,12 +33,17 @@ AuditLog::~AuditLog() {
     all_done_.wait(lock, [this] { return posted_ == 0; });
 }
 
-bool AuditLog::append_event(const AuditEvent& event, const std::function<void(json::Writer&)>& members) {
+bool AuditLog::append_event(const AuditEvent& event,
+                            const std::function<void(json::Writer&)>& members) {
     const std::scoped_lock lock(mutex_);
     if (!rate_.take(event, clock_.steady_now())) return false;
     return append(event.by, [&](std::string& out) {
         json::Writer writer(out);
-        writer.begin_object().key("event").string(event.kind).key("time").string(to_rfc3339(clock_.system_now()));
+        writer.begin_object()
+            .key("event")
+            .string(event.kind)
+            .key("time")
+            .string(to_rfc3339(clock_.system_now()));
         members(writer);
         writer.end_object();
     });
@@ -46,14 +52,26 @@ bool AuditLog::append_event(const AuditEvent& event, const std::function<void(js
 void AuditLog::tell_left_out(SteadyTime now) {  // with mutex_ held
     for (const AuditRate::LeftOut& left_out : rate_.take_left_out(now)) {
         append(left_out.by, [&](std::string& out) {
-            json::Writer(out).begin_object().key("event").string("audit.left_out").key("time").string(to_rfc3339(clock_.system_now()))
-                .key("of").string(left_out.kind).key("principal").string_lossy(left_out.by).key("count").unsigned_integer(left_out.count).end_object();
+            json::Writer(out)
+                .begin_object()
+                .key("event")
+                .string("audit.left_out")
+                .key("time")
+                .string(to_rfc3339(clock_.system_now()))
+                .key("of")
+                .string(left_out.kind)
+                .key("principal")
+                .string_lossy(left_out.by)
+                .key("count")
+                .unsigned_integer(left_out.count)
+                .end_object();
         });
     }
 }
 
 bool AuditLog::accepts_more(std::string_view principal) const {
-    if (backlog_ >= options_.max_backlog_bytes || backlog_records_ >= options_.max_backlog_records) return false;
+    if (backlog_ >= options_.max_backlog_bytes || backlog_records_ >= options_.max_backlog_records)
+        return false;
     const std::scoped_lock lock(mutex_);
     const auto share = shares_.find(principal);
     return share == shares_.end() || share->second < options_.max_backlog_bytes / kShare;
@@ -62,15 +80,18 @@ bool AuditLog::accepts_more(std::string_view principal) const {
 /// Calls that had begun before accepts() said no find room still.
 bool AuditLog::is_full() const {  // with mutex_ held
     const auto most = [](std::size_t limit) { return limit + limit / 4; };
-    return backlog_ + gathered_.records.size() >= most(options_.max_backlog_bytes) || backlog_records_ + gathered_.count >= most(options_.max_backlog_records);
+    return backlog_ + gathered_.records.size() >= most(options_.max_backlog_bytes) ||
+           backlog_records_ + gathered_.count >= most(options_.max_backlog_records);
 }
 
 bool AuditLog::refuse_record() {  // with mutex_ held
     constexpr auto kComplainEvery = std::chrono::seconds(10);
     ++lost_;
-    if (const SteadyTime now = clock_.steady_now(); complained_ == SteadyTime{} || now >= complained_ + kComplainEvery) {
+    if (const SteadyTime now = clock_.steady_now();
+        complained_ == SteadyTime{} || now >= complained_ + kComplainEvery) {
         complained_ = now;
-        log::error("audit records are lost: the store is too far behind", {{"lost", lost_.load()}, {"backlog_bytes", backlog_.load()}});
+        log::error("audit records are lost: the store is too far behind",
+                   {{"lost", lost_.load()}, {"backlog_bytes", backlog_.load()}});
     }
     return false;
 }
@@ -146,7 +167,8 @@ void AuditLog::store_batch(const AuditBatch& batch) {
     failing_ = !stored;
     if (!stored) {
         lost_ += batch.count;
-        log::error("audit records were not stored", {{"records", batch.count}, {"reason", stored.error().message}});
+        log::error("audit records were not stored",
+                   {{"records", batch.count}, {"reason", stored.error().message}});
     }
     backlog_records_ -= batch.count;
     if ((backlog_ -= batch.records.size()) < options_.max_backlog_bytes / (2 * kPressure)) {
@@ -156,7 +178,10 @@ void AuditLog::store_batch(const AuditBatch& batch) {
 }
 
 Task<Result<void>> AuditLog::append_durable(std::string record) {
-    auto batch = std::make_shared<const AuditBatch>(AuditBatch{.first = clock_.system_now(), .last = clock_.system_now(), .count = 1, .records = std::move(record)});
+    auto batch = std::make_shared<const AuditBatch>(AuditBatch{.first = clock_.system_now(),
+                                                               .last = clock_.system_now(),
+                                                               .count = 1,
+                                                               .records = std::move(record)});
     auto work = [this, batch] {
         const std::scoped_lock storing(storing_);
         auto stored = store_->append(*batch);
@@ -178,8 +203,7 @@ void AuditLog::flush() {
 
 void AuditLog::flush_and_wait() {
     flush();
-    while (store_next()) {
-    }
+    while (store_next()) {}
 }
 
 std::optional<std::string> AuditLog::find_recent(std::string_view needle) {
@@ -196,7 +220,9 @@ Task<std::optional<std::string>> AuditLog::find_call(std::string call_id) {
     json::append_quoted(needle, call_id);
     if (auto line = find_recent(needle)) co_return line;
     static constexpr auto kSearchDays = std::chrono::hours(24 * 7);
-    auto work = [this, id = std::move(call_id)] { return store_->find_call(id, clock_.system_now() - kSearchDays); };
+    auto work = [this, id = std::move(call_id)] {
+        return store_->find_call(id, clock_.system_now() - kSearchDays);
+    };
     auto found = co_await pool_.run(std::move(work));
     co_return found ? std::move(*found) : std::nullopt;
 }
@@ -207,13 +233,15 @@ Task<std::vector<std::string>> AuditLog::latest(std::size_t limit) {
         while (!records.empty() && lines.size() < limit) {
             const std::size_t before = records.rfind('\n');
             lines.emplace_back(records.substr(before == std::string_view::npos ? 0 : before + 1));
-            records = before == std::string_view::npos ? std::string_view{} : records.substr(0, before);
+            records =
+                before == std::string_view::npos ? std::string_view{} : records.substr(0, before);
         }
     };
     {
         const std::scoped_lock lock(mutex_);
         take(gathered_.records);
-        for (auto batch = recent_.rbegin(); batch != recent_.rend(); ++batch) take((*batch)->records);
+        for (auto batch = recent_.rbegin(); batch != recent_.rend(); ++batch)
+            take((*batch)->records);
     }
     if (lines.size() >= limit) co_return lines;
     auto work = [this, limit] {

@@ -15,7 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string record(std::string_view id, std::string_view more = {}) { return fmt::format(R"({{"call_id":"{}"{}}})", id, more); }
+std::string record(std::string_view id, std::string_view more = {}) {
+    return fmt::format(R"({{"call_id":"{}"{}}})", id, more);
+}
 
 struct AuditLogTest : testing::Test {
     TestLoop loop;
@@ -35,20 +37,23 @@ TEST_F(AuditLogTest, RecordsReachTheStoreInBatchesAndInOrder) {
     EXPECT_EQ(store->batches(), 1u);
     const auto records = store->records();
     ASSERT_EQ(records.size(), 100u);
-    for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i], record("c" + std::to_string(i)));
+    for (std::size_t i = 0; i < records.size(); ++i)
+        EXPECT_EQ(records[i], record("c" + std::to_string(i)));
     log.flush_and_wait();
     EXPECT_EQ(store->batches(), 1u) << "nothing new, nothing stored";
     EXPECT_EQ(log.backlog_bytes(), 0u);
 }
 
 TEST_F(AuditLogTest, AFullBufferIsHandedOverWithoutAFlush) {
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 1'000'000, .recent_bytes = 1000});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 100, .max_backlog_bytes = 1'000'000, .recent_bytes = 1000});
     for (int i = 0; i < 1000; ++i) append(log, record("c" + std::to_string(i)));
     log.flush_and_wait();
     EXPECT_GT(store->batches(), 100u);
     const auto records = store->records();
     ASSERT_EQ(records.size(), 1000u);
-    for (std::size_t i = 0; i < records.size(); ++i) ASSERT_EQ(records[i], record("c" + std::to_string(i)));
+    for (std::size_t i = 0; i < records.size(); ++i)
+        ASSERT_EQ(records[i], record("c" + std::to_string(i)));
 }
 
 TEST_F(AuditLogTest, ABatchTakesLittleMoreMemoryThanItsRecords) {
@@ -78,10 +83,12 @@ TEST_F(AuditLogTest, TheDestructorLosesNothing) {
 }
 
 TEST_F(AuditLogTest, ACallIsFoundWhereverItsRecordIs) {
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .recent_bytes = 1});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .recent_bytes = 1});
     append(log, record("old", R"(,"n":1)"));
     append(log, record("old", R"(,"n":2)"));
-    EXPECT_EQ(loop.run(log.find_call("old")), record("old", R"(,"n":2)")) << "still gathered; the newest";
+    EXPECT_EQ(loop.run(log.find_call("old")), record("old", R"(,"n":2)"))
+        << "still gathered; the newest";
     log.flush_and_wait();
     EXPECT_EQ(loop.run(log.find_call("old")), record("old", R"(,"n":2)")) << "recent";
     append(log, record("newer"));
@@ -98,14 +105,16 @@ TEST_F(AuditLogTest, TextInsideARecordIsNotTakenForACallId) {
 }
 
 TEST_F(AuditLogTest, LatestComesNewestFirstFromMemoryAndTheStore) {
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .recent_bytes = 1});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .recent_bytes = 1});
     for (int i = 0; i < 5; ++i) {
         append(log, record("c" + std::to_string(i)));
         if (i < 4) log.flush_and_wait();
     }
     EXPECT_EQ(loop.run(log.latest(1)), std::vector{record("c4")});
     EXPECT_EQ(loop.run(log.latest(2)), (std::vector{record("c4"), record("c3")}));
-    EXPECT_EQ(loop.run(log.latest(4)), (std::vector{record("c4"), record("c3"), record("c2"), record("c1")}));
+    EXPECT_EQ(loop.run(log.latest(4)),
+              (std::vector{record("c4"), record("c3"), record("c2"), record("c1")}));
     EXPECT_EQ(loop.run(log.latest(100)).size(), 5u);
     EXPECT_TRUE(loop.run(log.latest(0)).empty());
 }
@@ -128,10 +137,15 @@ TEST_F(AuditLogTest, TheLogHoldsNoMoreThanItMayHoweverMuchItIsGiven) {
     std::promise<void> go;
     const auto gone = go.get_future().share();
     for (int i = 0; i < 2; ++i) pool.post([gone] { gone.wait(); });
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 8'000, .max_backlog_records = 1'000'000, .recent_bytes = 1'000});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 100,
+                  .max_backlog_bytes = 8'000,
+                  .max_backlog_records = 1'000'000,
+                  .recent_bytes = 1'000});
     const std::string text = record("c1");
     std::size_t taken = 0;
-    for (int i = 0; i < 10'000; ++i) taken += log.append_call("device/a", [&](std::string& out) { out += text; }) ? 1 : 0;
+    for (int i = 0; i < 10'000; ++i)
+        taken += log.append_call("device/a", [&](std::string& out) { out += text; }) ? 1 : 0;
     EXPECT_LE(log.backlog_bytes(), 10'200u);
     EXPECT_GE(log.backlog_bytes(), 8'000u);
     EXPECT_EQ(log.lost(), 10'000 - taken);
@@ -144,9 +158,14 @@ TEST_F(AuditLogTest, TheLogHoldsNoMoreThanItMayHoweverMuchItIsGiven) {
 }
 
 TEST_F(AuditLogTest, TheNumberOfRecordsIsBoundedToo) {
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 1 << 20, .max_backlog_bytes = 1 << 20, .max_backlog_records = 100, .recent_bytes = 1'000});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 1 << 20,
+                  .max_backlog_bytes = 1 << 20,
+                  .max_backlog_records = 100,
+                  .recent_bytes = 1'000});
     int taken = 0;
-    for (int i = 0; i < 1'000; ++i) taken += log.append_call("caller/ann", [](std::string& out) { out += "{}"; }) ? 1 : 0;
+    for (int i = 0; i < 1'000; ++i)
+        taken += log.append_call("caller/ann", [](std::string& out) { out += "{}"; }) ? 1 : 0;
     EXPECT_EQ(taken, 125);
 }
 
@@ -154,7 +173,11 @@ TEST_F(AuditLogTest, WhoFillsTheLogIsRefusedAndNobodyElse) {
     std::promise<void> go;
     const auto gone = go.get_future().share();
     for (int i = 0; i < 2; ++i) pool.post([gone] { gone.wait(); });
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 160'000, .max_backlog_records = 1'000'000, .recent_bytes = 1'000});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 100,
+                  .max_backlog_bytes = 160'000,
+                  .max_backlog_records = 1'000'000,
+                  .recent_bytes = 1'000});
     const std::string text = record("c1");
     int begun = 0;
     while (log.accepts("caller/flood") && begun < 100'000) {
@@ -173,11 +196,13 @@ TEST_F(AuditLogTest, WhoFillsTheLogIsRefusedAndNobodyElse) {
     EXPECT_EQ(log.lost(), 0u);
 }
 
-/// What peers do is told with a rate: there is no other way in but that for calls, which are refused before they begin.
+/// What peers do is told with a rate: there is no other way in but that for calls, which are
+/// refused before they begin.
 template <class Log>
-concept TakesRecordsWithoutARate = requires(Log& log) { log.append([](std::string&) {}); } ||
-                                   requires(Log& log) { log.append("caller/ann", [](std::string&) {}); } ||
-                                   requires(Log& log) { log.append_event("lease.granted", [](json::Writer&) {}); };
+concept TakesRecordsWithoutARate =
+    requires(Log& log) { log.append([](std::string&) {}); } || requires(Log& log) {
+        log.append("caller/ann", [](std::string&) {});
+    } || requires(Log& log) { log.append_event("lease.granted", [](json::Writer&) {}); };
 static_assert(!TakesRecordsWithoutARate<AuditLog>);
 
 struct AuditEventTest : AuditLogTest {
@@ -187,7 +212,10 @@ struct AuditEventTest : AuditLogTest {
     int tell(std::string_view kind, std::string_view by, int count = 1, double burst = 2) {
         int recorded = 0;
         for (int i = 0; i < count; ++i) {
-            recorded += log.append_event({.kind = kind, .by = by, .burst = burst}, [](json::Writer& writer) { writer.key("n").integer(1); }) ? 1 : 0;
+            recorded += log.append_event({.kind = kind, .by = by, .burst = burst},
+                                         [](json::Writer& writer) { writer.key("n").integer(1); })
+                            ? 1
+                            : 0;
         }
         return recorded;
     }
@@ -199,7 +227,9 @@ struct AuditEventTest : AuditLogTest {
         for (; looked_at < records.size(); ++looked_at) {
             const auto record = json::Value::parse(records[looked_at]).value();
             if (*record.find("event")->as_string() != "audit.left_out") continue;
-            told.push_back(fmt::format("{} {} {}", *record.find("of")->as_string(), *record.find("principal")->as_string(), *record.find("count")->as_int64()));
+            told.push_back(fmt::format("{} {} {}", *record.find("of")->as_string(),
+                                       *record.find("principal")->as_string(),
+                                       *record.find("count")->as_int64()));
         }
         return told;
     }
@@ -209,7 +239,9 @@ struct AuditEventTest : AuditLogTest {
 TEST_F(AuditEventTest, AnEventIsAJsonObjectWithItsKindAndTime) {
     EXPECT_EQ(tell("lease.granted", "agent/a"), 1);
     log.flush_and_wait();
-    EXPECT_EQ(store->records(), std::vector{fmt::format(R"({{"event":"lease.granted","time":"{}","n":1}})", to_rfc3339(loop.clock.system_now()))});
+    EXPECT_EQ(store->records(),
+              std::vector{fmt::format(R"({{"event":"lease.granted","time":"{}","n":1}})",
+                                      to_rfc3339(loop.clock.system_now()))});
 }
 
 TEST_F(AuditEventTest, WhatComesTooOftenIsCountedAndToldInARecordOfItsOwn) {
@@ -218,7 +250,8 @@ TEST_F(AuditEventTest, WhatComesTooOftenIsCountedAndToldInARecordOfItsOwn) {
     EXPECT_EQ(tell("lease.granted", "agent/b", 1), 1) << "and each principal";
     EXPECT_TRUE(left_out().empty()) << "more may come";
     loop.advance(10s);
-    EXPECT_EQ(left_out(), (std::vector<std::string>{"lease.granted agent/a 5", "lease.ended agent/a 1"}));
+    EXPECT_EQ(left_out(),
+              (std::vector<std::string>{"lease.granted agent/a 5", "lease.ended agent/a 1"}));
     EXPECT_EQ(tell("lease.granted", "agent/a", 3), 2) << "full again";
     loop.advance(10s);
     EXPECT_EQ(left_out(), std::vector<std::string>{"lease.granted agent/a 1"});
@@ -242,10 +275,14 @@ TEST_F(AuditEventTest, WhatWasLeftOutIsToldAtTheEndAtTheLatest) {
     AuditStoreMemory& stored = *store;
     {
         AuditLog short_lived(store, pool, loop.clock);
-        for (int i = 0; i < 30; ++i) short_lived.append_event({.kind = "artifact.stored", .by = "device/p"}, [](json::Writer&) {});
+        for (int i = 0; i < 30; ++i)
+            short_lived.append_event({.kind = "artifact.stored", .by = "device/p"},
+                                     [](json::Writer&) {});
     }
     ASSERT_EQ(stored.records().size(), 21u);
-    EXPECT_NE(stored.records().back().find(R"("of":"artifact.stored","principal":"device/p","count":10)"), std::string::npos);
+    EXPECT_NE(
+        stored.records().back().find(R"("of":"artifact.stored","principal":"device/p","count":10)"),
+        std::string::npos);
 }
 
 TEST_F(AuditEventTest, ACrowdOfPrincipalsSharesWhatThereIsRoomFor) {
@@ -253,7 +290,10 @@ TEST_F(AuditEventTest, ACrowdOfPrincipalsSharesWhatThereIsRoomFor) {
     int recorded = 0;
     for (int i = 0; i < 10'000; ++i) {
         const std::string by = fmt::format("agent/{}", i);
-        recorded += small.append_event({.kind = "peer.mismatch", .by = by, .burst = 2}, [](json::Writer&) {}) ? 1 : 0;
+        recorded += small.append_event({.kind = "peer.mismatch", .by = by, .burst = 2},
+                                       [](json::Writer&) {})
+                        ? 1
+                        : 0;
     }
     EXPECT_EQ(recorded, 300 + 2);
 }
@@ -277,7 +317,8 @@ TEST_F(AuditLogTest, BeyondTheBacklogNothingMoreIsTakenInUntilTheStoreHasCaughtU
     std::promise<void> go_on;
     auto held = go_on.get_future().share();
     for (int i = 0; i < 2; ++i) pool.post([held] { held.wait(); });  // the store cannot be reached
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 100, .max_backlog_bytes = 1000, .recent_bytes = 1000});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 100, .max_backlog_bytes = 1000, .recent_bytes = 1000});
     EXPECT_TRUE(log.accepts());
     for (int i = 0; i < 100 && log.accepts(); ++i) append(log, record("c" + std::to_string(i)));
     EXPECT_FALSE(log.accepts());
@@ -290,7 +331,8 @@ TEST_F(AuditLogTest, BeyondTheBacklogNothingMoreIsTakenInUntilTheStoreHasCaughtU
 
 TEST_F(AuditLogTest, ManyThreadsMayAppendFlushAndAsk) {
     constexpr int kThreads = 3, kRecords = 500;
-    AuditLog log(store, pool, loop.clock, {.batch_bytes = 500, .max_backlog_bytes = 1 << 20, .recent_bytes = 2000});
+    AuditLog log(store, pool, loop.clock,
+                 {.batch_bytes = 500, .max_backlog_bytes = 1 << 20, .recent_bytes = 2000});
     {
         std::vector<std::jthread> threads;
         for (int t = 0; t < kThreads; ++t) {

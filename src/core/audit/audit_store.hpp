@@ -17,38 +17,46 @@ struct AuditBatch {
     SystemTime first;          ///< time of the oldest record
     SystemTime last;           ///< time of the newest record
     std::uint32_t count = 0;   ///< how many records there are
-    std::string records;       ///< JSON objects, one per line, oldest first, each with `"call_id":"<id>"` if it is about a call
+    /// JSON objects, one per line, oldest first, each with `"call_id":"<id>"` if it is about a call
+    std::string records;
 };
 
 /// What verify_chain() found.
 struct AuditCheck {
     bool intact = true;
-    std::uint64_t batches = 0;              ///< batches whose hash is right, from the oldest kept one on
-    std::uint64_t records = 0;              ///< records in them
-    std::uint64_t first_sequence = 0;       ///< of the oldest kept batch; 0: none is kept
-    std::uint64_t last_sequence = 0;        ///< of the last right one
-    std::string head_hash;                  ///< its hash, hexadecimal: whoever notes it elsewhere can prove a later cut
-    std::string problem;                    ///< what is wrong first, with its sequence; empty when intact
+    std::uint64_t batches = 0;  ///< batches whose hash is right, from the oldest kept one on
+    std::uint64_t records = 0;  ///< records in them
+    std::uint64_t first_sequence = 0;  ///< of the oldest kept batch; 0: none is kept
+    std::uint64_t last_sequence = 0;  ///< of the last right one
+    /// Its hash, hexadecimal: whoever notes it elsewhere can prove a later cut
+    std::string head_hash;
+    std::string problem;  ///< what is wrong first, with its sequence; empty when intact
 };
 
-/// Where audit records are kept: append-only, every batch chained to the one before it by a SHA-256. All functions may block
-/// (call them on BlockingPool) and are thread-safe; searching and verifying hold up no append.
+/// Where audit records are kept: append-only, every batch chained to the one before it by a
+/// SHA-256. All functions may block (call them on BlockingPool) and are thread-safe; searching and
+/// verifying hold up no append.
 class AuditStore {
 public:
     virtual ~AuditStore() = default;
 
-    /// Returns when the batch would survive a crash of the machine. Errors: kUnavailable (disk full, busy, I/O), kInternal;
-    /// then nothing of the batch is stored.
+    /// Returns when the batch would survive a crash of the machine. Errors: kUnavailable (disk
+    /// full, busy, I/O), kInternal; then nothing of the batch is stored.
     virtual Result<void> append(const AuditBatch& batch) = 0;
     /// The newest `limit` records, newest first.
     virtual Result<std::vector<std::string>> latest(std::size_t limit) = 0;
-    /// The newest record about this call in batches that end at or after `not_before`. Ids are compared as JSON writes them.
-    virtual Result<std::optional<std::string>> find_call(std::string_view call_id, SystemTime not_before) = 0;
-    /// Tells `take` the batches that end at or after `not_before`, oldest first, as they were appended, until it returns false.
-    virtual Result<void> read(SystemTime not_before, const std::function<bool(std::string_view records)>& take) = 0;
+    /// The newest record about this call in batches that end at or after `not_before`. Ids are
+    /// compared as JSON writes them.
+    virtual Result<std::optional<std::string>> find_call(std::string_view call_id,
+                                                         SystemTime not_before) = 0;
+    /// Tells `take` the batches that end at or after `not_before`, oldest first, as they were
+    /// appended, until it returns false.
+    virtual Result<void> read(SystemTime not_before,
+                              const std::function<bool(std::string_view records)>& take) = 0;
     /// Recomputes every hash from the oldest kept batch on.
     virtual Result<AuditCheck> verify_chain() = 0;
-    /// Removes the oldest batches, those that end before `before`, and returns how many; the rest stays verifiable.
+    /// Removes the oldest batches, those that end before `before`, and returns how many; the rest
+    /// stays verifiable.
     virtual Result<std::uint64_t> prune(SystemTime before) = 0;
 };
 

@@ -4,13 +4,20 @@
 
 namespace crab::core {
 
-/// Takes every record in and keeps none: for a tool host without a folder, whose callers have the record, and for tests.
+/// Takes every record in and keeps none: for a tool host without a folder, whose callers have the
+/// record, and for tests.
 class AuditStoreNone final : public AuditStore {
 public:
     Result<void> append(const AuditBatch&) override { return {}; }
-    Result<std::vector<std::string>> latest(std::size_t) override { return std::vector<std::string>(); }
-    Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override { return std::nullopt; }
-    Result<void> read(SystemTime, const std::function<bool(std::string_view)>&) override { return {}; }
+    Result<std::vector<std::string>> latest(std::size_t) override {
+        return std::vector<std::string>();
+    }
+    Result<std::optional<std::string>> find_call(std::string_view, SystemTime) override {
+        return std::nullopt;
+    }
+    Result<void> read(SystemTime, const std::function<bool(std::string_view)>&) override {
+        return {};
+    }
     Result<AuditCheck> verify_chain() override { return AuditCheck{}; }
     Result<std::uint64_t> prune(SystemTime) override { return 0; }
 };

@@ -23,7 +23,10 @@ void text(BoundedWriter& writer, const char (&key)[N], std::string_view value) {
 }
 
 void attempt(BoundedWriter& writer, const CallFacts::Attempt& made) {
-    writer.literal("{\"us\":").integer(micros(made.took.count())).literal(",\"status\":\"").raw(name_of(made.status));
+    writer.literal("{\"us\":")
+        .integer(micros(made.took.count()))
+        .literal(",\"status\":\"")
+        .raw(name_of(made.status));
     if (made.status != Status::kOk) writer.literal("\",\"code\":\"").raw(token_of(made.code));
     writer.literal("\"}");
 }
@@ -31,7 +34,12 @@ void attempt(BoundedWriter& writer, const CallFacts::Attempt& made) {
 void approval(BoundedWriter& writer, const ApprovalEnd& end) {
     writer.literal(",\"approval\":{\"state\":\"").raw(name_of(end.state)).literal("\"");
     text(writer, ",\"id\":", end.id);
-    if (!end.by.empty()) writer.literal(",\"by\":").quoted(end.by).literal(",\"scope\":\"").raw(name_of(end.scope)).literal("\"");
+    if (!end.by.empty())
+        writer.literal(",\"by\":")
+            .quoted(end.by)
+            .literal(",\"scope\":\"")
+            .raw(name_of(end.scope))
+            .literal("\"");
     if (end.remembered) writer.literal(",\"remembered\":true");
     writer.literal(",\"us\":").integer(micros(end.waited.count())).literal("}");
 }
@@ -43,7 +51,8 @@ void timeline(BoundedWriter& writer, const Timeline& line) {
         const Stage stage = static_cast<Stage>(i);
         const std::int64_t at = line.offset_ns(stage);
         // Admission and limits matter only to a call that had to wait there.
-        const bool waited = (stage != Stage::kAdmitted && stage != Stage::kLimited) || at != line.offset_ns(Stage::kValidated);
+        const bool waited = (stage != Stage::kAdmitted && stage != Stage::kLimited) ||
+                            at != line.offset_ns(Stage::kValidated);
         if (at < 0 || !waited) continue;
         writer.raw(first ? "\"" : ",\"").raw(name_of(stage)).literal("\":").integer(micros(at));
         first = false;
@@ -51,10 +60,13 @@ void timeline(BoundedWriter& writer, const Timeline& line) {
     writer.literal("}");
 }
 
-/// What bound the run and what came of it: members that few calls have, each with its comma before it.
+/// What bound the run and what came of it: members that few calls have, each with its comma before
+/// it.
 std::string run_members(const Call& call, const CallFacts& facts) {
     std::string text;
-    const auto member = [&](std::string_view name) { return json::Writer(text.append(fmt::format(",\"{}\":", name))); };
+    const auto member = [&](std::string_view name) {
+        return json::Writer(text.append(fmt::format(",\"{}\":", name)));
+    };
     if (facts.policy) {
         json::Writer writer = member("policy");
         writer.begin_object();
@@ -72,9 +84,12 @@ std::string run_members(const Call& call, const CallFacts& facts) {
 }
 
 /// What the record can take at most: a kilobyte of keys and numbers, and its texts.
-std::size_t room_for(const Call& call, const Principal& principal, const CallFacts& facts, std::string_view message) {
-    std::size_t texts = call.id.size() + call.front.size() + principal.id.size() + call.tenant.size() + call.context.agent_id.size() +
-                        call.context.session_id.size() + call.context.trace_id.size() + call.tool.size() + facts.decision.rule.size() + message.size();
+std::size_t room_for(const Call& call, const Principal& principal, const CallFacts& facts,
+                     std::string_view message) {
+    std::size_t texts = call.id.size() + call.front.size() + principal.id.size() +
+                        call.tenant.size() + call.context.agent_id.size() +
+                        call.context.session_id.size() + call.context.trace_id.size() +
+                        call.tool.size() + facts.decision.rule.size() + message.size();
     if (facts.tool) texts += facts.tool->source_text.size();
     if (facts.approval) texts += facts.approval->id.size() + facts.approval->by.size() + 64;
     for (const auto& note : facts.hooks) texts += note.hook.size() + note.answer.size() + 64;
@@ -83,34 +98,54 @@ std::size_t room_for(const Call& call, const Principal& principal, const CallFac
 
 }  // namespace
 
-void append_call_record(std::string& out, const Call& call, const Principal& principal, const CallFacts& facts, const Outcome* outcome) {
+void append_call_record(std::string& out, const Call& call, const Principal& principal,
+                        const CallFacts& facts, const Outcome* outcome) {
     std::string message;  // made valid UTF-8: it may come from a device
     if (outcome != nullptr && !*outcome) {
-        json::append_quoted_lossy(message, std::string_view(outcome->error().message).substr(0, kMostMessage));
+        json::append_quoted_lossy(
+            message, std::string_view(outcome->error().message).substr(0, kMostMessage));
     }
     const std::string run = run_members(call, facts);
     BoundedWriter writer(out, room_for(call, principal, facts, message) + run.size());
-    writer.literal("{\"call_id\":").quoted(call.id).literal(",\"time\":\"").raw(Rfc3339Text(call.timeline.started_at()).view());
-    writer.literal("\",\"front\":").quoted(call.front).literal(",\"principal\":").quoted(principal.id).literal(",\"proof\":\"").raw(name_of(principal.proof)).literal("\"");
+    writer.literal("{\"call_id\":")
+        .quoted(call.id)
+        .literal(",\"time\":\"")
+        .raw(Rfc3339Text(call.timeline.started_at()).view());
+    writer.literal("\",\"front\":")
+        .quoted(call.front)
+        .literal(",\"principal\":")
+        .quoted(principal.id)
+        .literal(",\"proof\":\"")
+        .raw(name_of(principal.proof))
+        .literal("\"");
     text(writer, ",\"tenant\":", call.tenant);
     if (call.context.agent_id != principal.id) text(writer, ",\"agent\":", call.context.agent_id);
     text(writer, ",\"session\":", call.context.session_id);
     text(writer, ",\"trace_id\":", call.context.trace_id);
     writer.literal(",\"tool\":").quoted(call.tool);
     if (facts.tool) {
-        writer.literal(",\"source\":").quoted(facts.tool->source_text).literal(",\"decision\":\"").raw(name_of(facts.decision.verdict));
+        writer.literal(",\"source\":")
+            .quoted(facts.tool->source_text)
+            .literal(",\"decision\":\"")
+            .raw(name_of(facts.decision.verdict));
         writer.literal("\",\"rule\":").quoted(facts.decision.rule);
     }
     if (!facts.hooks.empty()) {
         writer.literal(",\"hooks\":[");
         for (const auto& note : facts.hooks) {
-            writer.raw(&note == &facts.hooks.front() ? "" : ",").literal("{\"hook\":").quoted(note.hook).literal(",\"answer\":").quoted(note.answer);
+            writer.raw(&note == &facts.hooks.front() ? "" : ",")
+                .literal("{\"hook\":")
+                .quoted(note.hook)
+                .literal(",\"answer\":")
+                .quoted(note.answer);
             writer.literal(",\"us\":").integer(micros(note.took.count())).literal("}");
         }
         writer.literal("]");
     }
     if (facts.approval) approval(writer, *facts.approval);
-    writer.literal(",\"args_bytes\":").integer(static_cast<std::int64_t>(call.arguments_size())).raw(run);
+    writer.literal(",\"args_bytes\":")
+        .integer(static_cast<std::int64_t>(call.arguments_size()))
+        .raw(run);
     if (outcome == nullptr) {
         writer.literal(",\"status\":\"dispatching\"}");
         return;
@@ -126,9 +161,13 @@ void append_call_record(std::string& out, const Call& call, const Principal& pri
     }
     writer.literal(",\"status\":\"").raw(name_of(status_of(*outcome))).literal("\"");
     if (*outcome) {
-        writer.literal(",\"result_bytes\":").integer(static_cast<std::int64_t>((*outcome)->content.size()));
+        writer.literal(",\"result_bytes\":")
+            .integer(static_cast<std::int64_t>((*outcome)->content.size()));
     } else {
-        writer.literal(",\"code\":\"").raw(token_of(outcome->error().code)).literal("\",\"message\":").raw(message);
+        writer.literal(",\"code\":\"")
+            .raw(token_of(outcome->error().code))
+            .literal("\",\"message\":")
+            .raw(message);
     }
     if (facts.replayed) writer.literal(",\"replayed\":true");
     writer.literal(",\"duration_us\":").integer(micros(call.timeline.offset_ns(Stage::kFinished)));

@@ -49,9 +49,12 @@ TEST_F(CallRecordTest, ACallThatRanIsToldWithItsTimeline) {
     facts.decision = {Verdict::kAllow, "role default"};
     facts.dispatched = true;
     facts.hooks.push_back({"redact", "replace", 5us});
-    facts.attempts.push_back({.took = 1ms, .status = Status::kRetryableError, .code = ErrorCode::kUnavailable});
+    facts.attempts.push_back(
+        {.took = 1ms, .status = Status::kRetryableError, .code = ErrorCode::kUnavailable});
     facts.last = {.took = 2ms, .status = Status::kOk, .code = ErrorCode::kInternal};
-    for (std::size_t i = 1; i < kStages; ++i) call.timeline.reach(static_cast<Stage>(i), clock.steady_now() + std::chrono::microseconds(i * 10));
+    for (std::size_t i = 1; i < kStages; ++i)
+        call.timeline.reach(static_cast<Stage>(i),
+                            clock.steady_now() + std::chrono::microseconds(i * 10));
     ToolResult result;
     result.content = "hello";
     const Outcome outcome = result;
@@ -103,15 +106,27 @@ TEST_F(CallRecordTest, IsValidJsonWhateverTheTextsAre) {
     std::string many;
     for (int i = 0; i < 50; ++i) many += nasty;
     call.id = call.tool = call.tenant = call.front = many;
-    call.context = {.agent_id = many, .session_id = many, .platform = many, .channel_id = many, .actor_id = many, .isolation_key = many, .trace_id = many, .request_origin = many};
+    call.context = {.agent_id = many,
+                    .session_id = many,
+                    .platform = many,
+                    .channel_id = many,
+                    .actor_id = many,
+                    .isolation_key = many,
+                    .trace_id = many,
+                    .request_origin = many};
     principal.id = many;
     facts.tool = tool_of("echo", many);
     facts.decision.rule = many;
     facts.dispatched = facts.replayed = true;
-    for (int i = 0; i < 20; ++i) facts.hooks.push_back({many, many, std::chrono::nanoseconds::max()});
-    for (int i = 0; i < 20; ++i) facts.attempts.push_back({.took = std::chrono::nanoseconds::min(), .status = Status::kRetryableError, .code = ErrorCode::kPolicyUnenforceable});
+    for (int i = 0; i < 20; ++i)
+        facts.hooks.push_back({many, many, std::chrono::nanoseconds::max()});
+    for (int i = 0; i < 20; ++i)
+        facts.attempts.push_back({.took = std::chrono::nanoseconds::min(),
+                                  .status = Status::kRetryableError,
+                                  .code = ErrorCode::kPolicyUnenforceable});
     facts.last = facts.attempts.front();
-    for (std::size_t i = 1; i < kStages; ++i) call.timeline.reach(static_cast<Stage>(i), SteadyTime::max());
+    for (std::size_t i = 1; i < kStages; ++i)
+        call.timeline.reach(static_cast<Stage>(i), SteadyTime::max());
     const Outcome outcome = fail(ErrorCode::kPolicyUnenforceable, many + "\xff\xc3");
     const auto value = written(&outcome);
     EXPECT_EQ(*value.find("tool")->as_string(), many);
@@ -166,11 +181,16 @@ TEST(Metrics, ThePageCountsTheCallsOfAllLoops) {
     two.count(SourceKind::kPeer, Status::kTimeout, 500s, 0, 0);
     two.retries.add(3);
     const std::string text = page.text();
-    for (const char* line : {"crab_calls_total{source=\"device\",status=\"ok\"} 2\n", "crab_calls_total{source=\"peer\",status=\"timeout\"} 1\n",
-                             "crab_call_duration_seconds_bucket{le=\"0.0001\"} 1\n", "crab_call_duration_seconds_bucket{le=\"0.0005\"} 2\n",
-                             "crab_call_duration_seconds_bucket{le=\"120\"} 2\n", "crab_call_duration_seconds_bucket{le=\"+Inf\"} 3\n",
-                             "crab_call_duration_seconds_count 3\n", "crab_call_args_bytes_total 11\n", "crab_call_result_bytes_total 22\n",
-                             "crab_call_retries_total 3\n", "# HELP crab_own An own one.\n# TYPE crab_own gauge\ncrab_own 1.5\n"}) {
+    for (const char* line :
+         {"crab_calls_total{source=\"device\",status=\"ok\"} 2\n",
+          "crab_calls_total{source=\"peer\",status=\"timeout\"} 1\n",
+          "crab_call_duration_seconds_bucket{le=\"0.0001\"} 1\n",
+          "crab_call_duration_seconds_bucket{le=\"0.0005\"} 2\n",
+          "crab_call_duration_seconds_bucket{le=\"120\"} 2\n",
+          "crab_call_duration_seconds_bucket{le=\"+Inf\"} 3\n",
+          "crab_call_duration_seconds_count 3\n", "crab_call_args_bytes_total 11\n",
+          "crab_call_result_bytes_total 22\n", "crab_call_retries_total 3\n",
+          "# HELP crab_own An own one.\n# TYPE crab_own gauge\ncrab_own 1.5\n"}) {
         EXPECT_NE(text.find(line), std::string::npos) << line << text;
     }
 }
@@ -192,7 +212,8 @@ TEST(Metrics, EveryFamilyIsDescribedOnceBeforeItsSamplesAndEveryLineIsWellFormed
         } else if (!line.starts_with("# HELP ")) {
             std::string name = line.substr(0, line.find_first_of("{ "));
             for (const char* suffix : {"_bucket", "_sum", "_count"}) {
-                if (name.ends_with(suffix)) name.resize(name.size() - std::string_view(suffix).size());
+                if (name.ends_with(suffix))
+                    name.resize(name.size() - std::string_view(suffix).size());
             }
             EXPECT_TRUE(described.contains(name)) << line;
             const std::string value = line.substr(line.rfind(' ') + 1);

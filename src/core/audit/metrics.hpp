@@ -7,8 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -16,10 +16,13 @@
 
 namespace crab::core {
 
-/// A counter with one writing thread and any number of readers: no locked instruction on the path of a call.
+/// A counter with one writing thread and any number of readers: no locked instruction on the path
+/// of a call.
 class Counter {
 public:
-    void add(std::uint64_t by = 1) { value_.store(value_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
+    void add(std::uint64_t by = 1) {
+        value_.store(value_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+    }
     std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 
 private:
@@ -30,17 +33,20 @@ private:
 struct CallMetrics {
     static constexpr std::size_t kSources = 6;
     static constexpr std::size_t kStatuses = 6;
-    static constexpr std::array<double, 14> kBounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 120};
+    static constexpr std::array<double, 14> kBounds{
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 5, 30, 120};
 
     /// One call that has ended; `duration` from its arrival.
-    void count(SourceKind source, Status status, std::chrono::nanoseconds duration, std::size_t args_bytes, std::size_t result_bytes);
+    void count(SourceKind source, Status status, std::chrono::nanoseconds duration,
+               std::size_t args_bytes, std::size_t result_bytes);
 
     std::array<std::array<Counter, kStatuses>, kSources> calls;
     std::array<Counter, kBounds.size() + 1> durations;
     Counter duration_ns, args_bytes, result_bytes, refused, retries, replays;
 };
 
-/// All metrics of the process as Prometheus text (exposition format 0.0.4). Whoever counts registers once, at start.
+/// All metrics of the process as Prometheus text (exposition format 0.0.4). Whoever counts
+/// registers once, at start.
 class MetricsPage {
 public:
     /// Adds a writer of lines; it is called from any thread while the page is made.
@@ -55,6 +61,7 @@ private:
 };
 
 /// `# HELP`, `# TYPE` and one sample.
-void append_metric(std::string& out, std::string_view name, std::string_view type, std::string_view help, double value);
+void append_metric(std::string& out, std::string_view name, std::string_view type,
+                   std::string_view help, double value);
 
 }  // namespace crab::core

@@ -9,9 +9,11 @@
 
 namespace crab::core {
 
-// What is decided beside calls and registrations: `events.publish:<type>`, `events.subscribe:<type>`, `control.config:<what>`,
-// `control.sessions:<what>`, `control.peers:<what>`, `control.subscriptions:<what>`. A pattern (`*`, `?`) behind the colon stands for all
-// that it matches. Pairing and renewing are no actions, so that no policy can grant them. Source: docs/protocols/rtp.md, section 8.
+// What is decided beside calls and registrations: `events.publish:<type>`,
+// `events.subscribe:<type>`, `control.config:<what>`, `control.sessions:<what>`,
+// `control.peers:<what>`, `control.subscriptions:<what>`. A pattern (`*`, `?`) behind the colon
+// stands for all that it matches. Pairing and renewing are no actions, so that no policy can grant
+// them. Source: docs/protocols/rtp.md, section 8.
 
 /// Whether `text` is an action, or a pattern of actions of one family.
 bool is_action(std::string_view text);

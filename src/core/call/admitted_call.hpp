@@ -14,13 +14,15 @@ namespace crab::core {
 class LateCall;
 class Pipeline;
 
-// The stages of a call as types: each can only be made from the one before, by the pipeline; dispatch takes an AdmittedCall.
-// A stage left out does not compile. All of them are views on one Call, valid while the pipeline works on it.
+// The stages of a call as types: each can only be made from the one before, by the pipeline;
+// dispatch takes an AdmittedCall. A stage left out does not compile. All of them are views on one
+// Call, valid while the pipeline works on it.
 
 /// A call whose caller is known.
 class AuthenticatedCall {
 public:
-    AuthenticatedCall(Call& call, const PrincipalRef& principal) : call_(&call), principal_(&principal) {}
+    AuthenticatedCall(Call& call, const PrincipalRef& principal)
+        : call_(&call), principal_(&principal) {}
     Call& call() const { return *call_; }
     const PrincipalRef& principal() const { return *principal_; }
 
@@ -38,7 +40,8 @@ public:
 
 private:
     friend class Pipeline;
-    AuthorizedCall(AuthenticatedCall authenticated, const Tool& tool) : authenticated_(authenticated), tool_(&tool) {}
+    AuthorizedCall(AuthenticatedCall authenticated, const Tool& tool)
+        : authenticated_(authenticated), tool_(&tool) {}
     AuthenticatedCall authenticated_;
     const Tool* tool_;
 };
@@ -83,7 +86,8 @@ public:
     const std::optional<std::string>& approved_place() const { return *approved_place_; }
     /// For hosts: what this attempt used, which the next one has less of.
     void spend_cpu(Milliseconds used) const { authorized_.call().cpu_spent += used; }
-    /// For a host that answers now although the tool goes on: asked right before run() returns. The host finishes it later.
+    /// For a host that answers now although the tool goes on: asked right before run() returns. The
+    /// host finishes it later.
     std::shared_ptr<LateCall> leave_running() const;
 
 private:
@@ -92,11 +96,11 @@ private:
         : authorized_(approved.authorized()), deadline_(deadline), approved_place_(&place) {}
     AuthorizedCall authorized_;
     Deadline deadline_;
-    const std::optional<std::string>* approved_place_;   ///< of the pipeline, as is `late_`
+    const std::optional<std::string>* approved_place_;  ///< of the pipeline, as is `late_`
     int attempt_ = 1;
     SteadyTime first_dispatch_{};
     const EffectivePolicy* policy_ = nullptr;
-    std::shared_ptr<LateCall>* late_ = nullptr;   ///< where the pipeline looks for it
+    std::shared_ptr<LateCall>* late_ = nullptr;  ///< where the pipeline looks for it
 };
 
 }  // namespace crab::core

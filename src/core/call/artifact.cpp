@@ -11,27 +11,51 @@ constexpr std::string_view kReferenceType = "application/vnd.crab.artifact+json"
 
 bool is_artifact_id(std::string_view text) {
     constexpr std::size_t kSize = 32;
-    return text.size() == kSize && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == kSize &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 void append_artifact(std::string& out, const Artifact& artifact, bool whole) {
     json::Writer writer(out);
-    writer.begin_object().key("id").string(artifact.id).key("href").string("/v1/artifacts/" + artifact.id);
-    writer.key("content_type").string_lossy(artifact.content_type).key("bytes").unsigned_integer(artifact.bytes).key("sha256").string(artifact.sha256);
+    writer.begin_object()
+        .key("id")
+        .string(artifact.id)
+        .key("href")
+        .string("/v1/artifacts/" + artifact.id);
+    writer.key("content_type")
+        .string_lossy(artifact.content_type)
+        .key("bytes")
+        .unsigned_integer(artifact.bytes)
+        .key("sha256")
+        .string(artifact.sha256);
     if (whole) {
-        writer.key("tenant_id").string_lossy(artifact.tenant).key("owner").string_lossy(artifact.owner).key("tool").string_lossy(artifact.tool);
-        writer.key("call_id").string_lossy(artifact.call_id).key("created_at").string(to_rfc3339(artifact.created_at));
+        writer.key("tenant_id")
+            .string_lossy(artifact.tenant)
+            .key("owner")
+            .string_lossy(artifact.owner)
+            .key("tool")
+            .string_lossy(artifact.tool);
+        writer.key("call_id")
+            .string_lossy(artifact.call_id)
+            .key("created_at")
+            .string(to_rfc3339(artifact.created_at));
     }
     writer.key("expires_at").string(to_rfc3339(artifact.expires_at)).end_object();
 }
 
 ToolResult to_reference(const Artifact& artifact) {
-    ToolResult result{.kind = ContentKind::kJson, .content = R"({"artifact":)", .content_type = std::string(kReferenceType), .logs = {}, .usage = {}};
+    ToolResult result{.kind = ContentKind::kJson,
+                      .content = R"({"artifact":)",
+                      .content_type = std::string(kReferenceType),
+                      .logs = {},
+                      .usage = {}};
     append_artifact(result.content, artifact, false);
     result.content += '}';
     return result;
 }
 
-bool is_reference(const ToolResult& result) { return result.kind == ContentKind::kJson && result.content_type == kReferenceType; }
+bool is_reference(const ToolResult& result) {
+    return result.kind == ContentKind::kJson && result.content_type == kReferenceType;
+}
 
 }  // namespace crab::core

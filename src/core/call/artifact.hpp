@@ -9,9 +9,11 @@
 
 namespace crab::core {
 
-/// A result too large for a message: bytes that a tool's host has stored and that callers fetch. Immutable.
+/// A result too large for a message: bytes that a tool's host has stored and that callers fetch.
+/// Immutable.
 struct Artifact {
-    std::string id;              ///< 32 hexadecimal characters, random: it cannot be guessed, nor told from the content
+    /// 32 hexadecimal characters, random: it cannot be guessed, nor told from the content
+    std::string id;
     std::string tenant;          ///< of the call; whoever may act for it may read this
     std::string owner;           ///< principal that stored it, such as `device/kitchen`
     std::string call_id;         ///< of the call it answers, as its caller named it
@@ -27,10 +29,11 @@ struct Artifact {
 bool is_artifact_id(std::string_view text);
 
 /// The result of a call whose output is an artifact, the same JSON in every protocol:
-/// `{"artifact":{"id","href","content_type","bytes","sha256","expires_at"}}`. `href` is a path of the public listener.
-/// Source: docs/protocols/clawseed.md, section 9, "Large results".
+/// `{"artifact":{"id","href","content_type","bytes","sha256","expires_at"}}`. `href` is a path of
+/// the public listener. Source: docs/protocols/clawseed.md, section 9, "Large results".
 ToolResult to_reference(const Artifact& artifact);
-/// Whether a result is such a reference and not the tool's own JSON: it says so as its content type.
+/// Whether a result is such a reference and not the tool's own JSON: it says so as its content
+/// type.
 bool is_reference(const ToolResult& result);
 /// The object inside of it, appended to `out`, with tenant, owner, call and tool when `whole`.
 void append_artifact(std::string& out, const Artifact& artifact, bool whole);

@@ -12,18 +12,20 @@
 
 namespace crab::core {
 
-/// An artifact that is being written. What was written and not finished is gone with this object. Used by one thread at a time.
+/// An artifact that is being written. What was written and not finished is gone with this object.
+/// Used by one thread at a time.
 class ArtifactUpload {
 public:
     virtual ~ArtifactUpload() = default;
     /// Errors: kOversize, kRateLimited (a quota is used up), kUnavailable (disk).
     virtual Result<void> append(std::string_view piece) = 0;
-    /// Makes it durable and visible; after an error nothing is kept. Errors: kInvalidArgs (another hash or length than announced),
-    /// kUnavailable.
+    /// Makes it durable and visible; after an error nothing is kept. Errors: kInvalidArgs (another
+    /// hash or length than announced), kUnavailable.
     virtual Result<Artifact> finish() = 0;
 };
 
-/// The bytes of an artifact; they can be read to the end although it is removed meanwhile. Used by one thread at a time.
+/// The bytes of an artifact; they can be read to the end although it is removed meanwhile. Used by
+/// one thread at a time.
 class ArtifactBytes {
 public:
     virtual ~ArtifactBytes() = default;
@@ -37,8 +39,9 @@ public:
 class ArtifactStore {
 public:
     struct Limits {
-        std::uint64_t artifact_bytes = std::uint64_t{64} << 20;   ///< of one
-        std::uint64_t tenant_bytes = std::uint64_t{1} << 30;      ///< of all of a tenant, those being written included
+        std::uint64_t artifact_bytes = std::uint64_t{64} << 20;  ///< of one
+        /// Of all of a tenant, those being written included
+        std::uint64_t tenant_bytes = std::uint64_t{1} << 30;
         std::uint64_t total_bytes = std::uint64_t{4} << 30;
         std::chrono::seconds ttl{std::chrono::hours(24)};
     };
@@ -49,8 +52,9 @@ public:
 
     virtual ~ArtifactStore() = default;
 
-    /// `artifact` says tenant, owner, call, tool, content type and the hash that its bytes must have; `bytes`, when not 0, is the
-    /// length that they must have. Errors: kOversize, kRateLimited (a quota is used up).
+    /// `artifact` says tenant, owner, call, tool, content type and the hash that its bytes must
+    /// have; `bytes`, when not 0, is the length that they must have. Errors: kOversize,
+    /// kRateLimited (a quota is used up).
     virtual Result<std::unique_ptr<ArtifactUpload>> begin(Artifact artifact) = 0;
     /// Errors: kNotFound, for one that has expired too.
     virtual Result<std::unique_ptr<ArtifactBytes>> open(std::string_view id) = 0;

@@ -15,7 +15,8 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 
 constexpr std::string_view kKind = "sha256:";
-constexpr std::size_t kMostObjectText = 1024;   // a longer one stands as its digest, so that nothing is copied at each level
+// a longer one stands as its digest, so that nothing is copied at each level
+constexpr std::size_t kMostObjectText = 1024;
 
 /// Framed by its length, so that no two sequences of parts look alike.
 void append_part(std::string& out, std::string_view part) {
@@ -26,7 +27,8 @@ void append_part(std::string& out, std::string_view part) {
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
-/// The number tokens of a JSON text that has been parsed, in their order: a parser's tree has them rounded.
+/// The number tokens of a JSON text that has been parsed, in their order: a parser's tree has them
+/// rounded.
 class NumberTokens {
 public:
     explicit NumberTokens(std::string_view text) : rest_(text) {}
@@ -38,7 +40,10 @@ public:
             if (quoted) skip_string();
         }
         std::size_t length = 0;
-        while (length < rest_.size() && (is_digit(rest_[length]) || std::string_view("+-.eE").find(rest_[length]) != std::string_view::npos)) ++length;
+        while (length < rest_.size() &&
+               (is_digit(rest_[length]) ||
+                std::string_view("+-.eE").find(rest_[length]) != std::string_view::npos))
+            ++length;
         const std::string_view token = rest_.substr(0, length);
         rest_.remove_prefix(length);
         return token;
@@ -54,13 +59,15 @@ private:
     std::string_view rest_;
 };
 
-/// Sign, digits without zeros at either end, and the power of ten of the last one: one text for each decimal value.
+/// Sign, digits without zeros at either end, and the power of ten of the last one: one text for
+/// each decimal value.
 std::string canonical_number(std::string_view token) {
     constexpr std::size_t kMostExponentDigits = 15;
     const bool negative = token.starts_with('-');
     if (negative) token.remove_prefix(1);
     const std::size_t mark = std::min(token.find_first_of("eE"), token.size());
-    std::string_view mantissa = token.substr(0, mark), power = token.substr(std::min(mark + 1, token.size()));
+    std::string_view mantissa = token.substr(0, mark),
+                     power = token.substr(std::min(mark + 1, token.size()));
     const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
     std::string digits(mantissa.substr(0, point));
     const std::string_view fraction = mantissa.substr(std::min(point + 1, mantissa.size()));
@@ -71,12 +78,15 @@ std::string canonical_number(std::string_view token) {
     const bool below = power.starts_with('-');
     if (below || power.starts_with('+')) power.remove_prefix(1);
     while (power.starts_with('0')) power.remove_prefix(1);
-    if (power.size() > kMostExponentDigits) return fmt::format("{}{}", negative ? "-" : "", token);  // a tiny one, as it is written
+    // a tiny one, as it is written
+    if (power.size() > kMostExponentDigits) return fmt::format("{}{}", negative ? "-" : "", token);
     std::int64_t exponent = 0;
     std::from_chars(power.data(), power.data() + power.size(), exponent);
     if (below) exponent = -exponent;
-    exponent += static_cast<std::int64_t>(digits.size() - 1 - last) - static_cast<std::int64_t>(fraction.size());
-    return fmt::format("{}{}e{}", negative ? "-" : "", std::string_view(digits).substr(first, last - first + 1), exponent);
+    exponent += static_cast<std::int64_t>(digits.size() - 1 - last) -
+                static_cast<std::int64_t>(fraction.size());
+    return fmt::format("{}{}e{}", negative ? "-" : "",
+                       std::string_view(digits).substr(first, last - first + 1), exponent);
 }
 
 class Canonical {
@@ -96,19 +106,24 @@ public:
                 return append_part(out_, value.get_string().value_unsafe());
             case element_type::BOOL: out_ += value.get_bool().value_unsafe() ? 't' : 'f'; return;
             case element_type::NULL_VALUE: out_ += '0'; return;
-            case element_type::INT64: return append_number(fmt::format_int(value.get_int64().value_unsafe()).str());
-            case element_type::UINT64: return append_number(fmt::format_int(value.get_uint64().value_unsafe()).str());
-            case element_type::DOUBLE: return append_number(fmt::format("{}", value.get_double().value_unsafe()));
+            case element_type::INT64:
+                return append_number(fmt::format_int(value.get_int64().value_unsafe()).str());
+            case element_type::UINT64:
+                return append_number(fmt::format_int(value.get_uint64().value_unsafe()).str());
+            case element_type::DOUBLE:
+                return append_number(fmt::format("{}", value.get_double().value_unsafe()));
         }
     }
 
 private:
     void append_number(std::string_view rounded) {
-        const std::string_view token = tokens_.next();  // of each number, so that the two stay in step
+        // of each number, so that the two stay in step
+        const std::string_view token = tokens_.next();
         out_ += '#';
         append_part(out_, canonical_number(token.empty() ? rounded : token));
     }
-    /// The members are read in the order of the text, for the sake of the tokens, and put in that of their names.
+    /// The members are read in the order of the text, for the sake of the tokens, and put in that
+    /// of their names.
     void append_object(element value) {
         const std::size_t begin = out_.size();
         std::vector<std::pair<std::string_view, std::string>> members;
@@ -145,7 +160,8 @@ std::string to_stored(const ContentDigest& digest) {
 
 std::optional<ContentDigest> from_stored(std::string_view text) {
     ContentDigest digest;
-    if (!text.starts_with(kKind) || text.size() != kKind.size() + 2 * digest.size()) return std::nullopt;
+    if (!text.starts_with(kKind) || text.size() != kKind.size() + 2 * digest.size())
+        return std::nullopt;
     for (std::size_t i = 0; i < digest.size(); ++i) {
         const char* const byte = text.data() + kKind.size() + 2 * i;
         if (std::from_chars(byte, byte + 2, digest[i], 16).ptr != byte + 2) return std::nullopt;
@@ -153,13 +169,16 @@ std::optional<ContentDigest> from_stored(std::string_view text) {
     return digest;
 }
 
-void append_canonical(std::string& out, element value, std::string_view text) { Canonical(out, text).append(value); }
+void append_canonical(std::string& out, element value, std::string_view text) {
+    Canonical(out, text).append(value);
+}
 
 ContentDigest digest_of(const Call& call, const Tool& tool, std::string_view place, element args) {
     std::string content;
     content.reserve(256 + call.args.size() * 2 + call.body.size());
-    for (const std::string_view part : {std::string_view(tool.unique_name), std::string_view(tool.source_text), place, call.context.agent_id, call.context.isolation_key,
-                                        call.body_type, call.body}) {
+    for (const std::string_view part :
+         {std::string_view(tool.unique_name), std::string_view(tool.source_text), place,
+          call.context.agent_id, call.context.isolation_key, call.body_type, call.body}) {
         append_part(content, part);
     }
     append_canonical(content, args, call.args);

@@ -10,7 +10,9 @@ namespace {
 constexpr std::chrono::seconds kKeep{10};
 constexpr std::chrono::seconds kBetweenSweeps{1};
 
-std::string name_of(std::string_view tenant, std::string_view call_id) { return fmt::format("{}\n{}", tenant, call_id); }
+std::string name_of(std::string_view tenant, std::string_view call_id) {
+    return fmt::format("{}\n{}", tenant, call_id);
+}
 
 }  // namespace
 
@@ -26,7 +28,8 @@ void EarlyCancels::drop_old(SteadyTime now) {
     count_ = count;
 }
 
-void EarlyCancels::remember(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now) {
+void EarlyCancels::remember(std::string_view tenant, std::string_view principal,
+                            std::string_view call_id, SteadyTime now) {
     const std::scoped_lock lock(mutex_);
     drop_old(now);
     std::string name = name_of(tenant, call_id);
@@ -43,7 +46,8 @@ void EarlyCancels::remember(std::string_view tenant, std::string_view principal,
     ++count_;
 }
 
-bool EarlyCancels::take(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now) {
+bool EarlyCancels::take(std::string_view tenant, std::string_view principal,
+                        std::string_view call_id, SteadyTime now) {
     if (count_.load(std::memory_order_relaxed) == 0) return false;
     const std::scoped_lock lock(mutex_);
     drop_old(now);

@@ -13,17 +13,21 @@
 
 namespace crab::core {
 
-/// Cancels that came before their call: kept for 10 s, so that the call ends on arrival. A principal that sends more than kMostEach
-/// loses its own oldest ones, never those of another. Thread-safe; while there are none it costs one load.
-/// Source: docs/protocols/rtp.md, section 3, "Cancel".
+/// Cancels that came before their call: kept for 10 s, so that the call ends on arrival. A
+/// principal that sends more than kMostEach loses its own oldest ones, never those of another.
+/// Thread-safe; while there are none it costs one load. Source: docs/protocols/rtp.md, section 3,
+/// "Cancel".
 class EarlyCancels {
 public:
     static constexpr std::size_t kMostEach = 256;
-    static constexpr std::size_t kMostAltogether = 65'536;   ///< beyond it a principal without any gets none
+    /// Beyond it a principal without any gets none
+    static constexpr std::size_t kMostAltogether = 65'536;
 
-    void remember(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now);
+    void remember(std::string_view tenant, std::string_view principal, std::string_view call_id,
+                  SteadyTime now);
     /// Whether this call was cancelled before it came; uses the cancel up.
-    bool take(std::string_view tenant, std::string_view principal, std::string_view call_id, SteadyTime now);
+    bool take(std::string_view tenant, std::string_view principal, std::string_view call_id,
+              SteadyTime now);
 
 private:
     struct Kept {
@@ -35,7 +39,8 @@ private:
 
     std::atomic<std::size_t> count_{0};
     std::mutex mutex_;
-    std::unordered_map<std::string, Own, TextHash, std::equal_to<>> kept_;   ///< by principal, whatever tenants it names; none is empty
+    /// By principal, whatever tenants it names; none is empty
+    std::unordered_map<std::string, Own, TextHash, std::equal_to<>> kept_;
     SteadyTime swept_{};
 };
 

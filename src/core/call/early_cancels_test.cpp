@@ -46,14 +46,17 @@ TEST_F(EarlyCancelsTest, ASecondCancelOfTheSameIdHasItsOwnTenSeconds) {
 
 TEST_F(EarlyCancelsTest, NobodyLosesHisToAnotherHoweverManyThatOneSends) {
     cancels.remember("acme", "ann", "c1", now);
-    for (int i = 0; i < 20'000; ++i) cancels.remember("t" + std::to_string(i % 7), "eve", "c" + std::to_string(i), now);
+    for (int i = 0; i < 20'000; ++i)
+        cancels.remember("t" + std::to_string(i % 7), "eve", "c" + std::to_string(i), now);
     EXPECT_TRUE(cancels.take("acme", "ann", "c1", now));
-    EXPECT_FALSE(cancels.take("t0", "eve", "c0", now)) << "other tenants are no way round the bound";
+    EXPECT_FALSE(cancels.take("t0", "eve", "c0", now))
+        << "other tenants are no way round the bound";
 }
 
 TEST_F(EarlyCancelsTest, AllTogetherAreBoundedAndThoseThatAreThereStay) {
     for (int i = 0; i < 1'000; ++i) {
-        for (int j = 0; j < 300; ++j) cancels.remember("", "eve" + std::to_string(i), "c" + std::to_string(j), now);
+        for (int j = 0; j < 300; ++j)
+            cancels.remember("", "eve" + std::to_string(i), "c" + std::to_string(j), now);
     }
     EXPECT_TRUE(cancels.take("", "eve0", "c299", now));
     EXPECT_FALSE(cancels.take("", "eve999", "c299", now));

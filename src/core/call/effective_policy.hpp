@@ -26,7 +26,8 @@ enum class Backoff : std::uint8_t { kNone, kExponential, kLinear, kConstant };
 std::string_view name_of(Network network);
 std::string_view name_of(Privilege privilege);
 std::string_view name_of(Backoff backoff);
-/// The label of that name or alias, in any case of ASCII letters, `-` standing for `_`; nothing for any other word.
+/// The label of that name or alias, in any case of ASCII letters, `-` standing for `_`; nothing for
+/// any other word.
 std::optional<Network> find_network(std::string_view word);
 std::optional<Privilege> find_privilege(std::string_view word);
 std::optional<Backoff> find_backoff(std::string_view word);
@@ -65,24 +66,30 @@ struct EffectivePolicy {
     bool worktree_required = false;
     Network network = Network::kDenyAll;
     Privilege privilege = Privilege::kMinimal;
-    Milliseconds budget_cpu{0}, budget_wall{0};   ///< 0: none
-    std::vector<std::string_view> clamped;        ///< names of the fields whose wish went beyond a ceiling
+    Milliseconds budget_cpu{0}, budget_wall{0};  ///< 0: none
+    /// Names of the fields whose wish went beyond a ceiling
+    std::vector<std::string_view> clamped;
 
     /// It goes as far as only a person may let it. Source: docs/protocols/sw4rm.md, section 9.
-    bool needs_approval() const { return network == Network::kFullAccess || privilege >= Privilege::kElevated; }
+    bool needs_approval() const {
+        return network == Network::kFullAccess || privilege >= Privilege::kElevated;
+    }
     /// Attempts after the first.
     std::uint32_t retries() const { return backoff == Backoff::kNone ? 0 : max_retries; }
 };
 
-/// The policy that binds a call: the defaults, what the call states in their place, capped by the ceilings. `timeout` is the
-/// call's wish; zero and empty count as not stated. Pure.
-/// Errors: kInvalidArgs for an unknown label and for a negative timeout. Source: docs/protocols/sw4rm.md, section 4.
-Result<EffectivePolicy> effective_policy(const PolicyLimits& limits, const ExecutionPolicy& wish, std::optional<Milliseconds> timeout);
+/// The policy that binds a call: the defaults, what the call states in their place, capped by the
+/// ceilings. `timeout` is the call's wish; zero and empty count as not stated. Pure. Errors:
+/// kInvalidArgs for an unknown label and for a negative timeout. Source: docs/protocols/sw4rm.md,
+/// section 4.
+Result<EffectivePolicy> effective_policy(const PolicyLimits& limits, const ExecutionPolicy& wish,
+                                         std::optional<Milliseconds> timeout);
 
 /// Its fields as members of the object that `writer` is in, `clamped` last.
 void append_members(json::Writer& writer, const EffectivePolicy& policy);
 
-/// The longest wait before the attempt after `attempt`, which counts from 1. Source: docs/protocols/sw4rm.md, section 5.
+/// The longest wait before the attempt after `attempt`, which counts from 1. Source:
+/// docs/protocols/sw4rm.md, section 5.
 Milliseconds longest_wait(Backoff backoff, int attempt);
 
 }  // namespace crab::core

@@ -9,8 +9,8 @@
 
 namespace crab::core {
 
-/// Where a running call's frames and progress go. Called on the event loop of the call's front only; hosts that live on
-/// another loop post. One that is not interested ignores them.
+/// Where a running call's frames and progress go. Called on the event loop of the call's front
+/// only; hosts that live on another loop post. One that is not interested ignores them.
 class FrameSink {
 public:
     virtual ~FrameSink() = default;
@@ -24,12 +24,14 @@ public:
         std::uint64_t frames = 0, bytes = 0;
         std::string_view gave_up;   ///< why the sink cancelled the call; empty: it did not
     };
-    /// What has gone out, with what is to follow now that the call has ended with `outcome`; nothing from one that is no stream.
+    /// What has gone out, with what is to follow now that the call has ended with `outcome`;
+    /// nothing from one that is no stream.
     virtual std::optional<Sent> sent(const Outcome& outcome) const {
         static_cast<void>(outcome);
         return std::nullopt;
     }
-    /// Waits until the reader has caught up; a host that produces faster awaits this between frames.
+    /// Waits until the reader has caught up; a host that produces faster awaits this between
+    /// frames.
     virtual Task<void> drained() { co_return; }
 };
 

@@ -31,7 +31,8 @@ struct HookView {
     TimerWheel& timers;   ///< of the call's loop
 };
 
-/// Code that runs before and after a call. One object serves all event loops: keep it free of unguarded state.
+/// Code that runs before and after a call. One object serves all event loops: keep it free of
+/// unguarded state.
 class Hook {
 public:
     virtual ~Hook() = default;

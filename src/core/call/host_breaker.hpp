@@ -7,40 +7,48 @@
 
 namespace crab::core {
 
-/// Keeps calls away from a host that does not answer. Three failures in a row open it: calls fail at once. When a pause is over,
-/// one call may try while the others still fail; its success closes the breaker, its failure makes the pause longer.
-/// Only what says something about the host counts: no connection, or one that broke. Thread-safe, without locks.
+/// Keeps calls away from a host that does not answer. Three failures in a row open it: calls fail
+/// at once. When a pause is over, one call may try while the others still fail; its success closes
+/// the breaker, its failure makes the pause longer. Only what says something about the host counts:
+/// no connection, or one that broke. Thread-safe, without locks.
 class HostBreaker {
 public:
     static constexpr int kOpensAfter = 3;
     static constexpr Milliseconds kFirstPause{1'000};
     static constexpr Milliseconds kLongestPause{60'000};
 
-    /// Whether a call may go out now. True for the one that tries an ailing host: then on_success() or on_failure() should follow.
+    /// Whether a call may go out now. True for the one that tries an ailing host: then on_success()
+    /// or on_failure() should follow.
     bool admits(SteadyTime now) {
         const int failures = failures_.load(std::memory_order_relaxed);
         if (failures < kOpensAfter) return true;
         SteadyTime::rep until = closed_until_.load(std::memory_order_relaxed);
         const auto at = now.time_since_epoch().count();
         // Whoever moves the end of the pause is the one that tries.
-        return at >= until && closed_until_.compare_exchange_strong(until, at + pause_after(failures), std::memory_order_relaxed);
+        return at >= until && closed_until_.compare_exchange_strong(
+                                  until, at + pause_after(failures), std::memory_order_relaxed);
     }
     void on_success() {
-        if (failures_.load(std::memory_order_relaxed) != 0) failures_.store(0, std::memory_order_relaxed);
+        if (failures_.load(std::memory_order_relaxed) != 0)
+            failures_.store(0, std::memory_order_relaxed);
     }
     void on_failure(SteadyTime now) {
         const int failures = failures_.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (failures >= kOpensAfter) closed_until_.store(now.time_since_epoch().count() + pause_after(failures), std::memory_order_relaxed);
+        if (failures >= kOpensAfter)
+            closed_until_.store(now.time_since_epoch().count() + pause_after(failures),
+                                std::memory_order_relaxed);
     }
     bool is_open() const { return failures_.load(std::memory_order_relaxed) >= kOpensAfter; }
 
 private:
     static SteadyTime::rep pause_after(int failures) {
         const int doublings = std::clamp(failures - kOpensAfter, 0, 6);
-        return std::chrono::duration_cast<SteadyTime::duration>(std::min(kLongestPause, kFirstPause * (1 << doublings))).count();
+        return std::chrono::duration_cast<SteadyTime::duration>(
+                   std::min(kLongestPause, kFirstPause * (1 << doublings)))
+            .count();
     }
     std::atomic<int> failures_{0};
-    std::atomic<SteadyTime::rep> closed_until_{0};   ///< steady clock
+    std::atomic<SteadyTime::rep> closed_until_{0};  ///< steady clock
 };
 
 }  // namespace crab::core

@@ -9,11 +9,21 @@
 namespace crab::core {
 namespace {
 
-std::uint32_t byte_at(std::string_view bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
-std::uint32_t big16(std::string_view bytes, std::size_t at) { return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1); }
-std::uint32_t big32(std::string_view bytes, std::size_t at) { return big16(bytes, at) << 16 | big16(bytes, at + 2); }
-std::uint32_t little16(std::string_view bytes, std::size_t at) { return byte_at(bytes, at + 1) << 8 | byte_at(bytes, at); }
-std::uint32_t little24(std::string_view bytes, std::size_t at) { return byte_at(bytes, at + 2) << 16 | little16(bytes, at); }
+std::uint32_t byte_at(std::string_view bytes, std::size_t at) {
+    return static_cast<unsigned char>(bytes[at]);
+}
+std::uint32_t big16(std::string_view bytes, std::size_t at) {
+    return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1);
+}
+std::uint32_t big32(std::string_view bytes, std::size_t at) {
+    return big16(bytes, at) << 16 | big16(bytes, at + 2);
+}
+std::uint32_t little16(std::string_view bytes, std::size_t at) {
+    return byte_at(bytes, at + 1) << 8 | byte_at(bytes, at);
+}
+std::uint32_t little24(std::string_view bytes, std::size_t at) {
+    return byte_at(bytes, at + 2) << 16 | little16(bytes, at);
+}
 
 struct Sides {
     std::uint32_t width = 0, height = 0;
@@ -38,7 +48,8 @@ std::optional<Sides> sides_of_jpeg(std::string_view bytes) {
             ++at;
             continue;
         }
-        const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+        const bool frame =
+            marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
         if (frame) return Sides{.width = big16(bytes, at + 7), .height = big16(bytes, at + 5)};
         const std::size_t length = big16(bytes, at + 2);
         if (length < 2) return std::nullopt;
@@ -62,12 +73,16 @@ std::optional<Sides> sides_of_webp(std::string_view bytes) {
 
 bool is_picture_id(std::string_view text) {
     constexpr std::string_view kPrefix = "att_";
-    return text.size() == kPrefix.size() + 32 && text.starts_with(kPrefix) && text.substr(kPrefix.size()).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == kPrefix.size() + 32 && text.starts_with(kPrefix) &&
+           text.substr(kPrefix.size()).find_first_not_of("0123456789abcdef") ==
+               std::string_view::npos;
 }
 
 Result<Picture> inspect_picture(std::string_view bytes) {
     if (bytes.empty()) return fail(ErrorCode::kInvalidArgs, "a picture has bytes");
-    if (bytes.size() > kMostPictureBytes) return fail(ErrorCode::kOversize, fmt::format("a picture has at most {} bytes", kMostPictureBytes));
+    if (bytes.size() > kMostPictureBytes)
+        return fail(ErrorCode::kOversize,
+                    fmt::format("a picture has at most {} bytes", kMostPictureBytes));
     Picture picture{.id = {}, .mime_type = {}, .bytes = bytes.size()};
     std::optional<Sides> sides;
     if (bytes.starts_with("\x89PNG\r\n\x1a\n")) {
@@ -85,9 +100,11 @@ Result<Picture> inspect_picture(std::string_view bytes) {
     } else {
         return fail(ErrorCode::kInvalidArgs, "only PNG, JPEG, GIF and WebP pictures are taken");
     }
-    if (!sides || sides->width == 0 || sides->height == 0) return fail(ErrorCode::kInvalidArgs, "the picture is damaged");
+    if (!sides || sides->width == 0 || sides->height == 0)
+        return fail(ErrorCode::kInvalidArgs, "the picture is damaged");
     if (sides->width > kMostPictureSide || sides->height > kMostPictureSide) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("a side of a picture has at most {} pixels", kMostPictureSide));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("a side of a picture has at most {} pixels", kMostPictureSide));
     }
     picture.width = sides->width;
     picture.height = sides->height;
@@ -95,8 +112,19 @@ Result<Picture> inspect_picture(std::string_view bytes) {
 }
 
 void append_picture(std::string& out, const Picture& picture) {
-    json::Writer(out).begin_object().key("id").string(picture.id).key("mime_type").string(picture.mime_type).key("size_bytes").unsigned_integer(picture.bytes)
-        .key("width").unsigned_integer(picture.width).key("height").unsigned_integer(picture.height).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key("id")
+        .string(picture.id)
+        .key("mime_type")
+        .string(picture.mime_type)
+        .key("size_bytes")
+        .unsigned_integer(picture.bytes)
+        .key("width")
+        .unsigned_integer(picture.width)
+        .key("height")
+        .unsigned_integer(picture.height)
+        .end_object();
 }
 
 }  // namespace crab::core

@@ -22,8 +22,9 @@ struct Picture {
 
 /// Whether that can be a picture's id.
 bool is_picture_id(std::string_view text);
-/// What the head of a PNG, JPEG, GIF or WebP says; pixels are not decoded. `id` is left empty. Errors: kInvalidArgs for other formats, a head
-/// that is damaged, or sides beyond the limit; kOversize.
+/// What the head of a PNG, JPEG, GIF or WebP says; pixels are not decoded. `id` is left empty.
+/// Errors: kInvalidArgs for other formats, a head that is damaged, or sides beyond the limit;
+/// kOversize.
 Result<Picture> inspect_picture(std::string_view bytes);
 /// `{"id","mime_type","size_bytes","width","height"}`, appended to `out`.
 void append_picture(std::string& out, const Picture& picture);

@@ -6,7 +6,9 @@
 namespace crab::core {
 namespace {
 
-constexpr std::array kRoles{Role::kOperator, Role::kCaller, Role::kDevice, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin, Role::kTrustedDevice};
+constexpr std::array kRoles{Role::kOperator, Role::kCaller,       Role::kDevice,
+                            Role::kToolHost, Role::kSubscriber,   Role::kListener,
+                            Role::kCliAdmin, Role::kTrustedDevice};
 
 }  // namespace
 

@@ -13,8 +13,18 @@
 
 namespace crab::core {
 
-/// kTrustedDevice goes with kDevice: what the device claims of its tools is believed, also where that makes the gateway less careful.
-enum class Role : std::uint8_t { kOperator, kCaller, kDevice, kToolHost, kSubscriber, kListener, kCliAdmin, kTrustedDevice };
+/// kTrustedDevice goes with kDevice: what the device claims of its tools is believed, also where
+/// that makes the gateway less careful.
+enum class Role : std::uint8_t {
+    kOperator,
+    kCaller,
+    kDevice,
+    kToolHost,
+    kSubscriber,
+    kListener,
+    kCliAdmin,
+    kTrustedDevice
+};
 std::string_view name_of(Role role);
 std::optional<Role> find_role(std::string_view name);
 
@@ -25,7 +35,9 @@ public:
     Roles(std::initializer_list<Role> roles) {
         for (const Role role : roles) add(role);
     }
-    void add(Role role) { bits_ = static_cast<std::uint8_t>(bits_ | 1u << static_cast<unsigned>(role)); }
+    void add(Role role) {
+        bits_ = static_cast<std::uint8_t>(bits_ | 1u << static_cast<unsigned>(role));
+    }
     bool has(Role role) const { return (bits_ >> static_cast<unsigned>(role) & 1u) != 0; }
     bool empty() const { return bits_ == 0; }
     /// Names separated by commas, as the command line and the stores write them.
@@ -39,7 +51,14 @@ private:
 };
 
 /// How an identity was proven.
-enum class Proof : std::uint8_t { kLocalSocket, kOpenLoopback, kBearerToken, kDeviceKey, kCertificate, kInternal };
+enum class Proof : std::uint8_t {
+    kLocalSocket,
+    kOpenLoopback,
+    kBearerToken,
+    kDeviceKey,
+    kCertificate,
+    kInternal
+};
 std::string_view name_of(Proof proof);
 
 /// The tenant of tokens and peers for which no tenants are named.
@@ -48,21 +67,24 @@ inline constexpr std::string_view kDefaultTenant = "default";
 /// The identity a call acts for. No anonymous one exists. Immutable; shared between threads.
 struct Principal {
     std::string id;               ///< `local/<uid or addr>`, `device/<slug>`, `caller/<name>`, …
-    TenantId tenant;              ///< of its calls that name none; empty: it may act for any tenant
-    std::vector<TenantId> more_tenants{}; ///< that its calls may name beside `tenant`
+    TenantId tenant;  ///< of its calls that name none; empty: it may act for any tenant
+    std::vector<TenantId> more_tenants{};  ///< that its calls may name beside `tenant`
     Roles roles;
     Proof proof = Proof::kInternal;
-    std::string device;           ///< slug of the device record behind the credential, or empty
-    std::string credential_id;    ///< names the credential, never holds it
+    std::string device;  ///< slug of the device record behind the credential, or empty
+    std::string credential_id;  ///< names the credential, never holds it
 
     bool may(Role role) const { return roles.has(role) || roles.has(Role::kOperator); }
-    /// Whether it may act for this tenant. What a peer may, its entry in the configuration says: ask Policy::may_act_in() about calls.
+    /// Whether it may act for this tenant. What a peer may, its entry in the configuration says:
+    /// ask Policy::may_act_in() about calls.
     bool may_act_in(std::string_view name) const {
         const auto is_it = [&](const TenantId& its) { return its.text() == name; };
         return tenant.empty() || is_it(tenant) || std::ranges::any_of(more_tenants, is_it);
     }
     /// `wanted` if it may act for that tenant, else its own.
-    std::string_view tenant_for(std::string_view wanted) const { return may_act_in(wanted) ? wanted : std::string_view(tenant.text()); }
+    std::string_view tenant_for(std::string_view wanted) const {
+        return may_act_in(wanted) ? wanted : std::string_view(tenant.text());
+    }
 };
 using PrincipalRef = std::shared_ptr<const Principal>;
 

@@ -26,10 +26,15 @@ std::vector<RunningCallInfo> RunningCalls::list() const {
     const SteadyTime now = clock_.steady_now();
     for (const Entry* entry = first_; entry != nullptr; entry = entry->next_) {
         const Timeline& timeline = entry->call_.timeline;
-        calls.push_back({.call_id = std::string(entry->call_.id), .tool = std::string(entry->call_.tool), .principal = entry->principal_.id,
-                         .tenant = std::string(entry->call_.tenant), .front = std::string(entry->call_.front), .stage = entry->stage_,
-                         .started_at = timeline.started_at(),
-                         .elapsed = std::chrono::duration_cast<Milliseconds>(now - timeline.started())});
+        calls.push_back(
+            {.call_id = std::string(entry->call_.id),
+             .tool = std::string(entry->call_.tool),
+             .principal = entry->principal_.id,
+             .tenant = std::string(entry->call_.tenant),
+             .front = std::string(entry->call_.front),
+             .stage = entry->stage_,
+             .started_at = timeline.started_at(),
+             .elapsed = std::chrono::duration_cast<Milliseconds>(now - timeline.started())});
     }
     return calls;
 }
@@ -39,13 +44,16 @@ std::size_t RunningCalls::size() const {
     return size_;
 }
 
-std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed,
-                                 std::string_view by) {
+std::size_t RunningCalls::cancel(
+    std::string_view call_id,
+    const std::function<bool(const Principal&, std::string_view tenant)>& allowed,
+    std::string_view by) {
     std::size_t found = 0;
     {
         const std::scoped_lock lock(mutex_);
         for (Entry* entry = first_; entry != nullptr; entry = entry->next_) {
-            if (entry->call_.id == call_id && allowed(entry->principal_, entry->call_.tenant)) ++found;
+            if (entry->call_.id == call_id && allowed(entry->principal_, entry->call_.tenant))
+                ++found;
         }
     }
     if (found == 0) return 0;
@@ -55,14 +63,18 @@ std::size_t RunningCalls::cancel(std::string_view call_id, const std::function<b
             Entry* target = nullptr;
             {
                 const std::scoped_lock lock(mutex_);
-                for (Entry* entry = first_; entry != nullptr && target == nullptr; entry = entry->next_) {
-                    if (!entry->cancelled_ && entry->call_.id == id && allowed(entry->principal_, entry->call_.tenant)) target = entry;
+                for (Entry* entry = first_; entry != nullptr && target == nullptr;
+                     entry = entry->next_) {
+                    if (!entry->cancelled_ && entry->call_.id == id &&
+                        allowed(entry->principal_, entry->call_.tenant))
+                        target = entry;
                 }
             }
             if (target == nullptr) return;
             target->cancelled_ = true;
             target->cancelled_by_ = by;
-            if (auto* canceller = target->call_.canceller) canceller->emit();  // may destroy the entry
+            // may destroy the entry
+            if (auto* canceller = target->call_.canceller) canceller->emit();
         }
     });
     return found;

@@ -21,8 +21,8 @@ struct RunningCallInfo {
     Milliseconds elapsed{0};
 };
 
-/// The calls that one event loop is working on. Entries are added and removed on that loop; listing and cancelling work from
-/// any thread.
+/// The calls that one event loop is working on. Entries are added and removed on that loop; listing
+/// and cancelling work from any thread.
 class RunningCalls {
 public:
     RunningCalls(const Executor& home, const Clock& clock) : home_(home), clock_(clock) {}
@@ -54,8 +54,12 @@ public:
 
     std::vector<RunningCallInfo> list() const;
     std::size_t size() const;
-    /// Asks the calls with this id to end; `allowed` says whether the asker, the principal `by`, may. Returns how many there were.
-    std::size_t cancel(std::string_view call_id, const std::function<bool(const Principal&, std::string_view tenant)>& allowed, std::string_view by = {});
+    /// Asks the calls with this id to end; `allowed` says whether the asker, the principal `by`,
+    /// may. Returns how many there were.
+    std::size_t cancel(
+        std::string_view call_id,
+        const std::function<bool(const Principal&, std::string_view tenant)>& allowed,
+        std::string_view by = {});
 
 private:
     Executor home_;

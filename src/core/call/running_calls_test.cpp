@@ -31,7 +31,8 @@ struct RunningCallsTest : testing::Test {
         co_await waiter.wait(kNoDeadline);
         co_return entry.cancelled_by_id();
     }
-    std::unique_ptr<Front> begin(std::string_view id, std::string principal = "caller/ann", bool with_canceller = true) {
+    std::unique_ptr<Front> begin(std::string_view id, std::string principal = "caller/ann",
+                                 bool with_canceller = true) {
         auto front = std::make_unique<Front>();
         front->call.id = id;
         front->call.tool = "echo";
@@ -79,7 +80,9 @@ TEST_F(RunningCallsTest, CancelEndsEveryCallWithTheIdAndNoOther) {
 
 TEST_F(RunningCallsTest, WhoMayNotCancelFindsNothing) {
     const auto one = begin("c1"), twin = begin("c1", "caller/bob");
-    const auto only_ann = [](const Principal& who, std::string_view tenant) { return who.id == "caller/ann" && tenant == "acme"; };
+    const auto only_ann = [](const Principal& who, std::string_view tenant) {
+        return who.id == "caller/ann" && tenant == "acme";
+    };
     EXPECT_EQ(calls.cancel("c1", only_ann), 1u);
     loop.settle();
     EXPECT_TRUE(one->running->ended());

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "core/audit/audit_store.hpp"
-#include "core/pipeline/call_events.hpp"
-#include "core/policy/policy.hpp"
 #include "core/call/principal.hpp"
 #include "core/call/tool.hpp"
+#include "core/pipeline/call_events.hpp"
+#include "core/policy/policy.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,8 @@
 namespace crab::core {
 
 /// For tests and benchmarks: what a call needs, in one line each.
-inline PrincipalRef principal_of(std::string id, Roles roles = {Role::kCaller}, std::string tenant = {}) {
+inline PrincipalRef principal_of(std::string id, Roles roles = {Role::kCaller},
+                                 std::string tenant = {}) {
     auto made = std::make_shared<Principal>();
     made->id = std::move(id);
     made->roles = roles;
@@ -26,7 +27,9 @@ inline PrincipalRef principal_of(std::string id, Roles roles = {Role::kCaller}, 
     return made;
 }
 
-inline std::shared_ptr<const Policy> policy_of(std::vector<PolicyRule> rules = {}) { return Policy::make(std::move(rules)).value(); }
+inline std::shared_ptr<const Policy> policy_of(std::vector<PolicyRule> rules = {}) {
+    return Policy::make(std::move(rules)).value();
+}
 
 inline std::vector<Glob> globs(std::initializer_list<const char*> patterns) {
     std::vector<Glob> made;
@@ -35,11 +38,14 @@ inline std::vector<Glob> globs(std::initializer_list<const char*> patterns) {
 }
 
 /// A tool of the device `slug` on `connection`; a built-in one when `slug` is empty.
-inline std::shared_ptr<Tool> tool_of(std::string name, std::string slug = {}, ConnectionId connection = {}, std::string tenant = {}, ToolSpec spec = {}) {
+inline std::shared_ptr<Tool> tool_of(std::string name, std::string slug = {},
+                                     ConnectionId connection = {}, std::string tenant = {},
+                                     ToolSpec spec = {}) {
     spec.name = std::move(name);
     auto tool = make_tool(std::move(spec)).value();
     const SourceKind kind = slug.empty() ? SourceKind::kBuiltIn : SourceKind::kDevice;
-    tool->set_source({.kind = kind, .name = std::move(slug), .owner = {}, .connection = connection});
+    tool->set_source(
+        {.kind = kind, .name = std::move(slug), .owner = {}, .connection = connection});
     tool->tenant = TenantId(std::move(tenant));
     return tool;
 }
@@ -62,9 +68,11 @@ public:
         lines.push_back("+" + request.call_id);
         return true;
     }
-    void ended(const AdmittedCall& call, UuidText request_id, UuidText, const Outcome& outcome, std::chrono::nanoseconds) override {
+    void ended(const AdmittedCall& call, UuidText request_id, UuidText, const Outcome& outcome,
+               std::chrono::nanoseconds) override {
         strays_ += open_.erase(std::string(request_id.view())) != 1;
-        lines.push_back("-" + std::string(call.call().id) + " " + std::string(name_of(status_of(outcome))));
+        lines.push_back("-" + std::string(call.call().id) + " " +
+                        std::string(name_of(status_of(outcome))));
     }
     /// Each once, and nothing else.
     bool all_ended() const { return open_.empty() && strays_ == 0; }

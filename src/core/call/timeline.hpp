@@ -10,8 +10,21 @@
 
 namespace crab::core {
 
-/// The stages of a call, in their order. kAsked and kApproved are for calls that needed an approval.
-enum class Stage : std::uint8_t { kReceived, kAuthorized, kHooked, kValidated, kAdmitted, kAsked, kApproved, kLimited, kDispatched, kAnswered, kFinished };
+/// The stages of a call, in their order. kAsked and kApproved are for calls that needed an
+/// approval.
+enum class Stage : std::uint8_t {
+    kReceived,
+    kAuthorized,
+    kHooked,
+    kValidated,
+    kAdmitted,
+    kAsked,
+    kApproved,
+    kLimited,
+    kDispatched,
+    kAnswered,
+    kFinished
+};
 inline constexpr std::size_t kStages = 11;
 std::string_view name_of(Stage stage);
 
@@ -24,7 +37,9 @@ public:
         reached_.fill(-1);
         reached_[0] = 0;
     }
-    void reach(Stage stage, SteadyTime now) { reached_[static_cast<std::size_t>(stage)] = (now - start_).count(); }
+    void reach(Stage stage, SteadyTime now) {
+        reached_[static_cast<std::size_t>(stage)] = (now - start_).count();
+    }
     /// Nanoseconds after the start; negative when the stage was not reached.
     std::int64_t offset_ns(Stage stage) const { return reached_[static_cast<std::size_t>(stage)]; }
     SteadyTime started() const { return start_; }

@@ -29,14 +29,16 @@ std::string_view name_of(SourceKind kind) {
 
 void Tool::set_source(ToolSource from) {
     source = std::move(from);
-    source_text = source.name.empty() ? std::string(name_of(source.kind)) : fmt::format("{}/{}", name_of(source.kind), source.name);
+    source_text = source.name.empty() ? std::string(name_of(source.kind))
+                                      : fmt::format("{}/{}", name_of(source.kind), source.name);
     unique_name = source.name.empty() ? spec.name : fmt::format("{}__{}", source.name, spec.name);
 }
 
 bool is_tool_name(std::string_view name) {
     constexpr std::size_t kMaxName = 128;
     return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '.' || c == '-';
     });
 }
 

@@ -22,14 +22,15 @@ namespace crab::core {
 
 class ToolHost;
 
-/// A claim of the tool's author about its behaviour. Untrusted claims can only make the gateway more careful.
+/// A claim of the tool's author about its behaviour. Untrusted claims can only make the gateway
+/// more careful.
 struct Annotations {
     std::optional<bool> read_only, destructive, idempotent, open_world;
     bool trusted = false;
 };
 
-/// Whether a tool changes something. kDeclared: its author, or the operator, said so. kUnknown: nobody whose word counts said anything.
-/// kNone: somebody who is trusted said that it only reads.
+/// Whether a tool changes something. kDeclared: its author, or the operator, said so. kUnknown:
+/// nobody whose word counts said anything. kNone: somebody who is trusted said that it only reads.
 enum class Effects : std::uint8_t { kNone, kUnknown, kDeclared };
 std::string_view name_of(Effects effects);   ///< `none`, `unknown`, `declared`
 
@@ -41,18 +42,26 @@ struct ToolSpec {
     std::string input_schema;                ///< JSON Schema, compact text
     std::string output_schema;               ///< empty: unchecked
     std::string version;
-    std::vector<std::string> accepts;        ///< media types, in lower case, of arguments that it takes as bytes instead of a JSON object
-    bool takes(std::string_view media_type) const { return std::ranges::find(accepts, media_type) != accepts.end(); }
+    /// Media types, in lower case, of arguments that it takes as bytes instead of a JSON object
+    std::vector<std::string> accepts;
+    bool takes(std::string_view media_type) const {
+        return std::ranges::find(accepts, media_type) != accepts.end();
+    }
     Milliseconds default_timeout{30'000};
     Milliseconds max_timeout{120'000};
     std::optional<std::uint32_t> max_concurrency;
     Annotations annotations;
-    bool idempotent = false;                 ///< a repeat has no second effect
-    bool side_effects = false;               ///< declared by the tool, whose word counts when it makes the gateway more careful
-    bool effects_known = false;              ///< somebody who is trusted said whether there are any
-    /// The one meaning of "effects": lists and events tell it, rules ask for it, and calls of tools that declare some are recorded
-    /// before they run. An untrusted `read_only` says nothing.
-    Effects effects() const { return side_effects ? Effects::kDeclared : effects_known ? Effects::kNone : Effects::kUnknown; }
+    bool idempotent = false;  ///< a repeat has no second effect
+    /// Declared by the tool, whose word counts when it makes the gateway more careful
+    bool side_effects = false;
+    bool effects_known = false;  ///< somebody who is trusted said whether there are any
+    /// The one meaning of "effects": lists and events tell it, rules ask for it, and calls of tools
+    /// that declare some are recorded before they run. An untrusted `read_only` says nothing.
+    Effects effects() const {
+        return side_effects    ? Effects::kDeclared
+               : effects_known ? Effects::kNone
+                               : Effects::kUnknown;
+    }
     /// What whoever has to be careful asks.
     bool may_have_effects() const { return effects() != Effects::kNone; }
     bool accepts_idempotency_key = false;
@@ -67,26 +76,30 @@ std::string_view name_of(SourceKind kind);
 /// Where a tool comes from, as callers see it.
 struct ToolSource {
     SourceKind kind = SourceKind::kBuiltIn;
-    std::string name;                        ///< device slug, host name, provider id; prefix of the qualified name
-    std::string owner;                       ///< principal id behind it; empty for built-ins
-    ConnectionId connection{};               ///< for devices
+    std::string name;  ///< device slug, host name, provider id; prefix of the qualified name
+    std::string owner;  ///< principal id behind it; empty for built-ins
+    ConnectionId connection{};  ///< for devices
 };
 
-/// A registered tool: its spec, its compiled validators, and who runs it. Immutable; shared between threads.
+/// A registered tool: its spec, its compiled validators, and who runs it. Immutable; shared between
+/// threads.
 struct Tool {
-    TenantId tenant;                         ///< empty: every tenant sees it; first, for every resolve looks at it
-    std::vector<TenantId> more_tenants{};    ///< that see it beside `tenant`
+    TenantId tenant;  ///< empty: every tenant sees it; first, for every resolve looks at it
+    std::vector<TenantId> more_tenants{};  ///< that see it beside `tenant`
     ToolSpec spec;
     ToolSource source;
     std::shared_ptr<const json::Schema> input;
-    std::shared_ptr<const json::Schema> output;   ///< null: unchecked
+    std::shared_ptr<const json::Schema> output;  ///< null: unchecked
     std::shared_ptr<ToolHost> host;
-    std::shared_ptr<ToolGate> gate;          ///< null: unlimited
-    std::shared_ptr<const PolicyLimits> limits;   ///< null: nobody here enforces execution policies for it
+    std::shared_ptr<ToolGate> gate;  ///< null: unlimited
+    /// Null: nobody here enforces execution policies for it
+    std::shared_ptr<const PolicyLimits> limits;
 
-    std::string source_text;                 ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
-    std::string unique_name;                 ///< `<source>__<name>`; of built-ins, whose plain names are reserved, the name
-    bool unique_name_only = false;           ///< its plain name is reserved for another and does not lead here
+    std::string source_text;  ///< `built_in`, `device/kitchen-tablet`, … for policy and audit
+    /// `<source>__<name>`; of built-ins, whose plain names are reserved, the name
+    std::string unique_name;
+    /// Its plain name is reserved for another and does not lead here
+    bool unique_name_only = false;
 
     /// Sets the source and the unique name that follows from it; before the tool is registered.
     void set_source(ToolSource from);
@@ -99,8 +112,8 @@ using ToolRef = std::shared_ptr<const Tool>;
 /// Whether `name` is one that a tool may have.
 bool is_tool_name(std::string_view name);
 
-/// Checks `spec` (name, schemas, timeouts) and compiles its schemas; sources and the host are the caller's to set.
-/// Errors: kInvalidArgs with what is wrong.
+/// Checks `spec` (name, schemas, timeouts) and compiles its schemas; sources and the host are the
+/// caller's to set. Errors: kInvalidArgs with what is wrong.
 Result<std::shared_ptr<Tool>> make_tool(ToolSpec spec);
 
 }  // namespace crab::core

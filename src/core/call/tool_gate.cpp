@@ -5,7 +5,8 @@
 
 namespace crab::core {
 
-/// One call in the line. Whoever frees a place gives it away under the gate's mutex; the waiter learns of it on its own thread.
+/// One call in the line. Whoever frees a place gives it away under the gate's mutex; the waiter
+/// learns of it on its own thread.
 struct ToolGate::Place : RemoteWaiter {
     using RemoteWaiter::RemoteWaiter;
     bool granted = false;  ///< under the mutex
@@ -55,7 +56,8 @@ Task<Result<ToolGate::Permit>> ToolGate::enter(TimerWheel& timers, Deadline dead
 /// Waits for a place at this gate alone.
 Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadline deadline) {
     auto place = std::make_shared<Place>((co_await this_chain()).executor(), timers);
-    const std::shared_ptr<ToolGate> here = shared_from_this(), beyond = outer_;  // kept: a loop that goes drops its waiters late
+    // kept: a loop that goes drops its waiters late
+    const std::shared_ptr<ToolGate> here = shared_from_this(), beyond = outer_;
     const bool full_here = here->all_waiting_.fetch_add(1) >= here->queue_;
     const bool full = (beyond && beyond->all_waiting_.fetch_add(1) >= beyond->queue_) || full_here;
     const ScopeExit counted([&] {
@@ -71,7 +73,11 @@ Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadl
     }
     if (free) co_return Permit(shared_from_this());
     auto refuse = [](std::string message) {
-        return fail(Error{.code = ErrorCode::kRateLimited, .message = std::move(message), .details = {}, .retryable = true, .retry_after = Milliseconds(1000)});
+        return fail(Error{.code = ErrorCode::kRateLimited,
+                          .message = std::move(message),
+                          .details = {},
+                          .retryable = true,
+                          .retry_after = Milliseconds(1000)});
     };
     if (full) co_return refuse("the tool is busy and its queue is full; call again later");
     const WaitEnd end = co_await place->wait(deadline);
@@ -83,11 +89,16 @@ Task<Result<ToolGate::Permit>> ToolGate::stand_in_line(TimerWheel& timers, Deadl
     }
     if (granted) {
         Permit permit(shared_from_this());
-        if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for its tool");
+        if (end == WaitEnd::kCancelled)
+            co_return fail(ErrorCode::kCancelled,
+                           "the call was cancelled while it waited for its tool");
         co_return std::move(permit);
     }
-    if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for its tool");
-    co_return refuse("the tool stayed busy until the call's deadline; call again later or with more time");
+    if (end == WaitEnd::kCancelled)
+        co_return fail(ErrorCode::kCancelled,
+                       "the call was cancelled while it waited for its tool");
+    co_return refuse(
+        "the tool stayed busy until the call's deadline; call again later or with more time");
 }
 
 void ToolGate::leave() {

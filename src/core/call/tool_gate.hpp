@@ -13,19 +13,23 @@
 
 namespace crab::core {
 
-/// At most `limit` calls of one tool at a time, and a bounded line in front of it, first come first served. Thread-safe.
+/// At most `limit` calls of one tool at a time, and a bounded line in front of it, first come first
+/// served. Thread-safe.
 class ToolGate : public std::enable_shared_from_this<ToolGate> {
 public:
     static constexpr std::size_t kDefaultQueue = 256;
-    /// `outer`: a second gate to pass after this one, shared by all tools of a host; its queue bounds both lines together.
-    explicit ToolGate(std::uint32_t limit, std::size_t queue = kDefaultQueue, std::shared_ptr<ToolGate> outer = nullptr)
+    /// `outer`: a second gate to pass after this one, shared by all tools of a host; its queue
+    /// bounds both lines together.
+    explicit ToolGate(std::uint32_t limit, std::size_t queue = kDefaultQueue,
+                      std::shared_ptr<ToolGate> outer = nullptr)
         : limit_(limit), queue_(queue), outer_(std::move(outer)) {}
 
     /// The right to run one call; gives it back when destroyed.
     class Permit {
     public:
         Permit() = default;
-        explicit Permit(std::shared_ptr<ToolGate> gate, std::shared_ptr<ToolGate> outer = nullptr) : gate_(std::move(gate)), outer_(std::move(outer)) {}
+        explicit Permit(std::shared_ptr<ToolGate> gate, std::shared_ptr<ToolGate> outer = nullptr)
+            : gate_(std::move(gate)), outer_(std::move(outer)) {}
         Permit(Permit&&) = default;
         Permit& operator=(Permit&& other) noexcept;
         ~Permit();
@@ -36,8 +40,8 @@ public:
         std::shared_ptr<ToolGate> gate_, outer_;
     };
 
-    /// Waits for a free place until `deadline`. Errors: kRateLimited (with retry_after) when the line is full or the deadline
-    /// passes, kCancelled.
+    /// Waits for a free place until `deadline`. Errors: kRateLimited (with retry_after) when the
+    /// line is full or the deadline passes, kCancelled.
     Task<Result<Permit>> enter(TimerWheel& timers, Deadline deadline);
     /// A place if one is free now and nobody waits.
     std::optional<Permit> try_enter();
@@ -54,7 +58,7 @@ private:
     const std::size_t queue_;
     std::uint32_t running_ = 0;
     std::list<std::shared_ptr<Place>> line_;
-    std::atomic<std::size_t> all_waiting_{0};   ///< here, and in the gates before this one
+    std::atomic<std::size_t> all_waiting_{0};  ///< here, and in the gates before this one
     const std::shared_ptr<ToolGate> outer_;
 };
 

@@ -17,7 +17,9 @@ struct ToolGateTest : testing::Test {
     TestLoop loop;
     std::shared_ptr<ToolGate> gate = std::make_shared<ToolGate>(2, 3);
 
-    auto enter(Deadline deadline = kNoDeadline) { return loop.start(gate->enter(loop.timers, deadline)); }
+    auto enter(Deadline deadline = kNoDeadline) {
+        return loop.start(gate->enter(loop.timers, deadline));
+    }
 };
 
 TEST_F(ToolGateTest, AsManyAsTheLimitEnterAtOnceAndTheRestWait) {
@@ -92,8 +94,8 @@ TEST_F(ToolGateTest, CancellationLeavesTheLine) {
 TEST_F(ToolGateTest, APlaceThatIsGrantedToSomebodyWhoGivesUpPassesOn) {
     const auto one = enter(), two = enter(), gone = enter(), patient = enter();
     asio::post(loop.io, [&] {
-        one->result.reset();                                      // granted, the wake is on its way
-        gone->signal.emit();          // and comes too late
+        one->result.reset();  // granted, the wake is on its way
+        gone->signal.emit();  // and comes too late
     });
     loop.settle();
     EXPECT_EQ(gone->get().error().code, ErrorCode::kCancelled);
@@ -132,9 +134,11 @@ TEST_F(ToolGateTest, AGateBeforeAnotherNeedsAPlaceAtBothAndGivesBothBack) {
 }
 
 TEST_F(ToolGateTest, TheOuterGatesQueueBoundsAllLines) {
-    const auto narrow = std::make_shared<ToolGate>(1, 3, gate), other = std::make_shared<ToolGate>(1, 3, gate);
+    const auto narrow = std::make_shared<ToolGate>(1, 3, gate),
+               other = std::make_shared<ToolGate>(1, 3, gate);
     std::vector<std::shared_ptr<Started<Result<ToolGate::Permit>>>> waiting;
-    for (const auto& each : {narrow, other, narrow, other, narrow}) waiting.push_back(loop.start(each->enter(loop.timers, kNoDeadline)));
+    for (const auto& each : {narrow, other, narrow, other, narrow})
+        waiting.push_back(loop.start(each->enter(loop.timers, kNoDeadline)));
     EXPECT_FALSE(waiting.back()->ended());
     const auto refused = loop.start(other->enter(loop.timers, kNoDeadline));
     ASSERT_TRUE(refused->ended());
@@ -143,7 +147,8 @@ TEST_F(ToolGateTest, TheOuterGatesQueueBoundsAllLines) {
 
 TEST_F(ToolGateTest, AGateBeforeAnotherKeepsTheBoundOfItsOwnQueue) {
     const auto narrow = std::make_shared<ToolGate>(1, 1, std::make_shared<ToolGate>(2, 100));
-    const auto inside = loop.start(narrow->enter(loop.timers, kNoDeadline)), waiting = loop.start(narrow->enter(loop.timers, kNoDeadline));
+    const auto inside = loop.start(narrow->enter(loop.timers, kNoDeadline)),
+               waiting = loop.start(narrow->enter(loop.timers, kNoDeadline));
     const auto refused = loop.start(narrow->enter(loop.timers, kNoDeadline));
     EXPECT_TRUE(inside->ended() && !waiting->ended());
     ASSERT_TRUE(refused->ended());
@@ -161,8 +166,7 @@ TEST(ToolGate, CallsOfManyLoopsNeverExceedTheLimit) {
                 auto permit = co_await gate->enter(loop.timers, kNoDeadline);
                 if (!permit) co_return false;
                 const int now = ++inside;
-                for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-                }
+                for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {}
                 co_await pass_turn();
                 --inside;
                 ++done;
@@ -171,7 +175,9 @@ TEST(ToolGate, CallsOfManyLoopsNeverExceedTheLimit) {
         };
         std::vector<std::shared_ptr<Started<bool>>> calls;
         for (int i = 0; i < kCalls; ++i) calls.push_back(loop.start(call(gate)));
-        EXPECT_TRUE(loop.run_until([&] { return std::ranges::all_of(calls, [](const auto& each) { return each->ended(); }); }));
+        EXPECT_TRUE(loop.run_until([&] {
+            return std::ranges::all_of(calls, [](const auto& each) { return each->ended(); });
+        }));
         for (const auto& each : calls) EXPECT_TRUE(each->get());
     };
     {

@@ -17,7 +17,8 @@ std::string_view name_of(Status status) {
 Status status_of(const Outcome& outcome) {
     if (outcome) return Status::kOk;
     const Error& error = outcome.error();
-    if (error.code == ErrorCode::kTimeout || error.code == ErrorCode::kWallTimeout) return Status::kTimeout;
+    if (error.code == ErrorCode::kTimeout || error.code == ErrorCode::kWallTimeout)
+        return Status::kTimeout;
     if (error.code == ErrorCode::kCancelled) return Status::kCancelled;
     if (error.code == ErrorCode::kOutcomeUnknown) return Status::kUnknown;
     return error.may_retry() ? Status::kRetryableError : Status::kError;

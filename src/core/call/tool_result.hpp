@@ -24,19 +24,21 @@ struct Usage {
 
 /// What few results come with, so that the others need not carry it.
 struct ResultExtras {
-    std::vector<std::string> unenforced; ///< labels of the policy that it ran with and that nobody kept
-    std::string place;                   ///< where it ran, as ToolHost::place_of() says; empty where that is not told
-    std::string presentation;            ///< how a chat may show it to people, a JSON object; empty: as it is
+    /// Labels of the policy that it ran with and that nobody kept
+    std::vector<std::string> unenforced;
+    /// Where it ran, as ToolHost::place_of() says; empty where that is not told
+    std::string place;
+    std::string presentation;  ///< how a chat may show it to people, a JSON object; empty: as it is
 };
 
 /// What a tool that succeeded gave back.
 struct ToolResult {
     ContentKind kind = ContentKind::kText;
-    std::string content;                 ///< UTF-8 text, compact JSON, or bytes, as `kind` says
-    std::string content_type;            ///< for kBytes only
+    std::string content;  ///< UTF-8 text, compact JSON, or bytes, as `kind` says
+    std::string content_type;  ///< for kBytes only
     std::vector<std::string> logs;
     Usage usage;
-    std::shared_ptr<const ResultExtras> extras;   ///< null for most; not kept for replays
+    std::shared_ptr<const ResultExtras> extras;  ///< null for most; not kept for replays
 };
 
 /// How a call ended: a result, or the error that took its place.
@@ -44,16 +46,17 @@ using Outcome = Result<ToolResult>;
 
 enum class Status : std::uint8_t { kOk, kError, kRetryableError, kTimeout, kCancelled, kUnknown };
 std::string_view name_of(Status status);
-/// kTimeout, kCancelled and kOutcomeUnknown have a status of their own; other errors are kRetryableError if they may_retry().
+/// kTimeout, kCancelled and kOutcomeUnknown have a status of their own; other errors are
+/// kRetryableError if they may_retry().
 Status status_of(const Outcome& outcome);
 
 /// One part of a streamed result.
 struct ToolFrame {
-    std::uint64_t number = 1;            ///< 1, 2, 3, … without a gap
+    std::uint64_t number = 1;  ///< 1, 2, 3, … without a gap
     std::string_view data;
     std::string_view content_type;
     bool final = false;
-    std::string_view summary;            ///< a JSON object, on the final frame only
+    std::string_view summary;  ///< a JSON object, on the final frame only
 };
 
 /// News of a running call; every field is optional and none moves a deadline.

@@ -21,7 +21,8 @@ ToolSpec spec_of(std::string input) {
 /// Patterns that are large for any engine.
 std::string heavy(int patterns, std::string_view salt = "x") {
     std::string text = R"({"type":"object","properties":{)";
-    for (int i = 0; i < patterns; ++i) text += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,200}}{}{}"}},)", i, salt, i);
+    for (int i = 0; i < patterns; ++i)
+        text += fmt::format(R"("p{}":{{"pattern":"[\\p{{L}}]{{1,200}}{}{}"}},)", i, salt, i);
     text.back() = '}';
     return text + "}";
 }
@@ -56,14 +57,16 @@ TEST(ToolSchemas, OneSchemaMayNotTakeEverything) {
 
 TEST(ToolSchemas, WhatRefusedSchemasCostIsBoundedAndSimpleOnesStayWelcome) {
     SchemaBudget budget;
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(make_tool(spec_of(heavy(200, fmt::format("r{}_", i))), budget));
+    for (int i = 0; i < 3; ++i)
+        EXPECT_FALSE(make_tool(spec_of(heavy(200, fmt::format("r{}_", i))), budget));
     EXPECT_EQ(budget.for_refused, 0u);
     EXPECT_EQ(budget.left, SchemaBudget::kOneList);
     EXPECT_EQ(budget.most(), SchemaBudget::kSmall);
     const auto made = make_tool(spec_of(heavy(4, "fair")), budget);
     ASSERT_FALSE(made) << "it would have fitted before them";
     EXPECT_THAT(made.error().message, HasSubstr("64 KiB are left"));
-    EXPECT_TRUE(make_tool(spec_of(R"({"type":"object","properties":{"a":{"type":"string"}}})"), budget));
+    EXPECT_TRUE(
+        make_tool(spec_of(R"({"type":"object","properties":{"a":{"type":"string"}}})"), budget));
 }
 
 TEST(ToolSchemas, EqualTextsAreOneSchemaAsLongAsSomebodyHoldsIt) {
@@ -76,13 +79,16 @@ TEST(ToolSchemas, EqualTextsAreOneSchemaAsLongAsSomebodyHoldsIt) {
         EXPECT_EQ(shared_schemas(), before + 1);
         EXPECT_EQ(schema_bytes(*one), one->input->program_bytes());
         SchemaBudget small{.left = 1'000};
-        EXPECT_FALSE(make_tool(spec_of(text), small)) << "what others hold does not widen one's own budget";
+        EXPECT_FALSE(make_tool(spec_of(text), small))
+            << "what others hold does not widen one's own budget";
     }
     EXPECT_EQ(shared_schemas(), before);
 }
 
 TEST(ToolSchemas, AToolWhoseArgumentsCouldBeNoObjectIsRefused) {
-    for (const char* never : {R"({"type":"string"})", R"({"enum":[1,2]})", R"({"allOf":[{"type":"array"}]})", R"({"$ref":"#/$defs/n","$defs":{"n":{"type":"null"}}})"}) {
+    for (const char* never :
+         {R"({"type":"string"})", R"({"enum":[1,2]})", R"({"allOf":[{"type":"array"}]})",
+          R"({"$ref":"#/$defs/n","$defs":{"n":{"type":"null"}}})"}) {
         const auto made = make_tool(spec_of(never));
         ASSERT_FALSE(made) << never;
         EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgs);

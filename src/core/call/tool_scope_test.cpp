@@ -12,7 +12,9 @@ Tool tool(std::string name, std::string unique_name) {
     return made;
 }
 
-TEST(ToolScope, HoldsEverythingUnlessItIsTold) { EXPECT_TRUE(ToolScope().holds(tool("camera", "phone__camera"))); }
+TEST(ToolScope, HoldsEverythingUnlessItIsTold) {
+    EXPECT_TRUE(ToolScope().holds(tool("camera", "phone__camera")));
+}
 
 TEST(ToolScope, HoldsWhatIsAllowedByEitherOfItsNames) {
     const ToolScope scope({Glob("memory.*"), Glob("phone__*")}, {});

@@ -18,13 +18,18 @@ Result<OpenedChatSession> ChatSessionMemory::open(const NewChatSession& wanted) 
 }
 
 Result<OpenedChatSession> ChatSessionMemory::open_locked(const NewChatSession& wanted) {
-    if (!is_chat_session_id(wanted.id.text())) return fail(ErrorCode::kInvalidArgs, "session_id must be 1-128 of [A-Za-z0-9._-]");
+    if (!is_chat_session_id(wanted.id.text()))
+        return fail(ErrorCode::kInvalidArgs, "session_id must be 1-128 of [A-Za-z0-9._-]");
     if (wanted.owner.empty()) return fail(ErrorCode::kInvalidArgs, "a chat session needs an owner");
     const auto [found, created] = entries_.try_emplace(wanted.id);
     ChatSession& session = found->second.session;
     if (created) {
-        session = {.id = wanted.id, .owner = wanted.owner, .name = wanted.name, .persona = wanted.persona,
-                   .created_at = wanted.created_at, .last_activity = wanted.created_at};
+        session = {.id = wanted.id,
+                   .owner = wanted.owner,
+                   .name = wanted.name,
+                   .persona = wanted.persona,
+                   .created_at = wanted.created_at,
+                   .last_activity = wanted.created_at};
     } else if (session.name.empty() && session.owner == wanted.owner) {
         session.name = wanted.name;
     }
@@ -69,7 +74,8 @@ Result<void> ChatSessionMemory::append(const NewChatSession& wanted, const ChatM
     const std::scoped_lock lock(mutex_);
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
-    if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    if (opened->session.owner != wanted.owner)
+        return fail(ErrorCode::kForbidden, "the chat session is another's");
     Entry& entry = entries_.find(wanted.id)->second;
     entry.messages.push_back(message);
     entry.count();
@@ -82,23 +88,29 @@ Result<void> ChatSessionMemory::keep_draft(const NewChatSession& wanted, const C
     const std::scoped_lock lock(mutex_);
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
-    if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    if (opened->session.owner != wanted.owner)
+        return fail(ErrorCode::kForbidden, "the chat session is another's");
     entries_.find(wanted.id)->second.draft = draft;
     return {};
 }
 
-Result<void> ChatSessionMemory::keep_picture(const NewChatSession& wanted, const Picture& picture, std::string_view bytes, SystemTime) {
+Result<void> ChatSessionMemory::keep_picture(const NewChatSession& wanted, const Picture& picture,
+                                             std::string_view bytes, SystemTime) {
     const std::scoped_lock lock(mutex_);
     auto opened = open_locked(wanted);
     if (!opened) return fail(std::move(opened.error()));
-    if (opened->session.owner != wanted.owner) return fail(ErrorCode::kForbidden, "the chat session is another's");
+    if (opened->session.owner != wanted.owner)
+        return fail(ErrorCode::kForbidden, "the chat session is another's");
     std::vector<StoredPicture>& pictures = entries_.find(wanted.id)->second.pictures;
-    if (pictures.size() >= kMostSessionPictures) return fail(ErrorCode::kRateLimited, "this chat session has as many pictures as it may have");
+    if (pictures.size() >= kMostSessionPictures)
+        return fail(ErrorCode::kRateLimited,
+                    "this chat session has as many pictures as it may have");
     pictures.push_back({.picture = picture, .bytes = std::string(bytes)});
     return {};
 }
 
-Result<std::optional<StoredPicture>> ChatSessionMemory::find_picture(const ChatSessionId& id, std::string_view picture) {
+Result<std::optional<StoredPicture>> ChatSessionMemory::find_picture(const ChatSessionId& id,
+                                                                     std::string_view picture) {
     const std::scoped_lock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::nullopt;
@@ -115,7 +127,8 @@ Result<std::vector<ChatMessage>> ChatSessionMemory::messages(const ChatSessionId
     return found->second.messages;
 }
 
-Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& id, std::size_t most_bytes) {
+Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& id,
+                                                           std::size_t most_bytes) {
     const auto all = messages(id).value();
     std::size_t whole = 0, bytes = 0;
     for (std::size_t taken = 1; taken <= all.size(); ++taken) {
@@ -129,7 +142,8 @@ Result<std::vector<ChatMessage>> ChatSessionMemory::latest(const ChatSessionId& 
     return newest;
 }
 
-Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSessionId& id, std::string_view turn) {
+Result<std::optional<StoredTurn>> ChatSessionMemory::find_turn(const ChatSessionId& id,
+                                                               std::string_view turn) {
     StoredTurn found;
     for (const ChatMessage& message : messages(id).value()) {
         if (message.turn != turn || message.role != "assistant") continue;
@@ -147,12 +161,19 @@ Result<std::uint64_t> ChatSessionMemory::close_unanswered(std::string_view note,
     std::uint64_t closed = 0;
     for (auto& [id, entry] : entries_) {
         if (const auto draft = std::exchange(entry.draft, std::nullopt)) {
-            entry.messages.push_back({.role = "assistant", .content = draft->content + "\n" + std::string(note), .created_at = draft->created_at, .extra = {}, .turn = draft->turn});
+            entry.messages.push_back({.role = "assistant",
+                                      .content = draft->content + "\n" + std::string(note),
+                                      .created_at = draft->created_at,
+                                      .extra = {},
+                                      .turn = draft->turn});
             entry.count();
             ++closed;
         }
-        if (entry.messages.empty() || (entry.messages.back().role == "assistant" && entry.messages.back().extra.empty())) continue;
-        entry.messages.push_back({.role = "assistant", .content = std::string(note), .created_at = now, .extra = {}});
+        if (entry.messages.empty() ||
+            (entry.messages.back().role == "assistant" && entry.messages.back().extra.empty()))
+            continue;
+        entry.messages.push_back(
+            {.role = "assistant", .content = std::string(note), .created_at = now, .extra = {}});
         entry.count();
         ++closed;
     }
@@ -164,12 +185,14 @@ Result<std::optional<ReopenedQuestion>> ChatSessionMemory::reopen(const ChatSess
     const auto found = entries_.find(id);
     if (found == entries_.end()) return std::nullopt;
     auto& messages = found->second.messages;
-    const auto question = std::ranges::find(messages.rbegin(), messages.rend(), "user", &ChatMessage::role);
+    const auto question =
+        std::ranges::find(messages.rbegin(), messages.rend(), "user", &ChatMessage::role);
     if (question == messages.rend()) return std::nullopt;
     messages.erase(question.base(), messages.end());
     found->second.count();
     found->second.draft.reset();
-    return ReopenedQuestion{.content = messages.back().content, .message_count = found->second.session.message_count};
+    return ReopenedQuestion{.content = messages.back().content,
+                            .message_count = found->second.session.message_count};
 }
 
 }  // namespace crab::core

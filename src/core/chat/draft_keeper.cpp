@@ -13,9 +13,12 @@ void DraftKeeper::on_expired() {
         *storing_ = false;
         return;
     }
-    services_.store_pool.post([&chats = services_.chats, draft = std::move(*draft), storing = storing_] {
+    services_.store_pool.post([&chats = services_.chats, draft = std::move(*draft),
+                               storing = storing_] {
         const auto kept = chats.keep_draft(draft.session, draft.said);
-        if (!kept) log::warn("what a turn says was not kept", {{"session_id", draft.session.id.text()}, {"reason", kept.error().message}});
+        if (!kept)
+            log::warn("what a turn says was not kept",
+                      {{"session_id", draft.session.id.text()}, {"reason", kept.error().message}});
         *storing = false;
     });
 }

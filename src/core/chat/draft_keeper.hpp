@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "core/chat/chat_session_store.hpp"
 
@@ -12,7 +12,8 @@
 
 namespace crab::core {
 
-/// Stores what a turn says while it says it, so that a crash takes no more than the last half second. Lives on the turn's loop.
+/// Stores what a turn says while it says it, so that a crash takes no more than the last half
+/// second. Lives on the turn's loop.
 class DraftKeeper final : private TimerNode {
 public:
     static constexpr Milliseconds kEvery{250};   ///< leaves as much for a commit
@@ -27,7 +28,8 @@ public:
     struct Services {
         TimerWheel& timers;
         const Clock& clock;
-        BlockingPool& store_pool;   ///< the one that stores messages: what they end is not begun again
+        /// The one that stores messages: what they end is not begun again
+        BlockingPool& store_pool;
         ChatSessionStore& chats;
     };
     DraftKeeper(Services services, Read read) : services_(services), read_(std::move(read)) {}

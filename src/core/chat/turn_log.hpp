@@ -9,19 +9,21 @@ namespace crab::core {
 /// A turn as others hear of it.
 struct TurnStory {
     std::string turn_id, tenant, agent, session, principal;
-    std::string event_id{}, event_type{};   ///< of the event that started it; empty: somebody in a chat did
-    std::string target{};                   ///< where the answer belongs, a JSON object; empty: nowhere else
+    /// Of the event that started it; empty: somebody in a chat did
+    std::string event_id{}, event_type{};
+    std::string target{};  ///< where the answer belongs, a JSON object; empty: nowhere else
     SystemTime begun;
 };
 
 struct TurnEnd {
     SystemTime at;
-    std::string outcome;   ///< `answer`, or the token of the error that ended it
-    std::string text;      ///< the answer, or for people why there is none
+    std::string outcome;  ///< `answer`, or the token of the error that ended it
+    std::string text;  ///< the answer, or for people why there is none
 };
 
-/// Hears of every turn and of its end: exactly one ended() follows each begun(), once the turn's last words are stored, so that what a
-/// crash takes can be made up for from there. Returns at once. Thread-safe; shared by all loops.
+/// Hears of every turn and of its end: exactly one ended() follows each begun(), once the turn's
+/// last words are stored, so that what a crash takes can be made up for from there. Returns at
+/// once. Thread-safe; shared by all loops.
 class TurnLog {
 public:
     virtual ~TurnLog() = default;

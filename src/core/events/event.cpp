@@ -40,7 +40,8 @@ const std::array<EventType, kEventTypes>& all_event_types() {
 
 std::optional<EventType> find_event_type(std::string_view name) {
     const auto& all = all_event_types();
-    const auto found = std::ranges::find_if(all, [&](EventType type) { return name_of(type) == name; });
+    const auto found =
+        std::ranges::find_if(all, [&](EventType type) { return name_of(type) == name; });
     return found == all.end() ? std::nullopt : std::optional(*found);
 }
 

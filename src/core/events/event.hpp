@@ -41,21 +41,24 @@ std::optional<EventType> find_event_type(std::string_view name);
 /// All of them, in the order of the enum.
 const std::array<EventType, kEventTypes>& all_event_types();
 
-/// Where an event stands in the outbox: 1, 2, 3, …; 0 is before the first. Grows for the life of the outbox.
+/// Where an event stands in the outbox: 1, 2, 3, …; 0 is before the first. Grows for the life of
+/// the outbox.
 using EventPosition = std::int64_t;
 
 /// What has happened, for whoever may hear of it.
 struct Event {
     EventType type = EventType::kHeartbeatTick;
     std::string event_id, tenant, agent_id, session_id;
-    std::string addressee;   ///< of the gateway's `tool.call.*`: principal id of the paired host that the call was sent to; else empty
-    std::string envelope;    ///< the JSON object that subscribers get, which tells all of this again
+    /// Of the gateway's `tool.call.*`: principal id of the paired host that the call was sent to;
+    /// else empty
+    std::string addressee;
+    std::string envelope;  ///< the JSON object that subscribers get, which tells all of this again
 };
 
 /// An event of the outbox.
 struct StoredEvent {
     EventPosition position = 0;
-    SystemTime at;           ///< when the outbox took it
+    SystemTime at;  ///< when the outbox took it
     Event event;
 };
 

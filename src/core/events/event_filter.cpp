@@ -19,7 +19,12 @@ Result<EventTypes> EventTypes::parse(std::string_view globs) {
             types.bits_.set(static_cast<std::size_t>(type));
             found = true;
         }
-        if (!found) return fail(ErrorCode::kInvalidArgs, fmt::format("no event type is called '{}'; write names or globs such as tool.call.*", glob.pattern()));
+        if (!found)
+            return fail(
+                ErrorCode::kInvalidArgs,
+                fmt::format(
+                    "no event type is called '{}'; write names or globs such as tool.call.*",
+                    glob.pattern()));
         more = comma != std::string_view::npos;
         globs.remove_prefix(more ? comma + 1 : globs.size());
     }

@@ -21,7 +21,10 @@ public:
     void remove(EventType type) { bits_.reset(static_cast<std::size_t>(type)); }
     bool empty() const { return bits_.none(); }
     /// Whether it holds one of `tool.call.*`.
-    bool has_calls() const { return has(EventType::kToolCallRequested) || has(EventType::kToolCallCompleted) || has(EventType::kToolCallFailed); }
+    bool has_calls() const {
+        return has(EventType::kToolCallRequested) || has(EventType::kToolCallCompleted) ||
+               has(EventType::kToolCallFailed);
+    }
 
 private:
     std::bitset<kEventTypes> bits_;
@@ -33,8 +36,11 @@ struct EventFilter {
     std::string tenant, agent_id, session_id;
 
     bool matches(const Event& event) const {
-        const auto fits = [](const std::string& wanted, const std::string& is) { return wanted.empty() || wanted == is; };
-        return types.has(event.type) && fits(tenant, event.tenant) && fits(agent_id, event.agent_id) && fits(session_id, event.session_id);
+        const auto fits = [](const std::string& wanted, const std::string& is) {
+            return wanted.empty() || wanted == is;
+        };
+        return types.has(event.type) && fits(tenant, event.tenant) &&
+               fits(agent_id, event.agent_id) && fits(session_id, event.session_id);
     }
 };
 

@@ -13,11 +13,14 @@ using Queue = BatchQueue<NewEvent, EventReceipt>;
 constexpr std::size_t kMostInACommit = 2'048;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-std::size_t bytes_of(const NewEvent& event) { return event.event.envelope.size() + sizeof(NewEvent); }
+std::size_t bytes_of(const NewEvent& event) {
+    return event.event.envelope.size() + sizeof(NewEvent);
+}
 
 }  // namespace
 
-EventOutbox::EventOutbox(EventStore& store, BlockingPool& writer, BlockingPool& pool, const Clock& clock, Options options, EventBounds bounds)
+EventOutbox::EventOutbox(EventStore& store, BlockingPool& writer, BlockingPool& pool,
+                         const Clock& clock, Options options, EventBounds bounds)
     : store_(store),
       pool_(pool),
       clock_(clock),
@@ -25,13 +28,19 @@ EventOutbox::EventOutbox(EventStore& store, BlockingPool& writer, BlockingPool& 
       first_(bounds.first),
       last_(bounds.last),
       bounds_(bounds),
-      queue_({.name = "events", .max_waiting_bytes = options.max_waiting_bytes, .max_batch_weight = kMostInACommit},
-             [this](std::vector<NewEvent>& events) { return write(events); }, writer, clock) {}
+      queue_(
+          {.name = "events",
+           .max_waiting_bytes = options.max_waiting_bytes,
+           .max_batch_weight = kMostInACommit},
+          [this](std::vector<NewEvent>& events) { return write(events); }, writer, clock) {}
 
-Result<std::unique_ptr<EventOutbox>> EventOutbox::open(EventStore& store, BlockingPool& writer, BlockingPool& pool, const Clock& clock, Options options) {
+Result<std::unique_ptr<EventOutbox>> EventOutbox::open(EventStore& store, BlockingPool& writer,
+                                                       BlockingPool& pool, const Clock& clock,
+                                                       Options options) {
     const auto bounds = store.bounds();
     if (!bounds) return fail(bounds.error());
-    return std::unique_ptr<EventOutbox>(new EventOutbox(store, writer, pool, clock, options, *bounds));
+    return std::unique_ptr<EventOutbox>(
+        new EventOutbox(store, writer, pool, clock, options, *bounds));
 }
 
 Task<Result<EventReceipt>> EventOutbox::publish(NewEvent event, Deadline deadline) {
@@ -40,7 +49,8 @@ Task<Result<EventReceipt>> EventOutbox::publish(NewEvent event, Deadline deadlin
 }
 
 bool EventOutbox::post(NewEvent event) {
-    if (posted_bytes_.load(std::memory_order_relaxed) + bytes_of(event) > options_.max_waiting_bytes) {
+    if (posted_bytes_.load(std::memory_order_relaxed) + bytes_of(event) >
+        options_.max_waiting_bytes) {
         ++lost_;
         return false;
     }
@@ -65,10 +75,13 @@ std::vector<Result<EventReceipt>> EventOutbox::write(std::vector<NewEvent>& even
             if (failed) ++lost_;
         }
         if (answers[i] && answers[i]->standing == EventStanding::kAccepted)
-            taken.push_back(std::make_shared<const StoredEvent>(StoredEvent{.position = answers[i]->position, .at = now, .event = std::move(events[i].event)}));
+            taken.push_back(std::make_shared<const StoredEvent>(StoredEvent{
+                .position = answers[i]->position, .at = now, .event = std::move(events[i].event)}));
     }
     if (failed) {
-        if (!failing_.exchange(true)) log::error("events cannot be written; publishers are refused", {{"reason", answers.front().error().message}});
+        if (!failing_.exchange(true))
+            log::error("events cannot be written; publishers are refused",
+                       {{"reason", answers.front().error().message}});
         return answers;
     }
     if (failing_.exchange(false)) log::info("events can be written again");
@@ -123,15 +136,18 @@ Task<WaitEnd> EventOutbox::sleep(EventBell& bell, EventPosition after, Deadline 
     co_return co_await bell.wait(until);
 }
 
-Task<Result<std::vector<EventOutbox::EventRef>>> EventOutbox::read(EventPosition after, std::size_t most) {
-    if (after + 1 < first()) co_return fail(ErrorCode::kNotFound, "these events are not kept any more");
+Task<Result<std::vector<EventOutbox::EventRef>>> EventOutbox::read(EventPosition after,
+                                                                   std::size_t most) {
+    if (after + 1 < first())
+        co_return fail(ErrorCode::kNotFound, "these events are not kept any more");
     std::vector<EventRef> events;
     {
         const std::scoped_lock lock(mutex_);
         if (after >= bounds_.last) co_return events;
         if (!recent_.empty() && recent_.front()->position <= after + 1) {
             const auto begin = recent_.begin() + (after + 1 - recent_.front()->position);
-            const auto count = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(most), recent_.end() - begin);
+            const auto count =
+                std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(most), recent_.end() - begin);
             events.assign(begin, begin + count);
             co_return events;
         }
@@ -139,7 +155,8 @@ Task<Result<std::vector<EventOutbox::EventRef>>> EventOutbox::read(EventPosition
     auto work = [this, after, most] { return store_.read(after, most, kReadBytes); };
     auto stored = co_await pool_.run(std::move(work));
     if (!stored) co_return fail(std::move(stored.error()));
-    for (StoredEvent& event : *stored) events.push_back(std::make_shared<const StoredEvent>(std::move(event)));
+    for (StoredEvent& event : *stored)
+        events.push_back(std::make_shared<const StoredEvent>(std::move(event)));
     co_return events;
 }
 

@@ -29,7 +29,9 @@ struct EventOutboxTest : testing::Test {
         made.event.envelope = std::move(envelope);
         return made;
     }
-    Result<EventReceipt> publish(NewEvent one) { return loop.run(outbox->publish(std::move(one), kNoDeadline)); }
+    Result<EventReceipt> publish(NewEvent one) {
+        return loop.run(outbox->publish(std::move(one), kNoDeadline));
+    }
     std::vector<std::string> read(EventPosition after, std::size_t most = 100) {
         std::vector<std::string> ids;
         const auto events = loop.run(outbox->read(after, most));
@@ -74,7 +76,8 @@ TEST_F(EventOutboxTest, ASleeperWakesWithTheNextCommitAndDoesNotMissTheOneBefore
     publish(event("one"));
     ASSERT_TRUE(loop.run_until([&] { return sleeping->ended(); }));
     EXPECT_EQ(sleeping->get(), WaitEnd::kWoken);
-    EXPECT_TRUE(loop.start(outbox->sleep(*bell, 0, kNoDeadline))->ended()) << "there is more already";
+    EXPECT_TRUE(loop.start(outbox->sleep(*bell, 0, kNoDeadline))->ended())
+        << "there is more already";
     auto late = loop.start(outbox->sleep(*bell, 1, loop.in(1s)));
     loop.advance(1s + TimerWheel::kTick);
     EXPECT_EQ(late->get(), WaitEnd::kExpired);
@@ -98,7 +101,8 @@ TEST_F(EventOutboxTest, WhatWaitsToBeWrittenIsBounded) {
     EXPECT_EQ(outbox->lost(), 1U);
     outbox->post_owed(event("owed", std::string(10'001, 'x')));
     wait_for(1);
-    EXPECT_EQ(publish(event("large", std::string(10'001, 'x'))).error().code, ErrorCode::kRateLimited);
+    EXPECT_EQ(publish(event("large", std::string(10'001, 'x'))).error().code,
+              ErrorCode::kRateLimited);
     EXPECT_TRUE(outbox->post(event("small"))) << "what was written makes room";
 }
 
@@ -123,7 +127,9 @@ TEST_F(EventOutboxTest, OldEventsAreForgottenAndAskingForThemSaysSo) {
 struct EventSubscriptionsTest : EventOutboxTest {
     std::unique_ptr<EventSubscriptions> subscriptions = load();
 
-    std::unique_ptr<EventSubscriptions> load() { return std::move(EventSubscriptions::load(store, pool, loop.clock).value()); }
+    std::unique_ptr<EventSubscriptions> load() {
+        return std::move(EventSubscriptions::load(store, pool, loop.clock).value());
+    }
     void start_again() {
         subscriptions.reset();  // writes what waits
         subscriptions = load();
@@ -148,13 +154,15 @@ TEST_F(EventSubscriptionsTest, TheFirstStartAndTheLatestAcknowledgementAreRememb
 }
 
 TEST_F(EventSubscriptionsTest, APeerHasABoundedNumberOfThem) {
-    for (std::size_t i = 0; i < EventSubscriptions::kMostPerPeer; ++i) ASSERT_TRUE(subscriptions->begin("p", std::to_string(i), "", 0));
+    for (std::size_t i = 0; i < EventSubscriptions::kMostPerPeer; ++i)
+        ASSERT_TRUE(subscriptions->begin("p", std::to_string(i), "", 0));
     EXPECT_EQ(subscriptions->begin("p", "one more", "", 0).error().code, ErrorCode::kRateLimited);
     EXPECT_TRUE(subscriptions->begin("p", "0", "", 0));
     EXPECT_TRUE(subscriptions->begin("q", "one more", "", 0));
 }
 
-TEST_F(EventSubscriptionsTest, EventsOfCallsAreWantedWhileAStreamOrARememberedSubscriptionAsksForThem) {
+TEST_F(EventSubscriptionsTest,
+       EventsOfCallsAreWantedWhileAStreamOrARememberedSubscriptionAsksForThem) {
     EXPECT_FALSE(subscriptions->wants_calls());
     ASSERT_TRUE(subscriptions->begin("p", "s", "cron.*,agent.*", 0));
     EXPECT_FALSE(subscriptions->wants_calls());
@@ -178,7 +186,8 @@ TEST(EventTypesTest, GlobsNameTypes) {
         EXPECT_TRUE(EventTypes::parse("")->has(type) && EventTypes::parse("*")->has(type));
         EXPECT_EQ(find_event_type(name_of(type)), type);
     }
-    for (const char* wrong : {"tool.calls", "cron.*,", ",", "a,cron.*", "Cron.*"}) EXPECT_EQ(EventTypes::parse(wrong).error().code, ErrorCode::kInvalidArgs) << wrong;
+    for (const char* wrong : {"tool.calls", "cron.*,", ",", "a,cron.*", "Cron.*"})
+        EXPECT_EQ(EventTypes::parse(wrong).error().code, ErrorCode::kInvalidArgs) << wrong;
 }
 
 }  // namespace

@@ -12,17 +12,20 @@
 
 namespace crab::core {
 
-/// For tests: keeps events in memory, and refuses them while it is told to. No call is ever in doubt here.
+/// For tests: keeps events in memory, and refuses them while it is told to. No call is ever in
+/// doubt here.
 class EventStoreMemory final : public EventStore {
 public:
-    std::vector<Result<EventReceipt>> append(const std::vector<NewEvent>& events, SystemTime at) override {
+    std::vector<Result<EventReceipt>> append(const std::vector<NewEvent>& events,
+                                             SystemTime at) override {
         const std::scoped_lock lock(mutex_);
         ++commits_;
         std::vector<Result<EventReceipt>> receipts;
         for (const NewEvent& event : events) receipts.push_back(apply(event, at));
         return receipts;
     }
-    Result<std::vector<StoredEvent>> read(EventPosition after, std::size_t most, std::size_t) override {
+    Result<std::vector<StoredEvent>> read(EventPosition after, std::size_t most,
+                                          std::size_t) override {
         const std::scoped_lock lock(mutex_);
         ++reads_;
         std::vector<StoredEvent> events;
@@ -38,14 +41,17 @@ public:
     Result<std::vector<StoredEvent>> open_calls() override {
         const std::scoped_lock lock(mutex_);
         std::vector<StoredEvent> open;
-        std::ranges::copy_if(events_, std::back_inserter(open), [&](const StoredEvent& event) { return open_.contains(event.event.event_id); });
+        std::ranges::copy_if(events_, std::back_inserter(open), [&](const StoredEvent& event) {
+            return open_.contains(event.event.event_id);
+        });
         return open;
     }
     Result<std::vector<std::string>> requests_since(SystemTime since) override {
         const std::scoped_lock lock(mutex_);
         std::vector<std::string> ids;
         for (const StoredEvent& event : events_) {
-            if (event.at >= since && requested_.contains(event.event.event_id)) ids.push_back(event.event.event_id);
+            if (event.at >= since && requested_.contains(event.event.event_id))
+                ids.push_back(event.event.event_id);
         }
         return ids;
     }
@@ -93,17 +99,25 @@ private:
     Result<EventReceipt> apply(const NewEvent& event, SystemTime at) {
         if (failing_) return fail(ErrorCode::kUnavailable, "the disk is full");
         steps_.push_back(event.step);
-        if (event.step == CallStep::kSettles) return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
-        const auto key = std::pair(event.publisher, event.idempotency_key.empty() ? event.event.event_id : event.idempotency_key);
+        if (event.step == CallStep::kSettles)
+            return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
+        const auto key =
+            std::pair(event.publisher,
+                      event.idempotency_key.empty() ? event.event.event_id : event.idempotency_key);
         if (const auto known = seen_.find(key); known != seen_.end() && !event.publisher.empty()) {
             const auto& [content, event_id] = known->second;
-            return EventReceipt{.standing = content == event.content ? EventStanding::kDuplicate : EventStanding::kConflict, .position = 0, .event_id = event_id};
+            return EventReceipt{.standing = content == event.content ? EventStanding::kDuplicate
+                                                                     : EventStanding::kConflict,
+                                .position = 0,
+                                .event_id = event_id};
         }
         seen_.emplace(key, std::pair(event.content, event.event.event_id));
         events_.push_back({.position = next_, .at = at, .event = event.event});
-        if (event.step == CallStep::kRequested) open_.insert(*requested_.insert(event.event.event_id).first);
+        if (event.step == CallStep::kRequested)
+            open_.insert(*requested_.insert(event.event.event_id).first);
         open_.erase(event.requested_id);
-        return EventReceipt{.standing = EventStanding::kAccepted, .position = next_++, .event_id = {}};
+        return EventReceipt{
+            .standing = EventStanding::kAccepted, .position = next_++, .event_id = {}};
     }
     EventBounds bounds_of() const {
         EventBounds bounds{.first = next_, .last = next_ - 1, .bytes = 0, .oldest = {}};

@@ -6,7 +6,9 @@
 
 namespace crab::core {
 
-Result<std::unique_ptr<EventSubscriptions>> EventSubscriptions::load(EventStore& store, BlockingPool& pool, const Clock& clock) {
+Result<std::unique_ptr<EventSubscriptions>> EventSubscriptions::load(EventStore& store,
+                                                                     BlockingPool& pool,
+                                                                     const Clock& clock) {
     auto states = store.subscriptions();
     if (!states) return fail(std::move(states.error()));
     std::unique_ptr<EventSubscriptions> subscriptions(new EventSubscriptions(store, pool, clock));
@@ -15,7 +17,8 @@ Result<std::unique_ptr<EventSubscriptions>> EventSubscriptions::load(EventStore&
         const bool wants_calls = types && types->has_calls();
         if (wants_calls) ++subscriptions->calls_wanted_;
         Key key{state.peer, state.name};
-        subscriptions->known_.emplace(std::move(key), Known{.state = std::move(state), .wants_calls = wants_calls});
+        subscriptions->known_.emplace(std::move(key),
+                                      Known{.state = std::move(state), .wants_calls = wants_calls});
     }
     return subscriptions;
 }
@@ -25,32 +28,45 @@ EventSubscriptions::~EventSubscriptions() {
     idle_.wait(lock, [this] { return !writing_; });
 }
 
-std::optional<EventPosition> EventSubscriptions::acknowledged(std::string_view peer, std::string_view name) const {
+std::optional<EventPosition> EventSubscriptions::acknowledged(std::string_view peer,
+                                                              std::string_view name) const {
     const std::scoped_lock lock(mutex_);
     const auto known = known_.find(Key(peer, name));
     return known == known_.end() ? std::nullopt : std::optional(known->second.state.acknowledged);
 }
 
-Result<void> EventSubscriptions::begin(std::string_view peer, std::string_view name, std::string_view types, EventPosition start) {
+Result<void> EventSubscriptions::begin(std::string_view peer, std::string_view name,
+                                       std::string_view types, EventPosition start) {
     const auto wanted = EventTypes::parse(types);
     if (!wanted) return fail(wanted.error());
     const std::scoped_lock lock(mutex_);
     auto known = known_.find(Key(peer, name));
     if (known == known_.end()) {
-        const auto others = std::ranges::count_if(known_, [&](const auto& one) { return one.first.first == peer; });
+        const auto others =
+            std::ranges::count_if(known_, [&](const auto& one) { return one.first.first == peer; });
         if (static_cast<std::size_t>(others) >= kMostPerPeer)
-            return fail(ErrorCode::kRateLimited, "this peer has too many subscriptions; those that nobody uses are forgotten after the outbox's retention");
-        known = known_.emplace(Key(peer, name), Known{.state = {.peer = std::string(peer), .name = std::string(name), .acknowledged = start, .types = {}, .seen = {}}}).first;
+            return fail(ErrorCode::kRateLimited,
+                        "this peer has too many subscriptions; those that nobody uses are "
+                        "forgotten after the outbox's retention");
+        known = known_
+                    .emplace(Key(peer, name), Known{.state = {.peer = std::string(peer),
+                                                              .name = std::string(name),
+                                                              .acknowledged = start,
+                                                              .types = {},
+                                                              .seen = {}}})
+                    .first;
     }
     Known& subscription = known->second;
-    calls_wanted_ += static_cast<int>(wanted->has_calls()) - static_cast<int>(subscription.wants_calls);
+    calls_wanted_ +=
+        static_cast<int>(wanted->has_calls()) - static_cast<int>(subscription.wants_calls);
     subscription.wants_calls = wanted->has_calls();
     subscription.state.types = types;
     change(subscription);
     return {};
 }
 
-void EventSubscriptions::acknowledge(std::string_view peer, std::string_view name, EventPosition position) {
+void EventSubscriptions::acknowledge(std::string_view peer, std::string_view name,
+                                     EventPosition position) {
     const std::scoped_lock lock(mutex_);
     const auto known = known_.find(Key(peer, name));
     if (known == known_.end() || position <= known->second.state.acknowledged) return;
@@ -80,7 +96,8 @@ void EventSubscriptions::write_changes() {
             }
         }
         // A lost write is made good by the next acknowledgement; until then events come again.
-        if (const auto written = store_.remember(changed); !written) log::warn("acknowledgements were not stored", {{"reason", written.error().message}});
+        if (const auto written = store_.remember(changed); !written)
+            log::warn("acknowledgements were not stored", {{"reason", written.error().message}});
     }
 }
 

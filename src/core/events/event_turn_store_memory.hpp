@@ -26,7 +26,9 @@ public:
     Result<bool> claim(const EventTurn& turn, EventPosition position) override {
         const std::scoped_lock lock(mutex_);
         positions_[turn.agent] = position;
-        const bool known = std::ranges::any_of(turns_, [&](const EventTurn& other) { return other.agent == turn.agent && other.event_id == turn.event_id; });
+        const bool known = std::ranges::any_of(turns_, [&](const EventTurn& other) {
+            return other.agent == turn.agent && other.event_id == turn.event_id;
+        });
         if (!known) turns_.push_back(turn);
         return !known;
     }
@@ -40,7 +42,8 @@ public:
     Result<std::vector<EventTurn>> open_turns() override {
         const std::scoped_lock lock(mutex_);
         std::vector<EventTurn> open;
-        std::ranges::copy_if(turns_, std::back_inserter(open), [](const EventTurn& turn) { return !turn.ended; });
+        std::ranges::copy_if(turns_, std::back_inserter(open),
+                             [](const EventTurn& turn) { return !turn.ended; });
         return open;
     }
     Result<std::vector<EventTurn>> latest(std::size_t most) override {
@@ -51,7 +54,9 @@ public:
     }
     Result<void> forget(SystemTime ended_before) override {
         const std::scoped_lock lock(mutex_);
-        std::erase_if(turns_, [&](const EventTurn& turn) { return turn.ended && *turn.ended < ended_before; });
+        std::erase_if(turns_, [&](const EventTurn& turn) {
+            return turn.ended && *turn.ended < ended_before;
+        });
         return {};
     }
 

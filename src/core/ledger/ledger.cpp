@@ -22,10 +22,13 @@ std::uint64_t mix(std::uint64_t x) {
 
 }  // namespace
 
-/// A slice of the keys: an open-addressing index (linear probing) over running calls and over the ring of finished ones.
+/// A slice of the keys: an open-addressing index (linear probing) over running calls and over the
+/// ring of finished ones.
 class Ledger::Stripe {
 public:
-    explicit Stripe(std::size_t ring_bytes) : ring_(ring_bytes, [this](std::uint64_t high, std::uint64_t low) { erase({high, low}); }), index_(kFirstIndex) {}
+    explicit Stripe(std::size_t ring_bytes)
+        : ring_(ring_bytes, [this](std::uint64_t high, std::uint64_t low) { erase({high, low}); }),
+          index_(kFirstIndex) {}
 
     struct Running {
         std::vector<std::shared_ptr<Joiner>> joiners;
@@ -64,7 +67,9 @@ public:
     }
 
     /// Ends a running call and returns who waited for it.
-    std::vector<std::shared_ptr<Joiner>> end_running(const Key& key, const OutcomeRef& outcome, std::chrono::nanoseconds duration, SteadyTime until) {
+    std::vector<std::shared_ptr<Joiner>> end_running(const Key& key, const OutcomeRef& outcome,
+                                                     std::chrono::nanoseconds duration,
+                                                     SteadyTime until) {
         Place* place = find(key);
         if (place == nullptr || (place->where & kRunningBit) == 0) return {};
         const std::uint64_t slot = place->where & ~kRunningBit;
@@ -75,7 +80,8 @@ public:
             erase(key);
             return joiners;
         }
-        const auto where = ring_.add(key.high, key.low, {outcome, duration}, until);  // may drop others and so move this place
+        // may drop others and so move this place
+        const auto where = ring_.add(key.high, key.low, {outcome, duration}, until);
         if (where) {
             find(key)->where = *where;
         } else {
@@ -84,7 +90,8 @@ public:
         return joiners;
     }
 
-    /// Asks for the memory where `low` is looked for: a table of many keys is never all in the cache.
+    /// Asks for the memory where `low` is looked for: a table of many keys is never all in the
+    /// cache.
     void prefetch(std::uint64_t low) const { __builtin_prefetch(&index_[low & mask()], 1); }
     /// Before the call that makes room in a full ring: what that will erase.
     void prefetch_next_to_drop() const {
@@ -94,9 +101,11 @@ public:
     void erase(const Key& key) {
         Place* place = find(key);
         if (place == nullptr) return;
-        // Backward shift: whoever probed past this place moves up, so that no tombstones remain (Knuth, 6.4, algorithm R).
+        // Backward shift: whoever probed past this place moves up, so that no tombstones remain
+        // (Knuth, 6.4, algorithm R).
         std::size_t hole = static_cast<std::size_t>(place - index_.data());
-        for (std::size_t at = (hole + 1) & mask(); index_[at].where != kEmpty; at = (at + 1) & mask()) {
+        for (std::size_t at = (hole + 1) & mask(); index_[at].where != kEmpty;
+             at = (at + 1) & mask()) {
             const std::size_t home = index_[at].key.low & mask();
             if (((at - home) & mask()) >= ((at - hole) & mask())) {
                 index_[hole] = index_[at];
@@ -156,7 +165,8 @@ Ledger::Join& Ledger::Join::operator=(Join&& other) noexcept {
 }
 
 void Ledger::Join::leave() {
-    if (const auto place = std::exchange(place_, nullptr)) place->ledger->leave(*place, joiner_.get());
+    if (const auto place = std::exchange(place_, nullptr))
+        place->ledger->leave(*place, joiner_.get());
 }
 
 Ledger::Ledger(const Clock& clock, Options options) : clock_(clock), options_(options) {
@@ -165,7 +175,8 @@ Ledger::Ledger(const Clock& clock, Options options) : clock_(clock), options_(op
 
 Ledger::~Ledger() = default;
 
-Ledger::Ticket::Ticket(Ticket&& other) noexcept : ledger_(std::exchange(other.ledger_, nullptr)), high_(other.high_), low_(other.low_) {}
+Ledger::Ticket::Ticket(Ticket&& other) noexcept
+    : ledger_(std::exchange(other.ledger_, nullptr)), high_(other.high_), low_(other.low_) {}
 
 Ledger::Ticket& Ledger::Ticket::operator=(Ticket&& other) noexcept {
     if (this != &other) {
@@ -180,7 +191,8 @@ Ledger::Ticket& Ledger::Ticket::operator=(Ticket&& other) noexcept {
 Ledger::Ticket::~Ticket() { finish(nullptr); }
 
 void Ledger::Ticket::finish(OutcomeRef outcome, std::chrono::nanoseconds duration) {
-    if (ledger_ != nullptr) std::exchange(ledger_, nullptr)->finish({high_, low_}, std::move(outcome), duration);
+    if (ledger_ != nullptr)
+        std::exchange(ledger_, nullptr)->finish({high_, low_}, std::move(outcome), duration);
 }
 
 Ledger::Key Ledger::key_of(const LedgerKey& key) {
@@ -197,7 +209,8 @@ bool Ledger::has_finished(const LedgerKey& wanted) const {
     return place != nullptr && (place->where & Stripe::kRunningBit) == 0;
 }
 
-Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const Executor& home, TimerWheel& timers, WhileRunning repeats) {
+Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, const Executor& home,
+                             TimerWheel& timers, WhileRunning repeats) {
     const Key key = key_of(wanted);
     Answer answer;
     Stripe& stripe = stripe_of(key);
@@ -222,11 +235,13 @@ Ledger::Answer Ledger::admit(const LedgerKey& wanted, std::uint64_t content, con
     } else if (stripe.running(place->where).repeats == WhileRunning::kBusy) {
         answer.admission = Admission::kBusy;
     } else if (std::string who = fmt::format("{}\n{}", wanted.tenant, wanted.principal);
-               stripe.running(place->where).joiners.size() >= options_.max_joins || !count_join(who)) {
+               stripe.running(place->where).joiners.size() >= options_.max_joins ||
+               !count_join(who)) {
         answer.admission = Admission::kCrowded;
     } else {
         answer.admission = Admission::kJoin;
-        answer.joiner.place_.reset(new Join::Place{.ledger = this, .key = key, .who = std::move(who)});
+        answer.joiner.place_.reset(
+            new Join::Place{.ledger = this, .key = key, .who = std::move(who)});
         answer.joiner.joiner_ = std::make_shared<Joiner>(home, timers);
         stripe.running(place->where).joiners.push_back(answer.joiner.joiner_);
     }
@@ -249,8 +264,10 @@ void Ledger::leave(const Join::Place& place, const Joiner* joiner) {
         const Stripe::Place* const call = stripe.find(place.key);
         if (call != nullptr && (call->where & Stripe::kRunningBit) != 0) {
             Stripe::Running& running = stripe.running(call->where);
-            const auto gone = std::erase_if(running.joiners, [&](const auto& each) { return each.get() == joiner; });
-            if (gone > 0 && running.joiners.empty()) deserted = std::exchange(running.deserted, nullptr);
+            const auto gone = std::erase_if(running.joiners,
+                                            [&](const auto& each) { return each.get() == joiner; });
+            if (gone > 0 && running.joiners.empty())
+                deserted = std::exchange(running.deserted, nullptr);
         }
     }
     if (deserted) deserted();

@@ -10,7 +10,8 @@
 namespace crab::core {
 namespace {
 
-/// One call admitted and finished while the ledger is full, so that each new outcome drops an old one; range(0) bytes of result.
+/// One call admitted and finished while the ledger is full, so that each new outcome drops an old
+/// one; range(0) bytes of result.
 void admit_and_finish_in_a_full_ledger(benchmark::State& state) {
     const RealClock clock;
     asio::io_context io{1};
@@ -24,10 +25,13 @@ void admit_and_finish_in_a_full_ledger(benchmark::State& state) {
     const auto one = [&] {
         const char* end = std::to_chars(name + 5, name + sizeof name, number++).ptr;
         const std::string_view key(name, static_cast<std::size_t>(end - name));
-        auto answer = ledger.admit({.tenant = "default", .principal = "caller/bench", .key = key}, 7, io.get_executor(), timers);
+        auto answer = ledger.admit({.tenant = "default", .principal = "caller/bench", .key = key},
+                                   7, io.get_executor(), timers);
         answer.ticket.finish(outcome);
     };
-    for (std::size_t before = 0; before < 2 * (std::size_t{64} << 20) / (150 + outcome->value().content.size()); ++before) one();
+    for (std::size_t before = 0;
+         before < 2 * (std::size_t{64} << 20) / (150 + outcome->value().content.size()); ++before)
+        one();
     for (auto _ : state) one();
     state.counters["entries"] = static_cast<double>(ledger.entries());
 }

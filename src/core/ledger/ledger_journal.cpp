@@ -19,13 +19,17 @@ std::optional<LedgerChange> release_of(const Result<LedgerEntry>& written) {
 
 }  // namespace
 
-LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock, Options options)
+LedgerJournal::LedgerJournal(LedgerStore& store, BlockingPool& pool, const Clock& clock,
+                             Options options)
     : store_(store),
       clock_(clock),
       options_(options),
-      queue_({.name = "calls", .max_batch_weight = kMostInACommit, .undo = release_of}, [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
+      queue_(
+          {.name = "calls", .max_batch_weight = kMostInACommit, .undo = release_of},
+          [this](std::vector<LedgerChange>& changes) { return write(changes); }, pool, clock) {}
 
-Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission, Deadline deadline, TimerWheel* timers) {
+Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission admission,
+                                               Deadline deadline, TimerWheel* timers) {
     const SystemTime now = clock_.system_now();
     const std::size_t bytes = key.key.size() + admission.record.size() + admission.event.size();
     LedgerAdmission change{.tenant = std::string(key.tenant),
@@ -44,15 +48,19 @@ Task<Result<LedgerEntry>> LedgerJournal::admit(const LedgerKey& key, Admission a
     return queue_.ask(std::move(change), {.bytes = bytes, .deadline = deadline, .timers = timers});
 }
 
-Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline deadline, TimerWheel* timers) {
+Task<Result<LedgerEntry>> LedgerJournal::find(const LedgerKey& key, Deadline deadline,
+                                              TimerWheel* timers) {
     LedgerQuestion question{.tenant = std::string(key.tenant),
                             .principal = std::string(key.principal),
                             .key = std::string(key.key),
                             .forgotten_before = clock_.system_now() - options_.keep};
-    return queue_.ask(std::move(question), {.bytes = key.key.size(), .deadline = deadline, .timers = timers});
+    return queue_.ask(std::move(question),
+                      {.bytes = key.key.size(), .deadline = deadline, .timers = timers});
 }
 
-Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number, std::shared_ptr<const Outcome> outcome, std::chrono::nanoseconds duration) {
+Task<Result<LedgerEntry>> LedgerJournal::end(std::int64_t number,
+                                             std::shared_ptr<const Outcome> outcome,
+                                             std::chrono::nanoseconds duration) {
     LedgerEnd change{.number = number, .outcome = std::move(outcome), .duration = duration};
     // As many as were admitted, so nothing else has to bound them.
     return queue_.ask(std::move(change), {.entry = Queue::Entry::kCertain});
@@ -66,8 +74,10 @@ std::vector<Result<LedgerEntry>> LedgerJournal::write(std::vector<LedgerChange>&
     if (failed) {
         refused_ += changes.size();
         if (!failing_.exchange(true)) {
-            log::error("the ledger cannot be written; calls with side effects or a key are refused, others go on",
-                       {{"reason", answers.front().error().message}});
+            log::error(
+                "the ledger cannot be written; calls with side effects or a key are refused, "
+                "others go on",
+                {{"reason", answers.front().error().message}});
         }
     } else {
         ++commits_;

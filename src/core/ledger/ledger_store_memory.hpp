@@ -15,10 +15,13 @@ public:
         const std::scoped_lock lock(mutex_);
         ++commits_;
         std::vector<Result<LedgerEntry>> answers;
-        for (const LedgerChange& change : changes) answers.push_back(std::visit([this](const auto& one) { return apply(one); }, change));
+        for (const LedgerChange& change : changes)
+            answers.push_back(std::visit([this](const auto& one) { return apply(one); }, change));
         return answers;
     }
-    Result<std::vector<UnfinishedCall>> unfinished() override { return std::vector<UnfinishedCall>{}; }
+    Result<std::vector<UnfinishedCall>> unfinished() override {
+        return std::vector<UnfinishedCall>{};
+    }
     Result<void> mark_told() override { return {}; }
     Result<std::uint64_t> forget(SystemTime) override { return 0; }
 
@@ -57,7 +60,9 @@ private:
         LedgerEntry entry;
         std::string record, event;
     };
-    static std::unexpected<Error> full() { return fail(ErrorCode::kUnavailable, "the disk is full"); }
+    static std::unexpected<Error> full() {
+        return fail(ErrorCode::kUnavailable, "the disk is full");
+    }
 
     Result<LedgerEntry> apply(const LedgerAdmission& wanted) {
         if (refuse_ == Refuse::kAll) return full();
@@ -65,12 +70,20 @@ private:
         const auto known = entries_.find(key);
         if (known != entries_.end()) {
             LedgerEntry entry = known->second.entry;
-            if (entry.content != wanted.content) entry.standing = entry.content ? Standing::kConflict : Standing::kIncomparable;
+            if (entry.content != wanted.content)
+                entry.standing = entry.content ? Standing::kConflict : Standing::kIncomparable;
             if (entry.standing != Standing::kOpen || !wanted.may_run_again) return entry;
             entries_.erase(known);
         }
-        LedgerEntry entry{.standing = Standing::kOpen, .number = next_++, .content = wanted.content, .tool = wanted.tool, .source = wanted.source,
-                          .side_effects = wanted.side_effects, .may_run_again = wanted.may_run_again, .outcome = {}, .admitted_at = wanted.at};
+        LedgerEntry entry{.standing = Standing::kOpen,
+                          .number = next_++,
+                          .content = wanted.content,
+                          .tool = wanted.tool,
+                          .source = wanted.source,
+                          .side_effects = wanted.side_effects,
+                          .may_run_again = wanted.may_run_again,
+                          .outcome = {},
+                          .admitted_at = wanted.at};
         entries_.emplace(key, Kept{entry, wanted.record, wanted.event});
         entry.standing = Standing::kAdmitted;
         return entry;
@@ -88,10 +101,13 @@ private:
     Result<LedgerEntry> apply(const LedgerQuestion& asked) {
         if (refuse_ == Refuse::kAll) return full();
         const auto known = entries_.find(Key{asked.tenant, asked.principal, asked.key});
-        return known != entries_.end() ? known->second.entry : LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
+        return known != entries_.end()
+                   ? known->second.entry
+                   : LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
     }
     Result<LedgerEntry> apply(const LedgerRelease& release) {
-        std::erase_if(entries_, [&](const auto& kept) { return kept.second.entry.number == release.number; });
+        std::erase_if(entries_,
+                      [&](const auto& kept) { return kept.second.entry.number == release.number; });
         return LedgerEntry{};
     }
 

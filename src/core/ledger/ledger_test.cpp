@@ -22,10 +22,13 @@ std::shared_ptr<const Outcome> outcome_of(std::string content) {
 
 struct LedgerTest : testing::Test {
     TestLoop loop;
-    Ledger ledger{loop.clock, {.max_bytes = std::size_t{2} << 20, .keep = std::chrono::minutes(10)}};
+    Ledger ledger{loop.clock,
+                  {.max_bytes = std::size_t{2} << 20, .keep = std::chrono::minutes(10)}};
 
-    Ledger::Answer admit(std::string_view key, std::uint64_t content = 1, std::string_view principal = "ann", std::string_view tenant = "acme") {
-        return ledger.admit({.tenant = tenant, .principal = principal, .key = key}, content, loop.executor(), loop.timers);
+    Ledger::Answer admit(std::string_view key, std::uint64_t content = 1,
+                         std::string_view principal = "ann", std::string_view tenant = "acme") {
+        return ledger.admit({.tenant = tenant, .principal = principal, .key = key}, content,
+                            loop.executor(), loop.timers);
     }
 };
 
@@ -63,7 +66,8 @@ TEST_F(LedgerTest, ARepeatWhileItRunsJoinsAndGetsTheSameOutcome) {
     auto first = admit("k");
     auto second = admit("k"), third = admit("k");
     ASSERT_EQ(second.admission, Admission::kJoin);
-    const auto one = loop.start(second.joiner->wait(kNoDeadline)), two = loop.start(third.joiner->wait(kNoDeadline));
+    const auto one = loop.start(second.joiner->wait(kNoDeadline)),
+               two = loop.start(third.joiner->wait(kNoDeadline));
     first.ticket.finish(outcome_of("done"));
     loop.settle();
     EXPECT_EQ(one->get(), WaitEnd::kWoken);
@@ -85,9 +89,7 @@ TEST_F(LedgerTest, FinishingWithNothingLetsTheJoinersAndRepeatsRunAnew) {
 }
 
 TEST_F(LedgerTest, ATicketThatIsOnlyDestroyedOrReplacedCountsAsNothing) {
-    {
-        auto first = admit("k");
-    }
+    { auto first = admit("k"); }
     EXPECT_EQ(ledger.entries(), 0u);
     auto one = admit("k"), other = admit("l");
     one.ticket = std::move(other.ticket);
@@ -100,9 +102,11 @@ TEST_F(LedgerTest, ATicketThatIsOnlyDestroyedOrReplacedCountsAsNothing) {
 }
 
 TEST_F(LedgerTest, JoinersOfOneCallAndOfOnePrincipalAreBoundedAndLeaveWhenTheyStopWaiting) {
-    Ledger small(loop.clock, {.max_bytes = std::size_t{2} << 20, .max_joins = 3, .max_joins_per_principal = 4});
+    Ledger small(loop.clock,
+                 {.max_bytes = std::size_t{2} << 20, .max_joins = 3, .max_joins_per_principal = 4});
     const auto ask = [&](std::string_view key, std::string_view principal = "ann") {
-        return small.admit({.tenant = "acme", .principal = principal, .key = key}, 1, loop.executor(), loop.timers);
+        return small.admit({.tenant = "acme", .principal = principal, .key = key}, 1,
+                           loop.executor(), loop.timers);
     };
     const auto first = ask("a"), second = ask("b"), other = ask("a", "bob");
     std::vector<Ledger::Answer> waiting;
@@ -112,13 +116,15 @@ TEST_F(LedgerTest, JoinersOfOneCallAndOfOnePrincipalAreBoundedAndLeaveWhenTheySt
     waiting.push_back(ask("b"));
     EXPECT_EQ(waiting.back().admission, Admission::kJoin);
     EXPECT_EQ(ask("b").admission, Admission::kCrowded) << "four of this principal wait";
-    EXPECT_EQ(ask("a", "bob").admission, Admission::kJoin) << "another principal has places of its own";
+    EXPECT_EQ(ask("a", "bob").admission, Admission::kJoin)
+        << "another principal has places of its own";
     EXPECT_EQ(small.joins(), 4u);
     waiting.erase(waiting.begin());  // its deadline passed, or it was cancelled
     EXPECT_EQ(ask("a").admission, Admission::kJoin);
     waiting.clear();
     EXPECT_EQ(small.joins(), 0u);
-    for (int i = 0; i < 1000; ++i) EXPECT_EQ(ask("a").admission, Admission::kJoin) << "who left takes no place";
+    for (int i = 0; i < 1000; ++i)
+        EXPECT_EQ(ask("a").admission, Admission::kJoin) << "who left takes no place";
 }
 
 TEST_F(LedgerTest, WhoLeavesAfterTheEndDisturbsNoLaterCallOfTheKey) {
@@ -148,7 +154,8 @@ TEST_F(LedgerTest, AnOutcomeIsForgottenAfterItsTimeAndARunningCallIsNot) {
 }
 
 TEST_F(LedgerTest, TheOldestOutcomesGoWhenTheBytesRunOut) {
-    for (int i = 0; i < 500; ++i) admit("k" + std::to_string(i)).ticket.finish(outcome_of(std::string(10'000, 'x')));
+    for (int i = 0; i < 500; ++i)
+        admit("k" + std::to_string(i)).ticket.finish(outcome_of(std::string(10'000, 'x')));
     EXPECT_LT(ledger.entries(), 230u);
     EXPECT_GT(ledger.entries(), 80u);
     EXPECT_EQ(admit("k499").admission, Admission::kReplay);
@@ -157,7 +164,11 @@ TEST_F(LedgerTest, TheOldestOutcomesGoWhenTheBytesRunOut) {
 
 TEST_F(LedgerTest, AnErrorIsReplayedWithAllItsParts) {
     auto first = admit("k");
-    Error error{.code = ErrorCode::kToolFailed, .message = "no", .details = R"({"a":1})", .retryable = false, .retry_after = 3s};
+    Error error{.code = ErrorCode::kToolFailed,
+                .message = "no",
+                .details = R"({"a":1})",
+                .retryable = false,
+                .retry_after = 3s};
     first.ticket.finish(std::make_shared<const Outcome>(fail(error)));
     const auto again = admit("k");
     const Error& replayed = again.outcome->error();
@@ -169,7 +180,10 @@ TEST_F(LedgerTest, AnErrorIsReplayedWithAllItsParts) {
 }
 
 TEST_F(LedgerTest, AResultIsReplayedWithAllItsParts) {
-    ToolResult result{.kind = ContentKind::kBytes, .content = std::string("\0\xff", 2), .content_type = "image/png", .logs = {"line"},
+    ToolResult result{.kind = ContentKind::kBytes,
+                      .content = std::string("\0\xff", 2),
+                      .content_type = "image/png",
+                      .logs = {"line"},
                       .usage = {.cpu = 1ms, .wall = 2ms, .peak_memory_bytes = 3}};
     for (const bool with_logs : {true, false}) {
         if (!with_logs) result.logs.clear();
@@ -187,7 +201,8 @@ TEST_F(LedgerTest, AResultIsReplayedWithAllItsParts) {
     }
 }
 
-/// Against a map that never evicts (the outcomes are small enough): every answer to a random sequence of calls.
+/// Against a map that never evicts (the outcomes are small enough): every answer to a random
+/// sequence of calls.
 TEST_F(LedgerTest, ACallWhoseFirstCallerLeftGoesOnUntilTheLastRepeatLeavesToo) {
     const LedgerKey key{.tenant = "acme", .principal = "ann", .key = "k"};
     int deserted = 0;
@@ -219,7 +234,8 @@ TEST_F(LedgerTest, AgreesWithASimpleMapOverRandomCalls) {
     for (std::uint32_t seed = 1; seed <= 10; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random(seed);
-        Ledger one(loop.clock, {.max_bytes = std::size_t{64} << 20, .keep = std::chrono::minutes(10)});
+        Ledger one(loop.clock,
+                   {.max_bytes = std::size_t{64} << 20, .keep = std::chrono::minutes(10)});
         std::map<std::string, Entry> model;
         std::map<std::string, Ledger::Ticket> tickets;
         for (int step = 0; step < 20'000; ++step) {
@@ -233,7 +249,8 @@ TEST_F(LedgerTest, AgreesWithASimpleMapOverRandomCalls) {
                 } else {
                     Entry& entry = model.at(it->first);
                     entry.running = false;
-                    entry.outcome = std::string(random() % 300, static_cast<char>('a' + random() % 26));
+                    entry.outcome =
+                        std::string(random() % 300, static_cast<char>('a' + random() % 26));
                     entry.until = loop.clock.steady_now() + 10min;
                     it->second.finish(outcome_of(entry.outcome));
                 }
@@ -242,9 +259,11 @@ TEST_F(LedgerTest, AgreesWithASimpleMapOverRandomCalls) {
             }
             const std::string key = "k" + std::to_string(random() % 900);
             const std::uint64_t content = random() % 10 == 0;
-            auto answer = one.admit({.tenant = "", .principal = "ann", .key = key}, content, loop.executor(), loop.timers);
+            auto answer = one.admit({.tenant = "", .principal = "ann", .key = key}, content,
+                                    loop.executor(), loop.timers);
             auto it = model.find(key);
-            if (it != model.end() && !it->second.running && it->second.until <= loop.clock.steady_now()) {
+            if (it != model.end() && !it->second.running &&
+                it->second.until <= loop.clock.steady_now()) {
                 model.erase(it);
                 it = model.end();
             }
@@ -274,7 +293,9 @@ TEST_F(LedgerTest, OfManyThreadsWithOneKeyExactlyOneRuns) {
         TestLoop mine;
         const auto call = [&](int key) -> Task<bool> {
             for (;;) {
-                auto answer = ledger.admit({.tenant = "", .principal = "ann", .key = "t" + std::to_string(key)}, 1, mine.executor(), mine.timers);
+                auto answer = ledger.admit(
+                    {.tenant = "", .principal = "ann", .key = "t" + std::to_string(key)}, 1,
+                    mine.executor(), mine.timers);
                 if (answer.admission == Admission::kNew) {
                     ++runs[static_cast<std::size_t>(key)];
                     co_await pass_turn();
@@ -294,7 +315,9 @@ TEST_F(LedgerTest, OfManyThreadsWithOneKeyExactlyOneRuns) {
         };
         std::vector<std::shared_ptr<Started<bool>>> calls;
         for (int key = 0; key < kKeys; ++key) calls.push_back(mine.start(call(key)));
-        EXPECT_TRUE(mine.run_until([&] { return std::ranges::all_of(calls, [](const auto& each) { return each->ended(); }); }));
+        EXPECT_TRUE(mine.run_until([&] {
+            return std::ranges::all_of(calls, [](const auto& each) { return each->ended(); });
+        }));
     };
     {
         std::vector<std::jthread> threads;

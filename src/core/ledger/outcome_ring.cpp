@@ -8,7 +8,7 @@ namespace crab::core {
 namespace {
 
 constexpr std::size_t kAlign = 8;
-constexpr std::size_t kLargest = std::size_t{64} << 10;   ///< beyond it an outcome stays on the heap
+constexpr std::size_t kLargest = std::size_t{64} << 10;  ///< beyond it an outcome stays on the heap
 
 /// What an outcome on the heap counts.
 std::size_t bytes_of(const Outcome& outcome) {
@@ -22,13 +22,14 @@ constexpr std::size_t aligned(std::size_t size) { return (size + kAlign - 1) / k
 
 }  // namespace
 
-/// What stands before each outcome. `size` 0 marks the unused end of the memory: the next outcome begins at its start.
+/// What stands before each outcome. `size` 0 marks the unused end of the memory: the next outcome
+/// begins at its start.
 struct OutcomeRing::Header {
     std::uint64_t high = 0, low = 0;
     SteadyTime until;
     std::chrono::nanoseconds duration{0};
-    std::uint32_t size = 0;             ///< of header and texts, aligned
-    std::uint32_t first = 0, second = 0;   ///< lengths: content and type, or message and details
+    std::uint32_t size = 0;  ///< of header and texts, aligned
+    std::uint32_t first = 0, second = 0;  ///< lengths: content and type, or message and details
     bool ok = false, large = false;
     ContentKind kind = ContentKind::kText;
     ErrorCode code = ErrorCode::kInternal;
@@ -38,7 +39,8 @@ struct OutcomeRing::Header {
 };
 
 OutcomeRing::OutcomeRing(std::size_t capacity_bytes, Dropped dropped)
-    : capacity_(aligned(std::max(capacity_bytes / 2, 4 * kLargest))), dropped_(std::move(dropped)) {}
+    : capacity_(aligned(std::max(capacity_bytes / 2, 4 * kLargest))),
+      dropped_(std::move(dropped)) {}
 
 OutcomeRing::Header OutcomeRing::header_at(std::uint64_t place) const {
     Header header;
@@ -71,7 +73,8 @@ void OutcomeRing::drop_oldest() {
 void OutcomeRing::prefetch(std::uint64_t place) const {
     constexpr std::size_t kLine = 64;
     const std::size_t at = place % capacity_;
-    for (std::size_t ahead = 0; ahead < sizeof(Header); ahead += kLine) __builtin_prefetch(bytes_.get() + std::min(at + ahead, capacity_ - 1), 1);
+    for (std::size_t ahead = 0; ahead < sizeof(Header); ahead += kLine)
+        __builtin_prefetch(bytes_.get() + std::min(at + ahead, capacity_ - 1), 1);
 }
 
 std::optional<std::uint64_t> OutcomeRing::next_to_drop() const {
@@ -91,12 +94,21 @@ void OutcomeRing::expire(SteadyTime now) {
     }
 }
 
-std::optional<std::uint64_t> OutcomeRing::add(std::uint64_t high, std::uint64_t low, const Kept& ended, SteadyTime until) {
+std::optional<std::uint64_t> OutcomeRing::add(std::uint64_t high, std::uint64_t low,
+                                              const Kept& ended, SteadyTime until) {
     const std::shared_ptr<const Outcome>& outcome = ended.outcome;
     const std::size_t bytes = bytes_of(*outcome);
     if (bytes > capacity_) return std::nullopt;
-    if (!bytes_) bytes_.reset(new char[capacity_]);  // left untouched, so that memory is used only as it fills
-    Header header{.high = high, .low = low, .until = until, .duration = ended.duration, .size = 0, .first = 0, .second = 0, .ok = outcome->has_value()};
+    // left untouched, so that memory is used only as it fills
+    if (!bytes_) bytes_.reset(new char[capacity_]);
+    Header header{.high = high,
+                  .low = low,
+                  .until = until,
+                  .duration = ended.duration,
+                  .size = 0,
+                  .first = 0,
+                  .second = 0,
+                  .ok = outcome->has_value()};
     const std::string* texts[2];
     if (header.ok) {
         texts[0] = &(*outcome)->content;
@@ -111,7 +123,8 @@ std::optional<std::uint64_t> OutcomeRing::add(std::uint64_t high, std::uint64_t 
         if (error.retryable) header.retryable = *error.retryable ? 1 : 0;
         if (error.retry_after) header.retry_after_ms = error.retry_after->count();
     }
-    header.large = texts[0]->size() + texts[1]->size() > kLargest || (header.ok && !(*outcome)->logs.empty());
+    header.large =
+        texts[0]->size() + texts[1]->size() > kLargest || (header.ok && !(*outcome)->logs.empty());
     if (!header.large) {
         header.first = static_cast<std::uint32_t>(texts[0]->size());
         header.second = static_cast<std::uint32_t>(texts[1]->size());
@@ -149,10 +162,18 @@ OutcomeRing::Kept OutcomeRing::get(std::uint64_t place) const {
     const char* texts = bytes_.get() + place % capacity_ + sizeof header;
     std::string first(texts, header.first), second(texts + header.first, header.second);
     if (header.ok) {
-        ToolResult result{.kind = header.kind, .content = std::move(first), .content_type = std::move(second), .logs = {}, .usage = header.usage};
+        ToolResult result{.kind = header.kind,
+                          .content = std::move(first),
+                          .content_type = std::move(second),
+                          .logs = {},
+                          .usage = header.usage};
         return {std::make_shared<const Outcome>(std::move(result)), header.duration};
     }
-    Error error{.code = header.code, .message = std::move(first), .details = std::move(second), .retryable = {}, .retry_after = {}};
+    Error error{.code = header.code,
+                .message = std::move(first),
+                .details = std::move(second),
+                .retryable = {},
+                .retry_after = {}};
     if (header.retryable >= 0) error.retryable = header.retryable == 1;
     if (header.retry_after_ms >= 0) error.retry_after = Milliseconds(header.retry_after_ms);
     return {std::make_shared<const Outcome>(fail(std::move(error))), header.duration};

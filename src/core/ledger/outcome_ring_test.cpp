@@ -23,7 +23,8 @@ OutcomeRing::Kept result_of(std::string content, std::vector<std::string> logs =
 struct OutcomeRingTest : testing::Test {
     SteadyTime now{1h};
     std::vector<std::uint64_t> dropped;
-    OutcomeRing ring{kCapacity, [this](std::uint64_t high, std::uint64_t) { dropped.push_back(high); }};
+    OutcomeRing ring{kCapacity,
+                     [this](std::uint64_t high, std::uint64_t) { dropped.push_back(high); }};
 };
 
 TEST_F(OutcomeRingTest, WhatIsAddedComesBack) {
@@ -46,7 +47,8 @@ TEST_F(OutcomeRingTest, ExpiryDropsTheOldestWhoseTimeHasCome) {
 }
 
 TEST_F(OutcomeRingTest, AFullRingDropsTheOldestToMakeRoom) {
-    for (std::uint64_t i = 0; i < 20; ++i) ring.add(i, 0, result_of(std::string(30'000, static_cast<char>('a' + i))), now);
+    for (std::uint64_t i = 0; i < 20; ++i)
+        ring.add(i, 0, result_of(std::string(30'000, static_cast<char>('a' + i))), now);
     EXPECT_GE(dropped.size(), 12u);
     for (std::uint64_t i = 0; i < dropped.size(); ++i) EXPECT_EQ(dropped[i], i);
 }
@@ -62,7 +64,9 @@ TEST_F(OutcomeRingTest, LargeOutcomesAreSharedAndCountedAgainstTheCapacity) {
 }
 
 TEST_F(OutcomeRingTest, LogsCountAgainstTheCapacityToo) {
-    for (std::uint64_t i = 0; i < 10; ++i) ring.add(i, 0, result_of("small", std::vector<std::string>(10, std::string(10'000, 'l'))), now);
+    for (std::uint64_t i = 0; i < 10; ++i)
+        ring.add(i, 0, result_of("small", std::vector<std::string>(10, std::string(10'000, 'l'))),
+                 now);
     EXPECT_GE(dropped.size(), 7u);
 }
 
@@ -98,7 +102,8 @@ TEST_F(HalvesTest, SmallOutcomesHaveTheOther) {
     EXPECT_GT(held * 60'000, kHalf / 2);
 }
 
-/// Round and round with outcomes of all sizes: what was not dropped is there unchanged, and what goes, goes in order.
+/// Round and round with outcomes of all sizes: what was not dropped is there unchanged, and what
+/// goes, goes in order.
 TEST(OutcomeRing, AgreesWithAQueueOverManyRounds) {
     for (std::uint32_t seed = 1; seed <= 6; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -122,10 +127,13 @@ TEST(OutcomeRing, AgreesWithAQueueOverManyRounds) {
             const std::string content(size, static_cast<char>('a' + key % 26));
             const bool error = random() % 3 == 0;
             OutcomeRing::Kept ended = result_of(content);
-            if (error) ended.outcome = std::make_shared<const Outcome>(fail(ErrorCode::kToolFailed, content));
+            if (error)
+                ended.outcome =
+                    std::make_shared<const Outcome>(fail(ErrorCode::kToolFailed, content));
             const SteadyTime until = now + 1s;
             const auto place = ring.add(key, ~key, ended, until).value();
-            model.push_back({.key = key, .place = place, .content = content, .error = error, .until = until});
+            model.push_back(
+                {.key = key, .place = place, .content = content, .error = error, .until = until});
             now += std::chrono::milliseconds(random() % 20);
             if (random() % 5 == 0) {
                 ring.expire(now);
@@ -138,7 +146,8 @@ TEST(OutcomeRing, AgreesWithAQueueOverManyRounds) {
                 for (const Kept& kept : model) {
                     const auto found = ring.get(kept.place).outcome;
                     ASSERT_EQ(found->has_value(), !kept.error);
-                    ASSERT_EQ(kept.error ? found->error().message : (*found)->content, kept.content);
+                    ASSERT_EQ(kept.error ? found->error().message : (*found)->content,
+                              kept.content);
                 }
             }
         }

@@ -7,12 +7,20 @@
 namespace crab::core {
 namespace {
 
-bool changes_nothing(const Tool& tool) { return tool.spec.annotations.read_only.value_or(false) && !tool.spec.side_effects; }
+bool changes_nothing(const Tool& tool) {
+    return tool.spec.annotations.read_only.value_or(false) && !tool.spec.side_effects;
+}
 
 }  // namespace
 
-AwayCalls::Place::Place(AwayCalls& calls, const Call& call, PrincipalRef principal, const Executor& home, TimerWheel& timers)
-    : calls_(calls), tool_(call.tool), id_(call.id), tenant_(call.tenant), principal_(std::move(principal)), waiter_(std::make_shared<RemoteWaiter>(home, timers)) {}
+AwayCalls::Place::Place(AwayCalls& calls, const Call& call, PrincipalRef principal,
+                        const Executor& home, TimerWheel& timers)
+    : calls_(calls),
+      tool_(call.tool),
+      id_(call.id),
+      tenant_(call.tenant),
+      principal_(std::move(principal)),
+      waiter_(std::make_shared<RemoteWaiter>(home, timers)) {}
 
 AwayCalls::Place::~Place() {
     const std::scoped_lock lock(calls_.mutex_);
@@ -21,7 +29,8 @@ AwayCalls::Place::~Place() {
 
 void AwayCalls::left(ConnectionId connection, std::span<const ToolRef> tools) {
     std::vector<ToolRef> kept;
-    std::ranges::copy_if(tools, std::back_inserter(kept), [](const ToolRef& tool) { return changes_nothing(*tool); });
+    std::ranges::copy_if(tools, std::back_inserter(kept),
+                         [](const ToolRef& tool) { return changes_nothing(*tool); });
     if (kept.empty()) return;
     const std::scoped_lock lock(mutex_);
     away_.replace(connection, kept);
@@ -36,31 +45,48 @@ void AwayCalls::came(std::span<const ToolRef> tools) {
     {
         const std::scoped_lock lock(mutex_);
         for (const Place* place : places_) {
-            const bool meant = std::ranges::any_of(tools, [&](const ToolRef& tool) { return tool->unique_name == place->tool_ || tool->spec.name == place->tool_; });
+            const bool meant = std::ranges::any_of(tools, [&](const ToolRef& tool) {
+                return tool->unique_name == place->tool_ || tool->spec.name == place->tool_;
+            });
             if (meant) wanted.push_back(place->waiter_);
         }
     }
     for (const auto& waiter : wanted) waiter->wake();
 }
 
-Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Call& call, const PrincipalRef& principal, const Executor& home, TimerWheel& timers) {
+Result<std::unique_ptr<AwayCalls::Place>> AwayCalls::enter(const Call& call,
+                                                           const PrincipalRef& principal,
+                                                           const Executor& home,
+                                                           TimerWheel& timers) {
     const auto rules = rules_.get();
-    if (!call.tenant.empty() && !rules->policy->may_act_in(*principal, call.tenant)) return fail(ErrorCode::kToolNotFound, "your credential belongs to another tenant");
-    const View view{.principal = principal.get(), .policy = rules->policy.get(), .tenant = call.tenant, .prefer_source = {}, .prefer = {}};
+    if (!call.tenant.empty() && !rules->policy->may_act_in(*principal, call.tenant))
+        return fail(ErrorCode::kToolNotFound, "your credential belongs to another tenant");
+    const View view{.principal = principal.get(),
+                    .policy = rules->policy.get(),
+                    .tenant = call.tenant,
+                    .prefer_source = {},
+                    .prefer = {}};
     const auto known = away_.snapshot()->resolve(view, call.tool);
     // Several devices that are away may have the name: whichever comes first is meant.
     if (!known && known.error().code != ErrorCode::kAmbiguousTool) return fail(known.error());
     std::unique_ptr<Place> place(new Place(*this, call, principal, home, timers));
     const std::scoped_lock lock(mutex_);
     if (places_.size() >= options_.waiting) {
-        return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("{} calls wait for devices already; call again in a moment", places_.size()), .details = {},
-                          .retryable = true, .retry_after = Milliseconds(1'000)});
+        return fail(
+            Error{.code = ErrorCode::kRateLimited,
+                  .message = fmt::format(
+                      "{} calls wait for devices already; call again in a moment", places_.size()),
+                  .details = {},
+                  .retryable = true,
+                  .retry_after = Milliseconds(1'000)});
     }
     places_.push_back(place.get());
     return place;
 }
 
-std::size_t AwayCalls::cancel(std::string_view call_id, const std::function<bool(const Principal& owner, std::string_view tenant)>& allowed) {
+std::size_t AwayCalls::cancel(
+    std::string_view call_id,
+    const std::function<bool(const Principal& owner, std::string_view tenant)>& allowed) {
     std::vector<std::shared_ptr<RemoteWaiter>> meant;
     {
         const std::scoped_lock lock(mutex_);

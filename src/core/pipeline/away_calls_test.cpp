@@ -11,10 +11,12 @@ namespace {
 using namespace std::chrono_literals;
 using Place = std::unique_ptr<AwayCalls::Place>;
 
-ToolRef reading(std::string name, std::string slug, ConnectionId connection, std::string tenant = {}) {
+ToolRef reading(std::string name, std::string slug, ConnectionId connection,
+                std::string tenant = {}) {
     ToolSpec spec;
     spec.annotations.read_only = true;
-    return tool_of(std::move(name), std::move(slug), connection, std::move(tenant), std::move(spec));
+    return tool_of(std::move(name), std::move(slug), connection, std::move(tenant),
+                   std::move(spec));
 }
 
 struct AwayCallsTest : testing::Test {
@@ -28,9 +30,12 @@ struct AwayCallsTest : testing::Test {
         made->policy = policy_of(std::move(policy));
         return made;
     }
-    void leave(ConnectionId connection, const ToolRef& tool) { calls.left(connection, std::span(&tool, 1)); }
+    void leave(ConnectionId connection, const ToolRef& tool) {
+        calls.left(connection, std::span(&tool, 1));
+    }
     void come(const ToolRef& tool) { calls.came(std::span(&tool, 1)); }
-    Result<Place> enter(std::string_view tool, const PrincipalRef& who, std::string_view tenant = {}, std::string_view id = "c1") {
+    Result<Place> enter(std::string_view tool, const PrincipalRef& who,
+                        std::string_view tenant = {}, std::string_view id = "c1") {
         Call call;
         call.tool = tool;
         call.tenant = tenant;
@@ -114,7 +119,10 @@ TEST_F(AwayCallsTest, WhatTheCallerMayNotCallIsAsUnknownAsIfItHadNeverBeenThere)
 
 TEST_F(AwayCallsTest, ACredentialOfAnotherTenantSeesNothing) {
     leave(ConnectionId{1}, reading("thermometer", "kitchen", ConnectionId{1}, "acme"));
-    EXPECT_EQ(enter("thermometer", principal_of("caller/eve", {Role::kCaller}, "other"), "acme").error().code, ErrorCode::kToolNotFound);
+    EXPECT_EQ(enter("thermometer", principal_of("caller/eve", {Role::kCaller}, "other"), "acme")
+                  .error()
+                  .code,
+              ErrorCode::kToolNotFound);
     EXPECT_EQ(enter("thermometer", ann, "other").error().code, ErrorCode::kToolNotFound);
     EXPECT_TRUE(enter("thermometer", ann, "acme"));
 }
@@ -133,7 +141,9 @@ TEST_F(AwayCallsTest, NoMoreCallsWaitThanAllowedAndOneThatLeavesMakesRoom) {
 }
 
 TEST_F(AwayCallsTest, TheOldestDevicesAreForgotten) {
-    for (std::uint64_t i = 1; i <= 3; ++i) leave(ConnectionId{i}, reading("tool" + std::to_string(i), "device" + std::to_string(i), ConnectionId{i}));
+    for (std::uint64_t i = 1; i <= 3; ++i)
+        leave(ConnectionId{i},
+              reading("tool" + std::to_string(i), "device" + std::to_string(i), ConnectionId{i}));
     EXPECT_EQ(refusal("tool1"), ErrorCode::kToolNotFound);
     EXPECT_TRUE(enter("tool2"));
     EXPECT_TRUE(enter("tool3"));
@@ -142,9 +152,13 @@ TEST_F(AwayCallsTest, TheOldestDevicesAreForgotten) {
 TEST_F(AwayCallsTest, ACancelByIdEndsTheWaitOfThoseWhoMayBeCancelled) {
     leave(ConnectionId{1}, reading("thermometer", "kitchen", ConnectionId{1}));
     const PrincipalRef bob = principal_of("caller/bob");
-    const auto anns = enter("thermometer", ann, {}, "c1"), bobs = enter("thermometer", bob, {}, "c1"), other = enter("thermometer", ann, {}, "c2");
+    const auto anns = enter("thermometer", ann, {}, "c1"),
+               bobs = enter("thermometer", bob, {}, "c1"),
+               other = enter("thermometer", ann, {}, "c2");
     const auto ann_waits = wait(*anns), bob_waits = wait(*bobs), other_waits = wait(*other);
-    const auto anns_own = [](const Principal& owner, std::string_view) { return owner.id == "caller/ann"; };
+    const auto anns_own = [](const Principal& owner, std::string_view) {
+        return owner.id == "caller/ann";
+    };
     EXPECT_EQ(calls.cancel("c1", anns_own), 1u);
     EXPECT_EQ(calls.cancel("c9", anns_own), 0u);
     loop.settle();

@@ -1,9 +1,9 @@
 #include "core/pipeline/first_caller.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/call/test_tools.hpp"
 #include "core/call/tool_host.hpp"
+#include "core/pipeline/pipeline.hpp"
 
 #include <memory>
 #include <optional>

@@ -29,7 +29,9 @@ public:
         result.content = "done";
         co_return result;
     }
-    Task<Result<std::string>> place_of(const Call&, const Principal&) const override { co_return place; }
+    Task<Result<std::string>> place_of(const Call&, const Principal&) const override {
+        co_return place;
+    }
     int runs = 0;
     std::string place;
     Deadline deadline{};
@@ -64,15 +66,24 @@ struct PipelineApprovalTest : testing::Test {
 
         bool ended() const { return running->ended(); }
         const Outcome& outcome() const { return *running->get().outcome; }
-        ErrorCode code() const { return ended() && !outcome() ? outcome().error().code : ErrorCode::kInternal; }
-        std::string content() const { return !ended() ? "waits" : outcome() ? outcome()->content : outcome().error().message; }
+        ErrorCode code() const {
+            return ended() && !outcome() ? outcome().error().code : ErrorCode::kInternal;
+        }
+        std::string content() const {
+            return !ended() ? "waits" : outcome() ? outcome()->content : outcome().error().message;
+        }
     };
 
     PipelineApprovalTest() {
         spec.max_concurrency = 1;
         use({.needs_approval = {"sms"}, .deny = {}});
         offer();
-        pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit,
+        pipeline.emplace(CallServices{.clock = loop.clock,
+                                      .registry = registry,
+                                      .rules = rules,
+                                      .ledger = ledger,
+                                      .early_cancels = early_cancels,
+                                      .audit = audit,
                                       .approvals = approvals.get()},
                          loop.executor(), loop.timers, ids);
     }
@@ -99,7 +110,8 @@ struct PipelineApprovalTest : testing::Test {
         if (limits) tool->limits = std::make_shared<const PolicyLimits>(*limits);
         registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
     }
-    std::shared_ptr<Asked> start(std::string id = "call-1", std::string tool = "sms", const std::function<void(Call&)>& also = {}) {
+    std::shared_ptr<Asked> start(std::string id = "call-1", std::string tool = "sms",
+                                 const std::function<void(Call&)>& also = {}) {
         auto asked = all.emplace_back(std::make_shared<Asked>(std::move(id)));
         Call& call = asked->call;
         call.id = asked->id;
@@ -110,18 +122,22 @@ struct PipelineApprovalTest : testing::Test {
         if (also) also(call);
         asked->tool = std::move(tool);
         call.tool = asked->tool;
-        auto ended = [running = asked->running](std::exception_ptr failure, std::optional<CallEnd> end) {
+        auto ended = [running = asked->running](std::exception_ptr failure,
+                                                std::optional<CallEnd> end) {
             running->failure = failure;
             running->result = std::move(end);
         };
-        spawn(loop.executor(), pipeline->run(AuthenticatedCall(call, asked->principal), asked->sink), std::move(ended), &asked->running->signal);
+        spawn(loop.executor(),
+              pipeline->run(AuthenticatedCall(call, asked->principal), asked->sink),
+              std::move(ended), &asked->running->signal);
         loop.settle();
         return asked;
     }
     /// Decides the question that was put last.
     void decide(bool allow, ApprovalScope scope = ApprovalScope::kOnce) {
         ASSERT_FALSE(approvals->list().empty());
-        ASSERT_TRUE(approvals->decide(approvals->list().back().question->id, {.allow = allow, .scope = scope, .by = "local/1"}));
+        ASSERT_TRUE(approvals->decide(approvals->list().back().question->id,
+                                      {.allow = allow, .scope = scope, .by = "local/1"}));
         loop.settle();
     }
     json::Value last_record() {
@@ -239,11 +255,13 @@ TEST_F(PipelineApprovalTest, ADenialAnswersTheRepeatThatJoined) {
 }
 
 TEST_F(PipelineApprovalTest, ACallTakesFromItsCallersRateOnce) {
-    use({.needs_approval = {"sms"}, .deny = {}}, {{.principal = {}, .tool = {}, .per_second = 0.01, .burst = 1}});
+    use({.needs_approval = {"sms"}, .deny = {}},
+        {{.principal = {}, .tool = {}, .per_second = 0.01, .burst = 1}});
     const auto call = start();
     decide(true);
     EXPECT_EQ(call->content(), "done");
-    EXPECT_EQ(start("call-2")->code(), ErrorCode::kRateLimited) << "and is refused before anybody is asked";
+    EXPECT_EQ(start("call-2")->code(), ErrorCode::kRateLimited)
+        << "and is refused before anybody is asked";
     EXPECT_EQ(approvals->pending(), 0u);
 }
 
@@ -300,21 +318,35 @@ TEST_F(PipelineApprovalTest, LabelsThatOnlyAPersonMayGrantAreAskedFor) {
     limits.ceilings.privilege = Privilege::kPrivileged;
     offer("make", limits);
     EXPECT_EQ(start("call-1", "make")->content(), "done") << "the default needs nobody";
-    const auto elevated = start("call-2", "make", [](Call& made) { made.policy.privilege_level = "ELEVATED"; });
+    const auto elevated =
+        start("call-2", "make", [](Call& made) { made.policy.privilege_level = "ELEVATED"; });
     EXPECT_EQ(elevated->content(), "waits");
     EXPECT_EQ(approvals->list().back().question->subject.rule, "");
     decide(true, ApprovalScope::kAlways);
     EXPECT_EQ(elevated->content(), "done");
-    EXPECT_EQ(start("call-3", "make", [](Call& made) { made.policy.privilege_level = "ELEVATED"; })->content(), "done");
-    EXPECT_EQ(start("call-4", "make", [](Call& made) { made.policy.privilege_level = "PRIVILEGED"; })->content(), "waits");
+    EXPECT_EQ(start("call-3", "make", [](Call& made) { made.policy.privilege_level = "ELEVATED"; })
+                  ->content(),
+              "done");
+    EXPECT_EQ(
+        start("call-4", "make", [](Call& made) { made.policy.privilege_level = "PRIVILEGED"; })
+            ->content(),
+        "waits");
     const std::size_t asked = approvals->list().size();
     host->place = "garden/side";
-    EXPECT_EQ(start("call-5", "make", [](Call& made) { made.policy.privilege_level = "ELEVATED"; })->content(), "waits") << "another worktree";
+    EXPECT_EQ(start("call-5", "make", [](Call& made) { made.policy.privilege_level = "ELEVATED"; })
+                  ->content(),
+              "waits")
+        << "another worktree";
     EXPECT_EQ(approvals->list().size(), asked + 1);
 }
 
 TEST_F(PipelineApprovalTest, WhereNobodyDecidesAnythingSuchACallIsRefused) {
-    pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit},
+    pipeline.emplace(CallServices{.clock = loop.clock,
+                                  .registry = registry,
+                                  .rules = rules,
+                                  .ledger = ledger,
+                                  .early_cancels = early_cancels,
+                                  .audit = audit},
                      loop.executor(), loop.timers, ids);
     EXPECT_EQ(start()->code(), ErrorCode::kApprovalRequired);
 }

@@ -36,29 +36,44 @@ struct Gateway {
     BlockingPool pool{1};
     IdSource ids{clock, 1};
     Registry registry;
-    Published<CallRules> rules{std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
+    Published<CallRules> rules{std::make_shared<const CallRules>(
+        CallRules{.policy = policy_of(),
+                  .hooks = {},
+                  .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     Ledger ledger{clock, {}};
     EarlyCancels early_cancels;
     AuditLog audit{std::make_shared<AuditStoreNone>(), pool, clock};
-    Pipeline pipeline{{.clock = clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit},
-                      io.get_executor(), timers, ids};
+    Pipeline pipeline{{.clock = clock,
+                       .registry = registry,
+                       .rules = rules,
+                       .ledger = ledger,
+                       .early_cancels = early_cancels,
+                       .audit = audit},
+                      io.get_executor(),
+                      timers,
+                      ids};
     PrincipalRef principal = principal_of("caller/bench");
 
     Gateway() {
         ToolSpec spec;
-        spec.input_schema = R"({"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},"required":["text"]})";
+        spec.input_schema =
+            R"({"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},)"
+            R"("required":["text"]})";
         auto tool = tool_of("echo", "", ConnectionId{1}, "", spec);
-        tool->host = std::make_shared<FunctionHost>([](std::string_view args, const Principal&) -> Outcome {
-            ToolResult result;
-            result.kind = ContentKind::kJson;
-            result.content = args;
-            return result;
-        });
+        tool->host =
+            std::make_shared<FunctionHost>([](std::string_view args, const Principal&) -> Outcome {
+                ToolResult result;
+                result.kind = ContentKind::kJson;
+                result.content = args;
+                return result;
+            });
         registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
     }
 };
 
-constexpr std::string_view kArgs = R"({"text":"a few words of an ordinary length, as a model would write them","n":42,"more":{"a":[1,2,3]}})";
+constexpr std::string_view kArgs =
+    R"({"text":"a few words of an ordinary length, as a model would write them","n":42,)"
+    R"("more":{"a":[1,2,3]}})";
 
 Task<bool> call_again_and_again(Gateway& gateway, benchmark::State& state, bool with_id) {
     FrameSink sink;
@@ -84,9 +99,12 @@ Task<bool> call_again_and_again(Gateway& gateway, benchmark::State& state, bool 
 void measure(benchmark::State& state, bool with_id) {
     Gateway gateway;
     allocations = 0;
-    spawn(gateway.io.get_executor(), call_again_and_again(gateway, state, with_id), [](std::exception_ptr, std::optional<bool>) {});
+    spawn(gateway.io.get_executor(), call_again_and_again(gateway, state, with_id),
+          [](std::exception_ptr, std::optional<bool>) {});
     gateway.io.run();
-    state.counters["allocations"] = benchmark::Counter(static_cast<double>(allocations) / static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1)));
+    state.counters["allocations"] = benchmark::Counter(
+        static_cast<double>(allocations) /
+        static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1)));
 }
 
 /// One call whose id the gateway makes, so that the ledger need not know it.
@@ -100,18 +118,22 @@ BENCHMARK(call_with_id);
 /// The same id again: replayed from the ledger.
 void replay(benchmark::State& state) {
     Gateway gateway;
-    spawn(gateway.io.get_executor(), [](Gateway& gateway, benchmark::State& state) -> Task<bool> {
-        FrameSink sink;
-        for (auto _ : state) {
-            Call call;
-            call.id = "always-the-same";
-            call.tool = "echo";
-            call.args = kArgs;
-            call.front = "bench";
-            benchmark::DoNotOptimize(co_await gateway.pipeline.run(AuthenticatedCall(call, gateway.principal), sink));
-        }
-        co_return true;
-    }(gateway, state), [](std::exception_ptr, std::optional<bool>) {});
+    spawn(
+        gateway.io.get_executor(),
+        [](Gateway& gateway, benchmark::State& state) -> Task<bool> {
+            FrameSink sink;
+            for (auto _ : state) {
+                Call call;
+                call.id = "always-the-same";
+                call.tool = "echo";
+                call.args = kArgs;
+                call.front = "bench";
+                benchmark::DoNotOptimize(co_await gateway.pipeline.run(
+                    AuthenticatedCall(call, gateway.principal), sink));
+            }
+            co_return true;
+        }(gateway, state),
+        [](std::exception_ptr, std::optional<bool>) {});
     gateway.io.run();
 }
 BENCHMARK(replay);

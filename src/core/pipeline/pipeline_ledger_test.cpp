@@ -2,9 +2,9 @@
 
 #include "base/task/test_loop.hpp"
 #include "core/call/function_host.hpp"
-#include "core/pipeline/late_call.hpp"
-#include "core/ledger/ledger_store_memory.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/ledger/ledger_store_memory.hpp"
+#include "core/pipeline/late_call.hpp"
 
 #include <functional>
 #include <future>
@@ -24,8 +24,10 @@ struct PipelineLedgerTest : testing::Test {
     BlockingPool pool{1};
     IdSource ids{loop.clock, 1};
     Registry registry;
-    Published<CallRules> rules{
-        std::make_shared<const CallRules>(CallRules{.policy = policy_of(), .hooks = {}, .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
+    Published<CallRules> rules{std::make_shared<const CallRules>(
+        CallRules{.policy = policy_of(),
+                  .hooks = {},
+                  .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})})};
     std::optional<Ledger> ledger;
     EarlyCancels early_cancels;
     std::shared_ptr<AuditStoreMemory> audit_store = std::make_shared<AuditStoreMemory>();
@@ -55,7 +57,8 @@ struct PipelineLedgerTest : testing::Test {
         explicit Host(PipelineLedgerTest& test) : test_(test) {}
         Task<Outcome> run(AdmittedCall call, FrameSink&) override {
             ++test_.runs;
-            test_.seen.push_back(std::string(call.call().id) + " " + std::string(call.call().idempotency_key));
+            test_.seen.push_back(std::string(call.call().id) + " " +
+                                 std::string(call.call().idempotency_key));
             co_return test_.answer();
         }
 
@@ -101,7 +104,10 @@ struct PipelineLedgerTest : testing::Test {
     }
     CallEnd call(Asked asked) { return loop.run(run(std::move(asked))); }
     CallEnd call() { return call(Asked{}); }
-    static std::string said(const CallEnd& end) { return *end.outcome ? (*end.outcome)->content : std::string(token_of(end.outcome->error().code)); }
+    static std::string said(const CallEnd& end) {
+        return *end.outcome ? (*end.outcome)->content
+                            : std::string(token_of(end.outcome->error().code));
+    }
 };
 
 TEST_F(PipelineLedgerTest, ACallWithSideEffectsThatEndedIsReplayedAfterACrash) {
@@ -129,7 +135,8 @@ TEST_F(PipelineLedgerTest, ACallWhoseEndWasNotRecordedIsUnknownAfterACrashAndSay
         ASSERT_EQ(said(again), "OUTCOME_UNKNOWN");
         EXPECT_FALSE(again.outcome->error().may_retry());
         EXPECT_EQ(status_of(*again.outcome), Status::kUnknown);
-        EXPECT_NE(again.outcome->error().details.find(to_rfc3339(loop.clock.system_now())), std::string::npos);
+        EXPECT_NE(again.outcome->error().details.find(to_rfc3339(loop.clock.system_now())),
+                  std::string::npos);
     }
     EXPECT_EQ(runs, 1);
 }
@@ -155,7 +162,8 @@ TEST_F(PipelineLedgerTest, AToolThatAcceptsKeysIsAskedAgainUnderTheSameKeyAfterA
     store.refuse(Refuse::kNothing);
     crash();
     seen.clear();
-    EXPECT_EQ(said(call({.id = "call-1", .key = "key"})), "run 3") << "what the host says of its key";
+    EXPECT_EQ(said(call({.id = "call-1", .key = "key"})), "run 3")
+        << "what the host says of its key";
     EXPECT_EQ(said(call({.id = "call-2"})), "run 4");
     EXPECT_EQ(seen, (std::vector<std::string>{"call-1 key", "call-2 "}));
     EXPECT_EQ(said(call({.id = "call-1", .key = "key", .args = R"({"n":3})"})), "CONFLICT");
@@ -165,10 +173,17 @@ TEST_F(PipelineLedgerTest, AToolThatAcceptsKeysIsAskedAgainWhenItsEndIsInDoubt) 
     for (const bool accepts : {true, false}) {
         spec.accepts_idempotency_key = accepts;
         crash();
-        for (const ErrorCode code : {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kOutcomeUnknown}) {
+        for (const ErrorCode code :
+             {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kOutcomeUnknown}) {
             const Asked asked{.id = std::string(token_of(code)) + (accepts ? "-keyed" : "")};
             runs = 0;
-            answer = [&]() -> Outcome { return fail(Error{.code = code, .message = "no word", .details = {}, .retryable = false, .retry_after = {}}); };
+            answer = [&]() -> Outcome {
+                return fail(Error{.code = code,
+                                  .message = "no word",
+                                  .details = {},
+                                  .retryable = false,
+                                  .retry_after = {}});
+            };
             EXPECT_EQ(said(call(asked)), token_of(code));
             answer = []() -> Outcome { return ToolResult{.content = "it ran once"}; };
             EXPECT_EQ(said(call(asked)), accepts ? "it ran once" : token_of(code));
@@ -187,7 +202,8 @@ TEST_F(PipelineLedgerTest, WhatTheCallersOwnDeadlineEndedIsUnknownToARepeatAndNo
     crash();
     EXPECT_EQ(said(call()), "OUTCOME_UNKNOWN");
     EXPECT_EQ(said(call({.id = "call-2", .timeout = 1s})), "TIMEOUT");
-    EXPECT_EQ(said(call({.id = "call-2", .timeout = 1s})), "TIMEOUT") << "a limit of the call itself";
+    EXPECT_EQ(said(call({.id = "call-2", .timeout = 1s})), "TIMEOUT")
+        << "a limit of the call itself";
     EXPECT_EQ(runs, 2);
 }
 
@@ -206,7 +222,9 @@ struct AbsentToolTest : PipelineLedgerTest {
     }
     void set_rules(std::vector<PolicyRule> policy, std::vector<std::shared_ptr<Hook>> hooks = {}) {
         rules.set(std::make_shared<const CallRules>(
-            CallRules{.policy = policy_of(std::move(policy)), .hooks = std::move(hooks), .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})}));
+            CallRules{.policy = policy_of(std::move(policy)),
+                      .hooks = std::move(hooks),
+                      .rates = std::make_shared<RateLimits>(std::vector<RateRule>{})}));
     }
 };
 
@@ -264,7 +282,11 @@ TEST_F(AbsentToolTest, OthersAndThoseWhoMayNotCallItLearnNothing) {
     principal = principal_of("caller/ann");
     set_rules({{.principal = {}, .sources = globs({"peer/shop"}), .call_deny = globs({"*"})}});
     EXPECT_EQ(said(call()), "TOOL_NOT_FOUND");
-    set_rules({{.principal = {}, .call_deny = globs({"act"}), .where = {{.pointer = "/n", .equals = "1", .glob = {}, .matches = {}, .min = {}, .max = {}}}}});
+    set_rules(
+        {{.principal = {},
+          .call_deny = globs({"act"}),
+          .where = {
+              {.pointer = "/n", .equals = "1", .glob = {}, .matches = {}, .min = {}, .max = {}}}}});
     EXPECT_EQ(said(call()), "FORBIDDEN");
     set_rules({});
     EXPECT_EQ(said(call()), "run 1");
@@ -275,7 +297,9 @@ class StubbornHook final : public Hook {
 public:
     explicit StubbornHook(bool denies) : denies_(denies) {}
     std::string_view name() const override { return "stubborn"; }
-    bool applies_to(const Tool& tool) const override { return tool.spec.name == "act" && tool.unique_name == "shop__act"; }
+    bool applies_to(const Tool& tool) const override {
+        return tool.spec.name == "act" && tool.unique_name == "shop__act";
+    }
     Task<HookAnswer> before(HookView) override {
         if (denies_) co_return Deny{"no"};
         co_return Replace{R"({"n":100})"};
@@ -315,7 +339,9 @@ TEST_F(AbsentToolTest, ANameThatLeadsToAnotherToolNowStillMeansTheCallThatWasMad
     call();
     crash_and_lose_the_host();
     auto other = tool_of("act", "lamp", ConnectionId{2}, {}, spec);
-    other->host = std::make_shared<FunctionHost>([](std::string_view, const Principal&) -> Outcome { return ToolResult{.content = "other"}; });
+    other->host = std::make_shared<FunctionHost>([](std::string_view, const Principal&) -> Outcome {
+        return ToolResult{.content = "other"};
+    });
     registry.change(ConnectionId{2}, std::array<ToolRef, 1>{other}, {});
     EXPECT_EQ(said(call()), "run 1");
     EXPECT_EQ(said(call({.tool = "lamp__act"})), "CONFLICT");
@@ -336,7 +362,8 @@ TEST_F(PipelineLedgerTest, TheSameKeyWithOtherContentIsAConflictAfterACrashToo) 
     call();
     crash();
     EXPECT_EQ(said(call({.args = R"({"n":2,"m":2})"})), "CONFLICT");
-    EXPECT_EQ(said(call({.args = R"({"m":2.0, "n":1})"})), "run 1") << "the same content, written otherwise";
+    EXPECT_EQ(said(call({.args = R"({"m":2.0, "n":1})"})), "run 1")
+        << "the same content, written otherwise";
     EXPECT_EQ(runs, 1);
 }
 
@@ -389,10 +416,15 @@ TEST_F(PipelineLedgerTest, AFullDiskRefusesWhatMustBeRecordedAndSaysSo) {
 
 TEST_F(PipelineLedgerTest, AnErrorThatIsSafeToRepeatIsForgottenOnDiskToo) {
     answer = []() -> Outcome {
-        return fail(Error{.code = ErrorCode::kToolFailed, .message = "busy", .details = {}, .retryable = true, .retry_after = Milliseconds(60'000)});
+        return fail(Error{.code = ErrorCode::kToolFailed,
+                          .message = "busy",
+                          .details = {},
+                          .retryable = true,
+                          .retry_after = Milliseconds(60'000)});
     };
     EXPECT_EQ(said(call({.timeout = 10s})), "TOOL_FAILED");
-    ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; }))) << "after what was posted before";
+    ASSERT_TRUE(loop.run(pool.run([] { return Result<void>{}; })))
+        << "after what was posted before";
     EXPECT_EQ(store.entries(), 0u);
     crash();
     answer = []() -> Outcome { return ToolResult{}; };
@@ -422,7 +454,8 @@ TEST_F(PipelineLedgerTest, ACallThatIsCancelledOrLateWhileItIsRecordedDoesNotRun
 TEST_F(PipelineLedgerTest, ACallIsAnsweredAtItsDeadlineAlthoughTheDiskHangsAndItsRepeatRuns) {
     std::promise<void> go_on;
     pool.post([held = go_on.get_future().share()] { held.wait(); });
-    const auto late = loop.start(run({.id = "late", .timeout = 1s})), left = loop.start(run({.id = "left"}));
+    const auto late = loop.start(run({.id = "late", .timeout = 1s})),
+               left = loop.start(run({.id = "left"}));
     loop.advance(2s);
     loop.cancel(*left);
     ASSERT_TRUE(late->ended() && left->ended());
@@ -464,10 +497,12 @@ struct LateCallTest : PipelineLedgerTest {
         tool->gate = std::make_shared<ToolGate>(1, 0);
         registry.change(ConnectionId{1}, std::array<ToolRef, 1>{tool}, {});
     }
-    void end(Outcome outcome) { loop.run([](std::shared_ptr<LateCall> late, Outcome given) -> Task<bool> {
-        co_await late->finish(std::move(given));
-        co_return true;
-    }(deaf->late, std::move(outcome))); }
+    void end(Outcome outcome) {
+        loop.run([](std::shared_ptr<LateCall> late, Outcome given) -> Task<bool> {
+            co_await late->finish(std::move(given));
+            co_return true;
+        }(deaf->late, std::move(outcome)));
+    }
 };
 
 TEST_F(LateCallTest, RepeatsJoinWhatGoesOnAndItsResultServesThemAfterACrashToo) {
@@ -492,7 +527,8 @@ TEST_F(LateCallTest, OneThatEndsWithoutAWordIsUnknownUnlessItsToolIsIdempotent) 
         const Asked asked{.id = idempotent ? "b" : "a"};
         EXPECT_EQ(said(call(asked)), "TIMEOUT");
         end(fail(ErrorCode::kCancelled, "I was told to stop"));
-        EXPECT_EQ(said(call(asked)), idempotent ? "TIMEOUT" : "OUTCOME_UNKNOWN") << "and it ran again where it may";
+        EXPECT_EQ(said(call(asked)), idempotent ? "TIMEOUT" : "OUTCOME_UNKNOWN")
+            << "and it ran again where it may";
         if (idempotent) end(ToolResult{});
     }
 }
@@ -532,7 +568,8 @@ TEST_F(PipelineLedgerTest, TheEventOfItsRequestIsDurableWithTheAdmissionAndToldO
     EXPECT_EQ(told, std::vector<std::string>{"+call-1"});
     crash();
     call();
-    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+call-1", "-call-1 ok"})) << "a replay tells nothing";
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+call-1", "-call-1 ok"}))
+        << "a replay tells nothing";
 }
 
 TEST_F(PipelineLedgerTest, CallsWithSideEffectsAreRefusedWhileTheAuditStoreFails) {

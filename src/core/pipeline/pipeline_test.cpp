@@ -19,19 +19,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Each stage can only be made from the one before, and only by the pipeline: leaving one out does not compile.
+// Each stage can only be made from the one before, and only by the pipeline: leaving one out does
+// not compile.
 static_assert(std::is_constructible_v<AuthenticatedCall, Call&, const PrincipalRef&>);
-static_assert(!std::is_constructible_v<AuthorizedCall, AuthenticatedCall, const Tool&> && !std::is_default_constructible_v<AuthorizedCall>);
-static_assert(!std::is_constructible_v<ValidatedCall, AuthorizedCall> && !std::is_constructible_v<ValidatedCall, AuthenticatedCall>);
-static_assert(!std::is_constructible_v<AdmittedCall, ValidatedCall, Deadline> && !std::is_constructible_v<AdmittedCall, AuthorizedCall, Deadline> &&
-              !std::is_constructible_v<AdmittedCall, AuthenticatedCall, Deadline> && !std::is_default_constructible_v<AdmittedCall>);
-static_assert(!std::is_convertible_v<AuthenticatedCall, AuthorizedCall> && !std::is_convertible_v<AuthorizedCall, ValidatedCall> &&
+static_assert(!std::is_constructible_v<AuthorizedCall, AuthenticatedCall, const Tool&> &&
+              !std::is_default_constructible_v<AuthorizedCall>);
+static_assert(!std::is_constructible_v<ValidatedCall, AuthorizedCall> &&
+              !std::is_constructible_v<ValidatedCall, AuthenticatedCall>);
+static_assert(!std::is_constructible_v<AdmittedCall, ValidatedCall, Deadline> &&
+              !std::is_constructible_v<AdmittedCall, AuthorizedCall, Deadline> &&
+              !std::is_constructible_v<AdmittedCall, AuthenticatedCall, Deadline> &&
+              !std::is_default_constructible_v<AdmittedCall>);
+static_assert(!std::is_convertible_v<AuthenticatedCall, AuthorizedCall> &&
+              !std::is_convertible_v<AuthorizedCall, ValidatedCall> &&
               !std::is_convertible_v<ValidatedCall, AdmittedCall>);
 static_assert(!std::is_copy_constructible_v<Call>);
-static_assert(std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AdmittedCall, FrameSink&> &&
-              !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, ValidatedCall, FrameSink&> &&
-              !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AuthorizedCall, FrameSink&> &&
-              !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AuthenticatedCall, FrameSink&>);
+static_assert(
+    std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AdmittedCall, FrameSink&> &&
+    !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, ValidatedCall, FrameSink&> &&
+    !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AuthorizedCall, FrameSink&> &&
+    !std::is_invocable_v<decltype(&ToolHost::run), ToolHost&, AuthenticatedCall, FrameSink&>);
 
 Outcome text_result(std::string content) {
     ToolResult result;
@@ -39,10 +46,15 @@ Outcome text_result(std::string content) {
     return result;
 }
 Outcome error_of(ErrorCode code, std::optional<bool> retryable = {}) {
-    return fail(Error{.code = code, .message = "said the host", .details = {}, .retryable = retryable, .retry_after = {}});
+    return fail(Error{.code = code,
+                      .message = "said the host",
+                      .details = {},
+                      .retryable = retryable,
+                      .retry_after = {}});
 }
 
-/// Answers with what the test has laid out, the last of it again and again; or waits until it is told, cancelled or late.
+/// Answers with what the test has laid out, the last of it again and again; or waits until it is
+/// told, cancelled or late.
 class FakeHost final : public ToolHost {
 public:
     explicit FakeHost(TimerWheel& timers) : timers_(timers) {}
@@ -85,7 +97,9 @@ private:
 struct FakeHook final : Hook {
     explicit FakeHook(TimerWheel& timers) : timers(timers) {}
     std::string_view name() const override { return "fake"; }
-    bool applies_to(const Tool& tool) const override { return only.empty() || tool.spec.name == only; }
+    bool applies_to(const Tool& tool) const override {
+        return only.empty() || tool.spec.name == only;
+    }
     Task<HookAnswer> before(HookView view) override {
         ++asked;
         seen_args = view.call.args;
@@ -125,7 +139,9 @@ struct Front {
         EXPECT_FALSE(outcome()) << "the call succeeded";
         return ended() && !outcome() ? outcome().error().code : ErrorCode::kInternal;
     }
-    std::string content() { return outcome() ? outcome()->content : "error: " + outcome().error().message; }
+    std::string content() {
+        return outcome() ? outcome()->content : "error: " + outcome().error().message;
+    }
 };
 
 struct PipelineTest : testing::Test {
@@ -150,13 +166,12 @@ struct PipelineTest : testing::Test {
         set.policy = policy_of();
         set.rates = std::make_shared<RateLimits>(std::vector<RateRule>{});
     }
-    ~PipelineTest() override {
-        audit->flush_and_wait();
-    }
+    ~PipelineTest() override { audit->flush_and_wait(); }
 
     void use_rules() { rules.set(std::make_shared<const CallRules>(set)); }
     void use_hook() { set.hooks = {hook}; }
-    ToolRef offer(std::string name = "echo", std::string slug = "phone", std::shared_ptr<ToolHost> by = nullptr) {
+    ToolRef offer(std::string name = "echo", std::string slug = "phone",
+                  std::shared_ptr<ToolHost> by = nullptr) {
         auto tool = tool_of(std::move(name), slug, ConnectionId{1}, {}, spec);
         tool->host = by ? by : host;
         registry.change(ConnectionId{slug == "phone" ? 1u : 2u}, std::array<ToolRef, 1>{tool}, {});
@@ -168,7 +183,13 @@ struct PipelineTest : testing::Test {
         make_pipeline();
     }
     void make_pipeline() {
-        pipeline.emplace(CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = *audit, .events = &heard},
+        pipeline.emplace(CallServices{.clock = loop.clock,
+                                      .registry = registry,
+                                      .rules = rules,
+                                      .ledger = ledger,
+                                      .early_cancels = early_cancels,
+                                      .audit = *audit,
+                                      .events = &heard},
                          loop.executor(), loop.timers, ids);
     }
     std::unique_ptr<Front> front(std::string id = {}) {
@@ -186,11 +207,14 @@ struct PipelineTest : testing::Test {
         call.front = "test";
         front->running = std::make_shared<Started<CallEnd>>();
         call.canceller = &front->running->signal;
-        auto ended = [running = front->running](std::exception_ptr failure, std::optional<CallEnd> end) {
+        auto ended = [running = front->running](std::exception_ptr failure,
+                                                std::optional<CallEnd> end) {
             running->failure = failure;
             running->result = std::move(end);
         };
-        spawn(loop.executor(), pipeline->run(AuthenticatedCall(call, front->principal), front->sink), std::move(ended), &front->running->signal);
+        spawn(loop.executor(),
+              pipeline->run(AuthenticatedCall(call, front->principal), front->sink),
+              std::move(ended), &front->running->signal);
         loop.settle();
         return front;
     }
@@ -207,7 +231,8 @@ struct PipelineTest : testing::Test {
         for (const std::string& text : store->records()) {
             auto value = json::Value::parse(text);
             EXPECT_TRUE(value) << text;
-            if (*value->find("status")->as_string() != status_other_than) found.push_back(std::move(*value));
+            if (*value->find("status")->as_string() != status_other_than)
+                found.push_back(std::move(*value));
         }
         return found;
     }
@@ -222,7 +247,10 @@ struct PipelineTest : testing::Test {
 /// A schema with two ways at each of 40 levels, which all fail at the end.
 std::string costly_schema() {
     std::string text = R"({"$ref":"#/$defs/0","$defs":{)";
-    for (int i = 0; i < 40; ++i) text += fmt::format(R"("{}":{{"anyOf":[{{"$ref":"#/$defs/{}"}},{{"$ref":"#/$defs/{}"}}]}},)", i, i + 1, i + 1);
+    for (int i = 0; i < 40; ++i)
+        text +=
+            fmt::format(R"("{}":{{"anyOf":[{{"$ref":"#/$defs/{}"}},{{"$ref":"#/$defs/{}"}}]}},)", i,
+                        i + 1, i + 1);
     return text + R"("40":{"type":"object","required":["x"]}}})";
 }
 
@@ -247,13 +275,19 @@ TEST_F(PipelineTest, ACallRunsOnceAndIsToldOnce) {
     EXPECT_EQ(call->call.id.size(), 36u) << "it was given an id";
     EXPECT_EQ(host->args, std::vector<std::string>{R"({"n":1})"});
     expect_told(1);
-    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+" + std::string(call->call.id), "-" + std::string(call->call.id) + " ok"}));
+    EXPECT_EQ(heard.lines, (std::vector<std::string>{"+" + std::string(call->call.id),
+                                                     "-" + std::string(call->call.id) + " ok"}));
     EXPECT_EQ(*records()[0].find("call_id")->as_string(), call->call.id);
 }
 
 TEST_F(PipelineTest, ACallWithRetriesIsToldOnceAndAReplayIsNot) {
     ready();
-    host->answers = {fail(Error{.code = ErrorCode::kUnavailable, .message = "busy", .details = {}, .retryable = true, .retry_after = {}}), text_result("done")};
+    host->answers = {fail(Error{.code = ErrorCode::kUnavailable,
+                                .message = "busy",
+                                .details = {},
+                                .retryable = true,
+                                .retry_after = {}}),
+                     text_result("done")};
     auto call = start("c1");
     loop.advance(3s);
     EXPECT_EQ(call->content(), "done");
@@ -312,7 +346,7 @@ TEST_F(PipelineLimitsTest, RetriesAreThoseOfThePolicyAndNoBackoffMeansNone) {
     host->answers = {error_of(ErrorCode::kUnavailable)};
     auto call = front();
     call->call.policy.max_retries = 9;
-    call->call.policy.backoff = "exponential";   // at most 750 ms in all, of the second that it has
+    call->call.policy.backoff = "exponential";  // at most 750 ms in all, of the second that it has
     call = finish(std::move(call));
     EXPECT_EQ(host->runs, 1 + 4);
     auto once = front();
@@ -349,7 +383,8 @@ TEST_F(PipelineTest, WhatThePolicyDeniesIsNotFoundAndWhatItsArgumentsDenyIsForbi
     set.policy = policy_of({rule});
     ready();
     EXPECT_EQ(start()->code(), ErrorCode::kToolNotFound);
-    rule.where = {{.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    rule.where = {
+        {.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
     set.policy = policy_of({rule});
     use_rules();
     auto call = front();
@@ -374,7 +409,9 @@ TEST_F(PipelineTest, ThePipelineSettlesForWhichAgentACallIsBeforeItsHostLooks) {
     const Call* seen = nullptr;
     std::string agent;
     bool acts = true;
-    host->on_call = [&](const Call& call) { seen = &call, agent = call.context.agent_id, acts = call.acts_for_agent; };
+    host->on_call = [&](const Call& call) {
+        seen = &call, agent = call.context.agent_id, acts = call.acts_for_agent;
+    };
     auto call = front();
     call->principal = principal_of("caller/ann");
     call->call.context.agent_id = "butler";
@@ -418,7 +455,8 @@ TEST_F(PipelineTest, AHookMayDenyAndItsFailureDenies) {
 TEST_F(PipelineTest, AHooksArgumentsAreAuthorizedAndValidatedAgain) {
     PolicyRule rule;
     rule.call_deny = globs({"echo"});
-    rule.where = {{.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    rule.where = {
+        {.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
     set.policy = policy_of({rule});
     use_hook();
     ready();
@@ -482,15 +520,18 @@ TEST_F(PipelineTest, AHookIsToldOfEveryEndAndItsOwnFailureThenChangesNothing) {
 TEST_F(PipelineTest, ArgumentsWithTwoMembersOfOneNameReachNeitherARuleNorATool) {
     PolicyRule rule;
     rule.call_deny = globs({"echo"});
-    rule.where = {{.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    rule.where = {
+        {.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
     set.policy = policy_of({rule});
     ready();
-    for (const char* args : {R"({"n":3,"n":7})", R"({"n":3,"\u006e":7})", R"({"n":3,"more":[{"deep":1,"deep":2}]})"}) {
+    for (const char* args :
+         {R"({"n":3,"n":7})", R"({"n":3,"\u006e":7})", R"({"n":3,"more":[{"deep":1,"deep":2}]})"}) {
         auto call = front();
         call->args = args;
         call = start(std::move(call));
         EXPECT_EQ(call->code(), ErrorCode::kInvalidArgs) << args;
-        EXPECT_EQ(call->outcome().error().details.find(R"({"errors":[{"pointer":"/)"), 0u) << call->outcome().error().details;
+        EXPECT_EQ(call->outcome().error().details.find(R"({"errors":[{"pointer":"/)"), 0u)
+            << call->outcome().error().details;
     }
     EXPECT_EQ(host->runs, 0);
     expect_told(3);
@@ -609,7 +650,8 @@ TEST_F(PipelineTest, AFirstCallerThatLeavesATentativeToolLeavesADoubtAndAnIdempo
 }
 
 TEST_F(PipelineTest, ARateLimitRefusesWithATimeToComeBack) {
-    set.rates = std::make_shared<RateLimits>(std::vector<RateRule>{{.principal = {}, .tool = {}, .per_second = 1, .burst = 1}});
+    set.rates = std::make_shared<RateLimits>(
+        std::vector<RateRule>{{.principal = {}, .tool = {}, .per_second = 1, .burst = 1}});
     ready();
     EXPECT_EQ(start()->content(), "done");
     auto refused = start("c1");
@@ -621,13 +663,15 @@ TEST_F(PipelineTest, ARateLimitRefusesWithATimeToComeBack) {
 }
 
 TEST_F(PipelineTest, RepeatsThatWaitCountForTheRatesAndTheirNumberIsBounded) {
-    set.rates = std::make_shared<RateLimits>(std::vector<RateRule>{{.principal = {}, .tool = {}, .per_second = 1, .burst = 100}});
+    set.rates = std::make_shared<RateLimits>(
+        std::vector<RateRule>{{.principal = {}, .tool = {}, .per_second = 1, .burst = 100}});
     host->waits = true;
     ready();
     std::vector<std::unique_ptr<Front>> repeats;
     auto first = start("c1");
     for (int i = 0; i < 70; ++i) repeats.push_back(start("c1"));
-    EXPECT_EQ(std::ranges::count_if(repeats, [](const auto& each) { return each->ended(); }), 6) << "64 may wait for one call";
+    EXPECT_EQ(std::ranges::count_if(repeats, [](const auto& each) { return each->ended(); }), 6)
+        << "64 may wait for one call";
     EXPECT_EQ(repeats.back()->code(), ErrorCode::kRateLimited);
     EXPECT_TRUE(repeats.back()->outcome().error().may_retry());
     for (int i = 0; i < 10; ++i) loop.cancel(*repeats[static_cast<std::size_t>(i)]->running);
@@ -648,7 +692,8 @@ TEST_F(PipelineTest, ABodyThatNoRuleSeesIsNoWayRoundAConditionOnArguments) {
     spec.accepts = {"text/plain"};
     PolicyRule denies;
     denies.call_deny = globs({"echo"});
-    denies.where = {{.pointer = "/n", .equals = "13", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    denies.where = {
+        {.pointer = "/n", .equals = "13", .glob = {}, .matches = {}, .min = {}, .max = {}}};
     PolicyRule allows = denies;
     std::swap(allows.call_deny, allows.call_allow);
     for (const PolicyRule& rule : {denies, allows}) {
@@ -679,8 +724,11 @@ TEST_F(PipelineTest, WhatHooksAndHostsThrowIsLogged) {
     hook->throws = true;
     EXPECT_EQ(traced("c2"), ErrorCode::kForbidden);
     const std::string log = testing::internal::GetCapturedStderr();
-    for (const char* line : {"a tool's host failed name=phone__echo call_id=c1 trace_id=t1 reason=inside", "a hook failed after a call name=fake call_id=c1 trace_id=t1 reason=inside",
-                             "a hook failed before a call, which is denied name=fake call_id=c2 trace_id=t1 reason=inside"}) {
+    for (const char* line :
+         {"a tool's host failed name=phone__echo call_id=c1 trace_id=t1 reason=inside",
+          "a hook failed after a call name=fake call_id=c1 trace_id=t1 reason=inside",
+          "a hook failed before a call, which is denied name=fake call_id=c2 trace_id=t1 "
+          "reason=inside"}) {
         EXPECT_NE(log.find(line), std::string::npos) << line << " in " << log;
     }
 }
@@ -726,11 +774,14 @@ TEST_F(PipelineTest, ACallWithSideEffectsWhoseRecordCannotBeWrittenDoesNotRun) {
 }
 
 TEST_F(PipelineTest, NothingRunsWhileTheAuditTrailCannotTakeMore) {
-    audit = std::make_unique<AuditLog>(store, pool, loop.clock, AuditLog::Options{.batch_bytes = 1, .max_backlog_bytes = 1, .recent_bytes = 1000});
+    audit = std::make_unique<AuditLog>(
+        store, pool, loop.clock,
+        AuditLog::Options{.batch_bytes = 1, .max_backlog_bytes = 1, .recent_bytes = 1000});
     ready();
     std::promise<void> go_on;
     pool.post([held = go_on.get_future().share()] { held.wait(); });
-    audit->append_call("caller/other", [](std::string& out) { out += R"({"call_id":"x","status":"ok"})"; });
+    audit->append_call("caller/other",
+                       [](std::string& out) { out += R"({"call_id":"x","status":"ok"})"; });
     EXPECT_EQ(start()->code(), ErrorCode::kUnavailable);
     EXPECT_EQ(host->runs, 0);
     go_on.set_value();
@@ -748,7 +799,8 @@ TEST_F(PipelineTest, ACancelThatCameBeforeItsCallEndsIt) {
 
 TEST_F(PipelineTest, WhatWasSurelyNotDeliveredIsTriedAgainAtMostAsOftenAsAllowed) {
     ready();
-    host->answers = {error_of(ErrorCode::kUnavailable), error_of(ErrorCode::kUnavailable), text_result("third time")};
+    host->answers = {error_of(ErrorCode::kUnavailable), error_of(ErrorCode::kUnavailable),
+                     text_result("third time")};
     EXPECT_EQ(finish(start("c1"))->content(), "third time");
     EXPECT_EQ(host->attempts, (std::vector{1, 2, 3}));
     EXPECT_EQ(records()[0].find("attempts")->as_array()->size(), 3u);
@@ -798,7 +850,9 @@ TEST_F(PipelineTest, WhatTookTooLongWasCancelledOrFailedIsNeverTriedAgain) {
     for (const bool idempotent : {false, true}) {
         spec.idempotent = idempotent;
         ready();
-        for (const ErrorCode code : {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kToolFailed, ErrorCode::kInternal, ErrorCode::kInvalidArgs, ErrorCode::kOversize}) {
+        for (const ErrorCode code :
+             {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kToolFailed,
+              ErrorCode::kInternal, ErrorCode::kInvalidArgs, ErrorCode::kOversize}) {
             host->runs = 0;
             host->answers = {error_of(code)};
             EXPECT_EQ(finish(start())->code(), code);
@@ -809,7 +863,8 @@ TEST_F(PipelineTest, WhatTookTooLongWasCancelledOrFailedIsNeverTriedAgain) {
 
 TEST_F(PipelineTest, AHostCannotMakeADoubtfulEndRetryable) {
     ready();
-    for (const ErrorCode code : {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kOutcomeUnknown}) {
+    for (const ErrorCode code :
+         {ErrorCode::kTimeout, ErrorCode::kCancelled, ErrorCode::kOutcomeUnknown}) {
         host->runs = 0;
         host->answers = {error_of(code, true), text_result("ran twice")};
         const std::string id(token_of(code));
@@ -832,11 +887,16 @@ TEST_F(PipelineTest, AHostsWordThatNothingHappenedIsTakenAndItsNoToo) {
 
 TEST_F(PipelineTest, NoAttemptBeginsAfterTheDeadlineAndTheHostsWaitIsHonoured) {
     ready();
-    Error busy{.code = ErrorCode::kUnavailable, .message = "later", .details = {}, .retryable = {}, .retry_after = 10s};
+    Error busy{.code = ErrorCode::kUnavailable,
+               .message = "later",
+               .details = {},
+               .retryable = {},
+               .retry_after = 10s};
     host->answers = {fail(busy), text_result("again")};
     auto hasty = front();
     hasty->call.timeout = 5s;
-    EXPECT_EQ(start(std::move(hasty))->code(), ErrorCode::kUnavailable) << "it could only come back too late";
+    EXPECT_EQ(start(std::move(hasty))->code(), ErrorCode::kUnavailable)
+        << "it could only come back too late";
     host->answers = {fail(busy), text_result("again")};
     auto patient = start();
     loop.advance(9s);
@@ -886,7 +946,8 @@ TEST_F(PipelineTest, ARetryNeverGoesToAnotherDeviceWhoseUseWasNotAuthorized) {
     PolicyRule rule;  // tablets may be called, but not with this argument
     rule.sources = globs({"device/tablet"});
     rule.call_deny = globs({"*"});
-    rule.where = {{.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
+    rule.where = {
+        {.pointer = "/n", .equals = "7", .glob = {}, .matches = {}, .min = {}, .max = {}}};
     set.policy = policy_of({rule});
     ready();
     auto tablet = std::make_shared<FakeHost>(loop.timers);
@@ -917,7 +978,8 @@ TEST_F(PipelineTest, TheDeadlineIsTheEarliestOfTheFour) {
     spec.default_timeout = 10s;
     spec.max_timeout = 20s;
     ready();
-    const auto deadline = [&](std::optional<Milliseconds> timeout, std::optional<std::chrono::seconds> caller) {
+    const auto deadline = [&](std::optional<Milliseconds> timeout,
+                              std::optional<std::chrono::seconds> caller) {
         auto call = front();
         call->call.timeout = timeout;
         if (caller) call->call.caller_deadline = loop.in(*caller);
@@ -960,20 +1022,26 @@ TEST_F(PipelineTest, CancellingTheCoroutineEndsTheCallInEveryStage) {
     EXPECT_EQ(tool->gate->running(), 0u);
     // Between two attempts.
     host->waits = false;
-    Error busy{.code = ErrorCode::kUnavailable, .message = "later", .details = {}, .retryable = {}, .retry_after = 1s};
+    Error busy{.code = ErrorCode::kUnavailable,
+               .message = "later",
+               .details = {},
+               .retryable = {},
+               .retry_after = 1s};
     host->answers = {fail(busy), text_result("again")};
     auto pausing = start();
     EXPECT_FALSE(pausing->ended());
     loop.cancel(*pausing->running);
     EXPECT_EQ(pausing->code(), ErrorCode::kCancelled);
     expect_told(5);
-    for (const auto& record : records()) EXPECT_EQ(*record.find("status")->as_string(), "cancelled");
+    for (const auto& record : records())
+        EXPECT_EQ(*record.find("status")->as_string(), "cancelled");
     EXPECT_EQ(hook->told, std::vector(5, Status::kCancelled));
 }
 
 TEST_F(PipelineTest, CancellingByIdEndsTheCallInEveryStage) {
     const auto cancel = [&](std::string_view id) {
-        const auto found = pipeline->running().cancel(id, [](const Principal&, std::string_view) { return true; });
+        const auto found =
+            pipeline->running().cancel(id, [](const Principal&, std::string_view) { return true; });
         loop.settle();
         return found;
     };
@@ -1022,12 +1090,13 @@ TEST_F(PipelineTest, ACancelledCallLeavesItsFrontAbleToGoOn) {
     auto call = front();
     bool went_on = false;
     call->call.tool = call->tool;
-    auto running = loop.start([](Pipeline& pipeline, Front& front, TimerWheel& timers, bool& went_on) -> Task<bool> {
-        co_await pipeline.run(AuthenticatedCall(front.call, front.principal), front.sink);
-        Waiter waiter(timers);
-        went_on = co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled;
-        co_return true;
-    }(*pipeline, *call, loop.timers, went_on));
+    auto running = loop.start(
+        [](Pipeline& pipeline, Front& front, TimerWheel& timers, bool& went_on) -> Task<bool> {
+            co_await pipeline.run(AuthenticatedCall(front.call, front.principal), front.sink);
+            Waiter waiter(timers);
+            went_on = co_await waiter.wait(kNoDeadline) == WaitEnd::kCancelled;
+            co_return true;
+        }(*pipeline, *call, loop.timers, went_on));
     loop.cancel(*running);
     EXPECT_FALSE(running->ended()) << "the first cancellation is used up";
     loop.cancel(*running);
@@ -1084,7 +1153,7 @@ TEST_F(PipelineTest, ACallWhoseHookTookAllItsTimeIsNotSent) {
     use_hook();
     hook->waits = true;
     spec.default_timeout = 1s;
-    spec.max_timeout = 2s;   // which is what hooks may take
+    spec.max_timeout = 2s;  // which is what hooks may take
     ready();
     auto call = start("c1");
     loop.advance(2s + TimerWheel::kTick);
@@ -1128,7 +1197,11 @@ TEST_F(PipelineTest, MetricsCountEveryCallOnce) {
     unknown->tool = "none";
     start(std::move(unknown));
     const CallMetrics& metrics = pipeline->metrics();
-    EXPECT_EQ(metrics.calls[static_cast<std::size_t>(SourceKind::kDevice)][static_cast<std::size_t>(Status::kOk)].value(), 2u);
+    EXPECT_EQ(metrics
+                  .calls[static_cast<std::size_t>(SourceKind::kDevice)]
+                        [static_cast<std::size_t>(Status::kOk)]
+                  .value(),
+              2u);
     EXPECT_EQ(metrics.replays.value(), 1u);
     EXPECT_EQ(metrics.refused.value(), 1u);
 }

@@ -18,8 +18,11 @@ Result<void> settle_agent(Call& call, const Principal& principal, const Policy& 
     if (call.acts_for_agent) return {};
     const std::size_t size = principal.id.size() + 1 + agent.size();
     if (size > call.made_agent.size()) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("agent_id: a name of at most {} bytes; {} does not act for an agent of this name",
-                                                         call.made_agent.size() - principal.id.size() - 1, principal.id));
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format(
+                "agent_id: a name of at most {} bytes; {} does not act for an agent of this name",
+                call.made_agent.size() - principal.id.size() - 1, principal.id));
     }
     char* end = std::ranges::copy(principal.id, call.made_agent.data()).out;
     *end++ = '/';

@@ -7,13 +7,15 @@
 namespace crab::core {
 namespace {
 
-/// The agent of a call by `who` that names `agent`, and whether it is that agent's call; `!` for a refusal.
+/// The agent of a call by `who` that names `agent`, and whether it is that agent's call; `!` for a
+/// refusal.
 struct Settled {
     std::string agent;
     bool acts = false;
     friend bool operator==(const Settled&, const Settled&) = default;
 };
-Settled settled(const Principal& who, std::string_view agent, const Policy& policy, bool front_knows = false) {
+Settled settled(const Principal& who, std::string_view agent, const Policy& policy,
+                bool front_knows = false) {
     Call call;
     call.context.agent_id = agent;
     call.acts_for_agent = front_knows;
@@ -22,7 +24,8 @@ Settled settled(const Principal& who, std::string_view agent, const Policy& poli
     return {.agent = std::string(call.context.agent_id), .acts = call.acts_for_agent};
 }
 
-std::shared_ptr<const Policy> policy_for(const char* principal, std::initializer_list<const char*> agents) {
+std::shared_ptr<const Policy> policy_for(const char* principal,
+                                         std::initializer_list<const char*> agents) {
     PolicyRule rule;
     rule.principal = Glob(principal);
     rule.act_for = globs(agents);
@@ -35,9 +38,12 @@ TEST(AgentClaim, WhatACallerOnlySaysIsANameOfItsOwn) {
     const auto policy = policy_of();
     EXPECT_EQ(settled(*kCi, "butler", *policy), (Settled{"caller/ci/butler", false}));
     EXPECT_EQ(settled(*kAnn, "butler", *policy), (Settled{"caller/ann/butler", false}));
-    EXPECT_EQ(settled(*kCi, "caller/ann/butler", *policy), (Settled{"caller/ci/caller/ann/butler", false}));
+    EXPECT_EQ(settled(*kCi, "caller/ann/butler", *policy),
+              (Settled{"caller/ci/caller/ann/butler", false}));
     EXPECT_EQ(settled(*kCi, "caller/ann", *policy), (Settled{"caller/ci/caller/ann", false}));
-    EXPECT_EQ(settled(*principal_of("device/butler", {Role::kDevice, Role::kCaller}), "butler", *policy), (Settled{"device/butler/butler", false}))
+    EXPECT_EQ(
+        settled(*principal_of("device/butler", {Role::kDevice, Role::kCaller}), "butler", *policy),
+        (Settled{"device/butler/butler", false}))
         << "a principal is not the agent of its name";
 }
 
@@ -53,12 +59,14 @@ TEST(AgentClaim, ARuleLetsItsPrincipalsActForItsAgentsAndNobodyForANameWithASlas
     EXPECT_EQ(settled(*kCi, "plan-7", *policy), (Settled{"plan-7", true}));
     EXPECT_EQ(settled(*kCi, "cook", *policy), (Settled{"caller/ci/cook", false}));
     EXPECT_EQ(settled(*kAnn, "butler", *policy), (Settled{"caller/ann/butler", false}));
-    EXPECT_EQ(settled(*kCi, "caller/ann/butler", *policy_for("*", {"*"})), (Settled{"caller/ci/caller/ann/butler", false}));
+    EXPECT_EQ(settled(*kCi, "caller/ann/butler", *policy_for("*", {"*"})),
+              (Settled{"caller/ci/caller/ann/butler", false}));
 }
 
 TEST(AgentClaim, OperatorsAndFrontsThatKnowActForTheAgent) {
     const auto policy = policy_of();
-    EXPECT_EQ(settled(*principal_of("local/1000", {Role::kOperator}), "butler", *policy), (Settled{"butler", true}));
+    EXPECT_EQ(settled(*principal_of("local/1000", {Role::kOperator}), "butler", *policy),
+              (Settled{"butler", true}));
     EXPECT_EQ(settled(*kCi, "butler", *policy, true), (Settled{"butler", true}));
 }
 
@@ -66,22 +74,31 @@ TEST(AgentClaim, ANameThatDoesNotFitBesideThePrincipalsIsRefused) {
     const auto policy = policy_of();
     EXPECT_EQ(settled(*kCi, std::string(246, 'a'), *policy).agent.size(), 256u);
     EXPECT_EQ(settled(*kCi, std::string(247, 'a'), *policy).agent, "!");
-    EXPECT_EQ(settled(*kCi, std::string(256, 'a'), *policy_for("caller/*", {"a*"})).agent.size(), 256u);
+    EXPECT_EQ(settled(*kCi, std::string(256, 'a'), *policy_for("caller/*", {"a*"})).agent.size(),
+              256u);
 }
 
 TEST(Tenants, ATokenMayActForItsTenantsAPeerForThoseOfItsEntryAndAnOperatorForAll) {
-    const auto policy = Policy::make({}, {{.id = "operator/desk", .role = Role::kCaller, .tenants = globs({"har*", "inn"}), .allow = {}, .deny = {}}}).value();
+    const auto policy = Policy::make({}, {{.id = "operator/desk",
+                                           .role = Role::kCaller,
+                                           .tenants = globs({"har*", "inn"}),
+                                           .allow = {},
+                                           .deny = {}}})
+                            .value();
     Principal token = *principal_of("caller/ci", {Role::kCaller}, "default");
     token.more_tenants = {TenantId("home")};
-    for (const char* tenant : {"default", "home"}) EXPECT_TRUE(policy->may_act_in(token, tenant)) << tenant;
-    for (const char* tenant : {"system", "secret", "hom", "", "default "}) EXPECT_FALSE(policy->may_act_in(token, tenant)) << tenant;
+    for (const char* tenant : {"default", "home"})
+        EXPECT_TRUE(policy->may_act_in(token, tenant)) << tenant;
+    for (const char* tenant : {"system", "secret", "hom", "", "default "})
+        EXPECT_FALSE(policy->may_act_in(token, tenant)) << tenant;
     EXPECT_EQ(policy->home_tenant(token), "default");
     EXPECT_EQ(token.tenant_for("home"), "home");
     EXPECT_EQ(token.tenant_for("secret"), "default");
 
     Principal peer = *principal_of("operator/desk");
     peer.proof = Proof::kCertificate;
-    for (const char* tenant : {"harbour", "inn"}) EXPECT_TRUE(policy->may_act_in(peer, tenant)) << tenant;
+    for (const char* tenant : {"harbour", "inn"})
+        EXPECT_TRUE(policy->may_act_in(peer, tenant)) << tenant;
     EXPECT_FALSE(policy->may_act_in(peer, "default"));
     EXPECT_EQ(policy->home_tenant(peer), "inn");
     peer.id = "operator/other";

@@ -7,8 +7,9 @@
 
 namespace crab::core {
 
-/// What roles and rules say about one question, gathered in any order; the one place where they are weighed. Deny wins. What the role
-/// gives stays unless an allow list confines it; what the role does not give, an allowance adds only where rules may widen it.
+/// What roles and rules say about one question, gathered in any order; the one place where they are
+/// weighed. Deny wins. What the role gives stays unless an allow list confines it; what the role
+/// does not give, an allowance adds only where rules may widen it.
 class Judgement {
 public:
     enum class Rules : std::uint8_t { kNarrow, kWiden };

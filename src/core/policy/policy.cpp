@@ -19,36 +19,54 @@ constexpr std::string_view kOwnTools = "role default: a device may call its own 
 constexpr std::string_view kDeviceRole = "role default: devices and tool hosts may register";
 constexpr std::string_view kNoDeviceRole = "role default: only devices and tool hosts may register";
 constexpr std::string_view kNoActionRole = "default deny: neither its role nor a rule allows it";
-constexpr std::string_view kNoAction = "no such action: actions are events.publish:*, events.subscribe:* and control.*; pairing is none";
+constexpr std::string_view kNoAction =
+    "no such action: actions are events.publish:*, events.subscribe:* and control.*; pairing is "
+    "none";
 constexpr std::string_view kOtherTenant = "tenant: the principal acts for another one";
-constexpr std::string_view kOnlyDefaultTenant = "tenant: without `tenants` in its entry under `peers` a peer acts for the default one alone";
+constexpr std::string_view kOnlyDefaultTenant =
+    "tenant: without `tenants` in its entry under `peers` a peer acts for the default one alone";
 
 /// Patterns together with the sentences that name the rule, made once.
 struct NameList {
     std::vector<Glob> globs;
     std::vector<std::string> rules;
-    std::vector<std::string> unseen_rules;   ///< the same where nobody can see whether the conditions hold
+    /// The same where nobody can see whether the conditions hold
+    std::vector<std::string> unseen_rules;
     std::string whole;                       ///< names the list to whom it does not list
 
-    NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index, std::string_view key) : globs(std::move(patterns)) {
+    NameList(std::vector<Glob> patterns, std::string_view list, std::size_t index,
+             std::string_view key)
+        : globs(std::move(patterns)) {
         for (const Glob& glob : globs) {
             rules.push_back(fmt::format("{}[{}].{}: {}", list, index, key, glob.pattern()));
-            unseen_rules.push_back(fmt::format("{}, whose conditions cannot be checked: the arguments are no JSON", rules.back()));
+            unseen_rules.push_back(fmt::format(
+                "{}, whose conditions cannot be checked: the arguments are no JSON", rules.back()));
         }
-        whole = fmt::format("{}[{}].{}: an allow list speaks of this principal and does not list the name", list, index, key);
+        whole = fmt::format(
+            "{}[{}].{}: an allow list speaks of this principal and does not list the name", list,
+            index, key);
     }
     /// The first rule of a pattern for which `fits(pattern)`.
     const std::string* find_if(auto fits, bool unseen = false) const {
         const auto found = std::ranges::find_if(globs, fits);
-        return found == globs.end() ? nullptr : &(unseen ? unseen_rules : rules)[static_cast<std::size_t>(found - globs.begin())];
+        return found == globs.end()
+                   ? nullptr
+                   : &(unseen ? unseen_rules
+                              : rules)[static_cast<std::size_t>(found - globs.begin())];
     }
-    const std::string* find(std::string_view name, std::string_view qualified, bool unseen = false) const {
-        return find_if([&](const Glob& glob) { return glob.matches(name) || (!qualified.empty() && glob.matches(qualified)); }, unseen);
+    const std::string* find(std::string_view name, std::string_view qualified,
+                            bool unseen = false) const {
+        return find_if(
+            [&](const Glob& glob) {
+                return glob.matches(name) || (!qualified.empty() && glob.matches(qualified));
+            },
+            unseen);
     }
 };
 
 /// Every role, in the order in which their defaults are looked at.
-constexpr std::array kRoles{Role::kOperator, Role::kCliAdmin, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCaller, Role::kDevice};
+constexpr std::array kRoles{Role::kOperator, Role::kCliAdmin, Role::kToolHost, Role::kSubscriber,
+                            Role::kListener, Role::kCaller,   Role::kDevice};
 
 Decision action_by_roles(Roles roles, const Glob& action) {
     for (const Role role : kRoles) {
@@ -75,7 +93,8 @@ struct Condition {
             std::string_view text;
             if (value.get(text) != simdjson::SUCCESS) return false;
             if (glob && !glob->matches(text)) return false;
-            if (matches && !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *matches)) return false;
+            if (matches && !RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *matches))
+                return false;
         }
         if (min || max) {
             double number = 0;
@@ -99,33 +118,46 @@ std::string_view name_of(Verdict verdict) {
 
 struct Policy::Compiled {
     Compiled(PolicyRule rule, std::size_t index)
-        : principal(std::move(rule.principal)), tenant(std::move(rule.tenant)), roles(rule.roles), sources(std::move(rule.sources)), effects(rule.effects),
-          call_allow(std::move(rule.call_allow), "policy", index, "call.allow"), call_deny(std::move(rule.call_deny), "policy", index, "call.deny"),
-          call_needs_approval(std::move(rule.call_needs_approval), "policy", index, "call.needs_approval"),
+        : principal(std::move(rule.principal)),
+          tenant(std::move(rule.tenant)),
+          roles(rule.roles),
+          sources(std::move(rule.sources)),
+          effects(rule.effects),
+          call_allow(std::move(rule.call_allow), "policy", index, "call.allow"),
+          call_deny(std::move(rule.call_deny), "policy", index, "call.deny"),
+          call_needs_approval(std::move(rule.call_needs_approval), "policy", index,
+                              "call.needs_approval"),
           register_allow(std::move(rule.register_allow), "policy", index, "register.allow"),
-          register_deny(std::move(rule.register_deny), "policy", index, "register.deny"), act_for(std::move(rule.act_for)) {}
+          register_deny(std::move(rule.register_deny), "policy", index, "register.deny"),
+          act_for(std::move(rule.act_for)) {}
 
     /// `asked`: the tenant that it is about; empty: any of the principal's.
     bool fits_tenant(const Principal& who, std::string_view asked) const {
         if (tenant.empty()) return true;
         if (!asked.empty()) return tenant.matches(asked);
-        return tenant.matches(who.tenant.text()) || std::ranges::any_of(who.more_tenants, [&](const TenantId& more) { return tenant.matches(more.text()); });
+        return tenant.matches(who.tenant.text()) ||
+               std::ranges::any_of(who.more_tenants, [&](const TenantId& more) {
+                   return tenant.matches(more.text());
+               });
     }
     bool speaks_of(const Principal& who, std::string_view asked_tenant = {}) const {
         if (!principal.empty() && !principal.matches(who.id)) return false;
         if (!fits_tenant(who, asked_tenant)) return false;
         if (roles.empty()) return true;
-        return std::ranges::any_of(kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
+        return std::ranges::any_of(
+            kRoles, [&](Role role) { return roles.has(role) && who.roles.has(role); });
     }
     bool speaks_of(const Tool& tool) const {
         if (effects && *effects != tool.spec.may_have_effects()) return false;
         if (sources.empty()) return true;
-        return std::ranges::any_of(sources, [&](const Glob& glob) { return glob.matches(tool.source_text); });
+        return std::ranges::any_of(
+            sources, [&](const Glob& glob) { return glob.matches(tool.source_text); });
     }
     /// Whether it may hold: of arguments that are seen it is known.
     bool may_hold(const CallArguments& args) const {
         if (args.are_any() || args.are_unseen()) return true;
-        return std::ranges::all_of(where, [&](const Condition& condition) { return condition.holds(args.seen()); });
+        return std::ranges::all_of(
+            where, [&](const Condition& condition) { return condition.holds(args.seen()); });
     }
 
     Glob principal, tenant;
@@ -139,8 +171,11 @@ struct Policy::Compiled {
 
 struct Policy::Peer {
     Peer(PeerRule rule, std::size_t index)
-        : role(rule.role), tenants(std::move(rule.tenants), "peers", index, "tenants"), allow(std::move(rule.allow), "peers", index, "allow"),
-          deny(std::move(rule.deny), "peers", index, "deny"), other_tenant(fmt::format("peers[{}].tenants: none of them", index)) {}
+        : role(rule.role),
+          tenants(std::move(rule.tenants), "peers", index, "tenants"),
+          allow(std::move(rule.allow), "peers", index, "allow"),
+          deny(std::move(rule.deny), "peers", index, "deny"),
+          other_tenant(fmt::format("peers[{}].tenants: none of them", index)) {}
 
     std::optional<Role> role;
     NameList tenants, allow, deny;
@@ -150,41 +185,60 @@ struct Policy::Peer {
 Policy::Policy() = default;
 Policy::~Policy() = default;
 
-Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules, std::vector<PeerRule> peers) {
+Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules,
+                                                   std::vector<PeerRule> peers) {
     const std::shared_ptr<Policy> policy(new Policy);
     for (std::size_t i = 0; i < peers.size(); ++i) {
         for (const auto* list : {&peers[i].allow, &peers[i].deny}) {
             const auto wrong = std::ranges::find_if_not(*list, names_actions);
             if (wrong != list->end()) {
-                return fail(ErrorCode::kInvalidArgs, fmt::format("peers[{}].{}: {} names no action; actions are events.publish:<type>, events.subscribe:<type> and"
-                                                                 " control.config|sessions|peers|subscriptions:<what>, and pairing is none",
-                                                                 i, list == &peers[i].allow ? "allow" : "deny", wrong->pattern()));
+                return fail(
+                    ErrorCode::kInvalidArgs,
+                    fmt::format(
+                        "peers[{}].{}: {} names no action; actions are events.publish:<type>, "
+                        "events.subscribe:<type> and"
+                        " control.config|sessions|peers|subscriptions:<what>, and pairing is none",
+                        i, list == &peers[i].allow ? "allow" : "deny", wrong->pattern()));
             }
         }
         std::string id = peers[i].id;
-        if (!policy->peers_.try_emplace(id, std::make_unique<const Peer>(std::move(peers[i]), i)).second) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("peers[{}].id: another entry has the id {}; say it all in one", i, id));
+        if (!policy->peers_.try_emplace(id, std::make_unique<const Peer>(std::move(peers[i]), i))
+                 .second) {
+            return fail(
+                ErrorCode::kInvalidArgs,
+                fmt::format("peers[{}].id: another entry has the id {}; say it all in one", i, id));
         }
     }
     std::vector<std::vector<ArgumentCondition>> conditions;
     for (PolicyRule& rule : rules) {
         conditions.push_back(std::move(rule.where));
         policy->speaks_of_agents_ = policy->speaks_of_agents_ || !rule.act_for.empty();
-        policy->rules_.push_back(std::make_unique<Compiled>(std::move(rule), policy->rules_.size()));
+        policy->rules_.push_back(
+            std::make_unique<Compiled>(std::move(rule), policy->rules_.size()));
     }
     for (std::size_t i = 0; i < conditions.size(); ++i) {
         for (ArgumentCondition& source : conditions[i]) {
-            Condition made{.pointer = std::move(source.pointer), .equals = {}, .glob = {}, .matches = nullptr, .min = source.min, .max = source.max};
+            Condition made{.pointer = std::move(source.pointer),
+                           .equals = {},
+                           .glob = {},
+                           .matches = nullptr,
+                           .min = source.min,
+                           .max = source.max};
             if (source.equals) {
                 auto value = json::Value::parse(*source.equals);
-                if (!value) return fail(ErrorCode::kInvalidArgs, fmt::format("policy[{}].where {}: `equals` is not JSON", i, made.pointer));
+                if (!value)
+                    return fail(
+                        ErrorCode::kInvalidArgs,
+                        fmt::format("policy[{}].where {}: `equals` is not JSON", i, made.pointer));
                 made.equals = std::move(*value);
             }
             if (source.glob) made.glob = Glob(std::move(*source.glob));
             if (source.matches) {
                 made.matches = std::make_unique<RE2>(*source.matches, RE2::Quiet);
                 if (!made.matches->ok()) {
-                    return fail(ErrorCode::kInvalidArgs, fmt::format("policy[{}].where {}: `matches`: {}", i, made.pointer, made.matches->error()));
+                    return fail(ErrorCode::kInvalidArgs,
+                                fmt::format("policy[{}].where {}: `matches`: {}", i, made.pointer,
+                                            made.matches->error()));
                 }
             }
             policy->rules_[i]->where.push_back(std::move(made));
@@ -194,13 +248,17 @@ Result<std::shared_ptr<const Policy>> Policy::make(std::vector<PolicyRule> rules
     return policy;
 }
 
-Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args, std::string_view tenant) const {
+Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallArguments args,
+                             std::string_view tenant) const {
     std::string_view by_role = kCallerRole;
     if (!principal.may(Role::kCaller)) {
-        const Peer* const peer = principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
+        const Peer* const peer =
+            principal.proof == Proof::kCertificate ? find_peer(principal) : nullptr;
         const bool calls = peer != nullptr && peer->role == Role::kCaller;
         // What a device offers it could do without us: a phone's chat uses the phone's own tools.
-        const bool own = principal.roles.has(Role::kDevice) && tool.source.kind == SourceKind::kDevice && tool.source.owner == principal.id;
+        const bool own = principal.roles.has(Role::kDevice) &&
+                         tool.source.kind == SourceKind::kDevice &&
+                         tool.source.owner == principal.id;
         if (!calls && !own) return {Verdict::kDeny, kNoCallerRole};
         if (!calls) by_role = kOwnTools;
     }
@@ -212,25 +270,35 @@ Decision Policy::decide_call(const Principal& principal, const Tool& tool, CallA
         // An allow list confines its principal even where its sources or arguments do not match.
         if (!rule->call_allow.globs.empty()) judgement.confine(rule->call_allow.whole);
         if (!rule->speaks_of(tool) || !rule->may_hold(args)) continue;
-        // What is not seen may be what the rule is about: then it refuses and asks, and gives nothing. A listing shows what some call may do.
+        // What is not seen may be what the rule is about: then it refuses and asks, and gives
+        // nothing. A listing shows what some call may do.
         const bool unseen = args.are_unseen() && !rule->where.empty();
         const bool denies = !args.are_any() || rule->where.empty();
-        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified, unseen); denied != nullptr && denies) judgement.deny(*denied);
+        if (const std::string* denied = rule->call_deny.find(tool.spec.name, qualified, unseen);
+            denied != nullptr && denies)
+            judgement.deny(*denied);
         if (judgement.is_denied()) break;
-        if (const std::string* allowed = unseen ? nullptr : rule->call_allow.find(tool.spec.name, qualified)) judgement.allow(*allowed);
-        if (const std::string* approval = rule->call_needs_approval.find(tool.spec.name, qualified, unseen)) judgement.ask_for_approval(*approval);
+        if (const std::string* allowed =
+                unseen ? nullptr : rule->call_allow.find(tool.spec.name, qualified))
+            judgement.allow(*allowed);
+        if (const std::string* approval =
+                rule->call_needs_approval.find(tool.spec.name, qualified, unseen))
+            judgement.ask_for_approval(*approval);
     }
     return judgement.decision();
 }
 
 Decision Policy::decide_registration(const Principal& principal, std::string_view name) const {
     const bool may = principal.may(Role::kDevice) || principal.may(Role::kToolHost);
-    Judgement judgement(may ? Decision{Verdict::kAllow, kDeviceRole} : Decision{Verdict::kDeny, kNoDeviceRole}, Judgement::Rules::kNarrow);
+    Judgement judgement(
+        may ? Decision{Verdict::kAllow, kDeviceRole} : Decision{Verdict::kDeny, kNoDeviceRole},
+        Judgement::Rules::kNarrow);
     for (const auto& rule : rules_) {
         if (!rule->speaks_of(principal)) continue;
         if (!rule->register_allow.globs.empty()) judgement.confine(rule->register_allow.whole);
         if (const std::string* denied = rule->register_deny.find(name, {})) judgement.deny(*denied);
-        if (const std::string* allowed = rule->register_allow.find(name, {})) judgement.allow(*allowed);
+        if (const std::string* allowed = rule->register_allow.find(name, {}))
+            judgement.allow(*allowed);
     }
     return judgement.decision();
 }
@@ -239,7 +307,9 @@ bool Policy::may_act_for(const Principal& principal, std::string_view agent) con
     if (principal.roles.has(Role::kOperator)) return true;
     if (!speaks_of_agents_ || agent.contains('/')) return false;
     return std::ranges::any_of(rules_, [&](const auto& rule) {
-        return rule->speaks_of(principal) && std::ranges::any_of(rule->act_for, [&](const Glob& glob) { return glob.matches(agent); });
+        return rule->speaks_of(principal) &&
+               std::ranges::any_of(rule->act_for,
+                                   [&](const Glob& glob) { return glob.matches(agent); });
     });
 }
 
@@ -264,7 +334,8 @@ const Policy::Peer* Policy::find_peer(const Principal& principal) const {
     return found == peers_.end() ? nullptr : found->second.get();
 }
 
-Decision Policy::decide_action(const Principal& principal, std::string_view action, std::string_view tenant) const {
+Decision Policy::decide_action(const Principal& principal, std::string_view action,
+                               std::string_view tenant) const {
     if (!is_action(action)) return {Verdict::kDeny, kNoAction};
     const Peer* const peer = find_peer(principal);
     if (!tenant.empty() && !may_act_in(principal, tenant)) {
@@ -273,10 +344,17 @@ Decision Policy::decide_action(const Principal& principal, std::string_view acti
         return {Verdict::kDeny, named ? std::string_view(peer->other_tenant) : kOnlyDefaultTenant};
     }
     const Glob asked{std::string(action)};
-    Judgement judgement(action_by_roles(peer != nullptr && peer->role ? Roles{*peer->role} : principal.roles, asked), Judgement::Rules::kWiden);
+    Judgement judgement(
+        action_by_roles(peer != nullptr && peer->role ? Roles{*peer->role} : principal.roles,
+                        asked),
+        Judgement::Rules::kWiden);
     if (peer != nullptr) {
-        if (const std::string* denied = peer->deny.find_if([&](const Glob& glob) { return glob.overlaps(asked); })) judgement.deny(*denied);
-        if (const std::string* allowed = peer->allow.find_if([&](const Glob& glob) { return glob.covers(asked); })) judgement.allow(*allowed);
+        if (const std::string* denied =
+                peer->deny.find_if([&](const Glob& glob) { return glob.overlaps(asked); }))
+            judgement.deny(*denied);
+        if (const std::string* allowed =
+                peer->allow.find_if([&](const Glob& glob) { return glob.covers(asked); }))
+            judgement.allow(*allowed);
     }
     return judgement.decision();
 }

@@ -35,14 +35,16 @@ struct ArgumentCondition {
     std::optional<double> min, max;            ///< for numbers
 };
 
-/// The arguments that a decision is about: those of a call; bytes that are no JSON, into which no rule can look; or any at all, which is
-/// what a listing asks.
+/// The arguments that a decision is about: those of a call; bytes that are no JSON, into which no
+/// rule can look; or any at all, which is what a listing asks.
 class CallArguments {
 public:
     CallArguments(simdjson::dom::element seen) : seen_(seen), sight_(Sight::kSeen) {}
     CallArguments(std::nullopt_t) : sight_(Sight::kAny) {}
     /// Nothing: any.
-    CallArguments(const std::optional<simdjson::dom::element>& args) : seen_(args.value_or(simdjson::dom::element())), sight_(args ? Sight::kSeen : Sight::kAny) {}
+    CallArguments(const std::optional<simdjson::dom::element>& args)
+        : seen_(args.value_or(simdjson::dom::element())),
+          sight_(args ? Sight::kSeen : Sight::kAny) {}
     static CallArguments unseen() {
         CallArguments made(std::nullopt);
         made.sight_ = Sight::kUnseen;
@@ -59,44 +61,55 @@ private:
     Sight sight_;
 };
 
-/// One entry of the operator's policy. Unset patterns stand for "any". Of the names a tool has, plain and qualified, each counts.
+/// One entry of the operator's policy. Unset patterns stand for "any". Of the names a tool has,
+/// plain and qualified, each counts.
 struct PolicyRule {
     Glob principal, tenant;
     Roles roles;                               ///< empty: any
     std::vector<Glob> sources;                 ///< `device/kitchen-*`, `built_in/*`, …
     std::vector<Glob> call_allow, call_deny, call_needs_approval;
     std::vector<Glob> register_allow, register_deny;
-    std::optional<bool> effects;               ///< narrows the call lists to tools that may have effects (ToolSpec::effects()), or have none for sure
-    std::vector<ArgumentCondition> where;      ///< narrows the call lists to calls with such arguments
-    std::vector<Glob> act_for{};               ///< agents that the principal may act for
+    /// Narrows the call lists to tools that may have effects (ToolSpec::effects()), or have none
+    /// for sure
+    std::optional<bool> effects;
+    std::vector<ArgumentCondition> where;  ///< narrows the call lists to calls with such arguments
+    std::vector<Glob> act_for{};  ///< agents that the principal may act for
 };
 
-/// What the operator says of one paired peer: what it is, for whom it works, and what it may beside the defaults of its role.
+/// What the operator says of one paired peer: what it is, for whom it works, and what it may beside
+/// the defaults of its role.
 struct PeerRule {
-    std::string id;                            ///< principal id, `<component_type>/<component_id>`; no other rule has it
-    std::optional<Role> role;                  ///< in place of the one of its component type
-    std::vector<Glob> tenants;                 ///< empty: the default tenant
-    std::vector<Glob> allow, deny;             ///< of actions
+    std::string id;  ///< principal id, `<component_type>/<component_id>`; no other rule has it
+    std::optional<Role> role;  ///< in place of the one of its component type
+    std::vector<Glob> tenants;  ///< empty: the default tenant
+    std::vector<Glob> allow, deny;  ///< of actions
 };
 
-/// Who may do what; calls, registrations and actions are weighed alike (core/policy/judgement.hpp). Role defaults first: `caller` and `operator`
-/// may call, `device` and `tool_host` may register, actions have the tables of core/call/action.hpp. Then the rules: deny wins; for calls and
-/// registrations, once an allow list speaks of a principal, what none of them lists is refused; for actions an allowance widens the
-/// role. The verdict does not depend on the order of the rules. Immutable; thread-safe.
+/// Who may do what; calls, registrations and actions are weighed alike (core/policy/judgement.hpp).
+/// Role defaults first: `caller` and `operator` may call, `device` and `tool_host` may register,
+/// actions have the tables of core/call/action.hpp. Then the rules: deny wins; for calls and
+/// registrations, once an allow list speaks of a principal, what none of them lists is refused; for
+/// actions an allowance widens the role. The verdict does not depend on the order of the rules.
+/// Immutable; thread-safe.
 class Policy {
 public:
     /// Errors: kInvalidArgs naming the rule whose pattern or value does not compile.
-    static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules, std::vector<PeerRule> peers = {});
+    static Result<std::shared_ptr<const Policy>> make(std::vector<PolicyRule> rules,
+                                                      std::vector<PeerRule> peers = {});
     ~Policy();
 
-    /// May `principal` call `tool` with these arguments, for `tenant`? Without a tenant: for any of its own. A rule with conditions that nobody can
-    /// see whether they hold denies and asks for an approval as if they did, and allows nothing.
-    Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args, std::string_view tenant = {}) const;
-    bool may_call(const Principal& principal, const Tool& tool, std::string_view tenant = {}) const {
+    /// May `principal` call `tool` with these arguments, for `tenant`? Without a tenant: for any of
+    /// its own. A rule with conditions that nobody can see whether they hold denies and asks for an
+    /// approval as if they did, and allows nothing.
+    Decision decide_call(const Principal& principal, const Tool& tool, CallArguments args,
+                         std::string_view tenant = {}) const;
+    bool may_call(const Principal& principal, const Tool& tool,
+                  std::string_view tenant = {}) const {
         return decide_call(principal, tool, std::nullopt, tenant).verdict != Verdict::kDeny;
     }
-    /// May `principal` act for this agent: work where it works, with what it remembers? Operators may, anybody else needs a rule. A name
-    /// with a slash is no agent's: it belongs to a principal (core/policy/agent_claim.hpp).
+    /// May `principal` act for this agent: work where it works, with what it remembers? Operators
+    /// may, anybody else needs a rule. A name with a slash is no agent's: it belongs to a principal
+    /// (core/policy/agent_claim.hpp).
     bool may_act_for(const Principal& principal, std::string_view agent) const;
     /// May calls of `principal` name this tenant? The one answer for tokens, peers and operators.
     bool may_act_in(const Principal& principal, std::string_view tenant) const;
@@ -106,9 +119,11 @@ public:
     bool looks_at_arguments() const { return looks_at_arguments_; }
     /// May `principal` register a tool of this name?
     Decision decide_registration(const Principal& principal, std::string_view name) const;
-    /// May `principal` do `action` (core/call/action.hpp) for `tenant`? Empty: for no tenant in particular. A pattern asks for all that it
-    /// stands for. A principal proven by a certificate is a peer, whose tenants and rights its PeerRule says.
-    Decision decide_action(const Principal& principal, std::string_view action, std::string_view tenant) const;
+    /// May `principal` do `action` (core/call/action.hpp) for `tenant`? Empty: for no tenant in
+    /// particular. A pattern asks for all that it stands for. A principal proven by a certificate
+    /// is a peer, whose tenants and rights its PeerRule says.
+    Decision decide_action(const Principal& principal, std::string_view action,
+                           std::string_view tenant) const;
 
 private:
     struct Compiled;

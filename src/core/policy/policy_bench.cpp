@@ -12,12 +12,18 @@ namespace {
 void BM_DecideAction(benchmark::State& state) {
     std::vector<PeerRule> peers;
     for (int i = 0; i < state.range(0); ++i) {
-        peers.push_back({.id = fmt::format("subscriber/{}", i), .role = {}, .tenants = globs({"harbour"}), .allow = globs({"events.subscribe:tool.call.*"}), .deny = globs({"events.publish:*"})});
+        peers.push_back({.id = fmt::format("subscriber/{}", i),
+                         .role = {},
+                         .tenants = globs({"harbour"}),
+                         .allow = globs({"events.subscribe:tool.call.*"}),
+                         .deny = globs({"events.publish:*"})});
     }
     const auto policy = Policy::make({}, std::move(peers)).value();
     Principal principal = *principal_of("subscriber/0", {Role::kSubscriber});
     principal.proof = Proof::kCertificate;
-    for (auto _ : state) benchmark::DoNotOptimize(policy->decide_action(principal, "events.subscribe:tool.call.completed", "harbour"));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(
+            policy->decide_action(principal, "events.subscribe:tool.call.completed", "harbour"));
 }
 BENCHMARK(BM_DecideAction)->Arg(1)->Arg(1'000)->Arg(100'000);
 

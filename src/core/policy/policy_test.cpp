@@ -24,7 +24,8 @@ PolicyRule allow(std::initializer_list<const char*> names) {
     rule.call_allow = globs(names);
     return rule;
 }
-Verdict decide(const std::vector<PolicyRule>& rules, const Principal& who, const Tool& tool, const char* args = nullptr) {
+Verdict decide(const std::vector<PolicyRule>& rules, const Principal& who, const Tool& tool,
+               const char* args = nullptr) {
     const auto policy = policy_of(rules);
     if (args == nullptr) return policy->decide_call(who, tool, std::nullopt).verdict;
     simdjson::dom::parser parser;
@@ -32,12 +33,16 @@ Verdict decide(const std::vector<PolicyRule>& rules, const Principal& who, const
 }
 
 TEST(Policy, WithoutRulesTheRolesDecide) {
-    for (const Role role : {Role::kCaller, Role::kOperator}) EXPECT_EQ(decide({}, *principal_of("p", {role}), *kCamera), Verdict::kAllow);
-    for (const Role role : {Role::kDevice, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin}) {
-        EXPECT_EQ(decide({}, *principal_of("p", {role}), *kCamera), Verdict::kDeny) << name_of(role);
+    for (const Role role : {Role::kCaller, Role::kOperator})
+        EXPECT_EQ(decide({}, *principal_of("p", {role}), *kCamera), Verdict::kAllow);
+    for (const Role role :
+         {Role::kDevice, Role::kToolHost, Role::kSubscriber, Role::kListener, Role::kCliAdmin}) {
+        EXPECT_EQ(decide({}, *principal_of("p", {role}), *kCamera), Verdict::kDeny)
+            << name_of(role);
     }
     EXPECT_EQ(decide({}, *principal_of("p", {}), *kCamera), Verdict::kDeny);
-    EXPECT_EQ(decide({allow({"*"})}, *principal_of("p", {Role::kDevice}), *kCamera), Verdict::kDeny);
+    EXPECT_EQ(decide({allow({"*"})}, *principal_of("p", {Role::kDevice}), *kCamera),
+              Verdict::kDeny);
 }
 
 TEST(Policy, ADeviceMayCallItsOwnToolsAndNoOthers) {
@@ -48,9 +53,11 @@ TEST(Policy, ADeviceMayCallItsOwnToolsAndNoOthers) {
     const auto phone = principal_of("device/phone", {Role::kDevice});
     EXPECT_EQ(decide({}, *phone, *own), Verdict::kAllow);
     EXPECT_EQ(decide({}, *phone, *others), Verdict::kDeny);
-    EXPECT_EQ(decide({}, *phone, *tool_of("list_devices")), Verdict::kDeny) << "a built-in has no owner, and tells of others";
+    EXPECT_EQ(decide({}, *phone, *tool_of("list_devices")), Verdict::kDeny)
+        << "a built-in has no owner, and tells of others";
     EXPECT_EQ(decide({deny({"camera"})}, *phone, *own), Verdict::kDeny) << "rules still narrow";
-    EXPECT_EQ(decide({}, *principal_of("device/phone", {Role::kDevice, Role::kCaller}), *others), Verdict::kAllow);
+    EXPECT_EQ(decide({}, *principal_of("device/phone", {Role::kDevice, Role::kCaller}), *others),
+              Verdict::kAllow);
 }
 
 TEST(Policy, DenyWinsOverAllowInAnyOrder) {
@@ -73,8 +80,12 @@ TEST(Policy, ADenialByAnAllowListNamesTheList) {
     PolicyRule only_sms = allow({"sms.*"});
     only_sms.register_allow = globs({"sms.*"});
     const auto policy = policy_of({deny({"other"}), only_sms});
-    EXPECT_EQ(policy->decide_call(*kAnn, *kCamera, std::nullopt).rule, "policy[1].call.allow: an allow list speaks of this principal and does not list the name");
-    EXPECT_TRUE(policy->decide_registration(*principal_of("device/phone", {Role::kDevice}), "camera").rule.starts_with("policy[1].register.allow: "));
+    EXPECT_EQ(
+        policy->decide_call(*kAnn, *kCamera, std::nullopt).rule,
+        "policy[1].call.allow: an allow list speaks of this principal and does not list the name");
+    EXPECT_TRUE(
+        policy->decide_registration(*principal_of("device/phone", {Role::kDevice}), "camera")
+            .rule.starts_with("policy[1].register.allow: "));
 }
 
 TEST(Policy, AnAllowListOfOneSourceConfinesEverywhere) {
@@ -89,11 +100,14 @@ TEST(Policy, RulesMaySpeakOfRolesTenantsAndSources) {
     PolicyRule rule = deny({"*"});
     rule.roles = {Role::kDevice};
     EXPECT_EQ(decide({rule}, *kAnn, *kCamera), Verdict::kAllow);
-    EXPECT_EQ(decide({rule}, *principal_of("d", {Role::kDevice, Role::kCaller}), *kCamera), Verdict::kDeny);
+    EXPECT_EQ(decide({rule}, *principal_of("d", {Role::kDevice, Role::kCaller}), *kCamera),
+              Verdict::kDeny);
     rule = deny({"*"});
     rule.tenant = Glob("ac*");
-    EXPECT_EQ(decide({rule}, *principal_of("p", {Role::kCaller}, "acme"), *kCamera), Verdict::kDeny);
-    EXPECT_EQ(decide({rule}, *principal_of("p", {Role::kCaller}, "other"), *kCamera), Verdict::kAllow);
+    EXPECT_EQ(decide({rule}, *principal_of("p", {Role::kCaller}, "acme"), *kCamera),
+              Verdict::kDeny);
+    EXPECT_EQ(decide({rule}, *principal_of("p", {Role::kCaller}, "other"), *kCamera),
+              Verdict::kAllow);
     rule = deny({"*"});
     rule.sources = globs({"built_in"});
     EXPECT_EQ(decide({rule}, *kAnn, *tool_of("clock")), Verdict::kDeny);
@@ -109,7 +123,14 @@ TEST(Policy, ApprovalIsAskedForUnlessDenied) {
     EXPECT_TRUE(policy_of({ask})->may_call(*kAnn, *kSms));
 }
 
-ArgumentCondition at(std::string pointer) { return {.pointer = std::move(pointer), .equals = {}, .glob = {}, .matches = {}, .min = {}, .max = {}}; }
+ArgumentCondition at(std::string pointer) {
+    return {.pointer = std::move(pointer),
+            .equals = {},
+            .glob = {},
+            .matches = {},
+            .min = {},
+            .max = {}};
+}
 
 TEST(Policy, ConditionsNarrowARuleToCallsWithSuchArguments) {
     PolicyRule rule = deny({"sms.send"});
@@ -119,7 +140,8 @@ TEST(Policy, ConditionsNarrowARuleToCallsWithSuchArguments) {
     EXPECT_EQ(decide({rule}, *kAnn, *kSms, R"({"to":"+1"})"), Verdict::kAllow);
     EXPECT_EQ(decide({rule}, *kAnn, *kSms, R"({})"), Verdict::kAllow);
     EXPECT_EQ(decide({rule}, *kAnn, *kSms, R"({"to":5})"), Verdict::kAllow);
-    EXPECT_EQ(decide({rule}, *kAnn, *kSms), Verdict::kAllow) << "a listing asks whether any call may be made";
+    EXPECT_EQ(decide({rule}, *kAnn, *kSms), Verdict::kAllow)
+        << "a listing asks whether any call may be made";
     EXPECT_TRUE(policy_of({rule})->looks_at_arguments());
     EXPECT_FALSE(policy_of({deny({"a"})})->looks_at_arguments());
 }
@@ -138,11 +160,14 @@ TEST(Policy, ConditionsOnArgumentsThatNobodySeesDenyAndAskAndAllowNothing) {
     PolicyRule ask;
     ask.call_needs_approval = globs({"sms.*"});
     EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).first, Verdict::kDeny);
-    EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).second, "policy[0].call.deny: sms.*, whose conditions cannot be checked: the arguments are no JSON");
+    EXPECT_EQ(unseen({only_abroad(deny({"sms.*"}))}).second,
+              "policy[0].call.deny: sms.*, whose conditions cannot be checked: the arguments are "
+              "no JSON");
     EXPECT_EQ(unseen({only_abroad(allow({"sms.*"}))}).first, Verdict::kDeny);
     EXPECT_EQ(unseen({only_abroad(ask)}).first, Verdict::kNeedsApproval);
     EXPECT_EQ(unseen({only_abroad(ask), allow({"*"})}).first, Verdict::kNeedsApproval);
-    EXPECT_EQ(unseen({only_abroad(allow({"sms.*"})), allow({"*"})}).first, Verdict::kAllow) << "a rule without conditions allows it";
+    EXPECT_EQ(unseen({only_abroad(allow({"sms.*"})), allow({"*"})}).first, Verdict::kAllow)
+        << "a rule without conditions allows it";
     EXPECT_EQ(unseen({only_abroad(deny({"camera"}))}).first, Verdict::kAllow) << "of another tool";
     EXPECT_EQ(unseen({deny({"camera"}), allow({"sms.*"})}).first, Verdict::kAllow);
 }
@@ -158,8 +183,10 @@ TEST(Policy, ARuleMaySpeakOfToolsWithoutEffectsAlone) {
     may_only_read.effects = false;
     EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(true, false), "{}"), Verdict::kAllow);
     EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(true, true), "{}"), Verdict::kDeny);
-    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(false, false), "{}"), Verdict::kDeny) << "nobody who is trusted said so";
-    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(false, true)), Verdict::kDeny) << "nor is it listed";
+    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(false, false), "{}"), Verdict::kDeny)
+        << "nobody who is trusted said so";
+    EXPECT_EQ(decide({may_only_read}, *kAnn, tool_with(false, true)), Verdict::kDeny)
+        << "nor is it listed";
     PolicyRule ask;
     ask.call_needs_approval = globs({"*"});
     ask.effects = true;
@@ -198,7 +225,8 @@ TEST(Policy, SeveralConditionsMustAllHold) {
     PolicyRule rule = allow({"sms.send"});
     rule.where = {at("/a"), at("/b")};
     EXPECT_EQ(decide({rule}, *kAnn, *kSms, R"({"a":1,"b":1})"), Verdict::kAllow);
-    EXPECT_EQ(decide({rule}, *kAnn, *kSms, R"({"a":1})"), Verdict::kDeny) << "the list confines, whatever the arguments";
+    EXPECT_EQ(decide({rule}, *kAnn, *kSms, R"({"a":1})"), Verdict::kDeny)
+        << "the list confines, whatever the arguments";
     EXPECT_EQ(decide({rule}, *kAnn, *kSms), Verdict::kAllow);
 }
 
@@ -218,7 +246,8 @@ TEST(Policy, WhatDoesNotCompileIsRefusedWithItsPlace) {
 TEST(Policy, TheDecisionNamesItsRule) {
     const auto policy = policy_of({allow({"sms.*"}), deny({"camera"})});
     EXPECT_EQ(policy->decide_call(*kAnn, *kSms, std::nullopt).rule, "policy[0].call.allow: sms.*");
-    EXPECT_EQ(policy->decide_call(*kAnn, *kCamera, std::nullopt).rule, "policy[1].call.deny: camera");
+    EXPECT_EQ(policy->decide_call(*kAnn, *kCamera, std::nullopt).rule,
+              "policy[1].call.deny: camera");
     EXPECT_FALSE(policy->decide_call(*kAnn, *tool_of("x"), std::nullopt).rule.empty());
 }
 
@@ -263,14 +292,19 @@ public:
 
 private:
     bool chance(unsigned of) { return random_() % of == 0; }
-    Glob glob(std::initializer_list<const char*> patterns) { return Glob(patterns.begin()[random_() % patterns.size()]); }
+    Glob glob(std::initializer_list<const char*> patterns) {
+        return Glob(patterns.begin()[random_() % patterns.size()]);
+    }
     std::mt19937 random_;
 };
 
 struct Everything {
-    std::vector<PrincipalRef> principals{principal_of("caller/ann"), principal_of("caller/bob", {Role::kCaller}, "acme"), principal_of("local/0", {Role::kOperator}),
+    std::vector<PrincipalRef> principals{principal_of("caller/ann"),
+                                         principal_of("caller/bob", {Role::kCaller}, "acme"),
+                                         principal_of("local/0", {Role::kOperator}),
                                          principal_of("device/a", {Role::kDevice, Role::kCaller})};
-    std::vector<ToolRef> tools{tool_of("x"), tool_of("x", "a"), tool_of("y", "b"), tool_of("xz", "a"), tool_of("q")};
+    std::vector<ToolRef> tools{tool_of("x"), tool_of("x", "a"), tool_of("y", "b"),
+                               tool_of("xz", "a"), tool_of("q")};
     std::vector<const char*> args{"{}", R"({"n":0})", R"({"n":2})"};
     simdjson::dom::parser parser;
 
@@ -285,7 +319,8 @@ struct Everything {
     }
 };
 
-bool allowed(const Policy& policy, const Principal& who, const Tool& tool, std::optional<simdjson::dom::element> args) {
+bool allowed(const Policy& policy, const Principal& who, const Tool& tool,
+             std::optional<simdjson::dom::element> args) {
     return policy.decide_call(who, tool, args).verdict != Verdict::kDeny;
 }
 
@@ -298,10 +333,12 @@ TEST(Policy, AddingADenyNeverAllowsMore) {
         PolicyRule added = world.rule();
         added.call_allow.clear();
         added.call_needs_approval.clear();
-        rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(world.below(rules.size() + 1)), added);
+        rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(world.below(rules.size() + 1)),
+                     added);
         const auto after = policy_of(rules);
         all.for_each([&](const Principal& who, const Tool& tool, auto args) {
-            if (allowed(*after, who, tool, args)) ASSERT_TRUE(allowed(*before, who, tool, args)) << "seed " << seed;
+            if (allowed(*after, who, tool, args))
+                ASSERT_TRUE(allowed(*before, who, tool, args)) << "seed " << seed;
         });
     }
 }
@@ -316,7 +353,8 @@ TEST(Policy, AddingAnAllowListAllowsNothingThatItDoesNotList) {
         added.call_deny.clear();
         added.call_needs_approval.clear();
         const auto alone = policy_of({added});
-        const bool first = std::ranges::all_of(rules, [](const PolicyRule& rule) { return rule.call_allow.empty(); });
+        const bool first = std::ranges::all_of(
+            rules, [](const PolicyRule& rule) { return rule.call_allow.empty(); });
         rules.push_back(added);
         const auto after = policy_of(rules);
         all.for_each([&](const Principal& who, const Tool& tool, auto args) {
@@ -332,7 +370,8 @@ TEST(Policy, WhatSomeArgumentsMakeCallableIsListedAndWhatIsNotListedNoneMakes) {
     for (std::uint32_t seed = 1; seed <= 400; ++seed) {
         const auto policy = policy_of(RandomWorld(seed).rules());
         all.for_each([&](const Principal& who, const Tool& tool, auto args) {
-            if (allowed(*policy, who, tool, args)) ASSERT_TRUE(policy->may_call(who, tool)) << "seed " << seed;
+            if (allowed(*policy, who, tool, args))
+                ASSERT_TRUE(policy->may_call(who, tool)) << "seed " << seed;
         });
     }
 }
@@ -344,7 +383,9 @@ TEST(Policy, WithoutArgumentConditionsListingAndCallingAreOneDecision) {
         for (PolicyRule& rule : rules) rule.where.clear();
         const auto policy = policy_of(rules);
         all.for_each([&](const Principal& who, const Tool& tool, auto args) {
-            ASSERT_EQ(policy->decide_call(who, tool, args).verdict, policy->decide_call(who, tool, std::nullopt).verdict) << "seed " << seed;
+            ASSERT_EQ(policy->decide_call(who, tool, args).verdict,
+                      policy->decide_call(who, tool, std::nullopt).verdict)
+                << "seed " << seed;
         });
     }
 }
@@ -358,19 +399,32 @@ TEST(Policy, TheOrderOfTheRulesDoesNotMatter) {
         std::ranges::shuffle(rules, random);
         const auto other = policy_of(rules);
         all.for_each([&](const Principal& who, const Tool& tool, auto args) {
-            ASSERT_EQ(one->decide_call(who, tool, args).verdict, other->decide_call(who, tool, args).verdict) << "seed " << seed;
-            ASSERT_EQ(one->decide_registration(who, tool.spec.name).verdict, other->decide_registration(who, tool.spec.name).verdict) << "seed " << seed;
+            ASSERT_EQ(one->decide_call(who, tool, args).verdict,
+                      other->decide_call(who, tool, args).verdict)
+                << "seed " << seed;
+            ASSERT_EQ(one->decide_registration(who, tool.spec.name).verdict,
+                      other->decide_registration(who, tool.spec.name).verdict)
+                << "seed " << seed;
         });
     }
 }
 
 TEST(Policy, NoEntryOfAPeerChangesWhatMayBeCalledAndNoRuleWhatPeersMayDo) {
     const auto rules_alone = policy_of({deny({"camera"})});
-    const auto both = Policy::make({deny({"camera"})}, {{.id = "caller/ann", .role = Role::kCliAdmin, .tenants = {}, .allow = globs({"*"}), .deny = {}}}).value();
+    const auto both = Policy::make({deny({"camera"})}, {{.id = "caller/ann",
+                                                         .role = Role::kCliAdmin,
+                                                         .tenants = {},
+                                                         .allow = globs({"*"}),
+                                                         .deny = {}}})
+                          .value();
     for (const auto& tool : {kCamera, kSms}) {
-        EXPECT_EQ(both->decide_call(*kAnn, *tool, std::nullopt).verdict, rules_alone->decide_call(*kAnn, *tool, std::nullopt).verdict);
+        EXPECT_EQ(both->decide_call(*kAnn, *tool, std::nullopt).verdict,
+                  rules_alone->decide_call(*kAnn, *tool, std::nullopt).verdict);
     }
-    EXPECT_EQ(policy_of({allow({"*"})})->decide_action(*kAnn, "events.subscribe:cron.triggered", {}).verdict, Verdict::kDeny);
+    EXPECT_EQ(policy_of({allow({"*"})})
+                  ->decide_action(*kAnn, "events.subscribe:cron.triggered", {})
+                  .verdict,
+              Verdict::kDeny);
 }
 
 TEST(Roles, TextAndBack) {
@@ -378,7 +432,9 @@ TEST(Roles, TextAndBack) {
     EXPECT_EQ(roles.to_text(), "caller,cli_admin");
     EXPECT_EQ(Roles::parse(roles.to_text()), roles);
     EXPECT_EQ(Roles::parse(""), Roles{});
-    for (const char* bad : {"nobody", "caller,nobody", ",caller", "caller,", "caller,,device", "Caller"}) EXPECT_EQ(Roles::parse(bad), std::nullopt) << bad;
+    for (const char* bad :
+         {"nobody", "caller,nobody", ",caller", "caller,", "caller,,device", "Caller"})
+        EXPECT_EQ(Roles::parse(bad), std::nullopt) << bad;
 }
 
 }  // namespace

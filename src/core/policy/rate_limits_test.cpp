@@ -14,9 +14,14 @@ struct RateLimitsTest : testing::Test {
     PrincipalRef ann = principal_of("caller/ann"), bob = principal_of("caller/bob");
     ToolRef sms = tool_of("sms.send", "phone"), camera = tool_of("camera", "phone");
 
-    bool take(RateLimits& limits, const PrincipalRef& who, const ToolRef& tool) { return limits.take(*who, *tool, clock.steady_now()).has_value(); }
+    bool take(RateLimits& limits, const PrincipalRef& who, const ToolRef& tool) {
+        return limits.take(*who, *tool, clock.steady_now()).has_value();
+    }
     static RateRule rule(const char* principal, const char* tool, double per_second, double burst) {
-        return {.principal = Glob(principal), .tool = Glob(tool), .per_second = per_second, .burst = burst};
+        return {.principal = Glob(principal),
+                .tool = Glob(tool),
+                .per_second = per_second,
+                .burst = burst};
     }
 };
 
@@ -79,7 +84,8 @@ TEST_F(RateLimitsTest, ABucketThatIsNotFullAgainIsNotForgottenHoweverLongItIsIdl
     RateLimits limits({rule("", "", 1.0 / 86'400, 1)});  // one a day
     EXPECT_TRUE(take(limits, ann, sms));
     clock.advance(2h);
-    for (int i = 0; i < 10'000; ++i) (void)take(limits, principal_of("caller/c" + std::to_string(i)), sms);
+    for (int i = 0; i < 10'000; ++i)
+        (void)take(limits, principal_of("caller/c" + std::to_string(i)), sms);
     EXPECT_FALSE(take(limits, ann, sms));
     clock.advance(22h);
     EXPECT_TRUE(take(limits, ann, sms));
@@ -97,18 +103,23 @@ TEST_F(RateLimitsTest, BucketsThatAreFullAgainAreForgotten) {
 TEST_F(RateLimitsTest, AtTheBoundNewcomersShareABucketAndNobodyIsResetForThem) {
     RateLimits limits({rule("", "", 0, 1)});  // never again
     EXPECT_TRUE(take(limits, ann, sms));
-    for (std::size_t i = 1; i < RateLimits::kMostBuckets; ++i) ASSERT_TRUE(take(limits, principal_of("caller/c" + std::to_string(i)), sms));
+    for (std::size_t i = 1; i < RateLimits::kMostBuckets; ++i)
+        ASSERT_TRUE(take(limits, principal_of("caller/c" + std::to_string(i)), sms));
     EXPECT_TRUE(take(limits, bob, sms)) << "the first for whom there is no room";
-    for (int i = 0; i < 100; ++i) EXPECT_FALSE(take(limits, principal_of("caller/more" + std::to_string(i)), sms));
+    for (int i = 0; i < 100; ++i)
+        EXPECT_FALSE(take(limits, principal_of("caller/more" + std::to_string(i)), sms));
     EXPECT_FALSE(take(limits, ann, sms));
     EXPECT_EQ(limits.buckets(), RateLimits::kMostBuckets);
 }
 
 TEST_F(RateLimitsTest, AReloadKeepsTheBucketsOfRulesThatAreTheSame) {
-    RateLimits first({rule("", "sms.*", 0.001, 1), rule("", "camera", 0.001, 2), rule("", "camera", 0.001, 2)});
+    RateLimits first(
+        {rule("", "sms.*", 0.001, 1), rule("", "camera", 0.001, 2), rule("", "camera", 0.001, 2)});
     EXPECT_TRUE(take(first, ann, sms));
     EXPECT_TRUE(take(first, ann, camera));
-    RateLimits second({rule("", "camera", 0.001, 2), rule("caller/nobody", "", 1, 1), rule("", "sms.*", 0.001, 1), rule("", "camera", 0.001, 2)}, &first);
+    RateLimits second({rule("", "camera", 0.001, 2), rule("caller/nobody", "", 1, 1),
+                       rule("", "sms.*", 0.001, 1), rule("", "camera", 0.001, 2)},
+                      &first);
     EXPECT_FALSE(take(second, ann, sms));
     EXPECT_TRUE(take(second, ann, camera));
     EXPECT_FALSE(take(second, ann, camera));

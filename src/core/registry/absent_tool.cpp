@@ -6,11 +6,13 @@
 namespace crab::core {
 namespace {
 
-constexpr std::array kKinds{SourceKind::kBuiltIn, SourceKind::kDevice, SourceKind::kPeer, SourceKind::kProvider, SourceKind::kCommand, SourceKind::kMcpServer};
+constexpr std::array kKinds{SourceKind::kBuiltIn,  SourceKind::kDevice,  SourceKind::kPeer,
+                            SourceKind::kProvider, SourceKind::kCommand, SourceKind::kMcpServer};
 
 }  // namespace
 
-std::shared_ptr<Tool> absent_tool(const ToolSource& source, std::string_view plain_name, AbsentClaims claims) {
+std::shared_ptr<Tool> absent_tool(const ToolSource& source, std::string_view plain_name,
+                                  AbsentClaims claims) {
     auto tool = std::make_shared<Tool>();
     tool->spec.name = plain_name;
     tool->spec.side_effects = claims.side_effects;
@@ -19,14 +21,20 @@ std::shared_ptr<Tool> absent_tool(const ToolSource& source, std::string_view pla
     return tool;
 }
 
-std::shared_ptr<Tool> absent_tool(std::string_view unique_name, std::string_view source_text, AbsentClaims claims) {
+std::shared_ptr<Tool> absent_tool(std::string_view unique_name, std::string_view source_text,
+                                  AbsentClaims claims) {
     for (const SourceKind kind : kKinds) {
         const std::string_view word = name_of(kind);
-        if (source_text == word) return absent_tool(ToolSource{.kind = kind, .name = {}, .owner = {}}, unique_name, claims);
-        if (!source_text.starts_with(word) || !source_text.substr(word.size()).starts_with('/')) continue;
+        if (source_text == word)
+            return absent_tool(ToolSource{.kind = kind, .name = {}, .owner = {}}, unique_name,
+                               claims);
+        if (!source_text.starts_with(word) || !source_text.substr(word.size()).starts_with('/'))
+            continue;
         const std::string_view name = source_text.substr(word.size() + 1);
-        if (!unique_name.starts_with(name) || !unique_name.substr(name.size()).starts_with("__")) return nullptr;
-        return absent_tool(ToolSource{.kind = kind, .name = std::string(name), .owner = {}}, unique_name.substr(name.size() + 2), claims);
+        if (!unique_name.starts_with(name) || !unique_name.substr(name.size()).starts_with("__"))
+            return nullptr;
+        return absent_tool(ToolSource{.kind = kind, .name = std::string(name), .owner = {}},
+                           unique_name.substr(name.size() + 2), claims);
     }
     return nullptr;
 }

@@ -9,7 +9,8 @@ namespace {
 
 TEST(AmbiguousNames, AreThosePlainNamesThatASecondSourceOffers) {
     Registry registry;
-    const std::vector<ToolRef> phone{tool_of("camera", "phone", ConnectionId{1}), tool_of("sms", "phone", ConnectionId{1})};
+    const std::vector<ToolRef> phone{tool_of("camera", "phone", ConnectionId{1}),
+                                     tool_of("sms", "phone", ConnectionId{1})};
     registry.replace(ConnectionId{1}, phone);
     EXPECT_TRUE(ambiguous_names(*registry.snapshot(), phone).empty());
     const std::vector<ToolRef> tablet{tool_of("camera", "tablet", ConnectionId{2})};

@@ -8,8 +8,9 @@
 
 namespace crab::core {
 
-/// When a remote source of tools is asked for its list: every minute while it answers, after pauses from 1 s to a minute while it is
-/// silent, which costs it its tools after five. Pure; times are those of the steady clock.
+/// When a remote source of tools is asked for its list: every minute while it answers, after pauses
+/// from 1 s to a minute while it is silent, which costs it its tools after five. Pure; times are
+/// those of the steady clock.
 class ListRhythm {
 public:
     struct Times {
@@ -19,11 +20,12 @@ public:
         std::chrono::nanoseconds longest_pause = std::chrono::seconds(60);
         std::chrono::nanoseconds listed_for = std::chrono::minutes(5);  ///< of silence
     };
-    ListRhythm(const Times& times, SteadyTime now) : times_(times), heard_(now), pause_(times.first_pause) {}
+    ListRhythm(const Times& times, SteadyTime now)
+        : times_(times), heard_(now), pause_(times.first_pause) {}
 
     struct Next {
-        Deadline ask;           ///< again
-        bool changed = false;   ///< it has fallen silent, or answers again
+        Deadline ask;  ///< again
+        bool changed = false;  ///< it has fallen silent, or answers again
         bool withdraw = false;  ///< it has been silent for too long to keep its tools
     };
     Next on_answer(SteadyTime now) {
@@ -34,7 +36,9 @@ public:
     /// `has_tools`: there are some to be lost.
     Next on_silence(SteadyTime now, bool has_tools) {
         const SteadyTime too_long = heard_ + times_.listed_for;
-        Next next{.ask = now + pause_, .changed = std::exchange(answered_, false), .withdraw = has_tools && now >= too_long};
+        Next next{.ask = now + pause_,
+                  .changed = std::exchange(answered_, false),
+                  .withdraw = has_tools && now >= too_long};
         if (has_tools && !next.withdraw) next.ask = std::min<Deadline>(next.ask, too_long);
         pause_ = std::min(pause_ * 2, times_.longest_pause);
         return next;

@@ -13,9 +13,10 @@
 
 namespace crab::core {
 
-/// An immutable hash map from names to V with cheap changed copies: set() and erase() share all but one path of the tree
-/// (three levels of 32 children, then a bucket) with the original, so that changing one entry among 100 000 costs about a
-/// microsecond. V is cheap to copy (a shared_ptr). Copying the map is one reference count. Thread-safe as a value.
+/// An immutable hash map from names to V with cheap changed copies: set() and erase() share all but
+/// one path of the tree (three levels of 32 children, then a bucket) with the original, so that
+/// changing one entry among 100 000 costs about a microsecond. V is cheap to copy (a shared_ptr).
+/// Copying the map is one reference count. Thread-safe as a value.
 template <class V>
 class PersistentMap {
 public:
@@ -47,7 +48,9 @@ public:
     }
 
     PersistentMap erase(std::string_view key) const {
-        return change(key, [&](std::vector<Item>& bucket, std::size_t) { std::erase_if(bucket, [&](const Item& item) { return item.key == key; }); });
+        return change(key, [&](std::vector<Item>& bucket, std::size_t) {
+            std::erase_if(bucket, [&](const Item& item) { return item.key == key; });
+        });
     }
 
 private:

@@ -57,7 +57,8 @@ TEST(PersistentMap, AnEmptyOneFindsAndErasesNothing) {
     EXPECT_EQ(map.set("", std::make_shared<const int>(1)).find("a"), nullptr);
 }
 
-std::vector<std::string> names_after(const PersistentOrder& order, std::string_view after, std::size_t limit = SIZE_MAX) {
+std::vector<std::string> names_after(const PersistentOrder& order, std::string_view after,
+                                     std::size_t limit = SIZE_MAX) {
     std::vector<std::string> names;
     if (limit == 0) return names;
     order.for_each_after(after, [&](std::string_view name) {
@@ -92,7 +93,8 @@ TEST(PersistentOrder, AgreesWithStdSetAndOldCopiesNeverChange) {
             }
         }
         kept.emplace_back(order, model);
-        for (const auto& [old, then] : kept) ASSERT_EQ(names_after(old, ""), std::vector<std::string>(then.begin(), then.end()));
+        for (const auto& [old, then] : kept)
+            ASSERT_EQ(names_after(old, ""), std::vector<std::string>(then.begin(), then.end()));
         for (const std::string& name : model) order = order.erase(name);
         EXPECT_TRUE(order.empty());
     }

@@ -9,8 +9,9 @@
 
 namespace crab::core {
 
-/// An immutable sorted set of names with cheap changed copies: a treap whose priorities are hashes of the names, so that its
-/// shape depends on its content alone. insert() and erase() copy one path, about log2(n) nodes. Thread-safe as a value.
+/// An immutable sorted set of names with cheap changed copies: a treap whose priorities are hashes
+/// of the names, so that its shape depends on its content alone. insert() and erase() copy one
+/// path, about log2(n) nodes. Thread-safe as a value.
 class PersistentOrder {
 public:
     PersistentOrder() = default;
@@ -20,10 +21,15 @@ public:
         if (!root_ || root_->left || root_->right) return std::nullopt;
         return root_->name;
     }
-    PersistentOrder insert(std::string_view name) const { return PersistentOrder(insert_at(root_, name, priority(name))); }
-    PersistentOrder erase(std::string_view name) const { return PersistentOrder(erase_at(root_, name)); }
+    PersistentOrder insert(std::string_view name) const {
+        return PersistentOrder(insert_at(root_, name, priority(name)));
+    }
+    PersistentOrder erase(std::string_view name) const {
+        return PersistentOrder(erase_at(root_, name));
+    }
 
-    /// Calls `visit(name)` in ascending order for the names greater than `after`, until it returns false.
+    /// Calls `visit(name)` in ascending order for the names greater than `after`, until it returns
+    /// false.
     template <class F>
     void for_each_after(std::string_view after, F&& visit) const {
         walk(root_.get(), after, visit);
@@ -40,21 +46,27 @@ private:
 
     explicit PersistentOrder(NodeRef root) : root_(std::move(root)) {}
 
-    static std::size_t priority(std::string_view name) { return std::hash<std::string_view>{}(name) * 0x9e3779b97f4a7c15ULL; }
+    static std::size_t priority(std::string_view name) {
+        return std::hash<std::string_view>{}(name) * 0x9e3779b97f4a7c15ULL;
+    }
     static NodeRef make(const Node& like, NodeRef left, NodeRef right) {
-        return std::make_shared<const Node>(Node{like.name, like.priority, std::move(left), std::move(right)});
+        return std::make_shared<const Node>(
+            Node{like.name, like.priority, std::move(left), std::move(right)});
     }
 
     static NodeRef insert_at(const NodeRef& node, std::string_view name, std::size_t prio) {
-        if (!node) return std::make_shared<const Node>(Node{std::string(name), prio, nullptr, nullptr});
+        if (!node)
+            return std::make_shared<const Node>(Node{std::string(name), prio, nullptr, nullptr});
         if (name == node->name) return node;
         if (name < node->name) {
             NodeRef left = insert_at(node->left, name, prio);
-            if (left->priority > node->priority) return make(*left, left->left, make(*node, left->right, node->right));
+            if (left->priority > node->priority)
+                return make(*left, left->left, make(*node, left->right, node->right));
             return make(*node, std::move(left), node->right);
         }
         NodeRef right = insert_at(node->right, name, prio);
-        if (right->priority > node->priority) return make(*right, make(*node, node->left, right->left), right->right);
+        if (right->priority > node->priority)
+            return make(*right, make(*node, node->left, right->left), right->right);
         return make(*node, node->left, std::move(right));
     }
 
@@ -68,7 +80,8 @@ private:
     static NodeRef merge(const NodeRef& left, const NodeRef& right) {
         if (!left) return right;
         if (!right) return left;
-        if (left->priority > right->priority) return make(*left, left->left, merge(left->right, right));
+        if (left->priority > right->priority)
+            return make(*left, left->left, merge(left->right, right));
         return make(*right, merge(left, right->left), right->right);
     }
 
@@ -76,7 +89,8 @@ private:
     static bool walk(const Node* node, std::string_view after, F& visit) {
         if (node == nullptr) return true;
         if (node->name > after) {
-            if (!walk(node->left.get(), after, visit) || !visit(std::string_view(node->name))) return false;
+            if (!walk(node->left.get(), after, visit) || !visit(std::string_view(node->name)))
+                return false;
         }
         return walk(node->right.get(), after, visit);
     }

@@ -1,8 +1,8 @@
 #include "core/registry/registry.hpp"
 
 #include "base/closest_name.hpp"
-#include "core/registry/absent_tool.hpp"
 #include "core/policy/policy.hpp"
+#include "core/registry/absent_tool.hpp"
 
 #include <algorithm>
 
@@ -21,19 +21,29 @@ std::string lower(std::string_view text) {
 
 bool is_visible(const View& view, const Tool& tool) {
     if (!view.tenant.empty() && !view.principal->may_act_in(view.tenant)) return false;
-    const std::string_view tenant = view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
+    const std::string_view tenant =
+        view.tenant.empty() ? std::string_view(view.principal->tenant.text()) : view.tenant;
     const auto is_it = [&](const TenantId& its) { return its.text() == tenant; };
-    if (!tool.tenant.empty() && !tenant.empty() && !is_it(tool.tenant) && std::ranges::none_of(tool.more_tenants, is_it)) return false;
+    if (!tool.tenant.empty() && !tenant.empty() && !is_it(tool.tenant) &&
+        std::ranges::none_of(tool.more_tenants, is_it))
+        return false;
     if (view.scope != nullptr && !view.scope->holds(tool)) return false;
     return view.policy->may_call(*view.principal, tool, tenant);
 }
 
-bool is_same(const ToolSource& one, const ToolSource& other) { return one.kind == other.kind && one.name == other.name; }
+bool is_same(const ToolSource& one, const ToolSource& other) {
+    return one.kind == other.kind && one.name == other.name;
+}
 
 Error not_told_yet(const ToolSource& source) {
-    return Error{.code = ErrorCode::kUnavailable,
-                 .message = fmt::format("{} has not told its tools since this gateway started, and this may be one of them; nothing was run, call again in a moment", source.name),
-                 .details = {}, .retryable = true, .retry_after = Milliseconds(1'000)};
+    return Error{
+        .code = ErrorCode::kUnavailable,
+        .message = fmt::format("{} has not told its tools since this gateway started, and this may "
+                               "be one of them; nothing was run, call again in a moment",
+                               source.name),
+        .details = {},
+        .retryable = true,
+        .retry_after = Milliseconds(1'000)};
 }
 
 Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool more) {
@@ -41,11 +51,15 @@ Error ambiguous(std::string_view name, std::span<const ToolRef> choices, bool mo
     for (const ToolRef& tool : choices) names.push_back(tool->unique_name);
     std::ranges::sort(names);
     std::string details = R"({"choices":[)";
-    for (const std::string& choice : names) details += fmt::format(R"({}"{}")", &choice == &names.front() ? "" : ",", choice);
+    for (const std::string& choice : names)
+        details += fmt::format(R"({}"{}")", &choice == &names.front() ? "" : ",", choice);
     details += "]}";
     return Error{.code = ErrorCode::kAmbiguousTool,
-                 .message = fmt::format("several devices offer {}; use one of {}{}", name, fmt::join(names, ", "), more ? ", …" : ""),
-                 .details = std::move(details), .retryable = {}, .retry_after = {}};
+                 .message = fmt::format("several devices offer {}; use one of {}{}", name,
+                                        fmt::join(names, ", "), more ? ", …" : ""),
+                 .details = std::move(details),
+                 .retryable = {},
+                 .retry_after = {}};
 }
 
 }  // namespace
@@ -60,27 +74,36 @@ bool RegistrySnapshot::has_source(std::string_view prefix) const {
     return found;
 }
 
-/// The source that has not told its tools and may have this one, if the caller might call it there; nothing is said to others.
-const ToolSource* RegistrySnapshot::expected_source(const View& view, std::string_view name, std::string_view provider) const {
+/// The source that has not told its tools and may have this one, if the caller might call it there;
+/// nothing is said to others.
+const ToolSource* RegistrySnapshot::expected_source(const View& view, std::string_view name,
+                                                    std::string_view provider) const {
     if (!expected_) return nullptr;
     const std::size_t mark = provider.empty() ? name.find("__") : std::string_view::npos;
     for (const ToolSource& source : *expected_) {
         if (!provider.empty() && provider != source.name) continue;
         std::string_view plain = name;
-        if (provider.empty() && name.starts_with(source.name) && name.substr(source.name.size()).starts_with("__")) plain.remove_prefix(source.name.size() + 2);
-        else if (mark != std::string_view::npos && has_source(name.substr(0, mark + 2))) continue;   // a name of another source, which is there
-        if (is_tool_name(plain) && is_visible(view, *absent_tool(source, plain, {}))) return &source;
+        if (provider.empty() && name.starts_with(source.name) &&
+            name.substr(source.name.size()).starts_with("__"))
+            plain.remove_prefix(source.name.size() + 2);
+        else if (mark != std::string_view::npos && has_source(name.substr(0, mark + 2)))
+            continue;  // a name of another source, which is there
+        if (is_tool_name(plain) && is_visible(view, *absent_tool(source, plain, {})))
+            return &source;
     }
     return nullptr;
 }
 
-ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name, std::string_view plain_name) const {
+ToolRef RegistrySnapshot::visible_own(const View& view, std::string_view unique_name,
+                                      std::string_view plain_name) const {
     const Name* found = entries_.find(unique_name);
     return found != nullptr ? visible_own(view, *found->entry, plain_name) : nullptr;
 }
 
-/// The registration that wins among those with one unique name: the gateway's own, that of the preferred connection, the latest.
-ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry, std::string_view plain_name) {
+/// The registration that wins among those with one unique name: the gateway's own, that of the
+/// preferred connection, the latest.
+ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry,
+                                      std::string_view plain_name) {
     const auto rank = [&](const Tool& tool) {
         if (!tool.is_qualified()) return 2;
         return view.prefer != ConnectionId{} && tool.source.connection == view.prefer ? 1 : 0;
@@ -88,20 +111,23 @@ ToolRef RegistrySnapshot::visible_own(const View& view, const Entry& entry, std:
     const ToolRef* best = nullptr;
     for (const ToolRef& tool : entry.own) {
         if (!plain_name.empty() && tool->spec.name != plain_name) continue;
-        if (is_visible(view, *tool) && (best == nullptr || rank(*tool) >= rank(**best))) best = &tool;
+        if (is_visible(view, *tool) && (best == nullptr || rank(*tool) >= rank(**best)))
+            best = &tool;
     }
     return best != nullptr ? *best : nullptr;
 }
 
 template <class F>
-void RegistrySnapshot::for_each_candidate(const View& view, std::string_view plain_name, const Entry& entry, F&& visit) const {
+void RegistrySnapshot::for_each_candidate(const View& view, std::string_view plain_name,
+                                          const Entry& entry, F&& visit) const {
     entry.plain_of.for_each_after({}, [&](std::string_view unique) {
         ToolRef tool = visible_own(view, unique, plain_name);
         return !tool || visit(std::move(tool));
     });
 }
 
-Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view name, std::string_view provider) const {
+Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view name,
+                                          std::string_view provider) const {
     constexpr std::size_t kMaxChoices = 32;
     const Name* found = entries_.find(name);
     if (found != nullptr && provider.empty()) {
@@ -129,16 +155,20 @@ Result<ToolRef> RegistrySnapshot::resolve(const View& view, std::string_view nam
         if (more) choices.pop_back();
         if (!choices.empty()) return fail(ambiguous(name, choices, more));
     }
-    if (const ToolSource* source = expected_source(view, name, provider)) return fail(not_told_yet(*source));
+    if (const ToolSource* source = expected_source(view, name, provider))
+        return fail(not_told_yet(*source));
     constexpr std::size_t kSuggestFrom = 500;  // beyond that a suggestion costs more than it helps
     std::vector<std::string> names;
     if (tools_ <= kSuggestFrom) {
         for (Listed& listed : list(view)) names.push_back(std::move(listed.name));
     }
     const std::string_view near = closest_name(name.substr(0, 128), names);
-    return fail(ErrorCode::kToolNotFound,
-                near.empty() ? std::string("no tool of that name is visible to you; list the tools to see which are there now")
-                             : fmt::format("no tool of that name is visible to you; did you mean {}?", near));
+    return fail(
+        ErrorCode::kToolNotFound,
+        near.empty()
+            ? std::string("no tool of that name is visible to you; list the tools to see which are "
+                          "there now")
+            : fmt::format("no tool of that name is visible to you; did you mean {}?", near));
 }
 
 /// Whether the plain name does not lead to the one tool that has it.
@@ -146,19 +176,24 @@ bool RegistrySnapshot::is_ambiguous(const View& view, std::string_view plain_nam
     const Name* found = entries_.find(plain_name);
     if (found == nullptr) return true;
     if (found->only && found->entry->own.empty()) return !is_visible(view, *found->only);
-    if (visible_own(view, *found->entry)) return true;  // taken by a built-in's or somebody's unique name
+    // taken by a built-in's or somebody's unique name
+    if (visible_own(view, *found->entry)) return true;
     int candidates = 0;
-    for_each_candidate(view, plain_name, *found->entry, [&](const ToolRef&) { return ++candidates < 2; });
+    for_each_candidate(view, plain_name, *found->entry,
+                       [&](const ToolRef&) { return ++candidates < 2; });
     return candidates != 1;
 }
 
-std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view, std::string_view after, std::size_t limit) const {
+std::vector<RegistrySnapshot::Listed> RegistrySnapshot::list(const View& view,
+                                                             std::string_view after,
+                                                             std::size_t limit) const {
     std::vector<Listed> page;
     if (limit == 0) return page;
     names_.for_each_after(after, [&](std::string_view name) {
         if (ToolRef own = visible_own(view, name)) {
             // A qualified name is listed only where the plain one does not do.
-            if (!own->has_plain_name() || is_ambiguous(view, own->spec.name)) page.push_back({std::string(name), std::move(own)});
+            if (!own->has_plain_name() || is_ambiguous(view, own->spec.name))
+                page.push_back({std::string(name), std::move(own)});
         } else if (!is_ambiguous(view, name)) {
             for_each_candidate(view, name, *entries_.find(name)->entry, [&](ToolRef tool) {
                 page.push_back({std::string(name), std::move(tool)});
@@ -185,7 +220,8 @@ ToolRef RegistrySnapshot::only_of(std::string_view key, const Entry& entry) cons
     return only;
 }
 
-/// Whoever changes the registrations of a unique name changes the entry of its plain name afterwards.
+/// Whoever changes the registrations of a unique name changes the entry of its plain name
+/// afterwards.
 void RegistrySnapshot::change(std::string_view key, const std::function<void(Entry&)>& edit) {
     const Name* old = entries_.find(key);
     auto entry = old != nullptr ? std::make_shared<Entry>(*old->entry) : std::make_shared<Entry>();
@@ -205,7 +241,9 @@ void RegistrySnapshot::add(const ToolRef& tool) {
     ++tools_;
     const std::string& unique = tool->unique_name;
     change(unique, [&](Entry& entry) { entry.own.push_back(tool); });
-    if (tool->has_plain_name()) change(tool->spec.name, [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
+    if (tool->has_plain_name())
+        change(tool->spec.name,
+               [&](Entry& entry) { entry.plain_of = entry.plain_of.insert(unique); });
 }
 
 void RegistrySnapshot::remove(const ToolRef& tool) {
@@ -214,7 +252,8 @@ void RegistrySnapshot::remove(const ToolRef& tool) {
     bool last = false;
     change(unique, [&](Entry& entry) {
         std::erase(entry.own, tool);
-        last = std::ranges::none_of(entry.own, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
+        last = std::ranges::none_of(
+            entry.own, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
     });
     if (!tool->has_plain_name()) return;
     change(tool->spec.name, [&](Entry& entry) {
@@ -224,7 +263,8 @@ void RegistrySnapshot::remove(const ToolRef& tool) {
 
 Registry::Registry() : current_(std::make_shared<RegistrySnapshot>()) {}
 
-void Registry::change(ConnectionId owner, std::span<const ToolRef> add, std::span<const std::string> drop) {
+void Registry::change(ConnectionId owner, std::span<const ToolRef> add,
+                      std::span<const std::string> drop) {
     const std::scoped_lock lock(mutex_);
     auto next = std::make_shared<RegistrySnapshot>(*current_.get());
     Owned& owned = owners_[owner];
@@ -269,7 +309,8 @@ void Registry::expect(const ToolSource& source) {
     const std::scoped_lock lock(mutex_);
     auto next = std::make_shared<RegistrySnapshot>(*current_.get());
     auto all = next->expected_ ? *next->expected_ : std::vector<ToolSource>();
-    if (std::ranges::any_of(all, [&](const ToolSource& known) { return is_same(known, source); })) return;
+    if (std::ranges::any_of(all, [&](const ToolSource& known) { return is_same(known, source); }))
+        return;
     all.push_back(source);
     next->expected_ = std::make_shared<const std::vector<ToolSource>>(std::move(all));
     current_.set(std::move(next));
@@ -278,11 +319,15 @@ void Registry::expect(const ToolSource& source) {
 void Registry::settle(const ToolSource& source) {
     const std::scoped_lock lock(mutex_);
     const SnapshotRef now = current_.get();
-    if (!now->expected_ || std::ranges::none_of(*now->expected_, [&](const ToolSource& known) { return is_same(known, source); })) return;
+    if (!now->expected_ || std::ranges::none_of(*now->expected_, [&](const ToolSource& known) {
+            return is_same(known, source);
+        }))
+        return;
     auto next = std::make_shared<RegistrySnapshot>(*now);
     auto rest = *now->expected_;
     std::erase_if(rest, [&](const ToolSource& known) { return is_same(known, source); });
-    next->expected_ = rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
+    next->expected_ =
+        rest.empty() ? nullptr : std::make_shared<const std::vector<ToolSource>>(std::move(rest));
     current_.set(std::move(next));
 }
 

@@ -1,7 +1,7 @@
 #include "core/registry/registry.hpp"
 
-#include "core/policy/policy.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/policy/policy.hpp"
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kToolsOfADevice = 20;
 
-/// A registry of that many tools: devices of twenty, the names of ten of which other devices offer as well.
+/// A registry of that many tools: devices of twenty, the names of ten of which other devices offer
+/// as well.
 class Filled {
 public:
     explicit Filled(std::size_t tools) {
@@ -26,14 +27,16 @@ public:
             const ConnectionId connection{device + 1};
             std::vector<ToolRef> own;
             for (std::size_t i = 0; i < kToolsOfADevice; ++i) {
-                const std::string name = i % 2 == 0 ? fmt::format("tool.{}.{}", device, i) : fmt::format("shared.{}", i);
+                const std::string name =
+                    i % 2 == 0 ? fmt::format("tool.{}.{}", device, i) : fmt::format("shared.{}", i);
                 own.push_back(make(*like, name, fmt::format("device-{}", device), connection));
                 if (i % 2 == 0) names.push_back(name);
                 qualified.push_back(own.back()->unique_name);
             }
             registry.change(connection, own, {});
         }
-        // In random order, one behind the other in memory: the name that a call brings is at hand, the tool it means is not.
+        // In random order, one behind the other in memory: the name that a call brings is at hand,
+        // the tool it means is not.
         std::mt19937 random(1);
         for (auto* each : {&names, &qualified}) {
             std::ranges::shuffle(*each, random);
@@ -41,7 +44,13 @@ public:
         }
         extra = make(*like, "extra.tool", "device-0", ConnectionId{1});
     }
-    View view() const { return {.principal = principal.get(), .policy = policy.get(), .tenant = {}, .prefer_source = {}, .prefer = {}}; }
+    View view() const {
+        return {.principal = principal.get(),
+                .policy = policy.get(),
+                .tenant = {},
+                .prefer_source = {},
+                .prefer = {}};
+    }
 
     /// One for each size: filling takes longer than measuring.
     static Filled& of(std::int64_t tools) {
@@ -56,10 +65,14 @@ public:
     ToolRef extra;
 
 private:
-    static ToolRef make(const Tool& like, std::string name, std::string slug, ConnectionId connection) {
+    static ToolRef make(const Tool& like, std::string name, std::string slug,
+                        ConnectionId connection) {
         auto tool = std::make_shared<Tool>(like);
         tool->spec.name = std::move(name);
-        tool->set_source({.kind = SourceKind::kDevice, .name = std::move(slug), .owner = {}, .connection = connection});
+        tool->set_source({.kind = SourceKind::kDevice,
+                          .name = std::move(slug),
+                          .owner = {},
+                          .connection = connection});
         return tool;
     }
     PrincipalRef principal = principal_of("caller/bench");

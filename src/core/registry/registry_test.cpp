@@ -1,7 +1,7 @@
 #include "core/registry/registry.hpp"
 
-#include "core/policy/policy.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/policy/policy.hpp"
 
 #include <algorithm>
 #include <random>
@@ -19,12 +19,23 @@ struct RegistryTest : testing::Test {
     PrincipalRef caller = principal_of("caller/ann");
     std::shared_ptr<const Policy> policy = policy_of();
 
-    View view(std::string_view prefer_source = {}, ConnectionId prefer = {}, std::string_view tenant = {}) const {
-        return {.principal = caller.get(), .policy = policy.get(), .tenant = tenant, .prefer_source = prefer_source, .prefer = prefer};
+    View view(std::string_view prefer_source = {}, ConnectionId prefer = {},
+              std::string_view tenant = {}) const {
+        return {.principal = caller.get(),
+                .policy = policy.get(),
+                .tenant = tenant,
+                .prefer_source = prefer_source,
+                .prefer = prefer};
     }
-    void add(ConnectionId owner, ToolRef tool) { registry.change(owner, std::array{std::move(tool)}, {}); }
-    void drop(ConnectionId owner, std::string name) { registry.change(owner, {}, std::array{std::move(name)}); }
-    Result<ToolRef> resolve(std::string_view name) const { return registry.snapshot()->resolve(view(), name); }
+    void add(ConnectionId owner, ToolRef tool) {
+        registry.change(owner, std::array{std::move(tool)}, {});
+    }
+    void drop(ConnectionId owner, std::string name) {
+        registry.change(owner, {}, std::array{std::move(name)});
+    }
+    Result<ToolRef> resolve(std::string_view name) const {
+        return registry.snapshot()->resolve(view(), name);
+    }
     std::vector<std::string> listed() const {
         std::vector<std::string> names;
         for (const auto& [name, tool] : registry.snapshot()->list(view())) names.push_back(name);
@@ -62,7 +73,8 @@ TEST_F(RegistryTest, AnotherConnectionCannotDropWhatItDoesNotOwn) {
 }
 
 TEST_F(RegistryTest, ChangeAddsToTheSetAndReplaceIsTheSet) {
-    const ToolRef a = tool_of("a", "phone", kFirst), b = tool_of("b", "phone", kFirst), c = tool_of("c", "phone", kFirst);
+    const ToolRef a = tool_of("a", "phone", kFirst), b = tool_of("b", "phone", kFirst),
+                  c = tool_of("c", "phone", kFirst);
     registry.change(kFirst, std::array{a, b}, {});
     registry.change(kFirst, std::array{c}, std::array<std::string, 2>{"a", "no such"});
     EXPECT_EQ(listed(), (Names{"b", "c"}));
@@ -105,11 +117,13 @@ TEST_F(RegistryTest, AnAmbiguousNameListsTheChoicesAndEachOfThemWorks) {
     for (const std::string& name : listed()) EXPECT_EQ(resolve(name).value()->unique_name, name);
     EXPECT_EQ(registry.snapshot()->resolve(view("tablet"), "echo").value()->source.name, "tablet");
     EXPECT_EQ(registry.snapshot()->resolve(view(), "echo", "phone").value()->source.name, "phone");
-    EXPECT_EQ(registry.snapshot()->resolve(view(), "echo", "nobody").error().code, ErrorCode::kToolNotFound);
+    EXPECT_EQ(registry.snapshot()->resolve(view(), "echo", "nobody").error().code,
+              ErrorCode::kToolNotFound);
 }
 
 TEST_F(RegistryTest, OfVeryManyChoicesSomeAreListed) {
-    for (std::uint64_t i = 1; i <= 100; ++i) add(ConnectionId{i}, tool_of("echo", "phone" + std::to_string(i), ConnectionId{i}));
+    for (std::uint64_t i = 1; i <= 100; ++i)
+        add(ConnectionId{i}, tool_of("echo", "phone" + std::to_string(i), ConnectionId{i}));
     const auto refused = resolve("echo");
     ASSERT_FALSE(refused);
     EXPECT_EQ(std::ranges::count(refused.error().details, ','), 31);
@@ -181,12 +195,22 @@ TEST_F(RegistryTest, APrincipalOfOneTenantSeesNothingOfAnotherHoweverItAsks) {
     add(kFirst, tool_of("a", "phone", kFirst, "acme"));
     caller = principal_of("caller/eve", {Role::kCaller}, "other");
     EXPECT_TRUE(registry.snapshot()->list(view({}, {}, "acme")).empty());
-    EXPECT_EQ(registry.snapshot()->resolve(view({}, {}, "acme"), "a").error().code, ErrorCode::kToolNotFound);
+    EXPECT_EQ(registry.snapshot()->resolve(view({}, {}, "acme"), "a").error().code,
+              ErrorCode::kToolNotFound);
 }
 
 TEST_F(RegistryTest, WhatMayNotBeCalledIsNeitherListedNorFoundNorSuggested) {
     add(kFirst, tool_of("camera", "phone", kFirst));
-    policy = policy_of({PolicyRule{.principal = {}, .tenant = {}, .roles = {}, .sources = {}, .call_allow = {}, .call_deny = globs({"camera"}), .call_needs_approval = {}, .register_allow = {}, .register_deny = {}, .where = {}}});
+    policy = policy_of({PolicyRule{.principal = {},
+                                   .tenant = {},
+                                   .roles = {},
+                                   .sources = {},
+                                   .call_allow = {},
+                                   .call_deny = globs({"camera"}),
+                                   .call_needs_approval = {},
+                                   .register_allow = {},
+                                   .register_deny = {},
+                                   .where = {}}});
     EXPECT_EQ(listed(), Names{});
     const auto refused = resolve("camera");
     EXPECT_EQ(refused.error().code, ErrorCode::kToolNotFound);
@@ -199,10 +223,12 @@ TEST_F(RegistryTest, AMisspeltNameGetsASuggestion) {
 }
 
 TEST_F(RegistryTest, WhatASourceMayHaveThatHasNotToldItsToolsIsUnavailableNotUnknown) {
-    const ToolSource shop{.kind = SourceKind::kPeer, .name = "shop", .owner = {}}, bank{.kind = SourceKind::kProvider, .name = "bank", .owner = {}};
+    const ToolSource shop{.kind = SourceKind::kPeer, .name = "shop", .owner = {}},
+        bank{.kind = SourceKind::kProvider, .name = "bank", .owner = {}};
     const auto code_of = [&](std::string_view name, std::string_view provider = {}) {
         const auto found = registry.snapshot()->resolve(view(), name, provider);
-        EXPECT_EQ(!found && found.error().may_retry(), !found && found.error().code == ErrorCode::kUnavailable);
+        EXPECT_EQ(!found && found.error().may_retry(),
+                  !found && found.error().code == ErrorCode::kUnavailable);
         return found ? std::nullopt : std::optional(found.error().code);
     };
     registry.expect(shop);
@@ -214,11 +240,15 @@ TEST_F(RegistryTest, WhatASourceMayHaveThatHasNotToldItsToolsIsUnavailableNotUnk
     EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable);
     EXPECT_EQ(code_of("pay", "bank"), ErrorCode::kUnavailable);
     EXPECT_EQ(code_of("pay", "phone"), ErrorCode::kToolNotFound);
-    EXPECT_EQ(code_of("phone__buy"), ErrorCode::kToolNotFound) << "the phone is there, and has no such tool";
+    EXPECT_EQ(code_of("phone__buy"), ErrorCode::kToolNotFound)
+        << "the phone is there, and has no such tool";
     EXPECT_EQ(code_of("no tool's name!"), ErrorCode::kToolNotFound);
-    policy = policy_of({{.principal = {}, .sources = globs({"peer/*"}), .call_deny = globs({"*"})}});
-    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable) << "it may be the bank's: a plain name holds anything";
-    EXPECT_EQ(code_of("buy", "shop"), ErrorCode::kToolNotFound) << "nothing is said of what may not be called";
+    policy =
+        policy_of({{.principal = {}, .sources = globs({"peer/*"}), .call_deny = globs({"*"})}});
+    EXPECT_EQ(code_of("shop__buy"), ErrorCode::kUnavailable)
+        << "it may be the bank's: a plain name holds anything";
+    EXPECT_EQ(code_of("buy", "shop"), ErrorCode::kToolNotFound)
+        << "nothing is said of what may not be called";
     policy = policy_of();
     registry.settle(bank);
     EXPECT_EQ(code_of("buy"), ErrorCode::kUnavailable);
@@ -231,13 +261,24 @@ TEST_F(RegistryTest, WhatASourceMayHaveThatHasNotToldItsToolsIsUnavailableNotUnk
 TEST_F(RegistryTest, AHiddenDeviceDoesNotMakeANameAmbiguous) {
     add(kFirst, tool_of("echo", "phone", kFirst));
     add(kSecond, tool_of("echo", "tablet", kSecond));
-    policy = policy_of({PolicyRule{.principal = {}, .tenant = {}, .roles = {}, .sources = globs({"device/tablet"}), .call_allow = {}, .call_deny = globs({"*"}), .call_needs_approval = {}, .register_allow = {}, .register_deny = {}, .where = {}}});
+    policy = policy_of({PolicyRule{.principal = {},
+                                   .tenant = {},
+                                   .roles = {},
+                                   .sources = globs({"device/tablet"}),
+                                   .call_allow = {},
+                                   .call_deny = globs({"*"}),
+                                   .call_needs_approval = {},
+                                   .register_allow = {},
+                                   .register_deny = {},
+                                   .where = {}}});
     EXPECT_EQ(resolve("echo").value()->source.name, "phone");
     EXPECT_EQ(listed(), Names{"echo"});
 }
 
 TEST_F(RegistryTest, PagesTogetherAreTheWholeList) {
-    for (std::uint64_t i = 1; i <= 250; ++i) add(ConnectionId{i}, tool_of("t" + std::to_string(i % 83), "d" + std::to_string(i), ConnectionId{i}));
+    for (std::uint64_t i = 1; i <= 250; ++i)
+        add(ConnectionId{i},
+            tool_of("t" + std::to_string(i % 83), "d" + std::to_string(i), ConnectionId{i}));
     Names all;
     for (std::string after;;) {
         const auto page = registry.snapshot()->list(view(), after, 7);
@@ -265,7 +306,8 @@ struct Model {
     const View& view;
 
     bool visible(const Tool& tool) const {
-        return (tool.tenant.empty() || view.tenant.empty() || tool.tenant.text() == view.tenant) && view.policy->may_call(*view.principal, tool);
+        return (tool.tenant.empty() || view.tenant.empty() || tool.tenant.text() == view.tenant) &&
+               view.policy->may_call(*view.principal, tool);
     }
     /// The tools that a unique name may mean, one for each source: its latest.
     std::vector<ToolRef> reachable() const {
@@ -283,7 +325,9 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
     for (std::uint32_t seed = 1; seed <= 150; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random(seed);
-        const auto one_of = [&](std::initializer_list<const char*> words) { return std::string(words.begin()[random() % words.size()]); };
+        const auto one_of = [&](std::initializer_list<const char*> words) {
+            return std::string(words.begin()[random() % words.size()]);
+        };
         Registry registry;
         std::map<std::uint64_t, std::map<std::string, ToolRef>> owned;
         std::vector<ToolRef> tools;  // oldest first
@@ -298,9 +342,13 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
                 continue;
             }
             // Owner 1 holds the built-ins; 2 and 3 are connections of one device.
-            const std::string slug = owner == 1 ? "" : owner <= 3 ? "d2" : "d" + std::to_string(owner);
-            const std::string name = owner == 1 ? one_of({"built", "in"}) : one_of({"a", "b", "c", "d2__a", "d4__b", "a__b"});
-            const ToolRef tool = tool_of(name, slug, connection, owner == 1 ? "" : one_of({"", "", "acme", "other"}));
+            const std::string slug = owner == 1   ? ""
+                                     : owner <= 3 ? "d2"
+                                                  : "d" + std::to_string(owner);
+            const std::string name = owner == 1 ? one_of({"built", "in"})
+                                                : one_of({"a", "b", "c", "d2__a", "d4__b", "a__b"});
+            const ToolRef tool = tool_of(name, slug, connection,
+                                         owner == 1 ? "" : one_of({"", "", "acme", "other"}));
             if (random() % 4 == 0) {
                 registry.change(connection, {}, std::array{name});
                 if (const auto it = owned[owner].find(name); it != owned[owner].end()) {
@@ -310,21 +358,27 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
                 continue;
             }
             registry.change(connection, std::array{tool}, {});
-            if (const auto it = owned[owner].find(name); it != owned[owner].end()) forget(it->second);
+            if (const auto it = owned[owner].find(name); it != owned[owner].end())
+                forget(it->second);
             owned[owner][name] = tool;
             tools.push_back(tool);
         }
         PolicyRule deny, allow;
         deny.call_deny = {Glob(one_of({"a", "d2__*", "*b*", "built", "none"}))};
         if (random() % 2 == 0) deny.sources = {Glob(one_of({"device/d2", "device/*", "built_in"}))};
-        allow.call_allow = {Glob(one_of({"*", "a", "d*", "built"})), Glob(one_of({"b", "in", "d4__*"}))};
+        allow.call_allow = {Glob(one_of({"*", "a", "d*", "built"})),
+                            Glob(one_of({"b", "in", "d4__*"}))};
         std::vector<PolicyRule> rules;
         if (random() % 2 == 0) rules.push_back(deny);
         if (random() % 3 == 0) rules.push_back(allow);
         const auto policy = policy_of(std::move(rules));
         const auto caller = principal_of("caller/ann");
         const std::string tenant = one_of({"", "acme", "other"});
-        const View view{.principal = caller.get(), .policy = policy.get(), .tenant = tenant, .prefer_source = {}, .prefer = {}};
+        const View view{.principal = caller.get(),
+                        .policy = policy.get(),
+                        .tenant = tenant,
+                        .prefer_source = {},
+                        .prefer = {}};
         const SnapshotRef snapshot = registry.snapshot();
         ASSERT_EQ(snapshot->size(), tools.size());
         const Model model{.tools = tools, .view = view};
@@ -350,8 +404,12 @@ TEST(Registry, ListingEqualsCallableForRandomRegistriesAndPolicies) {
             ASSERT_TRUE(own) << tool->unique_name;
             ASSERT_EQ(*own, tool);
             const auto plain = snapshot->resolve(view, tool->spec.name);
-            const bool taken = std::ranges::any_of(reachable, [&](const ToolRef& other) { return other->unique_name == tool->spec.name; });
-            const auto same = std::ranges::count_if(reachable, [&](const ToolRef& other) { return other->spec.name == tool->spec.name; });
+            const bool taken = std::ranges::any_of(reachable, [&](const ToolRef& other) {
+                return other->unique_name == tool->spec.name;
+            });
+            const auto same = std::ranges::count_if(reachable, [&](const ToolRef& other) {
+                return other->spec.name == tool->spec.name;
+            });
             if (taken) {
                 ASSERT_EQ(plain.value()->unique_name, tool->spec.name);
             } else if (same == 1) {

@@ -23,9 +23,11 @@ struct ToolCatalog {
 class ToolIndex {
 public:
     virtual ~ToolIndex() = default;
-    /// Names of the tools of `catalog` that go best with `words`, the best first, at most `most`; any text is a query, and one without
-    /// a word finds nothing. Equal catalogs are indexed once while they are in use. Errors: kInternal.
-    virtual Result<std::vector<std::string>> find(const std::shared_ptr<const ToolCatalog>& catalog, std::string_view words, std::size_t most) = 0;
+    /// Names of the tools of `catalog` that go best with `words`, the best first, at most `most`;
+    /// any text is a query, and one without a word finds nothing. Equal catalogs are indexed once
+    /// while they are in use. Errors: kInternal.
+    virtual Result<std::vector<std::string>> find(const std::shared_ptr<const ToolCatalog>& catalog,
+                                                  std::string_view words, std::size_t most) = 0;
 };
 
 }  // namespace crab::core

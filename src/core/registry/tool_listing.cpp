@@ -15,8 +15,13 @@ constexpr std::chrono::seconds kAtMostEvery{1};  // lists asked for because of w
 
 }  // namespace
 
-ToolListing::ToolListing(const Home& home, std::string_view kind, ToolSource source, ConnectionId owner)
-    : RemoteWaiter(home.executor, home.timers), home_(home), kind_(kind), source_(std::move(source)), owner_(owner) {
+ToolListing::ToolListing(const Home& home, std::string_view kind, ToolSource source,
+                         ConnectionId owner)
+    : RemoteWaiter(home.executor, home.timers),
+      home_(home),
+      kind_(kind),
+      source_(std::move(source)),
+      owner_(owner) {
     home_.registry.expect(source_);
 }
 
@@ -30,17 +35,23 @@ Task<void> ToolListing::watch(std::shared_ptr<ToolListing> listing, ListRhythm::
         const Result<void> refreshed = co_await self.refresh(asked + times.answer_within);
         if (ended(co_await this_chain())) co_return;
         const SteadyTime now = clock.steady_now();
-        const ListRhythm::Next next = refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, self.status().tools > 0);
-        if (refreshed && next.changed) log::info(fmt::format("{} answers again", self.kind_), {{"name", self.name()}});
+        const ListRhythm::Next next =
+            refreshed ? rhythm.on_answer(now) : rhythm.on_silence(now, self.status().tools > 0);
+        if (refreshed && next.changed)
+            log::info(fmt::format("{} answers again", self.kind_), {{"name", self.name()}});
         if (!refreshed) {
             const std::string& reason = refreshed.error().message;
-            if (next.changed) log::warn(fmt::format("{} does not answer", self.kind_), {{"name", self.name()}, {"reason", reason}});
+            if (next.changed)
+                log::warn(fmt::format("{} does not answer", self.kind_),
+                          {{"name", self.name()}, {"reason", reason}});
             if (next.withdraw) {
-                log::warn(fmt::format("{} is silent: its tools are withdrawn", self.kind_), {{"name", self.name()}});
+                log::warn(fmt::format("{} is silent: its tools are withdrawn", self.kind_),
+                          {{"name", self.name()}});
                 self.forget();
                 self.home_.registry.remove_owner(self.owner_);
             }
-            self.set_status(false, next.withdraw ? std::optional<std::size_t>(0) : std::nullopt, reason);
+            self.set_status(false, next.withdraw ? std::optional<std::size_t>(0) : std::nullopt,
+                            reason);
         }
         if (co_await self.wait(next.ask) == WaitEnd::kWoken && !self.gone_) {
             // A tool was unknown there; many calls may say so at once.
@@ -66,7 +77,8 @@ ToolListing::Status ToolListing::status() const {
     return copy;
 }
 
-void ToolListing::offer(const ToolList& list, const std::shared_ptr<ToolHost>& host, bool keep_names) {
+void ToolListing::offer(const ToolList& list, const std::shared_ptr<ToolHost>& host,
+                        bool keep_names) {
     if (gone_) return;
     std::vector<ToolRef> tools;
     for (const auto& tool : list.tools) {
@@ -76,7 +88,8 @@ void ToolListing::offer(const ToolList& list, const std::shared_ptr<ToolHost>& h
         tools.push_back(tool);
     }
     for (const ToolList::Dropped& one : list.dropped) {
-        log::warn(fmt::format("a tool of a {} is left out", kind_), {{"name", name()}, {"tool", one.name}, {"reason", one.reason}});
+        log::warn(fmt::format("a tool of a {} is left out", kind_),
+                  {{"name", name()}, {"tool", one.name}, {"reason", one.reason}});
     }
     home_.registry.replace(owner_, tools);
     home_.registry.settle(source_);

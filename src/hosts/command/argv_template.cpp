@@ -13,13 +13,14 @@ constexpr std::size_t kMaxWordBytes = 128 * 1024;   // one argument of execve() 
 
 bool is_name(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
     });
 }
 
 /// `100.0` and `1e2` are the integer 100 to JSON Schema, so a program gets `100`.
 std::string number_text(json::Element value) {
-    constexpr double kMostExact = 9007199254740992.0;   // 2^53: from there on doubles skip integers
+    constexpr double kMostExact = 9007199254740992.0;  // 2^53: from there on doubles skip integers
     const double number = value.get_double().value_unsafe();
     if (std::abs(number) > kMostExact || number != std::trunc(number)) return json::to_text(value);
     return fmt::format("{}", static_cast<std::int64_t>(number));
@@ -38,10 +39,15 @@ Result<std::string> word_of(std::string_view name, json::Element value) {
         case simdjson::dom::element_type::ARRAY:
         case simdjson::dom::element_type::OBJECT:
         case simdjson::dom::element_type::NULL_VALUE:
-            return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: must be a string, a number or a boolean here", name));
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("/{}: must be a string, a number or a boolean here", name));
     }
-    if (text.find('\0') != text.npos) return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: may not hold a NUL character", name));
-    if (text.size() >= kMaxWordBytes) return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: is too long for a word of a command", name));
+    if (text.find('\0') != text.npos)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("/{}: may not hold a NUL character", name));
+    if (text.size() >= kMaxWordBytes)
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("/{}: is too long for a word of a command", name));
     return text;
 }
 
@@ -52,7 +58,10 @@ public:
 
     Result<void> add(const std::vector<Element>& elements) {
         for (const Element& element : elements) {
-            if (auto added = element.condition.empty() ? add_word(element) : add_conditional(element); !added) return added;
+            if (auto added =
+                    element.condition.empty() ? add_word(element) : add_conditional(element);
+                !added)
+                return added;
         }
         return {};
     }
@@ -74,7 +83,8 @@ private:
                 continue;
             }
             const auto value = json::get(arguments_, piece.text);
-            if (!value) return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: is missing", piece.text));
+            if (!value)
+                return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: is missing", piece.text));
             auto text = word_of(piece.text, *value);
             if (!text) return fail(std::move(text.error()));
             word += *text;
@@ -95,12 +105,18 @@ private:
         return {};
     }
 
-    /// `argument`: the one that the word begins with; empty when it begins with fixed text. `fixed`: all of it is fixed text. Only such a
-    /// word ends the options, since what a caller can spell the operator did not decide.
+    /// `argument`: the one that the word begins with; empty when it begins with fixed text.
+    /// `fixed`: all of it is fixed text. Only such a word ends the options, since what a caller can
+    /// spell the operator did not decide.
     Result<void> push(std::string word, std::string_view argument, bool fixed) {
-        if (words.size() >= kMaxWords) return fail(ErrorCode::kInvalidArgs, "the command would have too many words; send less");
+        if (words.size() >= kMaxWords)
+            return fail(ErrorCode::kInvalidArgs,
+                        "the command would have too many words; send less");
         if (!argument.empty() && word.starts_with('-') && !options_ended_) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: may not begin with -, the program would take it for an option", argument));
+            return fail(
+                ErrorCode::kInvalidArgs,
+                fmt::format("/{}: may not begin with -, the program would take it for an option",
+                            argument));
         }
         options_ended_ = options_ended_ || (fixed && word == "--");
         words.push_back(std::move(word));
@@ -119,7 +135,9 @@ ArgvTemplate::Element ArgvTemplate::parse_text(const std::string& text) {
     };
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = text[at] == '{' ? text.find('}', at) : text.npos;
-        std::string_view name = end == text.npos ? std::string_view() : std::string_view(text).substr(at + 1, end - at - 1);
+        std::string_view name = end == text.npos
+                                    ? std::string_view()
+                                    : std::string_view(text).substr(at + 1, end - at - 1);
         const bool spread = name.ends_with("...") && at == 0 && end + 1 == text.size();
         if (spread) name.remove_suffix(3);
         if (!is_name(name)) {
@@ -147,12 +165,17 @@ Result<std::vector<ArgvTemplate::Element>> ArgvTemplate::parse_list(const json::
         }
         const json::Value* condition = item.find("if");
         const json::Value* argv = item.find("argv");
-        if (!condition || !condition->as_string() || !is_name(*condition->as_string()) || !argv || item.as_object()->size() != 2) {
-            return fail(ErrorCode::kInvalidArgs, "an element of argv is a string or {if: name, argv: [...]}");
+        if (!condition || !condition->as_string() || !is_name(*condition->as_string()) || !argv ||
+            item.as_object()->size() != 2) {
+            return fail(ErrorCode::kInvalidArgs,
+                        "an element of argv is a string or {if: name, argv: [...]}");
         }
         auto inner = parse_list(*argv);
         if (!inner) return inner;
-        elements.push_back({.pieces = {}, .spread = false, .condition = *condition->as_string(), .inner = std::move(*inner)});
+        elements.push_back({.pieces = {},
+                            .spread = false,
+                            .condition = *condition->as_string(),
+                            .inner = std::move(*inner)});
     }
     return elements;
 }
@@ -160,9 +183,12 @@ Result<std::vector<ArgvTemplate::Element>> ArgvTemplate::parse_list(const json::
 Result<ArgvTemplate> ArgvTemplate::parse(const json::Value& list) {
     auto elements = parse_list(list);
     if (!elements) return fail(std::move(elements.error()));
-    const bool fixed_program = !elements->empty() && elements->front().condition.empty() && elements->front().pieces.size() == 1 &&
-                               !elements->front().pieces.front().is_argument && !elements->front().pieces.front().text.empty();
-    if (!fixed_program) return fail(ErrorCode::kInvalidArgs, "argv must begin with the program, as fixed text");
+    const bool fixed_program = !elements->empty() && elements->front().condition.empty() &&
+                               elements->front().pieces.size() == 1 &&
+                               !elements->front().pieces.front().is_argument &&
+                               !elements->front().pieces.front().text.empty();
+    if (!fixed_program)
+        return fail(ErrorCode::kInvalidArgs, "argv must begin with the program, as fixed text");
     ArgvTemplate made;
     made.elements_ = std::move(*elements);
     return made;

@@ -9,22 +9,24 @@
 
 namespace crab::command {
 
-/// The argument `name` as text of a word or a variable: a string as it is, a whole number in digits (`100` for `100.0`), another
-/// number or a boolean in JSON spelling.
-/// Errors: kInvalidArgs for null, lists and objects, NUL characters and what no word can hold.
+/// The argument `name` as text of a word or a variable: a string as it is, a whole number in digits
+/// (`100` for `100.0`), another number or a boolean in JSON spelling. Errors: kInvalidArgs for
+/// null, lists and objects, NUL characters and what no word can hold.
 Result<std::string> word_of(std::string_view name, json::Element value);
 
-/// How the arguments of a call become the words of a command; there is never a shell in between. An element of the template is
-/// text in which `{name}` stands for that argument (a string as it is, a number or boolean in JSON spelling), `{name...}` alone
-/// (one word per item of a list), or `{if: name, argv: [...]}`, which counts when the argument is true or present and not false.
-/// Source: docs/protocols/sw4rm.md, section 11.
+/// How the arguments of a call become the words of a command; there is never a shell in between. An
+/// element of the template is text in which `{name}` stands for that argument (a string as it is, a
+/// number or boolean in JSON spelling), `{name...}` alone (one word per item of a list), or `{if:
+/// name, argv: [...]}`, which counts when the argument is true or present and not false. Source:
+/// docs/protocols/sw4rm.md, section 11.
 class ArgvTemplate {
 public:
     /// Errors: kInvalidArgs when it is no such list, is empty, or does not begin with fixed text.
     static Result<ArgvTemplate> parse(const json::Value& list);
 
-    /// Errors: kInvalidArgs when an argument is missing, cannot stand in a word (objects, NUL), or makes a word begin with `-`
-    /// that the template begins with an argument and no fixed `--` precedes.
+    /// Errors: kInvalidArgs when an argument is missing, cannot stand in a word (objects, NUL), or
+    /// makes a word begin with `-` that the template begins with an argument and no fixed `--`
+    /// precedes.
     Result<std::vector<std::string>> expand(json::Element arguments) const;
     /// The fixed first word.
     const std::string& program() const { return elements_.front().pieces.front().text; }
@@ -33,13 +35,13 @@ public:
 
 private:
     struct Piece {
-        std::string text;            ///< fixed text, or the name of an argument
+        std::string text;  ///< fixed text, or the name of an argument
         bool is_argument = false;
     };
     struct Element {
         std::vector<Piece> pieces;
-        bool spread = false;         ///< `{name...}`
-        std::string condition;       ///< of `{if: …}`; then `inner` counts
+        bool spread = false;  ///< `{name...}`
+        std::string condition;  ///< of `{if: …}`; then `inner` counts
         std::vector<Element> inner;
     };
     class Expansion;

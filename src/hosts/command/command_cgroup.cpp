@@ -25,7 +25,8 @@ std::string read_file(const fs::path& file) {
 
 bool write_file(const fs::path& file, std::string_view text) {
     const Descriptor open_file(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
-    return open_file.is_open() && ::write(open_file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    return open_file.is_open() &&
+           ::write(open_file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 bool has_word(std::string_view text, std::string_view word) {
@@ -50,7 +51,8 @@ std::optional<std::uint64_t> number_of(const std::string& text, std::string_view
 
 bool is_writable(const fs::path& folder) { return ::access(folder.c_str(), W_OK | X_OK) == 0; }
 
-/// Removes the groups of commands that a gateway before this one was killed with; those in use stay, for they are not empty.
+/// Removes the groups of commands that a gateway before this one was killed with; those in use
+/// stay, for they are not empty.
 void sweep(const fs::path& parent) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(parent, error)) {
@@ -66,7 +68,8 @@ bool hand_down(const fs::path& group) {
     fs::create_directory(own, error);
     if (!write_file(own / "cgroup.procs", "0")) return false;
     if (write_file(group / "cgroup.subtree_control", "+memory +pids")) {
-        (void)write_file(group / "cgroup.subtree_control", "+cpu");   // only for cpu.stat, which is there without it as well
+        // only for cpu.stat, which is there without it as well
+        (void)write_file(group / "cgroup.subtree_control", "+cpu");
         return true;
     }
     (void)write_file(group / "cgroup.procs", "0");
@@ -93,12 +96,15 @@ CgroupPlaces places_of(const fs::path& root, const fs::path& membership) {
         const std::size_t first = line.find(':'), second = line.find(':', first + 1);
         if (second == line.npos) continue;
         const std::string controllers = line.substr(first + 1, second - first - 1);
-        const std::string path = line.substr(second + 2);   // without the slash that it begins with
+        const std::string path = line.substr(second + 2);  // without the slash that it begins with
         if (controllers.empty()) {
-            fs::path group = (fs::exists(root / "cgroup.controllers") ? root : root / "unified") / path;
-            if (group.filename() == kOwnGroup) group = group.parent_path();   // it has been moved there
+            fs::path group =
+                (fs::exists(root / "cgroup.controllers") ? root : root / "unified") / path;
+            // it has been moved there
+            if (group.filename() == kOwnGroup) group = group.parent_path();
             const std::string offered = read_file(group / "cgroup.controllers");
-            const bool useful = !path.empty() && has_word(offered, "memory") && has_word(offered, "pids") && is_writable(group);
+            const bool useful = !path.empty() && has_word(offered, "memory") &&
+                                has_word(offered, "pids") && is_writable(group);
             if (useful) places.unified = group;
             continue;
         }
@@ -130,16 +136,20 @@ CgroupPlaces CgroupPlaces::find(const fs::path& root, const fs::path& membership
 
 CgroupPlaces CgroupPlaces::look(const fs::path& root, const fs::path& membership) {
     CgroupPlaces places = places_of(root, membership);
-    // Controllers are handed down already, or can be: by a group that holds one process, which moves.
+    // Controllers are handed down already, or can be: by a group that holds one process, which
+    // moves.
     const fs::path& group = places.unified;
     const bool hands_down = has_word(read_file(group / "cgroup.subtree_control"), "memory");
     const std::string members = read_file(group / "cgroup.procs");
-    if (!group.empty() && !hands_down && std::ranges::count(members, '\n') > 1) places.unified.clear();
+    if (!group.empty() && !hands_down && std::ranges::count(members, '\n') > 1)
+        places.unified.clear();
     return without_old_ones(std::move(places));
 }
 
 CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name, Limits limits)
-    : unified_(make_group(places.unified, name)), pids_(make_group(places.pids, name)), memory_(make_group(places.memory, name)) {
+    : unified_(make_group(places.unified, name)),
+      pids_(make_group(places.pids, name)),
+      memory_(make_group(places.memory, name)) {
     const std::string most = std::to_string(limits.memory_bytes);
     if (!unified_.empty()) {
         good_ = write_file(unified_ / "memory.max", most);
@@ -148,12 +158,15 @@ CommandCgroup::CommandCgroup(const CgroupPlaces& places, const std::string& name
     }
     if (!memory_.empty()) {
         good_ = write_file(memory_ / "memory.limit_in_bytes", most);
-        // Where the kernel counts swap the sum is limited, too; buffers of TCP are counted beside all else.
-        if (!write_file(memory_ / "memory.memsw.limit_in_bytes", most)) (void)write_file(memory_ / "memory.swappiness", "0");
+        // Where the kernel counts swap the sum is limited, too; buffers of TCP are counted beside
+        // all else.
+        if (!write_file(memory_ / "memory.memsw.limit_in_bytes", most))
+            (void)write_file(memory_ / "memory.swappiness", "0");
         (void)write_file(memory_ / "memory.kmem.tcp.limit_in_bytes", most);
     }
     if (!pids_.empty()) (void)write_file(pids_ / "pids.max", std::to_string(limits.processes));
-    good_ = good_ && unified_.empty() == places.unified.empty() && memory_.empty() == places.memory.empty();
+    good_ = good_ && unified_.empty() == places.unified.empty() &&
+            memory_.empty() == places.memory.empty();
 }
 
 CommandCgroup::~CommandCgroup() {
@@ -165,7 +178,8 @@ CommandCgroup::~CommandCgroup() {
 bool CommandCgroup::add(pid_t process) const {
     bool all = true;
     for (const fs::path& group : {unified_, pids_, memory_}) {
-        if (!group.empty()) all = write_file(group / "cgroup.procs", std::to_string(process)) && all;
+        if (!group.empty())
+            all = write_file(group / "cgroup.procs", std::to_string(process)) && all;
     }
     return all;
 }
@@ -173,11 +187,15 @@ bool CommandCgroup::add(pid_t process) const {
 std::optional<Milliseconds> CommandCgroup::cpu() const {
     if (unified_.empty()) return std::nullopt;
     const auto microseconds = number_of(read_file(unified_ / "cpu.stat"), "usage_usec");
-    return microseconds ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000))) : std::nullopt;
+    return microseconds
+               ? std::optional(Milliseconds(static_cast<std::int64_t>(*microseconds / 1000)))
+               : std::nullopt;
 }
 
 bool CommandCgroup::ran_out_of_memory() const {
-    const auto killed = [](const fs::path& group, const char* file) { return !group.empty() && number_of(read_file(group / file), "oom_kill").value_or(0) > 0; };
+    const auto killed = [](const fs::path& group, const char* file) {
+        return !group.empty() && number_of(read_file(group / file), "oom_kill").value_or(0) > 0;
+    };
     return killed(unified_, "memory.events") || killed(memory_, "memory.oom_control");
 }
 

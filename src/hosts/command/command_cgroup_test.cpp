@@ -1,7 +1,7 @@
 #include "hosts/command/command_cgroup.hpp"
 
-#include "base/scope_exit.hpp"
 #include "base/process/test_folder.hpp"
+#include "base/scope_exit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A tree of plain files in place of the kernel's: it shows which files are written, and what becomes of what is read.
+/// A tree of plain files in place of the kernel's: it shows which files are written, and what
+/// becomes of what is read.
 class CommandCgroupTest : public testing::Test {
 protected:
     void put(const fs::path& file, std::string_view text) const {
@@ -35,7 +36,8 @@ protected:
 
 TEST_F(CommandCgroupTest, ADelegatedUnifiedGroupHandsItsControllersDown) {
     put("cgroup.controllers", "cpu memory pids\n");
-    for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"}) put(fs::path("crab.service") / file, "");
+    for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"})
+        put(fs::path("crab.service") / file, "");
     put("crab.service/cgroup.controllers", "cpu io memory pids\n");
     const CgroupPlaces places = find("0::/crab.service\n");
     EXPECT_EQ(places.unified, root / "crab.service");
@@ -64,7 +66,8 @@ TEST_F(CommandCgroupTest, TheOldTreeOfMemoryCountsAndTheNewOneComesFirst) {
     EXPECT_EQ(places.memory, root / "memory/a");
     EXPECT_TRUE(places.count_memory());
     EXPECT_FALSE(find("8:pids:/a\n0::/\n").count_memory());
-    for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"}) put(fs::path("unified/x") / file, "");
+    for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "crab-gateway/cgroup.procs"})
+        put(fs::path("unified/x") / file, "");
     put("unified/x/cgroup.controllers", "memory pids\n");
     const CgroupPlaces both = find("8:pids:/a\n4:memory:/a\n0::/x\n");
     EXPECT_EQ(both.unified, root / "unified/x");
@@ -73,23 +76,29 @@ TEST_F(CommandCgroupTest, TheOldTreeOfMemoryCountsAndTheNewOneComesFirst) {
 
 TEST_F(CommandCgroupTest, LookingFindsTheSameAndChangesNothing) {
     put("cgroup.controllers", "cpu memory pids\n");
-    for (const char* file : {"cgroup.procs", "cgroup.subtree_control"}) put(fs::path("crab.service") / file, "");
+    for (const char* file : {"cgroup.procs", "cgroup.subtree_control"})
+        put(fs::path("crab.service") / file, "");
     put("crab.service/cgroup.controllers", "cpu io memory pids\n");
     put("membership", "0::/crab.service\n");
     put("crab.service/cgroup.procs", "7\n");
     EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service");
     EXPECT_FALSE(fs::exists(root / "crab.service/crab-gateway"));
     put("crab.service/cgroup.procs", "7\n8\n");
-    EXPECT_FALSE(CgroupPlaces::look(root, root / "membership").count_memory()) << "another process is in the group, which cannot hand down then";
+    EXPECT_FALSE(CgroupPlaces::look(root, root / "membership").count_memory())
+        << "another process is in the group, which cannot hand down then";
     put("crab.service/cgroup.subtree_control", "memory pids\n");
     put("membership", "0::/crab.service/crab-gateway\n");
-    EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service") << "a gateway that runs there";
+    EXPECT_EQ(CgroupPlaces::look(root, root / "membership").unified, root / "crab.service")
+        << "a gateway that runs there";
 }
 
 TEST_F(CommandCgroupTest, LimitsOfTheOldTreeAreWrittenAndMissingOnesAreTold) {
-    for (const char* file : {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.kmem.tcp.limit_in_bytes", "cgroup.procs"}) put(fs::path("one") / file, "");
+    for (const char* file : {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes",
+                             "memory.kmem.tcp.limit_in_bytes", "cgroup.procs"})
+        put(fs::path("one") / file, "");
     put("one/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
-    const CommandCgroup group({.unified = {}, .pids = {}, .memory = root}, "one", {.memory_bytes = 4096, .processes = 7});
+    const CommandCgroup group({.unified = {}, .pids = {}, .memory = root}, "one",
+                              {.memory_bytes = 4096, .processes = 7});
     EXPECT_TRUE(group.is_good());
     EXPECT_TRUE(group.add(42));
     EXPECT_EQ(get("one/memory.limit_in_bytes"), "4096");
@@ -97,23 +106,29 @@ TEST_F(CommandCgroupTest, LimitsOfTheOldTreeAreWrittenAndMissingOnesAreTold) {
     EXPECT_EQ(get("one/memory.kmem.tcp.limit_in_bytes"), "4096");
     EXPECT_EQ(get("one/cgroup.procs"), "42");
     EXPECT_TRUE(group.ran_out_of_memory());
-    EXPECT_FALSE(CommandCgroup({.unified = root, .pids = {}}, "two", {}).is_good()) << "there is no file to write the limit to";
+    EXPECT_FALSE(CommandCgroup({.unified = root, .pids = {}}, "two", {}).is_good())
+        << "there is no file to write the limit to";
     EXPECT_FALSE(CommandCgroup({.unified = root / "gone", .pids = {}}, "three", {}).is_good());
 }
 
 TEST_F(CommandCgroupTest, GroupsThatAKilledGatewayLeftAreRemovedUnlessTheyAreInUse) {
-    for (const char* folder : {"pids/a/crab-7-1", "pids/a/crab-gateway", "pids/a/other"}) fs::create_directories(root / folder);
+    for (const char* folder : {"pids/a/crab-7-1", "pids/a/crab-gateway", "pids/a/other"})
+        fs::create_directories(root / folder);
     put("pids/a/crab-8-1/cgroup.procs", "42\n");
     (void)find("8:pids:/a\n");
     EXPECT_FALSE(fs::exists(root / "pids/a/crab-7-1"));
-    for (const char* folder : {"pids/a/crab-8-1", "pids/a/crab-gateway", "pids/a/other"}) EXPECT_TRUE(fs::exists(root / folder)) << folder;
+    for (const char* folder : {"pids/a/crab-8-1", "pids/a/crab-gateway", "pids/a/other"})
+        EXPECT_TRUE(fs::exists(root / folder)) << folder;
 }
 
 TEST_F(CommandCgroupTest, LimitsAreWrittenAndMetersRead) {
-    for (const char* file : {"memory.max", "memory.swap.max", "pids.max", "cgroup.procs", "cgroup.kill"}) put(fs::path("one") / file, "");
+    for (const char* file :
+         {"memory.max", "memory.swap.max", "pids.max", "cgroup.procs", "cgroup.kill"})
+        put(fs::path("one") / file, "");
     put("one/cpu.stat", "usage_usec 1234567\nuser_usec 1000000\n");
     put("one/memory.events", "low 0\noom 1\noom_kill 1\n");
-    const CommandCgroup group({.unified = root, .pids = {}}, "one", {.memory_bytes = 4096, .processes = 7});
+    const CommandCgroup group({.unified = root, .pids = {}}, "one",
+                              {.memory_bytes = 4096, .processes = 7});
     EXPECT_TRUE(group.add(42));
     EXPECT_EQ(get("one/memory.max"), "4096");
     EXPECT_EQ(get("one/memory.swap.max"), "0");

@@ -10,8 +10,14 @@ namespace crab::command {
 /// Why a command ended.
 enum class EndReason : std::uint8_t {
     kExited,       ///< by itself
-    kDeadline, kWallBudget, kCpuBudget, kCancelled,
-    kMemory, kProcesses, kOutput, kDisk,   ///< it passed a limit of the sandbox
+    kDeadline,
+    kWallBudget,
+    kCpuBudget,
+    kCancelled,
+    kMemory,
+    kProcesses,
+    kOutput,
+    kDisk,   ///< it passed a limit of the sandbox
     kNotStarted,   ///< `failure` says why
 };
 

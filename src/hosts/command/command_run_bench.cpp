@@ -1,4 +1,5 @@
-// What the sandbox costs at the start: a program that does nothing, by posix_spawn, by others' sandboxes, and as a command.
+// What the sandbox costs at the start: a program that does nothing, by posix_spawn, by others'
+// sandboxes, and as a command.
 #include "base/process/subprocess.hpp"
 #include "hosts/command/command_run.hpp"
 #include "hosts/command/seccomp_filter.hpp"
@@ -21,7 +22,8 @@ int spawn_and_wait(const std::vector<std::string>& words) {
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     char* no_environment[] = {nullptr};
-    if (::posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), no_environment) != 0) return -1;
+    if (::posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), no_environment) != 0)
+        return -1;
     ::waitpid(pid, &status, 0);
     return status;
 }
@@ -37,12 +39,17 @@ void BM_PosixSpawn(benchmark::State& state) { measure(state, {"/bin/true"}); }
 BENCHMARK(BM_PosixSpawn)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void BM_Bubblewrap(benchmark::State& state) {
-    measure(state, {"/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"});
+    measure(state, {"/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc",
+                    "--dev", "/dev", "/bin/true"});
 }
 BENCHMARK(BM_Bubblewrap)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 SandboxRequest request_of(const SandboxAbilities& abilities) {
-    SandboxRequest request{.argv = {"/bin/true"}, .environment = {{"PATH", std::string(kSandboxPath)}}, .worktree = {}, .memory_bytes = std::uint64_t{512} << 20, .processes = 256};
+    SandboxRequest request{.argv = {"/bin/true"},
+                           .environment = {{"PATH", std::string(kSandboxPath)}},
+                           .worktree = {},
+                           .memory_bytes = std::uint64_t{512} << 20,
+                           .processes = 256};
     request.landlock = abilities.landlock_abi > 0;
     return request;
 }
@@ -58,13 +65,16 @@ void BM_BubblewrapWithOurView(benchmark::State& state) {
 BENCHMARK(BM_BubblewrapWithOurView)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void BM_SystemdRun(benchmark::State& state) {
-    measure(state, {"/usr/bin/systemd-run", "--quiet", "--wait", "--collect", "-p", "PrivateNetwork=yes", "-p", "ProtectSystem=strict", "-p", "NoNewPrivileges=yes", "/bin/true"});
+    measure(state,
+            {"/usr/bin/systemd-run", "--quiet", "--wait", "--collect", "-p", "PrivateNetwork=yes",
+             "-p", "ProtectSystem=strict", "-p", "NoNewPrivileges=yes", "/bin/true"});
 }
 BENCHMARK(BM_SystemdRun)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void run_commands(benchmark::State& state, const SandboxAbilities& abilities, SignalScope signals) {
     const auto filter = make_seccomp_filter({.signals = signals});
-    if (abilities.confinement() == Confinement::kNone || !filter) return state.SkipWithError("no sandbox here");
+    if (abilities.confinement() == Confinement::kNone || !filter)
+        return state.SkipWithError("no sandbox here");
     asio::io_context io;
     const RealClock clock;
     TimerWheel timers(clock);
@@ -75,7 +85,8 @@ void run_commands(benchmark::State& state, const SandboxAbilities& abilities, Si
     for (auto _ : state) {
         CommandTalk talk(io.get_executor(), timers);
         const CommandEnd end = run_command(abilities, order, talk);
-        if (end.status != 0 || end.reason != EndReason::kExited) state.SkipWithError(end.failure.c_str());
+        if (end.status != 0 || end.reason != EndReason::kExited)
+            state.SkipWithError(end.failure.c_str());
     }
 }
 
@@ -84,7 +95,12 @@ void BM_Command(benchmark::State& state) {
     if (state.range(0) != 0) abilities.cgroups = CgroupPlaces::find();
     run_commands(state, abilities, SignalScope::kNamespace);
 }
-BENCHMARK(BM_Command)->ArgName("cgroups")->Arg(0)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Command)
+    ->ArgName("cgroups")
+    ->Arg(0)
+    ->Arg(1)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 /// The same where user namespaces are missing.
 void BM_BareCommand(benchmark::State& state) {

@@ -1,8 +1,8 @@
 #include "hosts/command/command_run.hpp"
 
 #include "base/process/pipe.hpp"
-#include "base/scope_exit.hpp"
 #include "base/process/test_folder.hpp"
+#include "base/scope_exit.hpp"
 #include "base/task/test_loop.hpp"
 #include "hosts/command/process_tree.hpp"
 #include "hosts/command/seccomp_filter.hpp"
@@ -34,8 +34,12 @@ using testing::Not;
 class CommandRunTest : public testing::Test {
 protected:
     void SetUp() override {
-        if (!abilities().namespaces) GTEST_SKIP() << abilities().missing(core::Network::kDenyAll).value_or("no sandbox here");
-        filter = make_seccomp_filter({.level = core::Privilege::kDefault, .memory_is_counted = abilities().cgroups.count_memory()}).value();
+        if (!abilities().namespaces)
+            GTEST_SKIP()
+                << abilities().missing(core::Network::kDenyAll).value_or("no sandbox here");
+        filter = make_seccomp_filter({.level = core::Privilege::kDefault,
+                                      .memory_is_counted = abilities().cgroups.count_memory()})
+                     .value();
         order.request.memory_bytes = std::uint64_t{256} << 20;
         order.request.processes = 64;
         order.request.environment = {{"PATH", std::string(kSandboxPath)}};
@@ -85,7 +89,10 @@ protected:
         if (IsSkipped()) return;
         with.namespaces = false;
         if (with.confinement() != Confinement::kLandlock) GTEST_SKIP() << "no Landlock here";
-        filter = make_seccomp_filter({.level = core::Privilege::kDefault, .signals = with.landlock_abi >= 6 ? SignalScope::kLandlock : SignalScope::kNobody}).value();
+        filter = make_seccomp_filter({.level = core::Privilege::kDefault,
+                                      .signals = with.landlock_abi >= 6 ? SignalScope::kLandlock
+                                                                        : SignalScope::kNobody})
+                     .value();
         order.filter = filter.get();
         order.request.environment = {{"PATH", std::string(kSandboxPath)}, {"HOME", "/tmp"}};
     }
@@ -123,11 +130,14 @@ TEST_F(CommandRunTest, EachClockNamesItselfAndTheDeadlineComesFirstAtATie) {
 
 TEST_F(CommandRunTest, ChildrenThatHaveEndedCountForTheCpuBudget) {
     order.request.budget_cpu = 400ms;
-    EXPECT_EQ(run("while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; done").reason, EndReason::kCpuBudget);
+    EXPECT_EQ(
+        run("while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; done").reason,
+        EndReason::kCpuBudget);
 }
 
 TEST_F(CommandRunTest, ABudgetIsOverdrawnByATenthAtMostWhateverIgnoresTheSignal) {
-    constexpr std::string_view stubborn = "trap '' TERM; (trap '' TERM; while :; do :; done) & while :; do :; done";
+    constexpr std::string_view stubborn =
+        "trap '' TERM; (trap '' TERM; while :; do :; done) & while :; do :; done";
     order.request.budget_cpu = 1s;
     const CommandEnd cpu = run(std::string(stubborn));
     EXPECT_EQ(cpu.reason, EndReason::kCpuBudget);
@@ -182,7 +192,8 @@ TEST_F(CommandRunTest, AStopBeforeTheStartRunsNothing) {
 
 TEST_F(CommandRunTest, MoreProcessesThanAllowedAreNotToBeHad) {
     order.request.processes = 12;
-    const CommandEnd end = run("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done; wait");
+    const CommandEnd end =
+        run("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 5 & done; wait");
     EXPECT_TRUE(end.reason == EndReason::kProcesses || end.status != 0) << end.status;
 }
 
@@ -196,7 +207,9 @@ TEST_F(CommandRunTest, UsageIsTold) {
 TEST_F(CommandRunTest, ANetworkOfItsOwnHasAResolverAndIsGoneAfterwards) {
     if (with.slirp.empty()) GTEST_SKIP() << "slirp4netns is not usable here";
     order.request.way_out = WayOut::kOutbound;
-    EXPECT_EQ(run("cat /etc/resolv.conf; ls /sys/class/net 2>/dev/null; grep -c tap0 /proc/net/dev").reason, EndReason::kExited);
+    EXPECT_EQ(run("cat /etc/resolv.conf; ls /sys/class/net 2>/dev/null; grep -c tap0 /proc/net/dev")
+                  .reason,
+              EndReason::kExited);
     EXPECT_EQ(output, "nameserver 10.0.2.3\n1\n");
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
@@ -213,14 +226,27 @@ TEST_F(CommandRunTest, ANetworkThatCannotBeMadeStartsNothing) {
 TEST_F(CommandRunTest, WhatWaitsForAKilledBubblewrapIsEndedAtTheNextStart) {
     Pipe info, block;
     ASSERT_TRUE(info.open() && block.open());
-    const std::vector<std::string> words{"bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--info-fd", std::to_string(info.write_end.get()), "--block-fd",
-                                         std::to_string(block.read_end.get()), "--", "/run/crab/sandbox-init"};
+    const std::vector<std::string> words{"bwrap",
+                                         "--unshare-user",
+                                         "--unshare-pid",
+                                         "--ro-bind",
+                                         "/",
+                                         "/",
+                                         "--info-fd",
+                                         std::to_string(info.write_end.get()),
+                                         "--block-fd",
+                                         std::to_string(block.read_end.get()),
+                                         "--",
+                                         "/run/crab/sandbox-init"};
     const std::array kept{info.write_end.get(), block.read_end.get()};
     pid_t outer = 0;
-    ASSERT_EQ(spawn_program(abilities().bubblewrap, words, {.standard = {-1, -1, -1}, .kept = kept, .environment = {}}, outer), 0);
+    ASSERT_EQ(spawn_program(abilities().bubblewrap, words,
+                            {.standard = {-1, -1, -1}, .kept = kept, .environment = {}}, outer),
+              0);
     std::array<char, 256> text{};
     ASSERT_GT(::read(info.read_end.get(), text.data(), text.size() - 1), 0);
-    const int first = std::atoi(std::string(text.data()).substr(std::string(text.data()).find(':') + 1).c_str());
+    const int first =
+        std::atoi(std::string(text.data()).substr(std::string(text.data()).find(':') + 1).c_str());
     const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, first, 0)));
     ASSERT_TRUE(process.is_open());
     EXPECT_EQ(end_orphaned_sandboxes(), 0u) << "its bubblewrap lives";
@@ -236,7 +262,8 @@ TEST_F(CommandRunTest, WhatWaitsForAKilledBubblewrapIsEndedAtTheNextStart) {
 class Folders {
 public:
     Folders() {
-        for (const char* folder : {"tree", "secret"}) std::filesystem::create_directory(root / folder);
+        for (const char* folder : {"tree", "secret"})
+            std::filesystem::create_directory(root / folder);
         std::ofstream(root / "tree/said") << "inside\n";
         std::ofstream(root / "secret/said") << "SECRET\n";
     }
@@ -249,7 +276,8 @@ public:
     const std::filesystem::path root = made_.path();
 };
 
-/// Turns `root/tree` into a link to `root/secret` and back, as a process of the host could, until it is destroyed.
+/// Turns `root/tree` into a link to `root/secret` and back, as a process of the host could, until
+/// it is destroyed.
 class Turning {
 public:
     explicit Turning(std::filesystem::path root)
@@ -275,7 +303,8 @@ TEST_F(CommandRunTest, AWorktreeWhoseNameTurnsWhileItIsBoundNeverShowsAnother) {
     int ran = 0;
     for (int i = 0; i < 60; ++i) {
         order.deadline = std::chrono::steady_clock::now() + 20s;
-        const CommandEnd end = run("cat said; cat ../secret/said /wt/../secret/said 2>/dev/null; exit 0");
+        const CommandEnd end =
+            run("cat said; cat ../secret/said /wt/../secret/said 2>/dev/null; exit 0");
         ran += end.reason == EndReason::kExited ? 1 : 0;
         EXPECT_TRUE(end.reason == EndReason::kExited || end.reason == EndReason::kNotStarted);
     }
@@ -295,7 +324,8 @@ TEST_F(BareCommandTest, AWorktreeWhoseNameTurnsWhileItIsEnteredNeverShowsAnother
 TEST_F(CommandRunTest, AnotherFileThanTheExpectedOneStartsNothing) {
     const Folders folders;
     order.request.writable.push_back({.file = folders.hold("tree"), .at = "/srv/one"});
-    order.request.writable.push_back({.file = folders.hold("secret"), .at = "/srv/one"});   // the first is no longer to be seen
+    // the first is no longer to be seen
+    order.request.writable.push_back({.file = folders.hold("secret"), .at = "/srv/one"});
     const CommandEnd end = run("echo ran");
     EXPECT_EQ(end.reason, EndReason::kNotStarted);
     EXPECT_EQ(output, "");
@@ -304,7 +334,8 @@ TEST_F(CommandRunTest, AnotherFileThanTheExpectedOneStartsNothing) {
 TEST_F(CommandRunTest, AWorktreeThatIsGoneOrHoldsCrabsOwnStartsNothing) {
     const Folders folders;
     std::filesystem::create_directory(folders.root / "state");
-    order.own = std::make_shared<const OwnFiles>(std::vector<std::filesystem::path>{folders.root / "state"});
+    order.own = std::make_shared<const OwnFiles>(
+        std::vector<std::filesystem::path>{folders.root / "state"});
     order.request.worktree = folders.hold("tree");
     EXPECT_EQ(run("cat said").status, 0);
     std::filesystem::rename(folders.root / "state", folders.root / "tree/state");
@@ -319,11 +350,19 @@ TEST_F(CommandRunTest, TheWholeHostIsSeenWithoutCrabsOwnWhichNobodyMoves) {
     std::filesystem::create_directories(folders.root / "parent/state");
     std::ofstream(folders.root / "parent/state/said") << "SECRET\n";
     std::ofstream(folders.root / "parent/key") << "SECRET\n";
-    order.own = std::make_shared<const OwnFiles>(std::vector<std::filesystem::path>{folders.root / "parent/state", folders.root / "parent/key"});
+    order.own = std::make_shared<const OwnFiles>(std::vector<std::filesystem::path>{
+        folders.root / "parent/state", folders.root / "parent/key"});
     order.request.whole_host = true;
     const std::string at = folders.root.string();
-    const std::string look = "cd " + at + "; cat tree/said; cat parent/key parent/state/said other/key other/state/said 2>/dev/null;";
-    EXPECT_EQ(run(look + "mv parent other 2>/dev/null && echo MOVED; mv parent/key parent/lock 2>/dev/null && echo MOVED;" + look + "exit 0").reason, EndReason::kExited);
+    const std::string look =
+        "cd " + at +
+        "; cat tree/said; cat parent/key parent/state/said other/key other/state/said 2>/dev/null;";
+    EXPECT_EQ(run(look +
+                  "mv parent other 2>/dev/null && echo MOVED; mv parent/key parent/lock "
+                  "2>/dev/null && echo MOVED;" +
+                  look + "exit 0")
+                  .reason,
+              EndReason::kExited);
     EXPECT_EQ(output, "inside\ninside\n");
     std::filesystem::rename(folders.root / "parent", folders.root / "other");   // a person may
     EXPECT_EQ(run(look + "exit 0").reason, EndReason::kExited);
@@ -337,14 +376,18 @@ protected:
         CommandRunTest::SetUp();
         if (IsSkipped()) return;
         with.cgroups = {};
-        filter = make_seccomp_filter({.level = core::Privilege::kDefault, .memory_is_counted = false}).value();
+        filter =
+            make_seccomp_filter({.level = core::Privilege::kDefault, .memory_is_counted = false})
+                .value();
         order.filter = filter.get();
         order.request.memory_bytes = std::uint64_t{64} << 20;
     }
 };
 
 TEST_F(UncountedTest, MemoryThatBelongsToNoProcessIsNotToBeHad) {
-    run("perl -e 'for ([319, \"x\", 0], [29, 0, 4096, 01600], [41, 1, 1, 0], [41, 2, 1, 0], [53, 1, 1, 0, \"12345678\"], [9, 0, 4096, 3, 0x21, -1, 0], [68, 0, 01600], [206, 1, \"12345678\"]) {"
+    run("perl -e 'for ([319, \"x\", 0], [29, 0, 4096, 01600], [41, 1, 1, 0], [41, 2, 1, 0], [53, "
+        "1, 1, 0, \"12345678\"], [9, 0, 4096, 3, 0x21, -1, 0], [68, 0, 01600], [206, 1, "
+        "\"12345678\"]) {"
         "my @w = @$_; print syscall($w[0], @w[1 .. $#w]) == -1 ? \"no\\n\" : \"YES $w[0]\\n\" }'");
     EXPECT_THAT(output, Not(HasSubstr("YES")));
     EXPECT_THAT(output, HasSubstr("no\nno\n"));
@@ -352,25 +395,43 @@ TEST_F(UncountedTest, MemoryThatBelongsToNoProcessIsNotToBeHad) {
 
 TEST_F(UncountedTest, PipesCountWithAllThatTheyCanHold) {
     // Each of the children has 500 pipes; what is written into them is in no process.
-    const std::string fill = "use Fcntl; for (1 .. 3) { next if fork; for (1 .. 500) { pipe(my $r, my $w) or die; fcntl($w, F_SETFL, O_NONBLOCK); syswrite($w, 'x' x 65536); push @k, $r, $w } sleep 20; exit } sleep 20";
+    const std::string fill =
+        "use Fcntl; for (1 .. 3) { next if fork; for (1 .. 500) { pipe(my $r, my $w) or die; "
+        "fcntl($w, F_SETFL, O_NONBLOCK); syswrite($w, 'x' x 65536); push @k, $r, $w } sleep 20; "
+        "exit } sleep 20";
     EXPECT_EQ(run("perl -e '" + fill + "'").reason, EndReason::kMemory);
-    EXPECT_EQ(run("perl -e 'for (1 .. 200) { pipe(my $r, my $w) or die; push @k, $r, $w } sleep 1'").reason, EndReason::kExited) << "12.5 MiB";
-    run("perl -e 'pipe(my $r, my $w); print fcntl($w, 1031, 1 << 20) ? \"YES\" : \"no\", syscall(157, 4, 0) == -1 ? \"no\" : \"YES\"'");
+    EXPECT_EQ(run("perl -e 'for (1 .. 200) { pipe(my $r, my $w) or die; push @k, $r, $w } sleep 1'")
+                  .reason,
+              EndReason::kExited)
+        << "12.5 MiB";
+    run("perl -e 'pipe(my $r, my $w); print fcntl($w, 1031, 1 << 20) ? \"YES\" : \"no\", "
+        "syscall(157, 4, 0) == -1 ? \"no\" : \"YES\"'");
     EXPECT_EQ(output, "nono") << "neither made larger nor hidden";
 }
 
 TEST_F(UncountedTest, FilesInMemoryCountAndTheirFolderEnds) {
-    EXPECT_NE(run("head -c 80000000 /dev/zero > /tmp/fill 2>/dev/null").status, 0) << "the folder is no larger than the limit";
-    for (const char* place : {"/dev/fill", "/dev/shm/../fill", "/run/fill"}) EXPECT_NE(run(fmt::format("head -c 100000 /dev/zero > {}", place)).status, 0) << place;
-    EXPECT_EQ(run("head -c 40000000 /dev/zero > /dev/shm/fill; perl -e '$x = \"x\" x (15 << 20); sleep 8'").reason, EndReason::kMemory);
+    EXPECT_NE(run("head -c 80000000 /dev/zero > /tmp/fill 2>/dev/null").status, 0)
+        << "the folder is no larger than the limit";
+    for (const char* place : {"/dev/fill", "/dev/shm/../fill", "/run/fill"})
+        EXPECT_NE(run(fmt::format("head -c 100000 /dev/zero > {}", place)).status, 0) << place;
+    EXPECT_EQ(run("head -c 40000000 /dev/zero > /dev/shm/fill; perl -e '$x = \"x\" x (15 << 20); "
+                  "sleep 8'")
+                  .reason,
+              EndReason::kMemory);
 }
 
 TEST_F(CommandRunTest, AControlGroupCountsAllMemory) {
     if (!with.cgroups.count_memory()) GTEST_SKIP() << "no memory controller here";
     order.request.memory_bytes = std::uint64_t{64} << 20;
-    const std::string shared = "perl -e 'my $n = \"x\"; my $f = syscall(319, $n, 0); open(F, \">&=\", $f); my $b = \"x\" x (1 << 20); for (1 .. 200) { syswrite(F, $b) } print \"HAD\"'";
+    const std::string shared =
+        "perl -e 'my $n = \"x\"; my $f = syscall(319, $n, 0); open(F, \">&=\", $f); my $b = \"x\" "
+        "x (1 << 20); for (1 .. 200) { syswrite(F, $b) } print \"HAD\"'";
     EXPECT_NE(run(shared).status, 0);
-    EXPECT_NE(run("perl -e 'my $b = \"x\" x (1 << 20); for (1 .. 20) { my $i = shmget(0, 10 << 20, 01600) // die; for (0 .. 9) { shmwrite($i, $b, $_ << 20, 1 << 20) or die } } print \"HAD\"'").status, 0);
+    EXPECT_NE(run("perl -e 'my $b = \"x\" x (1 << 20); for (1 .. 20) { my $i = shmget(0, 10 << 20, "
+                  "01600) // die; for (0 .. 9) { shmwrite($i, $b, $_ << 20, 1 << 20) or die } } "
+                  "print \"HAD\"'")
+                  .status,
+              0);
     EXPECT_THAT(output, Not(HasSubstr("HAD")));
 }
 
@@ -384,15 +445,24 @@ TEST_F(BareCommandTest, ItEndsWithItsStatusAndItsFolderIsGone) {
 
 TEST_F(BareCommandTest, NothingOutsideIsReadWrittenOrSignalled) {
     const std::string self = std::to_string(::getpid());
-    EXPECT_EQ(run("for f in /etc/shadow /etc/passwd /proc/" + self + "/environ /proc/" + self + "/cmdline; do cat $f && echo READ; done;"
-                  "for f in /tmp/crab-x /usr/crab-x /dev/shm/crab-x; do echo x > $f && echo WROTE; done;"
-                  "kill -0 " + self + " && echo SIGNALLED; kill -0 $PPID && echo SIGNALLED; chmod 777 / && echo CHANGED; true").status, 0);
+    EXPECT_EQ(
+        run("for f in /etc/shadow /etc/passwd /proc/" + self + "/environ /proc/" + self +
+            "/cmdline; do cat $f && echo READ; done;"
+            "for f in /tmp/crab-x /usr/crab-x /dev/shm/crab-x; do echo x > $f && echo WROTE; done;"
+            "kill -0 " +
+            self +
+            " && echo SIGNALLED; kill -0 $PPID && echo SIGNALLED; chmod 777 / && echo CHANGED; "
+            "true")
+            .status,
+        0);
     EXPECT_EQ(output, "");
 }
 
 TEST_F(BareCommandTest, ItsClocksEndAllOfIt) {
     order.deadline = std::chrono::steady_clock::now() + 700ms;
-    const CommandEnd end = run("trap '' TERM; (setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' &) ; while :; do sleep 1; done");
+    const CommandEnd end =
+        run("trap '' TERM; (setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' &) ; while :; "
+            "do sleep 1; done");
     EXPECT_EQ(end.reason, EndReason::kDeadline);
     EXPECT_EQ(look_at_tree(::getpid()).processes, 1u) << "whoever was started has ended";
 }
@@ -412,9 +482,13 @@ TEST_F(BareCommandTest, MinimalStartsNoProcess) {
 
 TEST(SandboxTest, OptionsHideTheHostAndNeverStandOnACommandLine) {
     const HeldFile folder = HeldFile::open_folder("/var").value();
-    SandboxRequest request{.argv = {"true"}, .environment = {{"TOKEN", "abc"}}, .worktree = folder, .worktree_writable = false};
+    SandboxRequest request{.argv = {"true"},
+                           .environment = {{"TOKEN", "abc"}},
+                           .worktree = folder,
+                           .worktree_writable = false};
     const auto options = bubblewrap_options({.init = "/opt/init"}, request, {});
-    for (const char* option : {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent", "--disable-userns", "--clearenv"}) {
+    for (const char* option : {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc",
+                               "--die-with-parent", "--disable-userns", "--clearenv"}) {
         EXPECT_THAT(options, Contains(option));
     }
     const auto at = std::ranges::find(options, folder.link());
@@ -422,18 +496,31 @@ TEST(SandboxTest, OptionsHideTheHostAndNeverStandOnACommandLine) {
     EXPECT_EQ(*(at - 1), "--ro-bind");
     EXPECT_EQ(*(at + 1), "/wt");
     EXPECT_THAT(options, Not(Contains("--dev"))) << "it would bring a terminal";
-    EXPECT_THAT(sandbox_command({}, request, {}), testing::AllOf(Not(Contains("abc")), Contains("--expect"), Contains(std::to_string(folder.identity().number))));
+    EXPECT_THAT(sandbox_command({}, request, {}),
+                testing::AllOf(Not(Contains("abc")), Contains("--expect"),
+                               Contains(std::to_string(folder.identity().number))));
 }
 
 TEST(SandboxTest, WhatAHostLacksIsToldWithAHint) {
     using core::Network, core::Privilege;
-    SandboxAbilities good{.bubblewrap = "/usr/bin/bwrap", .init = "/x", .slirp = "/usr/bin/slirp4netns", .namespaces = true, .landlock_abi = 7, .seccomp = true, .cgroups = {.unified = "/sys/fs/cgroup/x"}};
+    SandboxAbilities good{.bubblewrap = "/usr/bin/bwrap",
+                          .init = "/x",
+                          .slirp = "/usr/bin/slirp4netns",
+                          .namespaces = true,
+                          .landlock_abi = 7,
+                          .seccomp = true,
+                          .cgroups = {.unified = "/sys/fs/cgroup/x"}};
     EXPECT_EQ(good.confinement(), Confinement::kNamespaces);
-    for (const auto network : {Network::kDenyAll, Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_EQ(good.missing(network), std::nullopt);
+    for (const auto network : {Network::kDenyAll, Network::kEgressRestricted,
+                               Network::kEgressUnrestricted, Network::kFullAccess})
+        EXPECT_EQ(good.missing(network), std::nullopt);
     good.cgroups = {};
-    for (const auto network : {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_THAT(good.missing(network).value(), HasSubstr("Delegate=yes"));
+    for (const auto network :
+         {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess})
+        EXPECT_THAT(good.missing(network).value(), HasSubstr("Delegate=yes"));
     EXPECT_THAT(good.missing(Privilege::kPrivileged).value(), HasSubstr("Delegate=yes"));
-    for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated}) EXPECT_EQ(good.missing(privilege), std::nullopt);
+    for (const auto privilege : {Privilege::kMinimal, Privilege::kDefault, Privilege::kElevated})
+        EXPECT_EQ(good.missing(privilege), std::nullopt);
     EXPECT_EQ(good.missing(Network::kDenyAll), std::nullopt);
     good.cgroups.memory = "/sys/fs/cgroup/memory/x";
     EXPECT_EQ(good.missing(Network::kFullAccess), std::nullopt);
@@ -447,15 +534,20 @@ TEST(SandboxTest, WhatAHostLacksIsToldWithAHint) {
 
 TEST(SandboxTest, LandlockAloneKeepsThreeLabels) {
     using core::Network, core::Privilege;
-    SandboxAbilities bare{.init = "/x", .slirp = "/usr/bin/slirp4netns", .landlock_abi = 3, .seccomp = true};
+    SandboxAbilities bare{
+        .init = "/x", .slirp = "/usr/bin/slirp4netns", .landlock_abi = 3, .seccomp = true};
     EXPECT_EQ(bare.confinement(), Confinement::kLandlock);
     EXPECT_EQ(bare.missing(Network::kDenyAll), std::nullopt);
     EXPECT_EQ(bare.missing(Privilege::kMinimal), std::nullopt);
     EXPECT_EQ(bare.missing(Privilege::kDefault), std::nullopt);
-    for (const auto network : {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess}) EXPECT_THAT(bare.missing(network).value(), HasSubstr("bubblewrap"));
-    for (const auto privilege : {Privilege::kElevated, Privilege::kPrivileged}) EXPECT_NE(bare.missing(privilege), std::nullopt);
+    for (const auto network :
+         {Network::kEgressRestricted, Network::kEgressUnrestricted, Network::kFullAccess})
+        EXPECT_THAT(bare.missing(network).value(), HasSubstr("bubblewrap"));
+    for (const auto privilege : {Privilege::kElevated, Privilege::kPrivileged})
+        EXPECT_NE(bare.missing(privilege), std::nullopt);
     bare.scratch_is_memory = true;
-    EXPECT_EQ(bare.confinement(), Confinement::kNone) << "what it writes to /tmp would be memory that nobody counts";
+    EXPECT_EQ(bare.confinement(), Confinement::kNone)
+        << "what it writes to /tmp would be memory that nobody counts";
     bare.cgroups.memory = "/sys/fs/cgroup/memory/x";
     EXPECT_EQ(bare.confinement(), Confinement::kLandlock);
     bare.landlock_abi = 2;
@@ -464,12 +556,14 @@ TEST(SandboxTest, LandlockAloneKeepsThreeLabels) {
 }
 
 TEST(SandboxTest, TheHostsNetworkAndFilesAreThereForThoseLabelsOnlyAndWithoutCrabsOwn) {
-    SandboxRequest request{.argv = {"true"}, .environment = {}, .worktree = {}, .worktree_writable = false};
+    SandboxRequest request{
+        .argv = {"true"}, .environment = {}, .worktree = {}, .worktree_writable = false};
     EXPECT_THAT(bubblewrap_options({}, request, {}), Contains("--unshare-net"));
     request.way_out = WayOut::kHost;
     EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("--unshare-net")));
     request.hidden = {"/var/tmp"};
-    EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("/var/tmp"))) << "what is out of sight needs no hiding";
+    EXPECT_THAT(bubblewrap_options({}, request, {}), Not(Contains("/var/tmp")))
+        << "what is out of sight needs no hiding";
     request.whole_host = true;
     const auto options = bubblewrap_options({}, request, {});
     const auto hidden = std::ranges::find(options, "/var/tmp");

@@ -8,7 +8,8 @@
 namespace crab::command {
 
 CommandTalk::CommandTalk(const Executor& home, TimerWheel& no_timers)
-    : news_(std::make_shared<RemoteWaiter>(home, no_timers)), wakeup_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : news_(std::make_shared<RemoteWaiter>(home, no_timers)),
+      wakeup_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 CommandTalk::Part CommandTalk::take() {
     const std::scoped_lock lock(mutex_);

@@ -12,11 +12,12 @@
 
 namespace crab::command {
 
-/// Between the coroutine that awaits a command, on its loop, and the thread that runs it: output in one direction, the wish to
-/// end in the other. Output that is not taken holds the command back. Thread-safe; both sides hold it.
+/// Between the coroutine that awaits a command, on its loop, and the thread that runs it: output in
+/// one direction, the wish to end in the other. Output that is not taken holds the command back.
+/// Thread-safe; both sides hold it.
 class CommandTalk {
 public:
-    static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;   ///< bytes
+    static constexpr std::size_t kMostWaiting = std::size_t{1} << 20;  ///< bytes
 
     /// `no_timers` is only there for the form: the thread keeps the clocks.
     CommandTalk(const Executor& home, TimerWheel& no_timers);
@@ -25,7 +26,7 @@ public:
 
     struct Part {
         std::string output;
-        std::optional<CommandEnd> end;   ///< set once, with the last output
+        std::optional<CommandEnd> end;  ///< set once, with the last output
     };
     /// What has come since the last time.
     Part take();

@@ -18,30 +18,37 @@ constexpr std::uint32_t kDefaultConcurrency = 16;
 /// Reads the members of one object; the first thing wrong is kept, with the member's name.
 class Reader {
 public:
-    Reader(const json::Value* object, std::string where, std::optional<std::string>& problem) : object_(object), where_(std::move(where)), problem_(problem) {}
+    Reader(const json::Value* object, std::string where, std::optional<std::string>& problem)
+        : object_(object), where_(std::move(where)), problem_(problem) {}
 
     Reader in(std::string_view name) const { return Reader(find(name), path(name), problem_); }
-    const json::Value* find(std::string_view name) const { return object_ ? object_->find(name) : nullptr; }
+    const json::Value* find(std::string_view name) const {
+        return object_ ? object_->find(name) : nullptr;
+    }
 
     const Reader& operator()(std::string_view name, std::string& out) const {
-        if (const json::Value* value = find(name); value && value->as_string()) out = *value->as_string();
+        if (const json::Value* value = find(name); value && value->as_string())
+            out = *value->as_string();
         return *this;
     }
     const Reader& operator()(std::string_view name, bool& out) const {
-        if (const json::Value* value = find(name); value && value->as_bool()) out = *value->as_bool();
+        if (const json::Value* value = find(name); value && value->as_bool())
+            out = *value->as_bool();
         return *this;
     }
     template <class T>
         requires std::is_integral_v<T>
     const Reader& operator()(std::string_view name, T& out) const {
-        if (const json::Value* value = find(name)) out = static_cast<T>(value->as_int64().value_or(static_cast<std::int64_t>(out)));
+        if (const json::Value* value = find(name))
+            out = static_cast<T>(value->as_int64().value_or(static_cast<std::int64_t>(out)));
         return *this;
     }
     const Reader& operator()(std::string_view name, std::vector<int>& out) const {
         const json::Value* value = find(name);
         if (!value || !value->as_array()) return *this;
         out.clear();
-        for (const json::Value& item : *value->as_array()) out.push_back(static_cast<int>(item.as_int64().value_or(0)));
+        for (const json::Value& item : *value->as_array())
+            out.push_back(static_cast<int>(item.as_int64().value_or(0)));
         return *this;
     }
     const Reader& operator()(std::string_view name, std::vector<std::string>& out) const {
@@ -55,7 +62,9 @@ public:
     const Reader& duration(std::string_view name, Milliseconds& out) const {
         return word(name, out, [](std::string_view text) -> std::optional<Milliseconds> {
             const auto parsed = parse_duration(text);
-            return parsed && parsed->count() > 0 ? std::optional(std::chrono::duration_cast<Milliseconds>(*parsed)) : std::nullopt;
+            return parsed && parsed->count() > 0
+                       ? std::optional(std::chrono::duration_cast<Milliseconds>(*parsed))
+                       : std::nullopt;
         });
     }
     /// A word that `parse` gives a meaning.
@@ -63,8 +72,10 @@ public:
     const Reader& word(std::string_view name, T& out, Parse parse) const {
         const json::Value* value = find(name);
         if (!value || !value->as_string()) return *this;
-        if (auto parsed = parse(*value->as_string())) out = *parsed;
-        else say(name, fmt::format("{} has no meaning here", *value->as_string()));
+        if (auto parsed = parse(*value->as_string()))
+            out = *parsed;
+        else
+            say(name, fmt::format("{} has no meaning here", *value->as_string()));
         return *this;
     }
     void say(std::string_view name, std::string_view what) const {
@@ -72,7 +83,9 @@ public:
     }
 
 private:
-    std::string path(std::string_view name) const { return where_.empty() ? std::string(name) : fmt::format("{}.{}", where_, name); }
+    std::string path(std::string_view name) const {
+        return where_.empty() ? std::string(name) : fmt::format("{}.{}", where_, name);
+    }
     const json::Value* object_;
     std::string where_;
     std::optional<std::string>& problem_;
@@ -93,36 +106,49 @@ std::optional<Errors> find_errors(std::string_view word) {
 }
 
 void read_defaults(const Reader& defaults, core::PolicyDefaults& out, std::uint64_t& memory) {
-    defaults.duration("timeout", out.timeout).duration("cpu", out.budget_cpu).duration("wall", out.budget_wall);
+    defaults.duration("timeout", out.timeout)
+        .duration("cpu", out.budget_cpu)
+        .duration("wall", out.budget_wall);
     defaults("max_retries", out.max_retries).word("backoff", out.backoff, core::find_backoff);
-    defaults.word("network", out.network, core::find_network).word("privilege", out.privilege, core::find_privilege);
+    defaults.word("network", out.network, core::find_network)
+        .word("privilege", out.privilege, core::find_privilege);
     defaults.word("memory", memory, parse_size);
 }
 
 void read_ceilings(const Reader& ceilings, core::PolicyCeilings& out) {
-    ceilings.duration("timeout", out.timeout).duration("cpu", out.budget_cpu).duration("wall", out.budget_wall);
+    ceilings.duration("timeout", out.timeout)
+        .duration("cpu", out.budget_cpu)
+        .duration("wall", out.budget_wall);
     ceilings("max_retries", out.max_retries);
-    ceilings.word("network", out.network, core::find_network).word("privilege", out.privilege, core::find_privilege);
+    ceilings.word("network", out.network, core::find_network)
+        .word("privilege", out.privilege, core::find_privilege);
 }
 
 void read_input(const Reader& tool, CommandTool& out) {
     std::string word = "none";
     tool("stdin", word);
-    out.input = word == "none" ? Input::kNone : word == "args" ? Input::kArguments : Input::kArgument;
+    out.input = word == "none"   ? Input::kNone
+                : word == "args" ? Input::kArguments
+                                 : Input::kArgument;
     if (out.input == Input::kArgument) out.input_argument = word;
 }
 
 /// `NAME: text`, `NAME: {secret: name}`, `NAME: {argument: name}`.
 Result<Variable> read_variable(const std::string& name, const json::Value& value) {
     const bool good_name = !name.empty() && name.find_first_of("=\0"sv) == name.npos;
-    if (good_name && value.as_string()) return Variable{.name = name, .kind = Variable::Kind::kText, .value = *value.as_string()};
+    if (good_name && value.as_string())
+        return Variable{.name = name, .kind = Variable::Kind::kText, .value = *value.as_string()};
     const json::Value* secret = value.find("secret");
     const json::Value* argument = value.find("argument");
     const json::Value* which = secret ? secret : argument;
     if (!good_name || !which || !which->as_string() || (secret && argument)) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("env.{}: write a text, {{secret: name}} or {{argument: name}}", name));
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format("env.{}: write a text, {{secret: name}} or {{argument: name}}", name));
     }
-    return Variable{.name = name, .kind = secret ? Variable::Kind::kSecret : Variable::Kind::kArgument, .value = *which->as_string()};
+    return Variable{.name = name,
+                    .kind = secret ? Variable::Kind::kSecret : Variable::Kind::kArgument,
+                    .value = *which->as_string()};
 }
 
 }  // namespace
@@ -144,10 +170,14 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     std::optional<std::string> problem;
     const Reader root(&item, {}, problem);
     core::ToolSpec& spec = tool.spec;
-    root("name", spec.name)("title", spec.title)("description", spec.description)("idempotent", spec.idempotent)("needs_worktree", spec.needs_worktree);
-    const auto refused = [&](std::string_view what) { return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", spec.name, what)); };
+    root("name", spec.name)("title", spec.title)("description", spec.description)(
+        "idempotent", spec.idempotent)("needs_worktree", spec.needs_worktree);
+    const auto refused = [&](std::string_view what) {
+        return fail(ErrorCode::kInvalidArgs, fmt::format("tool {}: {}", spec.name, what));
+    };
 
-    json::Value input_schema = json::Value::object({{"type", "object"}, {"additionalProperties", false}});
+    json::Value input_schema =
+        json::Value::object({{"type", "object"}, {"additionalProperties", false}});
     if (const json::Value* given = root.find("input_schema")) input_schema = *given;
     spec.input_schema = input_schema.dump();
     if (const json::Value* given = root.find("output_schema")) spec.output_schema = given->dump();
@@ -162,13 +192,20 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     auto names = tool.argv.names();
     if (tool.input == Input::kArgument) names.push_back(tool.input_argument);
     std::uint32_t concurrency = kDefaultConcurrency;
-    root("max_concurrency", concurrency)("queue", tool.queue)("ok_exit", tool.ok_exit)("retryable_exit", tool.retryable_exit);
+    root("max_concurrency", concurrency)("queue", tool.queue)("ok_exit", tool.ok_exit)(
+        "retryable_exit", tool.retryable_exit);
     spec.max_concurrency = concurrency;
     spec.side_effects = true;
-    if (const json::Value* effects = root.find("side_effects"); effects && effects->as_array()) spec.side_effects = !effects->as_array()->empty();
+    if (const json::Value* effects = root.find("side_effects"); effects && effects->as_array())
+        spec.side_effects = !effects->as_array()->empty();
     spec.effects_known = true;
-    spec.annotations = {.read_only = !spec.side_effects, .destructive = spec.side_effects, .idempotent = spec.idempotent, .open_world = {}, .trusted = true};
-    if (const json::Value* environment = root.find("env"); environment && environment->as_object()) {
+    spec.annotations = {.read_only = !spec.side_effects,
+                        .destructive = spec.side_effects,
+                        .idempotent = spec.idempotent,
+                        .open_world = {},
+                        .trusted = true};
+    if (const json::Value* environment = root.find("env");
+        environment && environment->as_object()) {
         for (const auto& [name, value] : *environment->as_object()) {
             auto variable = read_variable(name, value);
             if (!variable) return refused(variable.error().message);
@@ -177,12 +214,16 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
         }
     }
     for (const std::string& name : names) {
-        if (!properties || !properties->find(name)) return refused(fmt::format("{} is used, but is no property of input_schema", name));
+        if (!properties || !properties->find(name))
+            return refused(fmt::format("{} is used, but is no property of input_schema", name));
     }
     root("elevated_paths", tool.elevated_paths)("accepts", spec.accepts);
-    if (!spec.accepts.empty() && tool.input != Input::kArguments) return refused("accepts needs stdin: args, where the bytes come");
+    if (!spec.accepts.empty() && tool.input != Input::kArguments)
+        return refused("accepts needs stdin: args, where the bytes come");
     const Reader output = root.in("output");
-    output("content_type", tool.content_type).word("streams", tool.streams, find_streams).word("stderr", tool.errors, find_errors);
+    output("content_type", tool.content_type)
+        .word("streams", tool.streams, find_streams)
+        .word("stderr", tool.errors, find_errors);
     output.word("max_bytes", tool.max_output_bytes, parse_size);
     spec.streams = tool.streams != Streams::kNone;
 
@@ -191,7 +232,8 @@ Result<CommandTool> read_command_tool(const json::Value& item) {
     root("processes", tool.processes);
     if (problem) return refused(*problem);
     tool.limits.defaults.needs_worktree = spec.needs_worktree;
-    tool.limits.ceilings.timeout = std::max(tool.limits.ceilings.timeout, tool.limits.defaults.timeout);
+    tool.limits.ceilings.timeout =
+        std::max(tool.limits.ceilings.timeout, tool.limits.defaults.timeout);
     spec.default_timeout = tool.limits.defaults.timeout;
     spec.max_timeout = tool.limits.ceilings.timeout;
     return tool;

@@ -23,7 +23,9 @@ struct Variable {
     enum class Kind : std::uint8_t { kText, kSecret, kArgument };
     std::string name;
     Kind kind = Kind::kText;
-    std::string value;   ///< the text, or the name of the secret or argument; an argument that is not there sets no variable
+    /// The text, or the name of the secret or argument; an argument that is not there sets no
+    /// variable
+    std::string value;
 };
 
 /// One tool that is a program. Source: docs/protocols/sw4rm.md, section 11.
@@ -46,8 +48,8 @@ struct CommandTool {
     std::size_t queue = 16;                        ///< calls waiting beyond max_concurrency
 };
 
-/// Reads one item of `providers[].tools`, whose keys and types the configuration's schema has checked.
-/// Errors: kInvalidArgs that names the tool and what is wrong with it.
+/// Reads one item of `providers[].tools`, whose keys and types the configuration's schema has
+/// checked. Errors: kInvalidArgs that names the tool and what is wrong with it.
 Result<CommandTool> read_command_tool(const json::Value& item);
 
 /// `4096`, `64KiB`, `512MiB`, `2GiB`; nothing for other text.

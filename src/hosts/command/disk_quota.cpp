@@ -19,8 +19,10 @@ namespace {
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLeastStep = std::uint64_t{1} << 20, kMostStep = std::uint64_t{64} << 20;
 constexpr int kMostDepth = 200;             ///< descriptors that are open at once
-constexpr std::size_t kMostEntries = 500'000;   ///< of a measurement: a second of work, which the call's deadline can bear
-constexpr std::uint64_t kMostNewFiles = 1'000'000;   ///< in one call; empty files take no blocks, but others need inodes too
+/// Of a measurement: a second of work, which the call's deadline can bear
+constexpr std::size_t kMostEntries = 500'000;
+/// In one call; empty files take no blocks, but others need inodes too
+constexpr std::uint64_t kMostNewFiles = 1'000'000;
 
 /// Adds up what the files below a folder occupy; no link is followed, no file system left.
 class Measurement {
@@ -55,41 +57,49 @@ private:
 
     bool add_entry(int folder, const char* name, int depth) {
         struct stat about{};
-        if (::fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return true;  // it went meanwhile
+        // it went meanwhile
+        if (::fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return true;
         if (about.st_dev != device_) return true;
         // A file of several names is found under each; a command cannot make names outside.
-        bytes_ += static_cast<std::uint64_t>(about.st_blocks) * 512 / std::max<nlink_t>(S_ISDIR(about.st_mode) ? 1 : about.st_nlink, 1);
+        bytes_ += static_cast<std::uint64_t>(about.st_blocks) * 512 /
+                  std::max<nlink_t>(S_ISDIR(about.st_mode) ? 1 : about.st_nlink, 1);
         if (entries_++ == kMostEntries) partial_ = true;
         if (partial_) return true;
         if (!S_ISDIR(about.st_mode)) return true;
         if (depth >= kMostDepth) return false;
-        const Descriptor inner(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-        // What is somebody else's was not written by a command; an owner who is shut out of his own folder hides something.
+        const Descriptor inner(
+            ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        // What is somebody else's was not written by a command; an owner who is shut out of his own
+        // folder hides something.
         if (!inner.is_open()) return errno != EACCES || about.st_uid != ::geteuid();
         return add(inner.get(), depth + 1);
     }
 
-    bool partial_ = false;   ///< there are too many files to look at them all
+    bool partial_ = false;  ///< there are too many files to look at them all
     dev_t device_ = 0;
     std::uint64_t bytes_ = 0;
     std::size_t entries_ = 0;
 };
 
-std::uint64_t lost(std::uint64_t free_then, std::uint64_t free_now) { return free_then > free_now ? free_then - free_now : 0; }
+std::uint64_t lost(std::uint64_t free_then, std::uint64_t free_now) {
+    return free_then > free_now ? free_then - free_now : 0;
+}
 
 }  // namespace
 
 DiskQuota::Free DiskQuota::free() const {
     struct statvfs about{};
     if (::fstatvfs(folder_, &about) != 0) return {};
-    return {.bytes = static_cast<std::uint64_t>(about.f_bfree) * about.f_frsize, .files = about.f_ffree};
+    return {.bytes = static_cast<std::uint64_t>(about.f_bfree) * about.f_frsize,
+            .files = about.f_ffree};
 }
 
 bool DiskQuota::holds_too_much(std::uint64_t free_now) {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t room = measured_ && used_ < most_ ? most_ - used_ : 0;
     // Others write on the disk too, so what it lost only says when to look.
-    const bool look = !measured_ || used_ > most_ || lost(free_then_, free_now) > std::clamp(room / 4, kLeastStep, kMostStep);
+    const bool look = !measured_ || used_ > most_ ||
+                      lost(free_then_, free_now) > std::clamp(room / 4, kLeastStep, kMostStep);
     if (look) {
         used_ = Measurement().of(folder_);
         free_then_ = free_now;
@@ -102,7 +112,8 @@ DiskQuota::Watch::Watch(DiskQuota& quota) : quota_(quota), at_begin_(quota.free(
 
 bool DiskQuota::Watch::exceeded() {
     const Free now = quota_.free();
-    const bool too_fast = lost(at_begin_.bytes, now.bytes) > quota_.most_ || lost(at_begin_.files, now.files) > kMostNewFiles;
+    const bool too_fast = lost(at_begin_.bytes, now.bytes) > quota_.most_ ||
+                          lost(at_begin_.files, now.files) > kMostNewFiles;
     return too_fast || quota_.holds_too_much(now.bytes);
 }
 

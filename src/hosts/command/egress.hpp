@@ -8,7 +8,8 @@
 
 namespace crab::command {
 
-/// Where a sandbox finds its proxy, on the loopback of its own network namespace, which nobody else uses.
+/// Where a sandbox finds its proxy, on the loopback of its own network namespace, which nobody else
+/// uses.
 constexpr std::uint16_t kProxyPort = 3128;
 
 /// Which call a command belongs to, for log and audit.
@@ -16,8 +17,9 @@ struct EgressUser {
     std::string call_id, trace_id, principal, provider, tool;
 };
 
-/// The proxy socket of one sandbox. Process 1 inside sends a listening socket of its namespace through `inside`; whoever connects there is
-/// served until this object is gone. Used on the command's thread.
+/// The proxy socket of one sandbox. Process 1 inside sends a listening socket of its namespace
+/// through `inside`; whoever connects there is served until this object is gone. Used on the
+/// command's thread.
 class EgressDoor {
 public:
     EgressDoor() = default;

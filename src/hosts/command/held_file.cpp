@@ -16,16 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Errno is set when this is not open. A path that was resolved a moment ago has no links on it, unless somebody puts one there now.
+/// Errno is set when this is not open. A path that was resolved a moment ago has no links on it,
+/// unless somebody puts one there now.
 Descriptor open_without_links(const fs::path& path) {
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;   // with O_NOFOLLOW a link at the end would be opened itself
     how.resolve = RESOLVE_NO_SYMLINKS;
-    return Descriptor(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    return Descriptor(
+        static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
 }
 
 std::unexpected<Error> refused(int error) {
-    return fail(error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kUnavailable, std::strerror(error));
+    return fail(
+        error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+        std::strerror(error));
 }
 
 }  // namespace
@@ -66,7 +70,8 @@ fs::path HeldFile::place() const {
     if (!is_open()) return {};
     std::error_code error;
     const fs::path path = fs::read_symlink(link(), error);
-    // The kernel writes " (deleted)" behind names that are no more, and a mount may hide the name: what is there tells.
+    // The kernel writes " (deleted)" behind names that are no more, and a mount may hide the name:
+    // what is there tells.
     return !error && FileIdentity::of(path) == identity_ ? path : fs::path();
 }
 

@@ -12,12 +12,14 @@ namespace {
 namespace fs = std::filesystem;
 
 void add_new(std::vector<fs::path>& list, fs::path path) {
-    if (!path.empty() && std::ranges::find(list, path) == list.end()) list.push_back(std::move(path));
+    if (!path.empty() && std::ranges::find(list, path) == list.end())
+        list.push_back(std::move(path));
 }
 
 /// Whether `inner` can be seen anywhere within `outer`.
 bool contains(const VisiblePlaces& visible, const FileIdentity& outer, const fs::path& inner) {
-    return std::ranges::any_of(visible.of(inner), [&](const fs::path& place) { return is_within(place, outer); });
+    return std::ranges::any_of(visible.of(inner),
+                               [&](const fs::path& place) { return is_within(place, outer); });
 }
 
 }  // namespace
@@ -32,7 +34,8 @@ OwnFiles::OwnFiles(const std::vector<fs::path>& paths) {
 std::vector<fs::path> OwnFiles::Own::names() const {
     std::vector<fs::path> names;
     std::error_code error;
-    // A link among its names counts itself, and so does where it leads: whoever changes the link changes what is read.
+    // A link among its names counts itself, and so does where it leads: whoever changes the link
+    // changes what is read.
     const fs::path folder = fs::weakly_canonical(path.parent_path(), error);
     if (!error) add_new(names, folder / path.filename());
     const fs::path real = fs::weakly_canonical(path, error);
@@ -59,7 +62,9 @@ std::optional<fs::path> OwnFiles::met_by(const HeldFile& folder) const {
         for (const fs::path& name : own.names()) {
             if (contains(visible, folder.identity(), name)) return own.path;
             std::error_code error;
-            if (fs::is_directory(name, error) && !place.empty() && contains(visible, FileIdentity::of(name), place)) return own.path;
+            if (fs::is_directory(name, error) && !place.empty() &&
+                contains(visible, FileIdentity::of(name), place))
+                return own.path;
         }
     }
     return std::nullopt;
@@ -69,12 +74,16 @@ std::optional<fs::path> OwnFiles::linked_in(const HeldFile& folder) const {
     std::vector<const Own*> linked;
     for (const Own& own : all_) {
         struct stat about{};
-        const bool has_more = own.held.is_open() && !own.held.is_folder() && ::stat(own.held.link().c_str(), &about) == 0 && about.st_nlink > 1;
+        const bool has_more = own.held.is_open() && !own.held.is_folder() &&
+                              ::stat(own.held.link().c_str(), &about) == 0 && about.st_nlink > 1;
         if (has_more && about.st_dev == folder.identity().device) linked.push_back(&own);
     }
     std::error_code error;
     if (linked.empty()) return std::nullopt;
-    for (fs::recursive_directory_iterator at(folder.link() + "/", fs::directory_options::skip_permission_denied, error), end; !error && at != end; at.increment(error)) {
+    for (fs::recursive_directory_iterator
+             at(folder.link() + "/", fs::directory_options::skip_permission_denied, error),
+         end;
+         !error && at != end; at.increment(error)) {
         const FileIdentity found = FileIdentity::of(at->path());
         for (const Own* own : linked) {
             if (own->held.identity() == found) return own->path;
@@ -85,7 +94,8 @@ std::optional<fs::path> OwnFiles::linked_in(const HeldFile& folder) const {
 
 bool overlap(const HeldFile& one, const HeldFile& other) {
     const VisiblePlaces visible;
-    return contains(visible, one.identity(), other.place()) || contains(visible, other.identity(), one.place());
+    return contains(visible, one.identity(), other.place()) ||
+           contains(visible, other.identity(), one.place());
 }
 
 }  // namespace crab::command

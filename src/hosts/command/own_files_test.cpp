@@ -1,7 +1,7 @@
 #include "hosts/command/own_files.hpp"
 
-#include "base/scope_exit.hpp"
 #include "base/process/test_folder.hpp"
+#include "base/scope_exit.hpp"
 #include "hosts/command/visible_places.hpp"
 #include "hosts/command/worktrees.hpp"
 
@@ -31,11 +31,16 @@ protected:
         std::ofstream(folder / "secret") << "no\n";
     }
     HeldFile hold(std::string_view name) const { return HeldFile::open(folder / name).value(); }
-    std::optional<fs::path> met(const OwnFiles& own, std::string_view name) const { return own.met_by(hold(name)); }
+    std::optional<fs::path> met(const OwnFiles& own, std::string_view name) const {
+        return own.met_by(hold(name));
+    }
     /// What the start says of two worktrees, or of one.
-    std::string said(std::vector<std::string> names, const OwnFiles& own = {}, const OwnFiles& relied_on = {}) const {
+    std::string said(std::vector<std::string> names, const OwnFiles& own = {},
+                     const OwnFiles& relied_on = {}) const {
         std::vector<Worktree> worktrees;
-        for (const std::string& name : names) worktrees.push_back({.id = "a/" + std::to_string(worktrees.size()), .path = folder / name});
+        for (const std::string& name : names)
+            worktrees.push_back(
+                {.id = "a/" + std::to_string(worktrees.size()), .path = folder / name});
         const auto held = hold_worktrees(std::move(worktrees), own, relied_on);
         return held ? "" : held.error().message;
     }
@@ -45,17 +50,21 @@ protected:
 
 TEST_F(OwnFilesTest, AFolderMeetsWhatItContainsWhatItIsAndWhatItLiesIn) {
     const OwnFiles own({folder / "state", folder / "secret"});
-    for (const char* name : {".", "state", "state/inner"}) EXPECT_EQ(met(own, name), folder / "state") << name;
+    for (const char* name : {".", "state", "state/inner"})
+        EXPECT_EQ(met(own, name), folder / "state") << name;
     EXPECT_EQ(met(own, "work"), std::nullopt);
     EXPECT_EQ(met(OwnFiles({folder / "secret"}), "."), folder / "secret");
-    EXPECT_EQ(met(OwnFiles({folder / "not/yet"}), "."), folder / "not/yet") << "what is made later counts as well";
+    EXPECT_EQ(met(OwnFiles({folder / "not/yet"}), "."), folder / "not/yet")
+        << "what is made later counts as well";
 }
 
 TEST_F(OwnFilesTest, LinksHideNothing) {
     fs::create_directory_symlink(folder / "state", folder / "work/link");
-    EXPECT_EQ(met(OwnFiles({folder / "work/link/inner"}), "state"), folder / "work/link/inner") << "where the link leads";
+    EXPECT_EQ(met(OwnFiles({folder / "work/link/inner"}), "state"), folder / "work/link/inner")
+        << "where the link leads";
     fs::create_symlink(folder / "secret", folder / "work/named");
-    EXPECT_EQ(met(OwnFiles({folder / "work/named"}), "work"), folder / "work/named") << "whoever changes the link changes what is read";
+    EXPECT_EQ(met(OwnFiles({folder / "work/named"}), "work"), folder / "work/named")
+        << "whoever changes the link changes what is read";
 }
 
 TEST_F(OwnFilesTest, WhatIsMovedIsStillKnown) {
@@ -64,7 +73,8 @@ TEST_F(OwnFilesTest, WhatIsMovedIsStillKnown) {
     fs::rename(folder / "state", folder / "work/deep/other");
     fs::rename(folder / "secret", folder / "work/harmless");
     EXPECT_EQ(met(own, "work"), folder / "state");
-    EXPECT_THAT(own.places(), testing::IsSupersetOf({folder / "work/deep/other", folder / "work/harmless", folder / "state"}));
+    EXPECT_THAT(own.places(), testing::IsSupersetOf({folder / "work/deep/other",
+                                                     folder / "work/harmless", folder / "state"}));
 }
 
 TEST_F(OwnFilesTest, ASecondNameInAWorktreeIsFound) {
@@ -87,7 +97,8 @@ TEST_F(OwnFilesTest, WorktreesMayNotOverlap) {
 
 TEST_F(OwnFilesTest, AWorktreeMayNotMeetWhatIsCrabsOwnNorHoldWhatItRuns) {
     EXPECT_THAT(said({"state/inner"}, OwnFiles({folder / "state"})), HasSubstr("crab's own"));
-    EXPECT_THAT(said({"work"}, {}, OwnFiles({folder / "work/inner/hook.py"})), HasSubstr("replace it"));
+    EXPECT_THAT(said({"work"}, {}, OwnFiles({folder / "work/inner/hook.py"})),
+                HasSubstr("replace it"));
     EXPECT_THAT(said({"nowhere"}), HasSubstr("make it first"));
     EXPECT_THAT(said({"secret"}), HasSubstr("no folder"));
 }
@@ -104,12 +115,15 @@ TEST_F(OwnFilesTest, AHeldFolderStaysItselfWhateverItsNameBecomes) {
 }
 
 TEST_F(OwnFilesTest, PlacesAreFoundThroughTheTableOfMounts) {
-    std::ofstream(folder / "table") << "20 1 8:1 / " << (folder / "nowhere").string() << " rw - ext4 /dev/a rw\n"
-                                    << "21 1 8:1 /x " << folder.string() << " rw - ext4 /dev/a rw\n"
-                                    << "22 1 8:1 /x/state " << (folder / "work").string() << " rw - ext4 /dev/a rw\n"
-                                    << "23 1 8:2 /x/state " << (folder / "state/inner").string() << " rw - ext4 /dev/b rw\n";
-    // Of the second place the table tells that it is the first; here, where nothing is mounted, it is another and does not count.
-    EXPECT_THAT(VisiblePlaces(folder / "table").of(folder / "state"), ElementsAre(folder / "state"));
+    std::ofstream(folder / "table")
+        << "20 1 8:1 / " << (folder / "nowhere").string() << " rw - ext4 /dev/a rw\n"
+        << "21 1 8:1 /x " << folder.string() << " rw - ext4 /dev/a rw\n"
+        << "22 1 8:1 /x/state " << (folder / "work").string() << " rw - ext4 /dev/a rw\n"
+        << "23 1 8:2 /x/state " << (folder / "state/inner").string() << " rw - ext4 /dev/b rw\n";
+    // Of the second place the table tells that it is the first; here, where nothing is mounted, it
+    // is another and does not count.
+    EXPECT_THAT(VisiblePlaces(folder / "table").of(folder / "state"),
+                ElementsAre(folder / "state"));
     EXPECT_THAT(VisiblePlaces().of("/"), Contains(fs::path("/")));
 }
 

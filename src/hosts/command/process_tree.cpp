@@ -65,7 +65,8 @@ std::uint64_t swapped_bytes(pid_t pid) {
     return static_cast<std::uint64_t>(next_number(rest)) * 1024;
 }
 
-/// The time that the threads of a process have run. /proc/<pid>/stat says it in ticks of 10 ms, too coarse for small budgets.
+/// The time that the threads of a process have run. /proc/<pid>/stat says it in ticks of 10 ms, too
+/// coarse for small budgets.
 std::chrono::nanoseconds own_cpu(pid_t pid) {
     clockid_t clock{};
     timespec used{};
@@ -73,16 +74,19 @@ std::chrono::nanoseconds own_cpu(pid_t pid) {
     return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-/// Fields 16 and 17 of /proc/<pid>/stat are the times of collected children in ticks, field 24 are resident pages (proc(5)).
+/// Fields 16 and 17 of /proc/<pid>/stat are the times of collected children in ticks, field 24 are
+/// resident pages (proc(5)).
 void add_process(pid_t pid, TreeUsage& usage) {
     static const long ticks = ::sysconf(_SC_CLK_TCK), page = ::sysconf(_SC_PAGESIZE);
     const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = stat.rfind(')');
     if (name_end == stat.npos || name_end + 4 > stat.size()) return;
-    std::string_view rest = std::string_view(stat).substr(name_end + 4);   // after the state: field 4 is next
+    // after the state: field 4 is next
+    std::string_view rest = std::string_view(stat).substr(name_end + 4);
     std::array<std::int64_t, 25> field{};
     for (std::size_t number = 4; number < field.size(); ++number) field[number] = next_number(rest);
-    usage.cpu += std::chrono::duration_cast<std::chrono::microseconds>(own_cpu(pid)) + std::chrono::microseconds((field[16] + field[17]) * 1'000'000 / ticks);
+    usage.cpu += std::chrono::duration_cast<std::chrono::microseconds>(own_cpu(pid)) +
+                 std::chrono::microseconds((field[16] + field[17]) * 1'000'000 / ticks);
     usage.memory_bytes += static_cast<std::uint64_t>(field[24] * page) + swapped_bytes(pid);
     ++usage.processes;
 }
@@ -117,16 +121,20 @@ public:
     std::uint64_t bytes() const { return (seen_.size() * 2 + not_looked_at_) * kBytes / 2; }
 
 private:
-    static constexpr std::uint64_t kBytes = 64 * 1024;   // of each; the filter lets none be made larger
-    static constexpr std::size_t kMostLooks = 4096;      // descriptors beyond count as one end of a pipe each
+    // of each; the filter lets none be made larger
+    static constexpr std::uint64_t kBytes = 64 * 1024;
+    // descriptors beyond count as one end of a pipe each
+    static constexpr std::size_t kMostLooks = 4096;
 
     void add(int folder, const char* descriptor) {
         if (++looks_ > kMostLooks) {
             ++not_looked_at_;
             return;
         }
-        struct statx about{};   // as far as it is known here: a file of a network's is not asked for
-        if (::statx(folder, descriptor, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &about) != 0 || !S_ISFIFO(about.stx_mode)) return;
+        struct statx about{};  // as far as it is known here: a file of a network's is not asked for
+        if (::statx(folder, descriptor, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &about) != 0 ||
+            !S_ISFIFO(about.stx_mode))
+            return;
         seen_.emplace(about.stx_dev_major, about.stx_dev_minor, about.stx_ino);
     }
 
@@ -151,15 +159,22 @@ TreeUsage look_at_tree(pid_t root, WithPipes with_pipes) {
 
 namespace {
 
-/// A first process of a namespace that is bubblewrap still, with our program to become, and has another parent than bubblewrap.
+/// A first process of a namespace that is bubblewrap still, with our program to become, and has
+/// another parent than bubblewrap.
 bool is_orphaned_sandbox(const std::string& folder) {
     if (read_file(folder + "/comm") != kBubblewrap) return false;
-    const std::string words = read_file(folder + "/cmdline"), status = read_file(folder + "/status");
+    const std::string words = read_file(folder + "/cmdline"),
+                      status = read_file(folder + "/status");
     const std::size_t parent_at = status.find("\nPPid:"), numbers_at = status.find("\nNSpid:");
-    if (words.find(kInitInside) == words.npos || parent_at == status.npos || numbers_at == status.npos) return false;
-    std::string_view parent = std::string_view(status).substr(parent_at), numbers = std::string_view(status).substr(numbers_at, status.find('\n', numbers_at + 1) - numbers_at);
+    if (words.find(kInitInside) == words.npos || parent_at == status.npos ||
+        numbers_at == status.npos)
+        return false;
+    std::string_view parent = std::string_view(status).substr(parent_at),
+                     numbers = std::string_view(status).substr(
+                         numbers_at, status.find('\n', numbers_at + 1) - numbers_at);
     next_number(numbers);
-    return next_number(numbers) == 1 && read_file(fmt::format("/proc/{}/comm", next_number(parent))) != kBubblewrap;
+    return next_number(numbers) == 1 &&
+           read_file(fmt::format("/proc/{}/comm", next_number(parent))) != kBubblewrap;
 }
 
 }  // namespace
@@ -171,8 +186,12 @@ std::size_t end_orphaned_sandboxes() {
     while (const dirent* entry = ::readdir(folder)) {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
         const std::string name = entry->d_name;
-        const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(name.c_str()), 0)));   // before it is looked at: then it is that one
-        if (process.is_open() && is_orphaned_sandbox("/proc/" + name) && ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0) ++ended;
+        // before it is looked at: then it is that one
+        const Descriptor process(
+            static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(name.c_str()), 0)));
+        if (process.is_open() && is_orphaned_sandbox("/proc/" + name) &&
+            ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0)
+            ++ended;
     }
     ::closedir(folder);
     return ended;
@@ -186,7 +205,9 @@ std::uint32_t tasks_of_this_user() {
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
         struct stat about{};
         const std::string threads = fmt::format("/proc/{}/task", entry->d_name);
-        if (::stat(threads.c_str(), &about) == 0 && about.st_uid == ::getuid() && about.st_nlink > 2) tasks += static_cast<std::uint32_t>(about.st_nlink - 2);
+        if (::stat(threads.c_str(), &about) == 0 && about.st_uid == ::getuid() &&
+            about.st_nlink > 2)
+            tasks += static_cast<std::uint32_t>(about.st_nlink - 2);
     }
     ::closedir(folder);
     return tasks;

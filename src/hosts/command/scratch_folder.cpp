@@ -20,7 +20,8 @@ constexpr std::string_view kPrefix = "crab-command-";
 Descriptor lock_folder(const fs::path& folder) {
     Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat about{};
-    const bool own = opened.is_open() && ::fstat(opened.get(), &about) == 0 && about.st_uid == ::geteuid();
+    const bool own =
+        opened.is_open() && ::fstat(opened.get(), &about) == 0 && about.st_uid == ::geteuid();
     if (!own || ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) return Descriptor();
     return opened;
 }
@@ -28,14 +29,16 @@ Descriptor lock_folder(const fs::path& folder) {
 }  // namespace
 
 std::optional<ScratchFolder> ScratchFolder::make(const fs::path& parent) {
-    // Somebody who starts just now may take a folder that is not locked yet for a leftover; the next one is another.
+    // Somebody who starts just now may take a folder that is not locked yet for a leftover; the
+    // next one is another.
     constexpr int kTries = 3;
     for (int tries = 0; tries < kTries; ++tries) {
         std::string name = (parent / kPrefix).string() + "XXXXXX";
         if (::mkdtemp(name.data()) == nullptr) return std::nullopt;
         Descriptor lock = lock_folder(name);
         std::error_code gone;
-        if (lock.is_open() && fs::exists(name, gone)) return ScratchFolder(std::move(name), std::move(lock));
+        if (lock.is_open() && fs::exists(name, gone))
+            return ScratchFolder(std::move(name), std::move(lock));
     }
     errno = EBUSY;
     return std::nullopt;

@@ -7,8 +7,9 @@
 
 namespace crab::command {
 
-/// A folder under /tmp for the scratch files of one command, which only this user may enter; removed with the object. It is
-/// locked (flock) while it is in use, so that the folders of a gateway that was killed can be told from those of one that runs.
+/// A folder under /tmp for the scratch files of one command, which only this user may enter;
+/// removed with the object. It is locked (flock) while it is in use, so that the folders of a
+/// gateway that was killed can be told from those of one that runs.
 class ScratchFolder {
 public:
     /// Nothing with errno set when it cannot be made.
@@ -23,7 +24,8 @@ public:
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    ScratchFolder(std::filesystem::path path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+    ScratchFolder(std::filesystem::path path, Descriptor lock)
+        : path_(std::move(path)), lock_(std::move(lock)) {}
 
     std::filesystem::path path_;
     Descriptor lock_;   ///< closed: moved from

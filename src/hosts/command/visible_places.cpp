@@ -16,14 +16,18 @@ fs::path unescaped(std::string_view text) {
     std::string path;
     for (std::size_t at = 0; at < text.size(); ++at) {
         const bool escaped = text[at] == '\\' && at + 3 < text.size();
-        if (escaped) path.push_back(static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0')));
-        else path.push_back(text[at]);
+        if (escaped)
+            path.push_back(static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 +
+                                             (text[at + 3] - '0')));
+        else
+            path.push_back(text[at]);
         if (escaped) at += 3;
     }
     return path;
 }
 
-/// What is left of `path` below `folder`, both without a `/` at the end; nothing when it does not lie there.
+/// What is left of `path` below `folder`, both without a `/` at the end; nothing when it does not
+/// lie there.
 std::optional<std::string_view> below(std::string_view path, std::string_view folder) {
     if (folder == "/") folder = {};
     if (!path.starts_with(folder)) return std::nullopt;
@@ -33,7 +37,9 @@ std::optional<std::string_view> below(std::string_view path, std::string_view fo
     return path;
 }
 
-fs::path joined(const fs::path& folder, std::string_view rest) { return rest.empty() ? folder : folder / rest; }
+fs::path joined(const fs::path& folder, std::string_view rest) {
+    return rest.empty() ? folder : folder / rest;
+}
 
 }  // namespace
 
@@ -42,7 +48,9 @@ VisiblePlaces::VisiblePlaces(const fs::path& table) {
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string id, parent, device, root, point;
-        if (words >> id >> parent >> device >> root >> point) mounts_.push_back({.device = device, .root = unescaped(root), .point = unescaped(point)});
+        if (words >> id >> parent >> device >> root >> point)
+            mounts_.push_back(
+                {.device = device, .root = unescaped(root), .point = unescaped(point)});
     }
 }
 
@@ -51,7 +59,9 @@ std::vector<fs::path> VisiblePlaces::of(const fs::path& path) const {
     const Mount* covering = nullptr;   // the longest, and of those the last: it lies on top
     for (const Mount& mount : mounts_) {
         const bool covers = below(path.native(), mount.point.native()).has_value();
-        if (covers && (covering == nullptr || mount.point.native().size() >= covering->point.native().size())) covering = &mount;
+        if (covers &&
+            (covering == nullptr || mount.point.native().size() >= covering->point.native().size()))
+            covering = &mount;
     }
     if (covering == nullptr) return places;
     const fs::path inner = joined(covering->root, *below(path.native(), covering->point.native()));
@@ -62,7 +72,8 @@ std::vector<fs::path> VisiblePlaces::of(const fs::path& path) const {
         if (!rest) continue;
         fs::path place = joined(mount.point, *rest);
         const bool same = FileIdentity::of(place) == wanted;
-        if (same && std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+        if (same && std::ranges::find(places, place) == places.end())
+            places.push_back(std::move(place));
     }
     return places;
 }

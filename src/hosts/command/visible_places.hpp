@@ -8,19 +8,20 @@
 
 namespace crab::command {
 
-/// Under which names this process sees files, by its table of mounts: a bind mount shows one folder at two places.
-/// Source: proc_pid_mountinfo(5).
+/// Under which names this process sees files, by its table of mounts: a bind mount shows one folder
+/// at two places. Source: proc_pid_mountinfo(5).
 class VisiblePlaces {
 public:
     explicit VisiblePlaces(const std::filesystem::path& table = "/proc/self/mountinfo");
 
-    /// `path`, which is absolute and without links, and all other places of what lies there. It need not exist.
+    /// `path`, which is absolute and without links, and all other places of what lies there. It
+    /// need not exist.
     std::vector<std::filesystem::path> of(const std::filesystem::path& path) const;
 
 private:
     struct Mount {
-        std::string device;                    ///< `major:minor`
-        std::filesystem::path root, point;     ///< which folder of the filesystem is seen where
+        std::string device;  ///< `major:minor`
+        std::filesystem::path root, point;  ///< which folder of the filesystem is seen where
     };
     std::vector<Mount> mounts_;
 };

@@ -11,7 +11,11 @@ Result<Worktrees::Bindings> load_bindings(const std::filesystem::path& file) {
     const auto text = read_file(file);
     if (!text && text.error().code == ErrorCode::kNotFound) return Worktrees::Bindings();
     if (!text) return fail(ErrorCode::kUnavailable, text.error().message);
-    const auto wrong = [&] { return fail(ErrorCode::kInternal, fmt::format("{} is no list of worktree bindings; mend or remove it", file.string())); };
+    const auto wrong = [&] {
+        return fail(
+            ErrorCode::kInternal,
+            fmt::format("{} is no list of worktree bindings; mend or remove it", file.string()));
+    };
     const auto value = json::Value::parse(*text);
     if (!value || !value->as_object()) return wrong();
     Worktrees::Bindings bindings;
@@ -30,9 +34,11 @@ Result<Worktrees::Bindings> load_bindings(const std::filesystem::path& file) {
     return bindings;
 }
 
-Result<void> store_bindings(const std::filesystem::path& file, const Worktrees::Bindings& bindings) {
+Result<void> store_bindings(const std::filesystem::path& file,
+                            const Worktrees::Bindings& bindings) {
     json::Value value = json::Value::object();
-    for (const auto& [key, its] : {std::pair("principals", &bindings.principals), std::pair("agents", &bindings.agents)}) {
+    for (const auto& [key, its] :
+         {std::pair("principals", &bindings.principals), std::pair("agents", &bindings.agents)}) {
         json::Value inside = json::Value::object();
         for (const auto& [who, worktree] : *its) inside.set(who, worktree);
         value.set(key, std::move(inside));

@@ -23,7 +23,8 @@ bool has_format(const json::Value& schema) {
 }
 
 std::unexpected<Error> refused(std::string_view argument, std::string_view why) {
-    return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: {}", argument, why), fmt::format(R"({{"errors":[{{"pointer":"/{}","rule":"format"}}]}})", argument));
+    return fail(ErrorCode::kInvalidArgs, fmt::format("/{}: {}", argument, why),
+                fmt::format(R"({{"errors":[{{"pointer":"/{}","rule":"format"}}]}})", argument));
 }
 
 bool has_dot_dot(std::string_view path) {
@@ -63,23 +64,29 @@ std::vector<std::string> worktree_path_arguments(const json::Value& input_schema
 
 Result<void> check_worktree_path(int worktree, std::string_view argument, std::string_view path) {
     if (path.empty() || path.find('\0') != path.npos) return refused(argument, "must be a path");
-    if (path.front() == '/') return refused(argument, "must be relative to the worktree, not absolute");
+    if (path.front() == '/')
+        return refused(argument, "must be relative to the worktree, not absolute");
     if (has_dot_dot(path)) return refused(argument, "may not contain ..");
     const Descriptor found = open_beneath(worktree, std::string(path));
     if (!found.is_open()) {
-        if (errno == EXDEV || errno == ELOOP) return refused(argument, "leads out of the worktree by a symbolic link");
-        if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ENAMETOOLONG) return {};  // for the tool to tell
+        if (errno == EXDEV || errno == ELOOP)
+            return refused(argument, "leads out of the worktree by a symbolic link");
+        // for the tool to tell
+        if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ENAMETOOLONG)
+            return {};
         return refused(argument, "cannot be opened in the worktree");
     }
     struct stat file{};
     // A pipe would hold its reader until the deadline, and a device is not the worktree's.
-    if (::fstat(found.get(), &file) != 0 || (!S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode) && !S_ISLNK(file.st_mode))) {
+    if (::fstat(found.get(), &file) != 0 ||
+        (!S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode) && !S_ISLNK(file.st_mode))) {
         return refused(argument, "is neither a file nor a folder");
     }
     return {};
 }
 
-Result<void> check_worktree_paths(int worktree, const std::vector<std::string>& names, json::Element arguments) {
+Result<void> check_worktree_paths(int worktree, const std::vector<std::string>& names,
+                                  json::Element arguments) {
     for (const std::string& name : names) {
         if (const auto path = json::get_string(arguments, name)) {
             if (auto checked = check_worktree_path(worktree, name, *path); !checked) return checked;
@@ -88,7 +95,10 @@ Result<void> check_worktree_paths(int worktree, const std::vector<std::string>& 
         if (!items) continue;
         for (const json::Element item : *items) {
             if (!item.is_string()) continue;
-            if (auto checked = check_worktree_path(worktree, name, item.get_string().value_unsafe()); !checked) return checked;
+            if (auto checked =
+                    check_worktree_path(worktree, name, item.get_string().value_unsafe());
+                !checked)
+                return checked;
         }
     }
     return {};

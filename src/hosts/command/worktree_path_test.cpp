@@ -1,8 +1,8 @@
 #include "hosts/command/worktree_path.hpp"
 
 #include "base/descriptor.hpp"
-#include "base/scope_exit.hpp"
 #include "base/process/test_folder.hpp"
+#include "base/scope_exit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,9 @@ protected:
         std::ofstream(folder / "secret") << "no\n";
         directory = Descriptor(::open((folder / "tree").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
-    Result<void> check(std::string_view path) { return check_worktree_path(directory.get(), "path", path); }
+    Result<void> check(std::string_view path) {
+        return check_worktree_path(directory.get(), "path", path);
+    }
 
     const TestFolder made;
     const fs::path folder = made.path();
@@ -40,11 +42,14 @@ protected:
 
 TEST_F(WorktreePathTest, WhatLiesInTheWorktreeIsAccepted) {
     fs::create_symlink("docs/notes.md", folder / "tree/link.md");
-    for (const char* path : {"docs/notes.md", "docs", ".", "./docs//notes.md", "link.md", "docs/new.md", "a..b", "..."}) EXPECT_TRUE(check(path)) << path;
+    for (const char* path : {"docs/notes.md", "docs", ".", "./docs//notes.md", "link.md",
+                             "docs/new.md", "a..b", "..."})
+        EXPECT_TRUE(check(path)) << path;
 }
 
 TEST_F(WorktreePathTest, AbsolutePathsAndDotDotAreRefused) {
-    for (const char* path : {"/etc/passwd", "..", "../secret", "docs/../notes.md", "docs/..", "./../secret", ""}) {
+    for (const char* path :
+         {"/etc/passwd", "..", "../secret", "docs/../notes.md", "docs/..", "./../secret", ""}) {
         const auto checked = check(path);
         ASSERT_FALSE(checked) << path;
         EXPECT_EQ(checked.error().code, ErrorCode::kInvalidArgs);
@@ -57,7 +62,8 @@ TEST_F(WorktreePathTest, SymbolicLinksThatLeaveAreRefused) {
     fs::create_symlink("/etc/passwd", folder / "tree/absolute");
     fs::create_directory_symlink("..", folder / "tree/up");
     fs::create_symlink("loop", folder / "tree/loop");
-    for (const char* path : {"relative", "absolute", "up/secret", "loop"}) EXPECT_FALSE(check(path)) << path;
+    for (const char* path : {"relative", "absolute", "up/secret", "loop"})
+        EXPECT_FALSE(check(path)) << path;
 }
 
 TEST_F(WorktreePathTest, APipeOrASocketIsNoFileToRead) {
@@ -68,7 +74,8 @@ TEST_F(WorktreePathTest, APipeOrASocketIsNoFileToRead) {
 }
 
 TEST_F(WorktreePathTest, DevicesAreRefused) {
-    if (::mknod((folder / "tree/null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) GTEST_SKIP() << "making a device node needs root";
+    if (::mknod((folder / "tree/null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
+        GTEST_SKIP() << "making a device node needs root";
     EXPECT_FALSE(check("null"));
 }
 
@@ -94,13 +101,18 @@ TEST_F(WorktreePathTest, ALinkThatTurnsWhileItIsLookedAtNeverLeadsOutside) {
 }
 
 TEST_F(WorktreePathTest, ArgumentsAreFoundByTheirFormatAndListsAreLookedThrough) {
-    const auto schema = json::Value::parse(
-        R"({"properties":{"a":{"type":"string","format":"worktree-path"},"b":{"items":{"format":"worktree-path"}},"c":{"format":"uri"}}})").value();
+    const auto schema =
+        json::Value::parse(R"({"properties":{"a":{"type":"string","format":"worktree-path"},)"
+                           R"("b":{"items":{"format":"worktree-path"}},"c":{"format":"uri"}}})")
+            .value();
     const auto names = worktree_path_arguments(schema);
     EXPECT_THAT(names, testing::ElementsAre("a", "b"));
     json::Parser parser;
-    EXPECT_TRUE(check_worktree_paths(directory.get(), names, parser.parse(R"({"a":"docs","b":["docs/notes.md"],"c":"/x"})").value().element()));
-    EXPECT_FALSE(check_worktree_paths(directory.get(), names, parser.parse(R"({"b":["docs","../secret"]})").value().element()));
+    EXPECT_TRUE(check_worktree_paths(
+        directory.get(), names,
+        parser.parse(R"({"a":"docs","b":["docs/notes.md"],"c":"/x"})").value().element()));
+    EXPECT_FALSE(check_worktree_paths(
+        directory.get(), names, parser.parse(R"({"b":["docs","../secret"]})").value().element()));
 }
 
 }  // namespace

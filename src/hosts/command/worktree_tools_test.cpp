@@ -37,9 +37,15 @@ TEST(WorktreeToolsTest, AllButRunAreTheTightestAndWithoutEffects) {
 TEST(WorktreeToolsTest, NoArgumentOfACallReadsAsAnOptionOrAnAssignment) {
     json::Parser parser;
     for (const CommandTool& tool : worktree_tools(false)) {
-        const auto words = tool.argv.expand(parser.parse(R"({"path":"--x=y","pattern":"--pre=sh","files":"--z","count":1})").value().element());
+        const auto words = tool.argv.expand(
+            parser.parse(R"({"path":"--x=y","pattern":"--pre=sh","files":"--z","count":1})")
+                .value()
+                .element());
         if (!words) continue;   // refused is as good
-        EXPECT_THAT(*words, Each(Not(testing::AnyOf(testing::StartsWith("--x"), testing::StartsWith("--pre"), testing::StartsWith("--z"))))) << tool.spec.name;
+        EXPECT_THAT(*words, Each(Not(testing::AnyOf(testing::StartsWith("--x"),
+                                                    testing::StartsWith("--pre"),
+                                                    testing::StartsWith("--z")))))
+            << tool.spec.name;
     }
 }
 

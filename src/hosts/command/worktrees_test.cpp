@@ -15,12 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(WorktreesTest, TheBindingOfTheAgentCountsBeforeThatOfThePrincipalAndBeforeTheProviders) {
-    Worktrees worktrees({{.id = "a/one", .path = "/one"}, {.id = "a/two", .path = "/two"}, {.id = "a/three", .path = "/three"}});
+    Worktrees worktrees({{.id = "a/one", .path = "/one"},
+                         {.id = "a/two", .path = "/two"},
+                         {.id = "a/three", .path = "/three"}});
     EXPECT_EQ(worktrees.find("agent-1", "caller/ci", ""), nullptr);
     EXPECT_EQ(worktrees.find("agent-1", "caller/ci", "a/one")->path, "/one");
     worktrees.set_bindings({.principals = {{"caller/ci", "a/two"}}, .agents = {}});
     EXPECT_EQ(worktrees.find("agent-1", "caller/ci", "a/one")->path, "/two");
-    worktrees.set_bindings({.principals = {{"caller/ci", "a/two"}}, .agents = {{"agent-1", "a/three"}}});
+    worktrees.set_bindings(
+        {.principals = {{"caller/ci", "a/two"}}, .agents = {{"agent-1", "a/three"}}});
     EXPECT_EQ(worktrees.find("agent-1", "caller/ci", "a/one")->path, "/three");
     EXPECT_EQ(worktrees.find("", "caller/ci", "a/one")->path, "/two");
 }
@@ -44,7 +47,8 @@ TEST(WorktreesTest, ABindingToAWorktreeThatIsNoLongerConfiguredIsNone) {
 TEST(WorktreesTest, BindingsSurviveInTheirFile) {
     const TestFolder folder;
     EXPECT_EQ(load_bindings(folder / "worktrees.json").value().size(), 0u);
-    const Worktrees::Bindings bindings{.principals = {{"caller/ci", "a/one"}}, .agents = {{"agent \"x\"", "a/two"}}};
+    const Worktrees::Bindings bindings{.principals = {{"caller/ci", "a/one"}},
+                                       .agents = {{"agent \"x\"", "a/two"}}};
     std::ofstream(folder / "worktrees.json") << R"({"caller/ci":"a/one","agent \"x\"":"a/two"})";
     EXPECT_EQ(load_bindings(folder / "worktrees.json").value(), bindings) << "a file of before";
     ASSERT_TRUE(store_bindings(folder / "worktrees.json", bindings));

@@ -17,13 +17,15 @@ SystemTime next_run(const CronOccurrences& occurrences, SystemTime time) {
 CronTick missed_tick(const CronOccurrences& occurrences, SysMinutes first, SysMinutes until) {
     const SysMinutes last = occurrences.latest(first, until);
     std::uint32_t count = 1;
-    for (SysMinutes at = first; at < last && count < kMostCounted; ++count) at = occurrences.next_after(at).value_or(last);
+    for (SysMinutes at = first; at < last && count < kMostCounted; ++count)
+        at = occurrences.next_after(at).value_or(last);
     return {.scheduled_for = last, .missed_count = count};
 }
 
 }  // namespace
 
-CronDecision decide(const CronOccurrences& occurrences, MissedTickPolicy policy, SystemTime due, SystemTime now) {
+CronDecision decide(const CronOccurrences& occurrences, MissedTickPolicy policy, SystemTime due,
+                    SystemTime now) {
     CronDecision decision{.ticks = {}, .next_run_at = due};
     const SystemTime on_time = now - kOnTime;
     if (due < on_time) {
@@ -31,7 +33,8 @@ CronDecision decide(const CronOccurrences& occurrences, MissedTickPolicy policy,
             case MissedTickPolicy::kSkip: break;
             case MissedTickPolicy::kRunOnce: {
                 const SysMinutes until = std::chrono::ceil<minutes>(on_time) - minutes(1);
-                decision.ticks.push_back(missed_tick(occurrences, std::chrono::floor<minutes>(due), until));
+                decision.ticks.push_back(
+                    missed_tick(occurrences, std::chrono::floor<minutes>(due), until));
                 break;
             }
         }

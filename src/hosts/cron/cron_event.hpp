@@ -12,7 +12,8 @@ namespace crab::cron {
 /// One firing of a job.
 struct CronTick {
     SystemTime scheduled_for;        ///< the minute that matched
-    std::uint32_t missed_count = 0;  ///< how many missed minutes it stands for, up to kMostCounted; 0: it is on time
+    /// How many missed minutes it stands for, up to kMostCounted; 0: it is on time
+    std::uint32_t missed_count = 0;
 
     friend bool operator==(const CronTick&, const CronTick&) = default;
 };
@@ -20,8 +21,9 @@ struct CronTick {
 /// `cron:<job_id>:<scheduled_for>`: the same for one firing whoever sends it, however often.
 std::string idempotency_key_of(const CronJob& job, const CronTick& tick);
 
-/// The event of this firing as JSON. `event_id` is a UUIDv7; `component_id` is the cron host's name.
-/// Source: docs/protocols/rtp.md, sections 9 (envelope) and 11 (payload).
-std::string to_envelope(const CronJob& job, const CronTick& tick, SystemTime triggered_at, std::string_view event_id, std::string_view component_id);
+/// The event of this firing as JSON. `event_id` is a UUIDv7; `component_id` is the cron host's
+/// name. Source: docs/protocols/rtp.md, sections 9 (envelope) and 11 (payload).
+std::string to_envelope(const CronJob& job, const CronTick& tick, SystemTime triggered_at,
+                        std::string_view event_id, std::string_view component_id);
 
 }  // namespace crab::cron

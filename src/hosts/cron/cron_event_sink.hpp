@@ -11,9 +11,10 @@ namespace crab::cron {
 class CronEventSink {
 public:
     virtual ~CronEventSink() = default;
-    /// Success means that the sink has taken over (its answer is durable), also for an event that it had already. It ends by a
-    /// deadline of its own. Errors: kConflict when it has another event under the key; kInvalidArgs, kForbidden, kOversize,
-    /// kNotFound when it does not want this one; any other when it takes nothing now.
+    /// Success means that the sink has taken over (its answer is durable), also for an event that
+    /// it had already. It ends by a deadline of its own. Errors: kConflict when it has another
+    /// event under the key; kInvalidArgs, kForbidden, kOversize, kNotFound when it does not want
+    /// this one; any other when it takes nothing now.
     virtual Task<Result<void>> publish(std::string envelope) = 0;
 };
 

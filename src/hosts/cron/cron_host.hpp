@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "core/call/tool_host.hpp"
 #include "hosts/cron/cron_store.hpp"
 #include "hosts/cron/time_zones.hpp"
@@ -13,15 +13,17 @@
 
 namespace crab::cron {
 
-/// Runs cron.create, cron.list and cron.remove (cron_tools.hpp), in the gateway or in a process of its own. Tenant, agent and
-/// session come from the call, never from its arguments. Called on any event loop; all that it is given outlives it, and nobody
-/// else uses `ids`. Source: docs/protocols/rtp.md, section 11.
+/// Runs cron.create, cron.list and cron.remove (cron_tools.hpp), in the gateway or in a process of
+/// its own. Tenant, agent and session come from the call, never from its arguments. Called on any
+/// event loop; all that it is given outlives it, and nobody else uses `ids`. Source:
+/// docs/protocols/rtp.md, section 11.
 class CronHost final : public core::ToolHost {
 public:
     static constexpr std::size_t kMostJobsPerTenant = 1000;
 
     /// `on_created` is called on any thread when a job has been created: CronScheduler::wake().
-    CronHost(CronStore& store, TimeZones& zones, BlockingPool& pool, const Clock& clock, IdSource& ids, std::function<void()> on_created);
+    CronHost(CronStore& store, TimeZones& zones, BlockingPool& pool, const Clock& clock,
+             IdSource& ids, std::function<void()> on_created);
 
     /// Errors: kInvalidArgs, kToolNotFound for other tools, and those of CronStore and TimeZones.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;

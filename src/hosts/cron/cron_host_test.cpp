@@ -1,8 +1,8 @@
 #include "hosts/cron/cron_host.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "hosts/cron/cron_tools.hpp"
 #include "hosts/cron/test_cron_store.hpp"
 #include "json/value.hpp"
@@ -21,7 +21,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 struct Caller {
-    std::string principal = "caller/ann", tenant = "acme", agent = "butler", session = "s1", isolation_key, key;
+    std::string principal = "caller/ann", tenant = "acme", agent = "butler", session = "s1",
+                isolation_key, key;
 };
 
 /// The host behind a pipeline, which checks schemas as it does for every front.
@@ -33,7 +34,8 @@ struct CronHostTest : testing::Test {
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
     core::Ledger ledger{loop.clock, {}};
     core::EarlyCancels early_cancels;
-    std::shared_ptr<core::AuditStoreMemory> audit_store = std::make_shared<core::AuditStoreMemory>();
+    std::shared_ptr<core::AuditStoreMemory> audit_store =
+        std::make_shared<core::AuditStoreMemory>();
     core::AuditLog audit{audit_store, pool, loop.clock};
     std::optional<core::Pipeline> pipeline;
     CronStoreMemory store;
@@ -47,7 +49,8 @@ struct CronHostTest : testing::Test {
         set.callers_are_gateways = true;   // the host as such takes what its gateway says
         set.rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{});
         rules.set(std::make_shared<const core::CallRules>(std::move(set)));
-        const auto host = std::make_shared<CronHost>(store, zones, pool, loop.clock, host_ids, [this] { ++woken; });
+        const auto host = std::make_shared<CronHost>(store, zones, pool, loop.clock, host_ids,
+                                                     [this] { ++woken; });
         std::vector<core::ToolRef> tools;
         for (core::ToolSpec& spec : cron_tools()) {
             auto tool = core::make_tool(std::move(spec)).value();
@@ -56,12 +59,18 @@ struct CronHostTest : testing::Test {
             tools.push_back(std::move(tool));
         }
         registry.change(ConnectionId{}, tools, {});
-        pipeline.emplace(core::CallServices{.clock = loop.clock, .registry = registry, .rules = rules, .ledger = ledger, .early_cancels = early_cancels, .audit = audit},
+        pipeline.emplace(core::CallServices{.clock = loop.clock,
+                                            .registry = registry,
+                                            .rules = rules,
+                                            .ledger = ledger,
+                                            .early_cancels = early_cancels,
+                                            .audit = audit},
                          loop.executor(), loop.timers, ids);
     }
     ~CronHostTest() override { audit.flush_and_wait(); }
 
-    core::Outcome call(const std::string& tool, const std::string& args, const Caller& caller = {}) {
+    core::Outcome call(const std::string& tool, const std::string& args,
+                       const Caller& caller = {}) {
         const std::string id = "call-" + std::to_string(++calls);
         core::Call made;
         made.id = id;
@@ -78,7 +87,8 @@ struct CronHostTest : testing::Test {
         core::FrameSink sink;
         return *loop.run(pipeline->run(core::AuthenticatedCall(made, principal), sink)).outcome;
     }
-    json::Value answer(const std::string& tool, const std::string& args, const Caller& caller = {}) {
+    json::Value answer(const std::string& tool, const std::string& args,
+                       const Caller& caller = {}) {
         const auto outcome = call(tool, args, caller);
         EXPECT_TRUE(outcome) << args << ": " << outcome.error().message;
         return outcome ? json::Value::parse(outcome->content).value() : json::Value();
@@ -88,11 +98,14 @@ struct CronHostTest : testing::Test {
         EXPECT_FALSE(outcome) << args;
         return outcome ? Error{} : outcome.error();
     }
-    json::Value create(const std::string& schedule, const Caller& caller = {}) { return answer("cron.create", R"({"name":"n","schedule":")" + schedule + "\"}", caller); }
+    json::Value create(const std::string& schedule, const Caller& caller = {}) {
+        return answer("cron.create", R"({"name":"n","schedule":")" + schedule + "\"}", caller);
+    }
     std::vector<std::string> listed(const Caller& caller = {}) {
         std::vector<std::string> found;
         const auto page = answer("cron.list", "{}", caller);
-        for (const json::Value& job : *page.find("jobs")->as_array()) found.push_back(*job.find("job_id")->as_string());
+        for (const json::Value& job : *page.find("jobs")->as_array())
+            found.push_back(*job.find("job_id")->as_string());
         return found;
     }
 };
@@ -100,9 +113,18 @@ struct CronHostTest : testing::Test {
 TEST_F(CronHostTest, AJobIsCreatedWithDefaultsForTheCallsTenantAgentAndSession) {
     const auto made = create("30 7 * * MON-FRI", {.isolation_key = "kitchen"});
     for (const auto& [pointer, value] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"/name", "n"}, {"/schedule", "30 7 * * MON-FRI"}, {"/timezone", "UTC"}, {"/event_type", "cron.triggered"}, {"/tenant_id", "acme"}, {"/agent_id", "butler"},
-             {"/session_id", "s1"}, {"/isolation_key", "kitchen"}, {"/missed_tick_policy", "skip"}, {"/created_at", "2026-05-28T20:26:40.000Z"},
-             {"/updated_at", "2026-05-28T20:26:40.000Z"}, {"/next_run_at", "2026-05-29T07:30:00.000Z"}}) {
+             {"/name", "n"},
+             {"/schedule", "30 7 * * MON-FRI"},
+             {"/timezone", "UTC"},
+             {"/event_type", "cron.triggered"},
+             {"/tenant_id", "acme"},
+             {"/agent_id", "butler"},
+             {"/session_id", "s1"},
+             {"/isolation_key", "kitchen"},
+             {"/missed_tick_policy", "skip"},
+             {"/created_at", "2026-05-28T20:26:40.000Z"},
+             {"/updated_at", "2026-05-28T20:26:40.000Z"},
+             {"/next_run_at", "2026-05-29T07:30:00.000Z"}}) {
         EXPECT_EQ(*made.resolve(pointer), value) << pointer;
     }
     EXPECT_EQ(*made.find("enabled"), true);
@@ -115,8 +137,11 @@ TEST_F(CronHostTest, AJobIsCreatedWithDefaultsForTheCallsTenantAgentAndSession) 
 }
 
 TEST_F(CronHostTest, EveryArgumentIsKept) {
-    const auto made = answer("cron.create", R"({"name":"Tea","schedule":"@daily","timezone":"Asia/Kathmandu","event_type":"heartbeat.tick",)"
-                                            R"("input":{"b":[1, 2.5],"a":"ü"},"missed_tick_policy":"run_once","enabled":false})");
+    const auto made = answer(
+        "cron.create",
+        R"({"name":"Tea","schedule":"@daily","timezone":"Asia/Kathmandu",)"
+        R"("event_type":"heartbeat.tick",)"
+        R"("input":{"b":[1, 2.5],"a":"ü"},"missed_tick_policy":"run_once","enabled":false})");
     EXPECT_EQ(*made.find("next_run_at"), "2026-05-29T18:15:00.000Z") << "midnight at +5:45";
     EXPECT_EQ(*made.find("event_type"), "heartbeat.tick");
     EXPECT_EQ(*made.find("missed_tick_policy"), "run_once");
@@ -128,29 +153,48 @@ TEST_F(CronHostTest, EveryArgumentIsKept) {
 TEST_F(CronHostTest, WhatIsNotAJobIsRefusedWithAReason) {
     const std::string text_129(129, 'x');
     for (const std::string& args : {
-             std::string(R"({})"), std::string(R"({"name":"n"})"), std::string(R"({"schedule":"@daily"})"), std::string(R"({"name":"","schedule":"@daily"})"),
-             R"({"name":")" + text_129 + R"(","schedule":"@daily"})", std::string(R"({"name":"n","schedule":"@daily","color":"red"})"),
-             std::string(R"({"name":"n","schedule":"@daily","timezone":"Mars/Olympus"})"), std::string(R"({"name":"n","schedule":"@daily","timezone":"../UTC"})"),
-             std::string(R"({"name":"n","schedule":"@daily","event_type":"agent.turn.started"})"), std::string(R"({"name":"n","schedule":"@daily","input":[]})"),
-             std::string(R"({"name":"n","schedule":"@daily","input":null})"), std::string(R"({"name":"n","schedule":"@daily","missed_tick_policy":"all"})"),
-             std::string(R"({"name":"n","schedule":"@daily","enabled":"yes"})"), std::string(R"({"name":"n","schedule":"@daily","tenant_id":"other"})"),
+             std::string(R"({})"),
+             std::string(R"({"name":"n"})"),
+             std::string(R"({"schedule":"@daily"})"),
+             std::string(R"({"name":"","schedule":"@daily"})"),
+             R"({"name":")" + text_129 + R"(","schedule":"@daily"})",
+             std::string(R"({"name":"n","schedule":"@daily","color":"red"})"),
+             std::string(R"({"name":"n","schedule":"@daily","timezone":"Mars/Olympus"})"),
+             std::string(R"({"name":"n","schedule":"@daily","timezone":"../UTC"})"),
+             std::string(R"({"name":"n","schedule":"@daily","event_type":"agent.turn.started"})"),
+             std::string(R"({"name":"n","schedule":"@daily","input":[]})"),
+             std::string(R"({"name":"n","schedule":"@daily","input":null})"),
+             std::string(R"({"name":"n","schedule":"@daily","missed_tick_policy":"all"})"),
+             std::string(R"({"name":"n","schedule":"@daily","enabled":"yes"})"),
+             std::string(R"({"name":"n","schedule":"@daily","tenant_id":"other"})"),
          }) {
         const Error error = refusal("cron.create", args);
         EXPECT_EQ(error.code, ErrorCode::kInvalidArgs) << args;
         EXPECT_FALSE(error.message.empty());
     }
     const std::string large(65'536, 'x');
-    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily","input":{"a":")" + large + "\"}}").code, ErrorCode::kInvalidArgs);
-    EXPECT_TRUE(call("cron.create", R"({"name":"n","schedule":"@daily","input":{"a":")" + large.substr(8) + "\"}}")) << "64 KiB in all";
+    EXPECT_EQ(
+        refusal("cron.create", R"({"name":"n","schedule":"@daily","input":{"a":")" + large + "\"}}")
+            .code,
+        ErrorCode::kInvalidArgs);
+    EXPECT_TRUE(call("cron.create", R"({"name":"n","schedule":"@daily","input":{"a":")" +
+                                        large.substr(8) + "\"}}"))
+        << "64 KiB in all";
     EXPECT_THAT(listed(), SizeIs(1));
-    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily"})", {.agent = " "}).code, ErrorCode::kInvalidArgs);
-    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily"})", {.session = ""}).code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily"})", {.agent = " "}).code,
+              ErrorCode::kInvalidArgs);
+    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily"})", {.session = ""}).code,
+              ErrorCode::kInvalidArgs);
 }
 
 TEST_F(CronHostTest, SchedulesOfTheReferencePassAndTheOthersFail) {
     for (const char* good : {"* * * * 7", "1-9/2 * * * *", "@daily"}) create(good);
-    for (const char* bad : {"*/0 * * * *", "5-1 * * * *", "60 * * * *", "1,,2 * * * *", "* * * *", "* * * * * *", "0 0 30 2 *"}) {
-        EXPECT_EQ(refusal("cron.create", std::string(R"({"name":"n","schedule":")") + bad + "\"}").code, ErrorCode::kInvalidArgs) << bad;
+    for (const char* bad : {"*/0 * * * *", "5-1 * * * *", "60 * * * *", "1,,2 * * * *", "* * * *",
+                            "* * * * * *", "0 0 30 2 *"}) {
+        EXPECT_EQ(
+            refusal("cron.create", std::string(R"({"name":"n","schedule":")") + bad + "\"}").code,
+            ErrorCode::kInvalidArgs)
+            << bad;
     }
     EXPECT_THAT(listed(), SizeIs(3));
 }
@@ -179,16 +223,21 @@ TEST_F(CronHostTest, RemovingNamesTheJobAndASecondTimeThereIsNone) {
 
 TEST_F(CronHostTest, ARepeatedKeyCreatesOneJobEvenWhenTheGatewayHasForgottenTheCall) {
     const Caller caller{.key = "k1"};
-    const auto first = answer("cron.create", R"({"name":"n","schedule":"@daily","input":{"a":1,"b":2}})", caller);
+    const auto first =
+        answer("cron.create", R"({"name":"n","schedule":"@daily","input":{"a":1,"b":2}})", caller);
     loop.advance(1h);   // the pipeline's own ledger keeps ten minutes
-    const auto again = answer("cron.create", R"({"schedule":"@daily","input":{"b":2.0,"a":1},"name":"n"})", caller);
+    const auto again = answer(
+        "cron.create", R"({"schedule":"@daily","input":{"b":2.0,"a":1},"name":"n"})", caller);
     EXPECT_EQ(*again.find("operation_id"), *first.find("operation_id"));
     EXPECT_EQ(*again.find("job_id"), *first.find("job_id"));
     EXPECT_EQ(*again.find("created_at"), *first.find("created_at"));
     EXPECT_THAT(listed(), SizeIs(1));
     loop.advance(1h);
-    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@hourly"})", caller).code, ErrorCode::kConflict);
-    EXPECT_TRUE(call("cron.create", R"({"name":"n","schedule":"@hourly"})", {.principal = "caller/bob", .key = "k1"})) << "somebody else's key is another one";
+    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@hourly"})", caller).code,
+              ErrorCode::kConflict);
+    EXPECT_TRUE(call("cron.create", R"({"name":"n","schedule":"@hourly"})",
+                     {.principal = "caller/bob", .key = "k1"}))
+        << "somebody else's key is another one";
 }
 
 TEST_F(CronHostTest, ARepeatedRemoveAnswersAsTheFirst) {
@@ -207,13 +256,17 @@ TEST_F(CronHostTest, PagesNeitherRepeatNorLose) {
     std::vector<std::string> seen;
     std::string cursor;
     for (int pages = 0; pages < 4; ++pages) {
-        const auto page = answer("cron.list", cursor.empty() ? R"({"limit":3})" : R"({"limit":3,"cursor":")" + cursor + "\"}");
-        for (const json::Value& job : *page.find("jobs")->as_array()) seen.push_back(*job.find("job_id")->as_string());
+        const auto page =
+            answer("cron.list",
+                   cursor.empty() ? R"({"limit":3})" : R"({"limit":3,"cursor":")" + cursor + "\"}");
+        for (const json::Value& job : *page.find("jobs")->as_array())
+            seen.push_back(*job.find("job_id")->as_string());
         if (page.find("next_cursor") == nullptr) break;
         cursor = *page.find("next_cursor")->as_string();
     }
     EXPECT_EQ(seen, made) << "oldest first";
-    for (const char* args : {R"({"limit":0})", R"({"limit":1001})", R"({"cursor":"x"})", R"({"cursor":""})", R"({"page":1})"}) {
+    for (const char* args : {R"({"limit":0})", R"({"limit":1001})", R"({"cursor":"x"})",
+                             R"({"cursor":""})", R"({"page":1})"}) {
         EXPECT_EQ(refusal("cron.list", args).code, ErrorCode::kInvalidArgs) << args;
     }
 }
@@ -229,7 +282,8 @@ TEST_F(CronHostTest, ATenantHasAThousandJobsAtMost) {
 TEST_F(CronHostTest, AFailingStoreIsUnavailable) {
     store.set_failing(true);
     EXPECT_EQ(refusal("cron.list", "{}").code, ErrorCode::kUnavailable);
-    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily"})").code, ErrorCode::kUnavailable);
+    EXPECT_EQ(refusal("cron.create", R"({"name":"n","schedule":"@daily"})").code,
+              ErrorCode::kUnavailable);
     EXPECT_EQ(woken, 0);
 }
 

@@ -24,8 +24,8 @@ enum class MissedTickPolicy : std::uint8_t { kSkip, kRunOnce };
 std::string_view name_of(MissedTickPolicy policy);
 std::optional<MissedTickPolicy> find_missed_tick_policy(std::string_view name);
 
-/// Something to be said at certain minutes, to the agent and session of the call that created it. Times are whole
-/// milliseconds. Source: docs/protocols/rtp.md, section 11, "Job".
+/// Something to be said at certain minutes, to the agent and session of the call that created it.
+/// Times are whole milliseconds. Source: docs/protocols/rtp.md, section 11, "Job".
 struct CronJob {
     std::string job_id;                      ///< UUIDv7
     std::string name, schedule, timezone;

@@ -9,13 +9,18 @@ using std::chrono::days;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-/// A ZoneSpan in whole minutes: those that begin in it. An offset with seconds, as before 1972, is cut to the minute.
+/// A ZoneSpan in whole minutes: those that begin in it. An offset with seconds, as before 1972, is
+/// cut to the minute.
 struct MinuteSpan {
     SysMinutes begin, end;
     minutes offset;
 
-    LocalMinutes local(SysMinutes time) const { return LocalMinutes(time.time_since_epoch() + offset); }
-    SysMinutes real(LocalMinutes time) const { return SysMinutes(time.time_since_epoch() - offset); }
+    LocalMinutes local(SysMinutes time) const {
+        return LocalMinutes(time.time_since_epoch() + offset);
+    }
+    SysMinutes real(LocalMinutes time) const {
+        return SysMinutes(time.time_since_epoch() - offset);
+    }
 };
 
 /// The span from `time` on, at most until `limit`.
@@ -27,7 +32,8 @@ MinuteSpan span_from(const TimeZone& zone, SysMinutes time, SysMinutes limit) {
 
 }  // namespace
 
-/// One past the highest reading of all minutes before `time`. No clock is set back by more than three days.
+/// One past the highest reading of all minutes before `time`. No clock is set back by more than
+/// three days.
 LocalMinutes CronOccurrences::highest_reading_before(SysMinutes time) const {
     LocalMinutes highest = LocalMinutes::min();
     for (SysMinutes at = time - days(3); at < time;) {
@@ -41,14 +47,17 @@ LocalMinutes CronOccurrences::highest_reading_before(SysMinutes time) const {
 std::optional<SysMinutes> CronOccurrences::next_after(SystemTime time) const {
     const SysMinutes start = std::chrono::floor<minutes>(time) + minutes(1);
     const SysMinutes limit = start + days(12 * 366);
-    LocalMinutes passed = schedule_.runs_every_hour() ? LocalMinutes::min() : highest_reading_before(start);
+    LocalMinutes passed =
+        schedule_.runs_every_hour() ? LocalMinutes::min() : highest_reading_before(start);
     for (SysMinutes at = start; at < limit;) {
         const MinuteSpan span = span_from(*zone_, at, limit);
         if (schedule_.runs_every_hour()) {
-            if (const auto match = schedule_.next_match(span.local(at), span.local(span.end))) return span.real(*match);
+            if (const auto match = schedule_.next_match(span.local(at), span.local(span.end)))
+                return span.real(*match);
         } else {
             // A match before this span's first reading was skipped by a gap.
-            if (const auto match = schedule_.next_match(passed, span.local(span.end))) return span.real(std::max(*match, span.local(at)));
+            if (const auto match = schedule_.next_match(passed, span.local(span.end)))
+                return span.real(std::max(*match, span.local(at)));
             passed = std::max(passed, span.local(span.end));
         }
         at = span.end;

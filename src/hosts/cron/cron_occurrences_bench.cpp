@@ -22,7 +22,8 @@ BENCHMARK_CAPTURE(next_after, weekday_mornings, "30 7 * * MON-FRI", "Europe/Berl
 BENCHMARK_CAPTURE(next_after, leap_days, "0 0 29 2 *", "America/New_York");
 
 void BM_ParseSchedule(benchmark::State& state) {
-    for (auto _ : state) benchmark::DoNotOptimize(CronSchedule::parse("*/5 8-18/2 1,15 JAN-JUN MON-FRI"));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(CronSchedule::parse("*/5 8-18/2 1,15 JAN-JUN MON-FRI"));
 }
 BENCHMARK(BM_ParseSchedule);
 

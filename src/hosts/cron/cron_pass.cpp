@@ -10,7 +10,12 @@ constexpr std::chrono::seconds kLookAgain{60};
 
 /// A job that stays as it is until somebody looks again.
 CronFiring unchanged(const DueJob& due, SystemTime now) {
-    return {.number = due.number, .was_due = due.job.next_run_at, .decided_at = now, .next_run_at = due.job.next_run_at, .wake_at = now + kLookAgain, .envelopes = {}};
+    return {.number = due.number,
+            .was_due = due.job.next_run_at,
+            .decided_at = now,
+            .next_run_at = due.job.next_run_at,
+            .wake_at = now + kLookAgain,
+            .envelopes = {}};
 }
 
 Result<CronOccurrences> occurrences_of(const CronJob& job, TimeZones& zones) {
@@ -22,10 +27,12 @@ Result<CronOccurrences> occurrences_of(const CronJob& job, TimeZones& zones) {
 }
 
 void log_stuck(const CronJob& job, std::string_view reason) {
-    log::error("cron job cannot fire", {{"job_id", job.job_id}, {"tenant_id", job.tenant.text()}, {"reason", reason}});
+    log::error("cron job cannot fire",
+               {{"job_id", job.job_id}, {"tenant_id", job.tenant.text()}, {"reason", reason}});
 }
 
-CronFiring firing_of(const DueJob& due, TimeZones& zones, IdSource& ids, const CronPassOptions& options, SystemTime now) {
+CronFiring firing_of(const DueJob& due, TimeZones& zones, IdSource& ids,
+                     const CronPassOptions& options, SystemTime now) {
     const CronJob& job = due.job;
     CronFiring firing = unchanged(due, now);
     const auto occurrences = occurrences_of(job, zones);
@@ -41,17 +48,22 @@ CronFiring firing_of(const DueJob& due, TimeZones& zones, IdSource& ids, const C
     firing.next_run_at = firing.wake_at = decision.next_run_at;
     for (const CronTick& tick : decision.ticks) {
         const UuidText event_id = ids.uuid_v7();
-        firing.envelopes.push_back(to_envelope(job, tick, now, event_id.view(), options.component_id));
+        firing.envelopes.push_back(
+            to_envelope(job, tick, now, event_id.view(), options.component_id));
     }
     if (job.next_run_at < now - kOnTime) {
-        log::warn("cron job missed minutes", {{"job_id", job.job_id}, {"policy", name_of(job.missed_ticks)}, {"since", to_rfc3339(job.next_run_at)}, {"events", decision.ticks.size()}});
+        log::warn("cron job missed minutes", {{"job_id", job.job_id},
+                                              {"policy", name_of(job.missed_ticks)},
+                                              {"since", to_rfc3339(job.next_run_at)},
+                                              {"events", decision.ticks.size()}});
     }
     return firing;
 }
 
 }  // namespace
 
-Result<CronPass> fire_due_jobs(CronStore& store, TimeZones& zones, IdSource& ids, const CronPassOptions& options, SystemTime now) {
+Result<CronPass> fire_due_jobs(CronStore& store, TimeZones& zones, IdSource& ids,
+                               const CronPassOptions& options, SystemTime now) {
     CronPass pass;
     const auto jobs = store.due(now, options.batch);
     if (!jobs) return fail(jobs.error());
@@ -77,12 +89,14 @@ Result<void> forget_wrong_times(CronStore& store, TimeZones& zones, SystemTime n
         const auto jobs = store.decided_after(now + kClockWasWrong, kBatch);
         if (!jobs) return fail(jobs.error());
         if (jobs->empty()) return {};
-        log::warn("cron jobs follow a clock that was set back", {{"jobs", jobs->size()}, {"now", to_rfc3339(now)}});
+        log::warn("cron jobs follow a clock that was set back",
+                  {{"jobs", jobs->size()}, {"now", to_rfc3339(now)}});
         std::vector<CronFiring> firings;
         for (const DueJob& due : *jobs) {
             CronFiring firing = unchanged(due, now);
             const auto occurrences = occurrences_of(due.job, zones);
-            if (const auto next = occurrences ? occurrences->next_after(now) : std::nullopt) firing.next_run_at = firing.wake_at = *next;
+            if (const auto next = occurrences ? occurrences->next_after(now) : std::nullopt)
+                firing.next_run_at = firing.wake_at = *next;
             firings.push_back(std::move(firing));
         }
         if (const auto stored = store.fire(firings); !stored) return fail(stored.error());

@@ -13,7 +13,8 @@ namespace crab::cron {
 struct CronPassOptions {
     std::string component_id = "cron";      ///< what events name as their source
     std::size_t batch = 256;                ///< jobs per commit
-    std::uint64_t most_unpublished = 64;    ///< a job with so many events that nobody has accepted fires no more until then
+    /// A job with so many events that nobody has accepted fires no more until then
+    std::uint64_t most_unpublished = 64;
 };
 
 struct CronPass {
@@ -22,14 +23,17 @@ struct CronPass {
     std::optional<SystemTime> next_wake;    ///< unless there are more
 };
 
-/// Decides upon jobs that are due at `now`, a batch of them, and stores what came of it. A job whose time zone cannot be read,
-/// or whose events nobody accepts, is looked at again a minute later; what it misses then falls under its policy. Blocks.
-Result<CronPass> fire_due_jobs(CronStore& store, TimeZones& zones, IdSource& ids, const CronPassOptions& options, SystemTime now);
+/// Decides upon jobs that are due at `now`, a batch of them, and stores what came of it. A job
+/// whose time zone cannot be read, or whose events nobody accepts, is looked at again a minute
+/// later; what it misses then falls under its policy. Blocks.
+Result<CronPass> fire_due_jobs(CronStore& store, TimeZones& zones, IdSource& ids,
+                               const CronPassOptions& options, SystemTime now);
 
 /// A clock that has been set back further than this was wrong before.
 inline constexpr std::chrono::hours kClockWasWrong{24};
 
-/// Lets jobs that were decided upon while the clock was far ahead run again by the right time, from `now` on. Blocks.
+/// Lets jobs that were decided upon while the clock was far ahead run again by the right time, from
+/// `now` on. Blocks.
 Result<void> forget_wrong_times(CronStore& store, TimeZones& zones, SystemTime now);
 
 }  // namespace crab::cron

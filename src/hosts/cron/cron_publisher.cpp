@@ -11,13 +11,17 @@ constexpr std::size_t kBatch = 64;
 constexpr Milliseconds kFirstPause{1'000}, kLongestPause{60'000}, kLongestDelay{3'600'000};
 
 /// Doubles from the first pause on.
-Milliseconds pause_after(Milliseconds before) { return before == Milliseconds(0) ? kFirstPause : std::min(before * 2, kLongestPause); }
-Milliseconds delay_after(std::uint32_t refusals) { return std::min(kFirstPause * (1 << std::min(refusals, 20U)), kLongestDelay); }
+Milliseconds pause_after(Milliseconds before) {
+    return before == Milliseconds(0) ? kFirstPause : std::min(before * 2, kLongestPause);
+}
+Milliseconds delay_after(std::uint32_t refusals) {
+    return std::min(kFirstPause * (1 << std::min(refusals, 20U)), kLongestDelay);
+}
 
 enum class Verdict : std::uint8_t { kAccepted, kRefused, kSinkIsAway };
 
-/// What an answer of the sink means. Under a key there is only ever one firing, so a conflict says that it has come already:
-/// from this job's minute before the clock was set back.
+/// What an answer of the sink means. Under a key there is only ever one firing, so a conflict says
+/// that it has come already: from this job's minute before the clock was set back.
 Verdict verdict_of(const Result<void>& answer) {
     if (answer) return Verdict::kAccepted;
     switch (answer.error().code) {
@@ -51,7 +55,8 @@ Verdict verdict_of(const Result<void>& answer) {
 
 }  // namespace
 
-CronPublisher::CronPublisher(CronStore& store, BlockingPool& pool, const Clock& clock, TimerWheel& timers, CronEventSink& sink)
+CronPublisher::CronPublisher(CronStore& store, BlockingPool& pool, const Clock& clock,
+                             TimerWheel& timers, CronEventSink& sink)
     : store_(store), pool_(pool), clock_(clock), sink_(sink), bell_(timers) {}
 
 Task<void> CronPublisher::run() {
@@ -60,9 +65,12 @@ Task<void> CronPublisher::run() {
         const auto published = co_await publish_some();
         if (!published) {
             pause_ = pause_after(pause_);
-            log::warn("cron events wait", {{"code", token_of(published.error().code)}, {"reason", published.error().message}, {"again_in_ms", pause_.count()}});
+            log::warn("cron events wait", {{"code", token_of(published.error().code)},
+                                           {"reason", published.error().message},
+                                           {"again_in_ms", pause_.count()}});
             const Deadline again = clock_.steady_now() + pause_;
-            while (!chain.cancelled() && clock_.steady_now() < again) co_await bell_.wait(again);   // new events do not shorten it
+            // new events do not shorten it
+            while (!chain.cancelled() && clock_.steady_now() < again) co_await bell_.wait(again);
             continue;
         }
         pause_ = Milliseconds(0);
@@ -71,21 +79,28 @@ Task<void> CronPublisher::run() {
         const auto next = co_await pool_.run(std::move(ask));
         if (!next) continue;   // publish_some() will say so
         Deadline until = kNoDeadline;
-        if (*next) until = clock_.steady_now() + std::clamp<std::chrono::nanoseconds>(**next - clock_.system_now(), TimerWheel::kTick, kLongestDelay);
+        if (*next)
+            until = clock_.steady_now() +
+                    std::clamp<std::chrono::nanoseconds>(**next - clock_.system_now(),
+                                                         TimerWheel::kTick, kLongestDelay);
         co_await bell_.wait(until);
     }
 }
 
 /// Returns how many events it offered; a store or sink that is away is an error.
 Task<Result<std::size_t>> CronPublisher::publish_some() {
-    auto read = [&store = store_, now = clock_.system_now()] { return store.unpublished(now, kBatch); };
+    auto read = [&store = store_, now = clock_.system_now()] {
+        return store.unpublished(now, kBatch);
+    };
     auto events = co_await pool_.run(std::move(read));
     if (!events) co_return fail(std::move(events.error()));
     if (events->empty()) co_return 0;
     const std::size_t count = events->size();
     Round round = co_await offer(std::move(*events));
     const bool away = round.sink_is_away;
-    auto settle = [&store = store_, round = std::move(round)] { return store.settle(round.accepted, round.refused); };
+    auto settle = [&store = store_, round = std::move(round)] {
+        return store.settle(round.accepted, round.refused);
+    };
     const auto settled = co_await pool_.run(std::move(settle));
     if (!settled) co_return fail(settled.error());
     if (away) co_return fail(ErrorCode::kUnavailable, "the event sink takes nothing now");
@@ -100,12 +115,18 @@ Task<CronPublisher::Round> CronPublisher::offer(std::vector<UnpublishedEvent> ev
             case Verdict::kAccepted: round.accepted.push_back(event.number); break;
             case Verdict::kRefused: {
                 const Milliseconds delay = delay_after(event.refusals);
-                log::warn("cron event refused", {{"code", token_of(answer.error().code)}, {"reason", answer.error().message}, {"event", event.number}, {"again_in_ms", delay.count()}});
-                round.refused.push_back({.number = event.number, .until = clock_.system_now() + delay});
+                log::warn("cron event refused", {{"code", token_of(answer.error().code)},
+                                                 {"reason", answer.error().message},
+                                                 {"event", event.number},
+                                                 {"again_in_ms", delay.count()}});
+                round.refused.push_back(
+                    {.number = event.number, .until = clock_.system_now() + delay});
                 break;
             }
             case Verdict::kSinkIsAway:
-                if (const auto wish = answer.error().retry_after) pause_ = std::clamp(*wish / 2, pause_, kLongestPause / 2);   // run() doubles it
+                // run() doubles it
+                if (const auto wish = answer.error().retry_after)
+                    pause_ = std::clamp(*wish / 2, pause_, kLongestPause / 2);
                 round.sink_is_away = true;
                 co_return round;
         }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/task/waiter.hpp"
 #include "hosts/cron/cron_event_sink.hpp"
 #include "hosts/cron/cron_store.hpp"
@@ -10,12 +10,14 @@
 
 namespace crab::cron {
 
-/// Hands fired events to the sink in the order of firing until each is accepted: at least once, always with the same content.
-/// While the sink takes nothing it waits, 1 s at first and 60 s at most; an event that is refused by itself waits alone, up
-/// to an hour. Used on the thread of `timers`.
+/// Hands fired events to the sink in the order of firing until each is accepted: at least once,
+/// always with the same content. While the sink takes nothing it waits, 1 s at first and 60 s at
+/// most; an event that is refused by itself waits alone, up to an hour. Used on the thread of
+/// `timers`.
 class CronPublisher {
 public:
-    CronPublisher(CronStore& store, BlockingPool& pool, const Clock& clock, TimerWheel& timers, CronEventSink& sink);
+    CronPublisher(CronStore& store, BlockingPool& pool, const Clock& clock, TimerWheel& timers,
+                  CronEventSink& sink);
 
     /// Until it is cancelled.
     Task<void> run();

@@ -18,15 +18,21 @@ using std::chrono::months;
 using std::chrono::year_month;
 using std::chrono::year_month_day;
 
-constexpr std::array<std::string_view, 12> kMonths{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
-constexpr std::array<std::string_view, 7> kWeekdays{"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+constexpr std::array<std::string_view, 12> kMonths{"jan", "feb", "mar", "apr", "may", "jun",
+                                                   "jul", "aug", "sep", "oct", "nov", "dec"};
+constexpr std::array<std::string_view, 7> kWeekdays{"sun", "mon", "tue", "wed",
+                                                    "thu", "fri", "sat"};
 
 struct FieldRule {
     std::string_view name;
     unsigned low, high;
     std::span<const std::string_view> names;   ///< of `low` and the values after it
 };
-constexpr std::array<FieldRule, 5> kFields{{{"minute", 0, 59, {}}, {"hour", 0, 23, {}}, {"day", 1, 31, {}}, {"month", 1, 12, kMonths}, {"weekday", 0, 7, kWeekdays}}};
+constexpr std::array<FieldRule, 5> kFields{{{"minute", 0, 59, {}},
+                                            {"hour", 0, 23, {}},
+                                            {"day", 1, 31, {}},
+                                            {"month", 1, 12, kMonths},
+                                            {"weekday", 0, 7, kWeekdays}}};
 
 struct Alias {
     std::string_view name, fields;
@@ -44,7 +50,8 @@ struct Field {
     bool begins_with_star = false, has_plain_star = false;
 };
 
-/// Takes what stands before the first `separator` from `rest`; all of it when there is none, and then `rest` has no data.
+/// Takes what stands before the first `separator` from `rest`; all of it when there is none, and
+/// then `rest` has no data.
 std::string_view take_until(std::string_view& rest, char separator) {
     const std::size_t end = rest.find(separator);
     const std::string_view taken = rest.substr(0, end);
@@ -53,18 +60,22 @@ std::string_view take_until(std::string_view& rest, char separator) {
 }
 
 bool same_name(std::string_view text, std::string_view lower_case) {
-    return std::ranges::equal(text, lower_case, [](char c, char lower) { return (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == lower; });
+    return std::ranges::equal(text, lower_case, [](char c, char lower) {
+        return (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == lower;
+    });
 }
 
 std::optional<unsigned> find_number(std::string_view text) {
     unsigned value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    if (text.empty() || problem != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
     return value;
 }
 
 std::unexpected<Error> refuse(const FieldRule& rule, std::string_view item, std::string_view why) {
-    return fail(ErrorCode::kInvalidArgs, fmt::format("schedule: `{}` in the {} field: {}", item, rule.name, why));
+    return fail(ErrorCode::kInvalidArgs,
+                fmt::format("schedule: `{}` in the {} field: {}", item, rule.name, why));
 }
 
 Result<unsigned> parse_value(const FieldRule& rule, std::string_view text, std::string_view item) {
@@ -72,8 +83,12 @@ Result<unsigned> parse_value(const FieldRule& rule, std::string_view text, std::
         if (same_name(text, rule.names[i])) return rule.low + i;
     }
     const auto value = find_number(text);
-    if (!value) return refuse(rule, item, rule.names.empty() ? "write a number, a range or `*`" : "write a number, a name, a range or `*`");
-    if (*value < rule.low || *value > rule.high) return refuse(rule, item, fmt::format("{} to {} is allowed", rule.low, rule.high));
+    if (!value)
+        return refuse(rule, item,
+                      rule.names.empty() ? "write a number, a range or `*`"
+                                         : "write a number, a name, a range or `*`");
+    if (*value < rule.low || *value > rule.high)
+        return refuse(rule, item, fmt::format("{} to {} is allowed", rule.low, rule.high));
     return *value;
 }
 
@@ -93,7 +108,8 @@ Result<std::uint64_t> parse_item(const FieldRule& rule, std::string_view item) {
         low = *begin;
         high = *end;
         if (low > high) return refuse(rule, item, "a range goes upward");
-        if (has_step && !is_range) return refuse(rule, item, "a step needs a range or `*` before it");
+        if (has_step && !is_range)
+            return refuse(rule, item, "a step needs a range or `*` before it");
     }
     if (has_step) {
         const auto every = find_number(step_text);
@@ -130,12 +146,18 @@ std::optional<unsigned> first_from(std::uint64_t bits, unsigned from) {
 }  // namespace
 
 Result<CronSchedule> CronSchedule::parse(std::string_view text) {
-    if (text.size() > kMostBytes) return fail(ErrorCode::kInvalidArgs, fmt::format("schedule: at most {} bytes", kMostBytes));
+    if (text.size() > kMostBytes)
+        return fail(ErrorCode::kInvalidArgs, fmt::format("schedule: at most {} bytes", kMostBytes));
     for (const Alias& alias : kAliases) {
         if (text == alias.name) text = alias.fields;
     }
-    if (text.starts_with('@')) return fail(ErrorCode::kInvalidArgs, "schedule: unknown alias; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually or five fields");
-    if (text.find('=') != std::string_view::npos) return fail(ErrorCode::kInvalidArgs, "schedule: no settings inside; give the time zone in `timezone`");
+    if (text.starts_with('@'))
+        return fail(ErrorCode::kInvalidArgs,
+                    "schedule: unknown alias; use @hourly, @daily, @midnight, @weekly, @monthly, "
+                    "@yearly, @annually or five fields");
+    if (text.find('=') != std::string_view::npos)
+        return fail(ErrorCode::kInvalidArgs,
+                    "schedule: no settings inside; give the time zone in `timezone`");
     std::array<Field, 5> fields;
     std::size_t count = 0;
     constexpr std::string_view kBlank = " \t";
@@ -148,18 +170,25 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
         }
         at = text.find_first_not_of(kBlank, end);
     }
-    if (count != fields.size()) return fail(ErrorCode::kInvalidArgs, fmt::format("schedule: five fields are needed (minute hour day month weekday), not {}", count));
+    if (count != fields.size())
+        return fail(
+            ErrorCode::kInvalidArgs,
+            fmt::format("schedule: five fields are needed (minute hour day month weekday), not {}",
+                        count));
 
     CronSchedule schedule;
     schedule.minutes_ = fields[0].values;
     schedule.hours_ = static_cast<std::uint32_t>(fields[1].values);
     schedule.days_ = static_cast<std::uint32_t>(fields[2].values);
     schedule.months_ = static_cast<std::uint32_t>(fields[3].values);
-    schedule.weekdays_ = static_cast<std::uint32_t>(fields[4].values | fields[4].values >> 7);   // 7 is Sunday as well
+    // 7 is Sunday as well
+    schedule.weekdays_ = static_cast<std::uint32_t>(fields[4].values | fields[4].values >> 7);
     schedule.hour_begins_with_star_ = fields[1].begins_with_star;
     schedule.any_day_ = fields[2].has_plain_star;
     schedule.any_weekday_ = fields[4].has_plain_star;
-    if (!schedule.comes_ever()) return fail(ErrorCode::kInvalidArgs, "schedule: this date never comes; check day and month");
+    if (!schedule.comes_ever())
+        return fail(ErrorCode::kInvalidArgs,
+                    "schedule: this date never comes; check day and month");
     return schedule;
 }
 
@@ -190,7 +219,8 @@ std::optional<LocalMinutes> CronSchedule::next_match(LocalMinutes from, LocalMin
             continue;
         }
         if (matches_day(date)) {
-            for (auto hour = first_from(hours_, minute_of_day / 60); hour; hour = first_from(hours_, *hour + 1)) {
+            for (auto hour = first_from(hours_, minute_of_day / 60); hour;
+                 hour = first_from(hours_, *hour + 1)) {
                 const unsigned first_minute = *hour == minute_of_day / 60 ? minute_of_day % 60 : 0;
                 if (const auto minute = first_from(minutes_, first_minute)) {
                     const LocalMinutes found = day + minutes(*hour * 60 + *minute);

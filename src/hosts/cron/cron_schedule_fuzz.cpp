@@ -1,4 +1,5 @@
-// Any text: the parser says yes or no, and what it accepts has an occurrence within twelve years, in every kind of zone.
+// Any text: the parser says yes or no, and what it accepts has an occurrence within twelve years,
+// in every kind of zone.
 
 #include "base/fuzz_check.hpp"
 #include "hosts/cron/cron_occurrences.hpp"

@@ -10,12 +10,17 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::local_days;
 
-LocalMinutes at(std::chrono::year_month_day date, std::chrono::minutes time = 0min) { return local_days(date) + time; }
+LocalMinutes at(std::chrono::year_month_day date, std::chrono::minutes time = 0min) {
+    return local_days(date) + time;
+}
 
 /// The first match from 1 August 2026, a Saturday, on, within ten years.
 LocalMinutes first(const char* text) {
     const LocalMinutes from = at(2026y / 8 / 1);
-    return CronSchedule::parse(text).value().next_match(from, from + std::chrono::days(3653)).value();
+    return CronSchedule::parse(text)
+        .value()
+        .next_match(from, from + std::chrono::days(3653))
+        .value();
 }
 
 struct Accepted {
@@ -55,32 +60,87 @@ TEST(CronSchedule, TakesFieldsOfListsRangesStepsNamesAndAliases) {
         Accepted{"@annually", 2027y / 1 / 1, 0min},
     };
     for (const Accepted& good : accepted) {
-        ASSERT_TRUE(CronSchedule::parse(good.text)) << good.text << ": " << CronSchedule::parse(good.text).error().message;
+        ASSERT_TRUE(CronSchedule::parse(good.text))
+            << good.text << ": " << CronSchedule::parse(good.text).error().message;
         EXPECT_EQ(first(good.text), at(good.date, good.time)) << good.text;
     }
 }
 
 TEST(CronSchedule, RefusesEverythingElseAndSaysWhere) {
-    for (const char* text :
-         {"",           " ",           "*",           "* * * *",     "* * * * * *", "*/0 * * * *", "5-1 * * * *", "60 * * * *",  "* 24 * * *",    "* * 0 * *",
-          "* * 32 * *", "* * * 0 *",   "* * * 13 *",  "* * * * 8",   "1,,2 * * * *", ",1 * * * *",  "1, * * * *",  "5/10 * * * *", "? * * * *",     "* * ? * *",
-          "* * L * *",  "* * 15W * *", "* * * * 1#2", "* * * * 5L",  "-1 * * * *",  "1- * * * *",  "-5 * * * *",  "1-2-3 * * * *", "*-5 * * * *",  "** * * * *",
-          "*/ * * * *", "*/-1 * * * *", "*/x * * * *", "1-5/ * * * *", "1/2/3 * * * *", "1.5 * * * *", "+1 * * * *", "0x1 * * * *", "jan * * * *", "* * mon * *",
-          "* * * mon *", "* * * * jan", "* * * january *", "* * * * SAT-SUN", "* * * * fri-", "TZ=UTC * * * * *", "CRON_TZ=Europe/Berlin 0 0 * * *", "@reboot", "@every 5m", "@Daily",
-          "@daily *",   "@",           "0 0 30 2 *",  "0 0 31 2,4,6,9,11 *", "0 0 31 FEB *", "99999999999999999999 * * * *", "*/99999999999999999999 * * * *", "* * * * *\n", "\xc3\xbc * * * *"}) {
+    for (const char* text : {"",
+                             " ",
+                             "*",
+                             "* * * *",
+                             "* * * * * *",
+                             "*/0 * * * *",
+                             "5-1 * * * *",
+                             "60 * * * *",
+                             "* 24 * * *",
+                             "* * 0 * *",
+                             "* * 32 * *",
+                             "* * * 0 *",
+                             "* * * 13 *",
+                             "* * * * 8",
+                             "1,,2 * * * *",
+                             ",1 * * * *",
+                             "1, * * * *",
+                             "5/10 * * * *",
+                             "? * * * *",
+                             "* * ? * *",
+                             "* * L * *",
+                             "* * 15W * *",
+                             "* * * * 1#2",
+                             "* * * * 5L",
+                             "-1 * * * *",
+                             "1- * * * *",
+                             "-5 * * * *",
+                             "1-2-3 * * * *",
+                             "*-5 * * * *",
+                             "** * * * *",
+                             "*/ * * * *",
+                             "*/-1 * * * *",
+                             "*/x * * * *",
+                             "1-5/ * * * *",
+                             "1/2/3 * * * *",
+                             "1.5 * * * *",
+                             "+1 * * * *",
+                             "0x1 * * * *",
+                             "jan * * * *",
+                             "* * mon * *",
+                             "* * * mon *",
+                             "* * * * jan",
+                             "* * * january *",
+                             "* * * * SAT-SUN",
+                             "* * * * fri-",
+                             "TZ=UTC * * * * *",
+                             "CRON_TZ=Europe/Berlin 0 0 * * *",
+                             "@reboot",
+                             "@every 5m",
+                             "@Daily",
+                             "@daily *",
+                             "@",
+                             "0 0 30 2 *",
+                             "0 0 31 2,4,6,9,11 *",
+                             "0 0 31 FEB *",
+                             "99999999999999999999 * * * *",
+                             "*/99999999999999999999 * * * *",
+                             "* * * * *\n",
+                             "\xc3\xbc * * * *"}) {
         const auto schedule = CronSchedule::parse(text);
         ASSERT_FALSE(schedule) << text;
         EXPECT_EQ(schedule.error().code, ErrorCode::kInvalidArgs);
         EXPECT_TRUE(schedule.error().message.starts_with("schedule: ")) << schedule.error().message;
     }
     EXPECT_FALSE(CronSchedule::parse(std::string(600, '*')));
-    EXPECT_EQ(CronSchedule::parse("60 * * * *").error().message, "schedule: `60` in the minute field: 0 to 59 is allowed");
+    EXPECT_EQ(CronSchedule::parse("60 * * * *").error().message,
+              "schedule: `60` in the minute field: 0 to 59 is allowed");
 }
 
 TEST(CronSchedule, DayOrWeekdaySufficesWhenBothAreRestricted) {
     EXPECT_EQ(first("0 0 13 * FRI"), at(2026y / 8 / 7)) << "a Friday";
     EXPECT_EQ(first("0 0 4 * FRI"), at(2026y / 8 / 4)) << "the fourth, a Tuesday";
-    EXPECT_EQ(first("0 0 */2 * MON"), at(2026y / 8 / 1)) << "`*/2` is a restriction: an odd day suffices";
+    EXPECT_EQ(first("0 0 */2 * MON"), at(2026y / 8 / 1))
+        << "`*/2` is a restriction: an odd day suffices";
     EXPECT_EQ(first("0 0 6 * */5"), at(2026y / 8 / 2)) << "`*/5`, Sunday or Friday, is one as well";
 }
 
@@ -102,8 +162,10 @@ TEST(CronSchedule, SearchesFromInsideAnHourAndStopsBeforeTheEnd) {
 }
 
 TEST(CronSchedule, KnowsWhetherTheHourFieldBeginsWithAStar) {
-    for (const char* text : {"@hourly", "0 * * * *", "0 */2 * * *", "0 *,3 * * *"}) EXPECT_TRUE(CronSchedule::parse(text)->runs_every_hour()) << text;
-    for (const char* text : {"@daily", "0 0-23 * * *", "0 3,* * * *", "* 2 * * *"}) EXPECT_FALSE(CronSchedule::parse(text)->runs_every_hour()) << text;
+    for (const char* text : {"@hourly", "0 * * * *", "0 */2 * * *", "0 *,3 * * *"})
+        EXPECT_TRUE(CronSchedule::parse(text)->runs_every_hour()) << text;
+    for (const char* text : {"@daily", "0 0-23 * * *", "0 3,* * * *", "* 2 * * *"})
+        EXPECT_FALSE(CronSchedule::parse(text)->runs_every_hour()) << text;
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The wall clock may be set while nothing moves on the steady one, so nobody sleeps longer than this.
+/// The wall clock may be set while nothing moves on the steady one, so nobody sleeps longer than
+/// this.
 constexpr Milliseconds kLongestSleep = 1s;
 constexpr Milliseconds kFirstPause = 1s, kLongestPause = 30s;
 
@@ -31,9 +32,11 @@ Task<void> CronScheduler::fire_jobs() {
     const TaskChain& chain = co_await this_chain();
     Milliseconds pause = kFirstPause;
     while (!chain.cancelled()) {
-        const auto passed = co_await pass(std::chrono::floor<Milliseconds>(services_.clock.system_now()));
+        const auto passed =
+            co_await pass(std::chrono::floor<Milliseconds>(services_.clock.system_now()));
         if (!passed) {
-            log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)}, {"reason", passed.error().message}});
+            log::warn("cron jobs wait for their store", {{"code", token_of(passed.error().code)},
+                                                         {"reason", passed.error().message}});
             co_await bell_->wait(services_.clock.steady_now() + pause);
             pause = std::min(pause * 2, kLongestPause);
             continue;
@@ -49,7 +52,8 @@ Task<Result<CronPass>> CronScheduler::pass(SystemTime now) {
     // Holds nothing of ours: a loop that stops may drop us while the pool works.
     auto work = [services = services_, options = options_, check_times, now]() -> Result<CronPass> {
         if (check_times) {
-            if (auto done = forget_wrong_times(services.store, services.zones, now); !done) return fail(std::move(done.error()));
+            if (auto done = forget_wrong_times(services.store, services.zones, now); !done)
+                return fail(std::move(done.error()));
         }
         return fire_due_jobs(services.store, services.zones, services.ids, options, now);
     };
@@ -58,13 +62,16 @@ Task<Result<CronPass>> CronScheduler::pass(SystemTime now) {
     co_return passed;
 }
 
-/// Until `wake` by the wall clock, or until somebody rings; returns as well when the clock proves to have been wrong.
+/// Until `wake` by the wall clock, or until somebody rings; returns as well when the clock proves
+/// to have been wrong.
 Task<void> CronScheduler::sleep_until(std::optional<SystemTime> wake) {
     for (;;) {
         const SystemTime now = services_.clock.system_now();
         if ((wake && now >= *wake) || clock_was_wrong(now)) co_return;
         Deadline deadline = kNoDeadline;
-        if (wake) deadline = services_.clock.steady_now() + std::min<std::chrono::nanoseconds>(*wake - now, kLongestSleep);
+        if (wake)
+            deadline = services_.clock.steady_now() +
+                       std::min<std::chrono::nanoseconds>(*wake - now, kLongestSleep);
         if (co_await bell_->wait(deadline) != WaitEnd::kExpired) co_return;
     }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "base/task/task_group.hpp"
 #include "base/task/timer_wheel.hpp"
 #include "base/task/waiter.hpp"
@@ -18,10 +18,11 @@
 
 namespace crab::cron {
 
-/// Fires jobs when they are due and has their events published. All state is in the store, which finds due jobs by an index: a
-/// new scheduler goes on where the last one stopped, and what is not due costs nothing. One per store, used on the thread of
-/// `home` and `timers`; all that it is given outlives it and the pool's work, and nobody else uses `ids`.
-/// Source: docs/protocols/rtp.md, section 11, "Firing".
+/// Fires jobs when they are due and has their events published. All state is in the store, which
+/// finds due jobs by an index: a new scheduler goes on where the last one stopped, and what is not
+/// due costs nothing. One per store, used on the thread of `home` and `timers`; all that it is
+/// given outlives it and the pool's work, and nobody else uses `ids`. Source:
+/// docs/protocols/rtp.md, section 11, "Firing".
 class CronScheduler {
 public:
     using Options = CronPassOptions;
@@ -37,7 +38,8 @@ public:
     };
 
     CronScheduler(Services services, const Executor& home, Options options);
-    CronScheduler(Services services, const Executor& home) : CronScheduler(services, home, Options{}) {}
+    CronScheduler(Services services, const Executor& home)
+        : CronScheduler(services, home, Options{}) {}
 
     void start();
     /// A job has been created. From any thread.
@@ -55,7 +57,8 @@ private:
     Options options_;
     std::shared_ptr<RemoteWaiter> bell_;
     CronPublisher publisher_;
-    SystemTime latest_ = SystemTime::max();   ///< the latest time seen; at first it makes sure that the store is asked
+    /// The latest time seen; at first it makes sure that the store is asked
+    SystemTime latest_ = SystemTime::max();
     TaskGroup tasks_;
 };
 

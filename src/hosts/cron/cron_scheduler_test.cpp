@@ -24,7 +24,9 @@ class WallClock final : public Clock {
 public:
     explicit WallClock(const FakeClock& clock) : clock_(clock) {}
     SteadyTime steady_now() const override { return clock_.steady_now(); }
-    SystemTime system_now() const override { return clock_.system_now() + std::chrono::nanoseconds(shift_.load()); }
+    SystemTime system_now() const override {
+        return clock_.system_now() + std::chrono::nanoseconds(shift_.load());
+    }
     void set_forward(std::chrono::nanoseconds by) { shift_ += by.count(); }
 
 private:
@@ -71,8 +73,14 @@ struct CronSchedulerTest : testing::Test {
     ~CronSchedulerTest() override { stop(); }
 
     void start() {
-        scheduler = std::make_unique<CronScheduler>(
-            CronScheduler::Services{.store = store, .zones = zones, .pool = pool, .clock = clock, .timers = loop.timers, .ids = ids, .sink = sink}, loop.executor());
+        scheduler = std::make_unique<CronScheduler>(CronScheduler::Services{.store = store,
+                                                                            .zones = zones,
+                                                                            .pool = pool,
+                                                                            .clock = clock,
+                                                                            .timers = loop.timers,
+                                                                            .ids = ids,
+                                                                            .sink = sink},
+                                                    loop.executor());
         scheduler->start();
         drain();
     }
@@ -105,7 +113,8 @@ struct CronSchedulerTest : testing::Test {
         }
         drain();
     }
-    CronJob create(std::string schedule, MissedTickPolicy policy = MissedTickPolicy::kSkip, std::string timezone = "UTC", std::string tenant = "acme") {
+    CronJob create(std::string schedule, MissedTickPolicy policy = MissedTickPolicy::kSkip,
+                   std::string timezone = "UTC", std::string tenant = "acme") {
         CronJob job;
         job.job_id = "job-" + std::to_string(++created);
         job.name = job.job_id;
@@ -117,8 +126,19 @@ struct CronSchedulerTest : testing::Test {
         job.missed_ticks = policy;
         job.created_at = job.updated_at = std::chrono::floor<Milliseconds>(clock.system_now());
         const auto zone = zones.find(job.timezone);
-        job.next_run_at = zone ? SystemTime(*CronOccurrences(CronSchedule::parse(job.schedule).value(), *zone).next_after(job.created_at)) : job.created_at + 1min;
-        store.create({.tenant = job.tenant, .principal = "p", .key = job.job_id, .content = "", .operation_id = "o", .at = job.created_at}, job, 1000).value();
+        job.next_run_at =
+            zone ? SystemTime(*CronOccurrences(CronSchedule::parse(job.schedule).value(), *zone)
+                                   .next_after(job.created_at))
+                 : job.created_at + 1min;
+        store
+            .create({.tenant = job.tenant,
+                     .principal = "p",
+                     .key = job.job_id,
+                     .content = "",
+                     .operation_id = "o",
+                     .at = job.created_at},
+                    job, 1000)
+            .value();
         if (scheduler) scheduler->wake();
         drain();
         return job;
@@ -128,8 +148,10 @@ struct CronSchedulerTest : testing::Test {
         std::vector<std::string> texts;
         for (const std::string& envelope : sink.accepted) {
             const auto event = json::Value::parse(envelope).value();
-            std::string text = *event.resolve("/payload/job_id")->as_string() + " " + event.resolve("/payload/scheduled_for")->as_string()->substr(11, 5);
-            if (const auto* missed = event.resolve("/payload/missed_count")) text += " missed " + std::to_string(missed->as_int64().value());
+            std::string text = *event.resolve("/payload/job_id")->as_string() + " " +
+                               event.resolve("/payload/scheduled_for")->as_string()->substr(11, 5);
+            if (const auto* missed = event.resolve("/payload/missed_count"))
+                text += " missed " + std::to_string(missed->as_int64().value());
             texts.push_back(std::move(text));
         }
         return texts;
@@ -163,7 +185,15 @@ TEST_F(CronSchedulerTest, DisabledJobsDoNotFire) {
     job.timezone = "UTC";
     job.enabled = false;
     job.next_run_at = begin;
-    store.create({.tenant = {}, .principal = "p", .key = "k", .content = {}, .operation_id = "o", .at = begin}, job, 1000).value();
+    store
+        .create({.tenant = {},
+                 .principal = "p",
+                 .key = "k",
+                 .content = {},
+                 .operation_id = "o",
+                 .at = begin},
+                job, 1000)
+        .value();
     start();
     pass(120s);
     EXPECT_THAT(fired(), IsEmpty());
@@ -276,7 +306,8 @@ TEST_F(CronSchedulerTest, AnEventIsPublishedUntilItIsAcceptedAlwaysTheSame) {
         seen.push_back(envelope);
         return false;
     };
-    sink.errors = {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kRateLimited, ErrorCode::kInternal};
+    sink.errors = {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kRateLimited,
+                   ErrorCode::kInternal};
     pass(20s);
     EXPECT_THAT(seen, SizeIs(1));
     pass(1s);
@@ -309,14 +340,17 @@ TEST_F(CronSchedulerTest, AConflictMeansThatTheSinkKnowsThisFiring) {
 }
 
 TEST_F(CronSchedulerTest, AnEventThatIsRefusedWaitsAloneAndItsJobStopsFiring) {
-    sink.refuses = [](const std::string& envelope) { return envelope.find("job-1") != std::string::npos; };
+    sink.refuses = [](const std::string& envelope) {
+        return envelope.find("job-1") != std::string::npos;
+    };
     start();
     create("* * * * *");
     create("*/30 * * * *");
     pass(4min);
     EXPECT_THAT(fired(), ElementsAre("job-2 20:30"));
     pass(100min);
-    EXPECT_EQ(store.due(clock.system_now() + 24h, 10).value().front().unpublished, CronPassOptions{}.most_unpublished);
+    EXPECT_EQ(store.due(clock.system_now() + 24h, 10).value().front().unpublished,
+              CronPassOptions{}.most_unpublished);
 }
 
 TEST_F(CronSchedulerTest, AStoppedSchedulerFiresNoMore) {

@@ -14,10 +14,12 @@
 
 namespace crab::cron {
 
-/// One change that a caller asks for. A repeat within a day changes nothing and gets the first one's answer.
+/// One change that a caller asks for. A repeat within a day changes nothing and gets the first
+/// one's answer.
 struct CronRequest {
     TenantId tenant;
-    std::string principal, key;      ///< with the tenant they name the request; `key`: the idempotency key, else the call id
+    /// With the tenant they name the request; `key`: the idempotency key, else the call id
+    std::string principal, key;
     std::string content;             ///< what a repeat must agree in
     std::string operation_id;        ///< counts only if this is no repeat
     SystemTime at;
@@ -44,16 +46,17 @@ struct DueJob {
 /// What became of a due job: the events it sends, and when it is due again.
 struct CronFiring {
     std::int64_t number = 0;
-    SystemTime was_due;              ///< its next_run_at when it was read: else somebody was faster, and nothing happens
+    /// Its next_run_at when it was read: else somebody was faster, and nothing happens
+    SystemTime was_due;
     SystemTime decided_at;
     SystemTime next_run_at;
-    SystemTime wake_at;              ///< when to look at it again; next_run_at unless it could not fire now
+    SystemTime wake_at;  ///< when to look at it again; next_run_at unless it could not fire now
     std::vector<std::string> envelopes;
 };
 
 /// An event that nobody has accepted yet.
 struct UnpublishedEvent {
-    std::int64_t number = 0;         ///< ascending in the order of firing
+    std::int64_t number = 0;  ///< ascending in the order of firing
     std::uint32_t refusals = 0;
     std::string envelope;
 };
@@ -63,19 +66,24 @@ struct EventDelay {
     SystemTime until;
 };
 
-/// Where jobs, and the events they have fired, are kept. All functions may block (call them on BlockingPool), are thread-safe
-/// and return when what they changed is durable. Errors of all: kUnavailable and kInternal of the store.
+/// Where jobs, and the events they have fired, are kept. All functions may block (call them on
+/// BlockingPool), are thread-safe and return when what they changed is durable. Errors of all:
+/// kUnavailable and kInternal of the store.
 class CronStore {
 public:
     virtual ~CronStore() = default;
 
-    /// Errors: kConflict (the key was used for another request); kRateLimited, not retryable (the tenant has `most_jobs`).
-    virtual Result<CronCreated> create(const CronRequest& request, const CronJob& job, std::size_t most_jobs) = 0;
-    /// Returns the operation id. Errors: kConflict as above; kInvalidArgs when the tenant has no such job.
+    /// Errors: kConflict (the key was used for another request); kRateLimited, not retryable (the
+    /// tenant has `most_jobs`).
+    virtual Result<CronCreated> create(const CronRequest& request, const CronJob& job,
+                                       std::size_t most_jobs) = 0;
+    /// Returns the operation id. Errors: kConflict as above; kInvalidArgs when the tenant has no
+    /// such job.
     virtual Result<std::string> remove(const CronRequest& request, std::string_view job_id) = 0;
-    /// The tenant's jobs by id, that is, oldest first: those after the id `after` (empty: all), at most `limit` and about
-    /// `max_bytes` of text.
-    virtual Result<CronPage> list(const TenantId& tenant, std::string_view after, std::size_t limit, std::size_t max_bytes) = 0;
+    /// The tenant's jobs by id, that is, oldest first: those after the id `after` (empty: all), at
+    /// most `limit` and about `max_bytes` of text.
+    virtual Result<CronPage> list(const TenantId& tenant, std::string_view after, std::size_t limit,
+                                  std::size_t max_bytes) = 0;
 
     /// Enabled jobs whose time has come, the longest waiting first.
     virtual Result<std::vector<DueJob>> due(SystemTime now, std::size_t limit) = 0;
@@ -83,15 +91,18 @@ public:
     virtual Result<std::vector<DueJob>> decided_after(SystemTime time, std::size_t limit) = 0;
     /// When the next job is due.
     virtual Result<std::optional<SystemTime>> next_wake() = 0;
-    /// Stores, all in one commit, the jobs' new times and their events. Returns how many events that are.
+    /// Stores, all in one commit, the jobs' new times and their events. Returns how many events
+    /// that are.
     virtual Result<std::size_t> fire(std::span<const CronFiring> firings) = 0;
 
     /// Events that may be published at `now`, in the order of firing.
-    virtual Result<std::vector<UnpublishedEvent>> unpublished(SystemTime now, std::size_t limit) = 0;
+    virtual Result<std::vector<UnpublishedEvent>> unpublished(SystemTime now,
+                                                              std::size_t limit) = 0;
     /// When the next event may be published.
     virtual Result<std::optional<SystemTime>> next_publish() = 0;
     /// Forgets the accepted events, and puts off the refused ones.
-    virtual Result<void> settle(std::span<const std::int64_t> accepted, std::span<const EventDelay> refused) = 0;
+    virtual Result<void> settle(std::span<const std::int64_t> accepted,
+                                std::span<const EventDelay> refused) = 0;
 };
 
 }  // namespace crab::cron

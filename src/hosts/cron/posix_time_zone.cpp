@@ -34,7 +34,8 @@ public:
             if (!summer_west) return std::nullopt;
             zone.summer_ = -*summer_west;
         }
-        if (!read_change(zone.to_summer_) || !read_change(zone.to_standard_) || !rest_.empty()) return std::nullopt;
+        if (!read_change(zone.to_summer_) || !read_change(zone.to_standard_) || !rest_.empty())
+            return std::nullopt;
         return zone;
     }
 
@@ -46,9 +47,13 @@ private:
     }
     /// `CEST` or `<+0530>`, three characters at least.
     bool skip_name() {
-        const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+        const auto is_letter = [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        };
         const bool quoted = skip('<');
-        const auto end = std::ranges::find_if_not(rest_, [&](char c) { return is_letter(c) || (quoted && ((c >= '0' && c <= '9') || c == '+' || c == '-')); });
+        const auto end = std::ranges::find_if_not(rest_, [&](char c) {
+            return is_letter(c) || (quoted && ((c >= '0' && c <= '9') || c == '+' || c == '-'));
+        });
         const auto length = static_cast<std::size_t>(end - rest_.begin());
         rest_.remove_prefix(length);
         return length >= 3 && (!quoted || skip('>'));
@@ -56,7 +61,8 @@ private:
     std::optional<int> read_number(int low, int high) {
         int value = 0;
         if (rest_.empty() || rest_.front() < '0' || rest_.front() > '9') return std::nullopt;
-        const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+        const auto [end, problem] =
+            std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
         if (problem != std::errc{} || value < low || value > high) return std::nullopt;
         rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
         return value;
@@ -91,7 +97,9 @@ private:
         };
         if (skip('M')) {
             change.kind = Kind::kMonthWeekDay;
-            if (!take(change.month, 1, 12) || !skip('.') || !take(change.week, 1, 5) || !skip('.') || !take(change.day, 0, 6)) return false;
+            if (!take(change.month, 1, 12) || !skip('.') || !take(change.week, 1, 5) ||
+                !skip('.') || !take(change.day, 0, 6))
+                return false;
         } else if (skip('J')) {
             change.kind = Kind::kDayWithoutLeapDay;
             if (!take(change.day, 1, 365)) return false;
@@ -108,7 +116,9 @@ private:
     std::string_view rest_;
 };
 
-std::optional<PosixTimeZone> PosixTimeZone::parse(std::string_view text) { return PosixTimeZoneReader(text).read(); }
+std::optional<PosixTimeZone> PosixTimeZone::parse(std::string_view text) {
+    return PosixTimeZoneReader(text).read();
+}
 
 sys_seconds PosixTimeZone::Change::in(year year) const {
     sys_days date;
@@ -116,10 +126,14 @@ sys_seconds PosixTimeZone::Change::in(year year) const {
         case Kind::kMonthWeekDay: {
             const auto of_month = year / static_cast<int>(month);
             const std::chrono::weekday wanted(day);
-            date = week == 5 ? sys_days(of_month / wanted[std::chrono::last]) : sys_days(of_month / wanted[week]);
+            date = week == 5 ? sys_days(of_month / wanted[std::chrono::last])
+                             : sys_days(of_month / wanted[week]);
             break;
         }
-        case Kind::kDayWithoutLeapDay: date = sys_days(year / 1 / 1) + days(day - 1) + days(year.is_leap() && day >= 60 ? 1 : 0); break;
+        case Kind::kDayWithoutLeapDay:
+            date =
+                sys_days(year / 1 / 1) + days(day - 1) + days(year.is_leap() && day >= 60 ? 1 : 0);
+            break;
         case Kind::kDay: date = sys_days(year / 1 / 1) + days(day); break;
     }
     return sys_seconds(date) + time_of_day;
@@ -134,8 +148,8 @@ ZoneSpan PosixTimeZone::span_at(sys_seconds time) const {
     if (time >= kEnd) return {.begin = kEnd, .end = span.end, .offset = standard_};
     span.begin = kFirst;
     span.end = kEnd;
-    // A change may lie up to 8 days outside its year. Of two at one moment that to summer time counts: summer time that ends
-    // as it begins lasts all year.
+    // A change may lie up to 8 days outside its year. Of two at one moment that to summer time
+    // counts: summer time that ends as it begins lasts all year.
     const auto apply = [&](sys_seconds when, seconds offset) {
         if (when <= time && when >= span.begin) {
             span.begin = when;
@@ -145,8 +159,10 @@ ZoneSpan PosixTimeZone::span_at(sys_seconds time) const {
         }
     };
     const year now = std::chrono::year_month_day(std::chrono::floor<days>(time)).year();
-    for (int near = -2; near <= 2; ++near) apply(to_standard_.in(now + std::chrono::years(near)) - summer_, standard_);
-    for (int near = -2; near <= 2; ++near) apply(to_summer_.in(now + std::chrono::years(near)) - standard_, summer_);
+    for (int near = -2; near <= 2; ++near)
+        apply(to_standard_.in(now + std::chrono::years(near)) - summer_, standard_);
+    for (int near = -2; near <= 2; ++near)
+        apply(to_summer_.in(now + std::chrono::years(near)) - standard_, summer_);
     return span;
 }
 

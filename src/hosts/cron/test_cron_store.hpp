@@ -11,17 +11,26 @@ namespace crab::cron {
 /// For tests: keeps everything in memory, looks at everything, and refuses all while `failing`.
 class CronStoreMemory final : public CronStore {
 public:
-    Result<CronCreated> create(const CronRequest& request, const CronJob& job, std::size_t most_jobs) override {
+    Result<CronCreated> create(const CronRequest& request, const CronJob& job,
+                               std::size_t most_jobs) override {
         const std::scoped_lock lock(mutex_);
         if (failing_) return full();
         if (const auto known = requests_.find(key_of(request)); known != requests_.end()) {
-            if (known->second.content != request.content) return fail(ErrorCode::kConflict, "the key was used for another request");
+            if (known->second.content != request.content)
+                return fail(ErrorCode::kConflict, "the key was used for another request");
             return known->second.answer;
         }
-        if (static_cast<std::size_t>(std::ranges::count(jobs_, job.tenant, [](const auto& row) { return row.second.job.tenant; })) >= most_jobs) {
-            return fail(Error{.code = ErrorCode::kRateLimited, .message = "too many jobs", .details = {}, .retryable = false, .retry_after = {}});
+        if (static_cast<std::size_t>(std::ranges::count(jobs_, job.tenant, [](const auto& row) {
+                return row.second.job.tenant;
+            })) >= most_jobs) {
+            return fail(Error{.code = ErrorCode::kRateLimited,
+                              .message = "too many jobs",
+                              .details = {},
+                              .retryable = false,
+                              .retry_after = {}});
         }
-        jobs_.emplace(++last_number_, Row{.job = job, .wake_at = job.next_run_at, .decided_at = job.created_at});
+        jobs_.emplace(++last_number_,
+                      Row{.job = job, .wake_at = job.next_run_at, .decided_at = job.created_at});
         const CronCreated answer{.operation_id = request.operation_id, .job = job};
         requests_.emplace(key_of(request), Known{.content = request.content, .answer = answer});
         return answer;
@@ -30,15 +39,21 @@ public:
         const std::scoped_lock lock(mutex_);
         if (failing_) return full();
         if (const auto known = requests_.find(key_of(request)); known != requests_.end()) {
-            if (known->second.content != request.content) return fail(ErrorCode::kConflict, "the key was used for another request");
+            if (known->second.content != request.content)
+                return fail(ErrorCode::kConflict, "the key was used for another request");
             return known->second.answer.operation_id;
         }
-        const auto removed = std::erase_if(jobs_, [&](const auto& row) { return row.second.job.tenant == request.tenant && row.second.job.job_id == job_id; });
+        const auto removed = std::erase_if(jobs_, [&](const auto& row) {
+            return row.second.job.tenant == request.tenant && row.second.job.job_id == job_id;
+        });
         if (removed == 0) return fail(ErrorCode::kInvalidArgs, "job not found");
-        requests_.emplace(key_of(request), Known{.content = request.content, .answer = {.operation_id = request.operation_id, .job = {}}});
+        requests_.emplace(key_of(request),
+                          Known{.content = request.content,
+                                .answer = {.operation_id = request.operation_id, .job = {}}});
         return request.operation_id;
     }
-    Result<CronPage> list(const TenantId& tenant, std::string_view after, std::size_t limit, std::size_t) override {
+    Result<CronPage> list(const TenantId& tenant, std::string_view after, std::size_t limit,
+                          std::size_t) override {
         const std::scoped_lock lock(mutex_);
         if (failing_) return full();
         CronPage page;
@@ -77,7 +92,10 @@ public:
             if (!firing.envelopes.empty()) row->second.job.last_run_at = firing.decided_at;
             for (const std::string& envelope : firing.envelopes) {
                 const std::int64_t number = ++last_event_;
-                events_.emplace(number, Event{.event = {.number = number, .refusals = 0, .envelope = envelope}, .job = firing.number, .retry_at = {}});
+                events_.emplace(
+                    number, Event{.event = {.number = number, .refusals = 0, .envelope = envelope},
+                                  .job = firing.number,
+                                  .retry_at = {}});
             }
         }
         return events_.size() - before;
@@ -94,10 +112,12 @@ public:
     Result<std::optional<SystemTime>> next_publish() override {
         const std::scoped_lock lock(mutex_);
         std::optional<SystemTime> next;
-        for (const auto& [number, event] : events_) next = std::min(next.value_or(event.retry_at), event.retry_at);
+        for (const auto& [number, event] : events_)
+            next = std::min(next.value_or(event.retry_at), event.retry_at);
         return next;
     }
-    Result<void> settle(std::span<const std::int64_t> accepted, std::span<const EventDelay> refused) override {
+    Result<void> settle(std::span<const std::int64_t> accepted,
+                        std::span<const EventDelay> refused) override {
         const std::scoped_lock lock(mutex_);
         if (failing_) return full();
         for (const std::int64_t number : accepted) events_.erase(number);
@@ -128,8 +148,12 @@ private:
         std::int64_t job;
         SystemTime retry_at;
     };
-    static std::unexpected<Error> full() { return fail(ErrorCode::kUnavailable, "the disk is full"); }
-    static std::vector<std::string> key_of(const CronRequest& request) { return {request.tenant.text(), request.principal, request.key}; }
+    static std::unexpected<Error> full() {
+        return fail(ErrorCode::kUnavailable, "the disk is full");
+    }
+    static std::vector<std::string> key_of(const CronRequest& request) {
+        return {request.tenant.text(), request.principal, request.key};
+    }
     template <class Wanted>
     Result<std::vector<DueJob>> select(std::size_t limit, Wanted wanted) {
         const std::scoped_lock lock(mutex_);
@@ -137,8 +161,11 @@ private:
         std::vector<DueJob> found;
         for (const auto& [number, row] : jobs_) {
             if (!row.job.enabled || !wanted(row) || found.size() == limit) continue;
-            const auto waiting = std::ranges::count_if(events_, [job = number](const auto& event) { return event.second.job == job; });
-            found.push_back({.number = number, .job = row.job, .unpublished = static_cast<std::uint64_t>(waiting)});
+            const auto waiting = std::ranges::count_if(
+                events_, [job = number](const auto& event) { return event.second.job == job; });
+            found.push_back({.number = number,
+                             .job = row.job,
+                             .unpublished = static_cast<std::uint64_t>(waiting)});
         }
         return found;
     }

@@ -50,7 +50,8 @@ std::unexpected<Error> refuse(std::string_view why) {
 
 }  // namespace
 
-/// The blocks of a file, RFC 8536, sections 3.1 to 3.3. Designations and the indicators are not needed and not looked at.
+/// The blocks of a file, RFC 8536, sections 3.1 to 3.3. Designations and the indicators are not
+/// needed and not looked at.
 class TzifReader {
 public:
     explicit TzifReader(std::string_view bytes) : bytes_(bytes) {}
@@ -70,20 +71,24 @@ public:
 private:
     struct Header {
         char version = '\0';
-        std::uint32_t utc_indicators = 0, standard_indicators = 0, leap_seconds = 0, changes = 0, types = 0, designations = 0;
+        std::uint32_t utc_indicators = 0, standard_indicators = 0, leap_seconds = 0, changes = 0,
+                      types = 0, designations = 0;
     };
 
     bool read_header() {
         if (bytes_.take(4) != "TZif") return false;
         header_.version = static_cast<char>(bytes_.byte());
         bytes_.take(15);
-        for (std::uint32_t* count : {&header_.utc_indicators, &header_.standard_indicators, &header_.leap_seconds, &header_.changes, &header_.types, &header_.designations}) {
+        for (std::uint32_t* count :
+             {&header_.utc_indicators, &header_.standard_indicators, &header_.leap_seconds,
+              &header_.changes, &header_.types, &header_.designations}) {
             *count = bytes_.count();
         }
         return !bytes_.ran_short();
     }
     std::uint64_t block_size(std::uint64_t time_size) const {
-        return header_.changes * (time_size + 1) + header_.types * std::uint64_t{6} + header_.designations + header_.leap_seconds * (time_size + 4) +
+        return header_.changes * (time_size + 1) + header_.types * std::uint64_t{6} +
+               header_.designations + header_.leap_seconds * (time_size + 4) +
                header_.standard_indicators + header_.utc_indicators;
     }
 
@@ -91,11 +96,13 @@ private:
         ByteReader block(bytes_.take(block_size(time_size)));
         if (bytes_.ran_short()) return refuse("it ends too early");
         if (header_.leap_seconds != 0) return refuse("it counts leap seconds");
-        if (header_.types == 0 || header_.types > 256) return refuse("1 to 256 types of local time are needed");
+        if (header_.types == 0 || header_.types > 256)
+            return refuse("1 to 256 types of local time are needed");
         TimeZone zone;
         for (std::uint32_t i = 0; i < header_.changes; ++i) {
             const sys_seconds when{seconds(block.number(time_size))};
-            if (i > 0 && when <= zone.changes_.back()) return refuse("its changes are not in order");
+            if (i > 0 && when <= zone.changes_.back())
+                return refuse("its changes are not in order");
             zone.changes_.push_back(when);
         }
         ByteReader types_of_changes(block.take(header_.changes));
@@ -103,7 +110,8 @@ private:
         for (std::uint32_t i = 0; i < header_.types; ++i) {
             offsets[i] = seconds(block.number(4));
             block.take(2);
-            if (offsets[i] < std::chrono::hours(-25) || offsets[i] > std::chrono::hours(26)) return refuse("an offset beyond a day");
+            if (offsets[i] < std::chrono::hours(-25) || offsets[i] > std::chrono::hours(26))
+                return refuse("an offset beyond a day");
         }
         zone.offsets_ = {offsets[0]};
         for (std::uint32_t i = 0; i < header_.changes; ++i) {
@@ -135,13 +143,15 @@ Result<TimeZone> TimeZone::parse(std::string_view bytes) {
 ZoneSpan TimeZone::span_at(sys_seconds time) const {
     const auto next = std::ranges::upper_bound(changes_, time);
     const auto index = static_cast<std::size_t>(next - changes_.begin());
-    ZoneSpan span{.begin = sys_seconds::min(), .end = sys_seconds::max(), .offset = offsets_[index]};
+    ZoneSpan span{
+        .begin = sys_seconds::min(), .end = sys_seconds::max(), .offset = offsets_[index]};
     if (index > 0) span.begin = changes_[index - 1];
     if (next != changes_.end()) {
         span.end = *next;
     } else if (afterwards_) {
         const ZoneSpan ruled = afterwards_->span_at(time);
-        span = {.begin = std::max(span.begin, ruled.begin), .end = ruled.end, .offset = ruled.offset};
+        span = {
+            .begin = std::max(span.begin, ruled.begin), .end = ruled.end, .offset = ruled.offset};
     }
     return span;
 }

@@ -19,8 +19,8 @@ public:
     /// UTC, for which no file is needed.
     TimeZone() : offsets_{std::chrono::seconds(0)} {}
 
-    /// Reads a time zone file (TZif, versions 1 to 4). Errors: kInvalidArgs for anything else, a file that counts leap seconds
-    /// included. Source: RFC 8536.
+    /// Reads a time zone file (TZif, versions 1 to 4). Errors: kInvalidArgs for anything else, a
+    /// file that counts leap seconds included. Source: RFC 8536.
     static Result<TimeZone> parse(std::string_view bytes);
 
     /// The span around `time`; never empty.
@@ -29,9 +29,11 @@ public:
 private:
     friend class TzifReader;
 
-    std::vector<std::chrono::sys_seconds> changes_;   ///< ascending
-    std::vector<std::chrono::seconds> offsets_;       ///< one more: [0] before the first change, [i + 1] from change i on
-    std::optional<PosixTimeZone> afterwards_;         ///< after the last change; of a zone without changes at all times
+    std::vector<std::chrono::sys_seconds> changes_;  ///< ascending
+    /// One more: [0] before the first change, [i + 1] from change i on
+    std::vector<std::chrono::seconds> offsets_;
+    /// After the last change; of a zone without changes at all times
+    std::optional<PosixTimeZone> afterwards_;
 };
 
 }  // namespace crab::cron

@@ -9,16 +9,24 @@
 namespace crab::cron {
 namespace {
 
-/// `Area/Place`: what IANA names look like, so that no name leads out of the folder. All of them begin with a capital letter,
-/// unlike what else lies there (`posixrules`, `right/`, `zone.tab`).
+/// `Area/Place`: what IANA names look like, so that no name leads out of the folder. All of them
+/// begin with a capital letter, unlike what else lies there (`posixrules`, `right/`, `zone.tab`).
 bool is_zone_name(std::string_view name) {
-    const auto is_letter_or_digit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
-    if (name.empty() || name.size() > 64 || name.front() < 'A' || name.front() > 'Z' || name.back() == '/' || name.find("//") != std::string_view::npos) return false;
-    return std::ranges::all_of(name, [&](char c) { return is_letter_or_digit(c) || c == '/' || c == '_' || c == '-' || c == '+'; });
+    const auto is_letter_or_digit = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    if (name.empty() || name.size() > 64 || name.front() < 'A' || name.front() > 'Z' ||
+        name.back() == '/' || name.find("//") != std::string_view::npos)
+        return false;
+    return std::ranges::all_of(name, [&](char c) {
+        return is_letter_or_digit(c) || c == '/' || c == '_' || c == '-' || c == '+';
+    });
 }
 
 std::unexpected<Error> unknown(std::string_view name) {
-    return fail(ErrorCode::kInvalidArgs, fmt::format("timezone: `{}` is unknown; use an IANA name such as Europe/Berlin", name));
+    return fail(
+        ErrorCode::kInvalidArgs,
+        fmt::format("timezone: `{}` is unknown; use an IANA name such as Europe/Berlin", name));
 }
 
 }  // namespace
@@ -27,7 +35,8 @@ Result<std::shared_ptr<const TimeZone>> TimeZones::find(std::string_view name) {
     if (!is_zone_name(name)) return unknown("this name");
     const std::scoped_lock lock(mutex_);
     if (const auto known = known_.find(name); known != known_.end()) return known->second;
-    auto zone = name == "UTC" || name == "Etc/UTC" ? std::make_shared<const TimeZone>() : read(name);
+    auto zone =
+        name == "UTC" || name == "Etc/UTC" ? std::make_shared<const TimeZone>() : read(name);
     if (zone) known_.emplace(name, *zone);
     return zone;
 }
@@ -35,14 +44,17 @@ Result<std::shared_ptr<const TimeZone>> TimeZones::find(std::string_view name) {
 Result<std::shared_ptr<const TimeZone>> TimeZones::read(std::string_view name) const {
     std::error_code problem;
     if (!std::filesystem::is_directory(folder_, problem)) {
-        return fail(ErrorCode::kUnavailable, "timezone: this machine has no time zone data; install the package tzdata or use UTC");
+        return fail(
+            ErrorCode::kUnavailable,
+            "timezone: this machine has no time zone data; install the package tzdata or use UTC");
     }
     const std::filesystem::path path = folder_ / name;
     if (!std::filesystem::is_regular_file(path, problem)) return unknown(name);
     std::ifstream file(path, std::ios::binary);
     std::string bytes(TimeZone::kMostBytes + 1, '\0');
     if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) && !file.eof()) {
-        return fail(ErrorCode::kUnavailable, fmt::format("timezone: the data of `{}` cannot be read now; try again", name));
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("timezone: the data of `{}` cannot be read now; try again", name));
     }
     bytes.resize(static_cast<std::size_t>(file.gcount()));
     auto zone = TimeZone::parse(bytes);

@@ -11,13 +11,15 @@
 
 namespace crab::cron {
 
-/// The time zones of this machine by their IANA names; each file is read once. Thread-safe; find() may block on a file.
+/// The time zones of this machine by their IANA names; each file is read once. Thread-safe; find()
+/// may block on a file.
 class TimeZones {
 public:
-    explicit TimeZones(std::filesystem::path folder = "/usr/share/zoneinfo") : folder_(std::move(folder)) {}
+    explicit TimeZones(std::filesystem::path folder = "/usr/share/zoneinfo")
+        : folder_(std::move(folder)) {}
 
-    /// `UTC` and `Etc/UTC` are always there. Errors: kInvalidArgs for a name that is none; kUnavailable when the machine has
-    /// no time zone data (package tzdata) or it cannot be read.
+    /// `UTC` and `Etc/UTC` are always there. Errors: kInvalidArgs for a name that is none;
+    /// kUnavailable when the machine has no time zone data (package tzdata) or it cannot be read.
     Result<std::shared_ptr<const TimeZone>> find(std::string_view name);
 
 private:
@@ -25,7 +27,8 @@ private:
 
     const std::filesystem::path folder_;
     std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<const TimeZone>, std::less<>> known_;   ///< as many as there are files
+    /// As many as there are files
+    std::map<std::string, std::shared_ptr<const TimeZone>, std::less<>> known_;
 };
 
 }  // namespace crab::cron

@@ -9,20 +9,25 @@
 namespace crab::memory {
 namespace {
 
-std::unexpected<Error> invalid(std::string_view pointer, std::string_view rule, std::string_view message) {
+std::unexpected<Error> invalid(std::string_view pointer, std::string_view rule,
+                               std::string_view message) {
     std::string details;
     json::Writer writer(details);
     writer.begin_object().key("errors").begin_array().begin_object();
     writer.key("pointer").string(pointer).key("rule").string(rule).key("message").string(message);
     writer.end_object().end_array().end_object();
-    return fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", pointer, message), std::move(details));
+    return fail(ErrorCode::kInvalidArgs, fmt::format("{}: {}", pointer, message),
+                std::move(details));
 }
 
-Result<std::optional<SystemTime>> read_time(json::Element object, std::string_view name, std::string_view pointer_to_object) {
+Result<std::optional<SystemTime>> read_time(json::Element object, std::string_view name,
+                                            std::string_view pointer_to_object) {
     const auto text = json::get_string(object, name);
     if (!text) return std::nullopt;
     const auto time = parse_rfc3339(*text);
-    if (!time) return invalid(fmt::format("{}/{}", pointer_to_object, name), "format", "an RFC 3339 date-time is needed, such as 2026-11-21T09:30:00Z");
+    if (!time)
+        return invalid(fmt::format("{}/{}", pointer_to_object, name), "format",
+                       "an RFC 3339 date-time is needed, such as 2026-11-21T09:30:00Z");
     return time;
 }
 
@@ -34,7 +39,9 @@ Result<std::string> read_tags(json::Element object, std::string_view pointer_to_
     if (const auto array = json::get_array(object, "tags")) {
         for (const json::Element tag : *array) {
             const std::string_view text = tag.get_string().value_unsafe();
-            if (text.find('\0') != std::string_view::npos) return invalid(fmt::format("{}/tags", pointer_to_object), "pattern", "a tag holds no NUL");
+            if (text.find('\0') != std::string_view::npos)
+                return invalid(fmt::format("{}/tags", pointer_to_object), "pattern",
+                               "a tag holds no NUL");
             writer.string(text);
         }
     }
@@ -52,7 +59,8 @@ Result<NewMemory> read_entry(json::Element element, std::string_view pointer) {
         entry.metadata = json::to_text(*metadata);
         if (entry.metadata.size() > kMostMetadataBytes) {
             return invalid(fmt::format("{}/metadata", pointer), "maxLength",
-                           fmt::format("at most {} bytes as compact JSON, not {}", kMostMetadataBytes, entry.metadata.size()));
+                           fmt::format("at most {} bytes as compact JSON, not {}",
+                                       kMostMetadataBytes, entry.metadata.size()));
         }
     }
     const auto occurred = read_time(element, "occurred_at", pointer);
@@ -102,7 +110,8 @@ Result<QueryArguments> read_query(json::Element args) {
 Result<MemoryDelete> read_delete(json::Element args) {
     if (const auto ids = json::get_array(args, "entry_ids")) {
         DeleteIds remove;
-        for (const json::Element id : *ids) remove.entry_ids.emplace_back(id.get_string().value_unsafe());
+        for (const json::Element id : *ids)
+            remove.entry_ids.emplace_back(id.get_string().value_unsafe());
         return remove;
     }
     if (json::get_bool(args, "all").value_or(false)) return DeleteAll{};

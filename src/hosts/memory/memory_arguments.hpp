@@ -7,8 +7,9 @@
 
 namespace crab::memory {
 
-// The arguments of the three tools as values. They fit the schemas of memory_tools.hpp already; what schemas cannot say is
-// checked here. Errors: kInvalidArgs with the JSON pointer, also in the details.
+// The arguments of the three tools as values. They fit the schemas of memory_tools.hpp already;
+// what schemas cannot say is checked here. Errors: kInvalidArgs with the JSON pointer, also in the
+// details.
 
 /// The entries' ids are the caller's to set.
 Result<MemoryAppend> read_append(json::Element args);

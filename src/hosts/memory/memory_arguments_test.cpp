@@ -26,16 +26,22 @@ struct MemoryArgumentsTest : testing::Test {
         EXPECT_TRUE(compiled) << compiled.error().message;
         return (*compiled)->input->is_valid(parser.parse(args).value().element());
     }
-    std::string entry(std::string member) { return fmt::format(R"({{"entries":[{{"text":"x",{}}}]}})", member); }
-    std::string text_of(std::size_t characters) { return fmt::format(R"({{"entries":[{{"text":"{}"}}]}})", std::string(characters, 'x')); }
+    std::string entry(std::string member) {
+        return fmt::format(R"({{"entries":[{{"text":"x",{}}}]}})", member);
+    }
+    std::string text_of(std::size_t characters) {
+        return fmt::format(R"({{"entries":[{{"text":"{}"}}]}})", std::string(characters, 'x'));
+    }
     std::string entries(std::size_t count) {
         std::string list;
-        for (std::size_t i = 0; i < count; ++i) list += list.empty() ? R"({"text":"x"})" : R"(,{"text":"x"})";
+        for (std::size_t i = 0; i < count; ++i)
+            list += list.empty() ? R"({"text":"x"})" : R"(,{"text":"x"})";
         return R"({"entries":[)" + list + "]}";
     }
     std::string strings(std::size_t count, std::size_t characters = 1) {
         std::string list;
-        for (std::size_t i = 0; i < count; ++i) list += (list.empty() ? "\"" : ",\"") + std::string(characters, 'x') + "\"";
+        for (std::size_t i = 0; i < count; ++i)
+            list += (list.empty() ? "\"" : ",\"") + std::string(characters, 'x') + "\"";
         return "[" + list + "]";
     }
 };
@@ -47,7 +53,9 @@ TEST_F(MemoryArgumentsTest, TheToolsAreSortedAndSayWhatARepeatDoes) {
         std::string_view name;
         bool idempotent, side_effects, accepts_key;
     };
-    const Row rows[] = {{"memory.append", false, true, true}, {"memory.delete", true, true, true}, {"memory.query", true, false, false}};
+    const Row rows[] = {{"memory.append", false, true, true},
+                        {"memory.delete", true, true, true},
+                        {"memory.query", true, false, false}};
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(tools[i].name, rows[i].name);
         EXPECT_EQ(tools[i].idempotent, rows[i].idempotent);
@@ -69,7 +77,8 @@ TEST_F(MemoryArgumentsTest, AppendHasItsLimitsOnBothSides) {
     EXPECT_FALSE(fits(kAppendTool, text_of(32'769)));
     std::string characters;
     for (int i = 0; i < 32'768; ++i) characters += "ü";
-    EXPECT_TRUE(fits(kAppendTool, R"({"entries":[{"text":")" + characters + R"("}]})")) << "characters count, not bytes";
+    EXPECT_TRUE(fits(kAppendTool, R"({"entries":[{"text":")" + characters + R"("}]})"))
+        << "characters count, not bytes";
     EXPECT_TRUE(fits(kAppendTool, entry(R"("tags":)" + strings(32))));
     EXPECT_FALSE(fits(kAppendTool, entry(R"("tags":)" + strings(33))));
     EXPECT_TRUE(fits(kAppendTool, entry(R"("tags":)" + strings(1, 64))));
@@ -102,13 +111,17 @@ TEST_F(MemoryArgumentsTest, DeleteTakesExactlyOneOfItsThreeForms) {
     EXPECT_TRUE(fits(kDeleteTool, R"({"all":true})"));
     EXPECT_FALSE(fits(kDeleteTool, R"({"all":false})"));
     EXPECT_FALSE(fits(kDeleteTool, R"({"tags":["a"]})"));
-    EXPECT_FALSE(fits(kDeleteTool, R"({"all":true,"tags":["a"]})")) << "it would forget more than was meant";
+    EXPECT_FALSE(fits(kDeleteTool, R"({"all":true,"tags":["a"]})"))
+        << "it would forget more than was meant";
     EXPECT_FALSE(fits(kDeleteTool, R"({"all":true,"before":"2026-01-01T00:00:00Z"})"));
     EXPECT_FALSE(fits(kDeleteTool, R"({"all":true,"entry_ids":["x"]})"));
 }
 
 TEST_F(MemoryArgumentsTest, WhatSchemasCannotSayIsRefusedWithItsPointer) {
-    const auto bad_time = read_append(parser.parse(R"({"entries":[{"text":"x"},{"text":"y","occurred_at":"yesterday"}]})").value().element());
+    const auto bad_time = read_append(
+        parser.parse(R"({"entries":[{"text":"x"},{"text":"y","occurred_at":"yesterday"}]})")
+            .value()
+            .element());
     ASSERT_FALSE(bad_time);
     EXPECT_EQ(bad_time.error().code, ErrorCode::kInvalidArgs);
     EXPECT_TRUE(bad_time.error().message.starts_with("/entries/1/occurred_at: "));
@@ -116,7 +129,11 @@ TEST_F(MemoryArgumentsTest, WhatSchemasCannotSayIsRefusedWithItsPointer) {
     EXPECT_EQ(*details.resolve("/errors/0/pointer")->as_string(), "/entries/1/occurred_at");
 
     const auto metadata = [&](std::size_t bytes) {   // {"k":"…"} has 8 bytes beside the text
-        return read_append(parser.parse(entry(fmt::format(R"("metadata": {{ "k": "{}" }})", std::string(bytes - 8, 'm')))).value().element());
+        return read_append(parser
+                               .parse(entry(fmt::format(R"("metadata": {{ "k": "{}" }})",
+                                                        std::string(bytes - 8, 'm'))))
+                               .value()
+                               .element());
     };
     EXPECT_TRUE(metadata(kMostMetadataBytes)) << "white space does not count";
     EXPECT_FALSE(metadata(kMostMetadataBytes + 1));

@@ -14,7 +14,8 @@ namespace {
 
 /// Reads the arguments with `read`; what it returns views nothing of them.
 template <class Read>
-auto read_arguments(const core::AdmittedCall& call, Read read) -> std::invoke_result_t<Read, json::Element> {
+auto read_arguments(const core::AdmittedCall& call, Read read)
+    -> std::invoke_result_t<Read, json::Element> {
     thread_local json::Parser parser;   // used between two suspensions only
     const ScopeExit done([] { parser.shrink(); });
     const auto root = parser.parse(call.args());
@@ -23,11 +24,14 @@ auto read_arguments(const core::AdmittedCall& call, Read read) -> std::invoke_re
 }
 
 /// That of a caller who names none, as on the wire to other hosts.
-std::string_view tenant_of(const core::Call& call) { return call.tenant.empty() ? core::kDefaultTenant : call.tenant; }
+std::string_view tenant_of(const core::Call& call) {
+    return call.tenant.empty() ? core::kDefaultTenant : call.tenant;
+}
 
 MemoryScope scope_of(const core::Call& call) {
-    return {
-        .tenant = TenantId(std::string(tenant_of(call))), .agent_id = std::string(call.context.agent_id), .isolation_key = std::string(call.context.isolation_key)};
+    return {.tenant = TenantId(std::string(tenant_of(call))),
+            .agent_id = std::string(call.context.agent_id),
+            .isolation_key = std::string(call.context.isolation_key)};
 }
 
 core::ToolResult json_result(std::string content) {
@@ -40,10 +44,19 @@ core::ToolResult json_result(std::string content) {
 core::ToolResult append_result(const MemoryWritten& written) {
     std::string content;
     json::Writer writer(content);
-    writer.begin_object().key("operation_id").string(written.operation_id).key("entries").begin_array();
+    writer.begin_object()
+        .key("operation_id")
+        .string(written.operation_id)
+        .key("entries")
+        .begin_array();
     const std::string created = to_rfc3339(written.at);
     for (const std::string& id : written.entry_ids) {
-        writer.begin_object().key("entry_id").string(id).key("created_at").string(created).end_object();
+        writer.begin_object()
+            .key("entry_id")
+            .string(id)
+            .key("created_at")
+            .string(created)
+            .end_object();
     }
     writer.end_array().end_object();
     return json_result(std::move(content));
@@ -52,7 +65,11 @@ core::ToolResult append_result(const MemoryWritten& written) {
 core::ToolResult delete_result(const MemoryWritten& written) {
     std::string content;
     json::Writer writer(content);
-    writer.begin_object().key("operation_id").string(written.operation_id).key("deleted").unsigned_integer(written.deleted);
+    writer.begin_object()
+        .key("operation_id")
+        .string(written.operation_id)
+        .key("deleted")
+        .unsigned_integer(written.deleted);
     writer.key("not_found").begin_array();
     for (const std::string& id : written.not_found) writer.string(id);
     writer.end_array().end_object();
@@ -66,7 +83,10 @@ core::ToolResult page_result(const MemoryPage& page, const std::string& next_cur
     for (const MemoryEntry& entry : page.entries) {
         writer.begin_object().key("entry_id").string(entry.entry_id).key("text").string(entry.text);
         writer.key("tags").raw(entry.tags).key("metadata").raw(entry.metadata);
-        writer.key("occurred_at").string(to_rfc3339(entry.occurred_at)).key("created_at").string(to_rfc3339(entry.created_at));
+        writer.key("occurred_at")
+            .string(to_rfc3339(entry.occurred_at))
+            .key("created_at")
+            .string(to_rfc3339(entry.created_at));
         if (entry.score) writer.key("score").number(*entry.score);
         writer.end_object();
     }
@@ -82,30 +102,35 @@ MemoryHost::MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& cloc
     : store_(store), pool_(pool), clock_(clock), ids_(ids), writes_(store, pool, clock) {}
 
 Task<core::Outcome> MemoryHost::run(core::AdmittedCall call, core::FrameSink&) {
-    if (!call.principal()->may_act_in(tenant_of(call.call()))) co_return fail(ErrorCode::kForbidden, "the memories of this tenant are not yours");
+    if (!call.principal()->may_act_in(tenant_of(call.call())))
+        co_return fail(ErrorCode::kForbidden, "the memories of this tenant are not yours");
     const std::string_view name = call.tool().spec.name;
     if (name == kAppendTool) co_return co_await append(call);
     if (name == kQueryTool) co_return co_await query(call);
     if (name == kDeleteTool) co_return co_await remove(call);
-    co_return fail(ErrorCode::kToolNotFound, "the memory host has memory.append, memory.delete and memory.query");
+    co_return fail(ErrorCode::kToolNotFound,
+                   "the memory host has memory.append, memory.delete and memory.query");
 }
 
 /// The change with its ids, which only count if it is not a repeat.
-MemoryWrite MemoryHost::write_of(const core::AdmittedCall& call, std::variant<MemoryAppend, MemoryDelete> change) {
+MemoryWrite MemoryHost::write_of(const core::AdmittedCall& call,
+                                 std::variant<MemoryAppend, MemoryDelete> change) {
     const core::Call& from = call.call();
-    MemoryWrite write{.scope = scope_of(from),
-                      .principal = call.principal()->id,
-                      .key = std::string(from.idempotency_key.empty() ? from.id : from.idempotency_key),
-                      .operation_id = {},
-                      .at = now(),
-                      .change = std::move(change)};
+    MemoryWrite write{
+        .scope = scope_of(from),
+        .principal = call.principal()->id,
+        .key = std::string(from.idempotency_key.empty() ? from.id : from.idempotency_key),
+        .operation_id = {},
+        .at = now(),
+        .change = std::move(change)};
     const std::scoped_lock lock(ids_mutex_);
     write.operation_id = ids_.uuid_v7().view();
     if (auto* append = std::get_if<MemoryAppend>(&write.change)) {
         std::vector<std::string> made(append->entries.size());
         for (std::string& id : made) id = ids_.uuid_v7().view();
         std::ranges::sort(made);   // the ids of one append are in the order of its entries
-        for (std::size_t i = 0; i < made.size(); ++i) append->entries[i].entry_id = std::move(made[i]);
+        for (std::size_t i = 0; i < made.size(); ++i)
+            append->entries[i].entry_id = std::move(made[i]);
     }
     return write;
 }
@@ -138,10 +163,12 @@ Task<core::Outcome> MemoryHost::query(core::AdmittedCall call) {
         if (!after) co_return fail(std::move(after.error()));
         query.after = std::move(*after);
     }
-    auto look = [&store = store_, scope, query] { return store.query(scope, query); };  // owns what it reads: a stopping loop may drop us
+    // owns what it reads: a stopping loop may drop us
+    auto look = [&store = store_, scope, query] { return store.query(scope, query); };
     const auto page = co_await pool_.run(std::move(look));
     if (!page) co_return fail(page.error());
-    co_return page_result(*page, page->next.empty() ? std::string{} : to_cursor(page->next, scope, query, now()));
+    co_return page_result(
+        *page, page->next.empty() ? std::string{} : to_cursor(page->next, scope, query, now()));
 }
 
 }  // namespace crab::memory

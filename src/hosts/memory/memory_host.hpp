@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/task/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/id_source.hpp"
+#include "base/task/blocking_pool.hpp"
 #include "core/call/tool_host.hpp"
 #include "hosts/memory/memory_store.hpp"
 #include "hosts/memory/write_queue.hpp"
@@ -11,21 +11,24 @@
 
 namespace crab::memory {
 
-/// Runs memory.append, memory.query and memory.delete (memory_tools.hpp), in the gateway or in a process of its own. Scopes come
-/// from the call, never from its arguments. Called on any event loop; all that it is given outlives it, and nobody else uses
-/// `ids`. Source: docs/protocols/rtp.md, "Memory host".
+/// Runs memory.append, memory.query and memory.delete (memory_tools.hpp), in the gateway or in a
+/// process of its own. Scopes come from the call, never from its arguments. Called on any event
+/// loop; all that it is given outlives it, and nobody else uses `ids`. Source:
+/// docs/protocols/rtp.md, "Memory host".
 class MemoryHost final : public core::ToolHost {
 public:
     MemoryHost(MemoryStore& store, BlockingPool& pool, const Clock& clock, IdSource& ids);
 
-    /// Errors: kInvalidArgs, kToolNotFound for other tools, and those of WriteQueue::write() and MemoryStore.
+    /// Errors: kInvalidArgs, kToolNotFound for other tools, and those of WriteQueue::write() and
+    /// MemoryStore.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
 
 private:
     Task<core::Outcome> append(core::AdmittedCall call);
     Task<core::Outcome> query(core::AdmittedCall call);
     Task<core::Outcome> remove(core::AdmittedCall call);
-    MemoryWrite write_of(const core::AdmittedCall& call, std::variant<MemoryAppend, MemoryDelete> change);
+    MemoryWrite write_of(const core::AdmittedCall& call,
+                         std::variant<MemoryAppend, MemoryDelete> change);
     SystemTime now() const { return std::chrono::floor<Milliseconds>(clock_.system_now()); }
 
     MemoryStore& store_;

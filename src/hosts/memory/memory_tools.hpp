@@ -14,7 +14,8 @@ inline constexpr std::string_view kDeleteTool = "memory.delete";
 /// A memory's metadata, as compact JSON.
 inline constexpr std::size_t kMostMetadataBytes = 8 << 10;
 
-/// The three tools of the memory host, sorted by name. Source: docs/protocols/rtp.md, "Memory host".
+/// The three tools of the memory host, sorted by name. Source: docs/protocols/rtp.md, "Memory
+/// host".
 std::vector<core::ToolSpec> memory_tools();
 
 }  // namespace crab::memory

@@ -16,7 +16,8 @@ void put(std::string& bytes, std::uint64_t number) {
 
 std::uint64_t take(std::string_view bytes) {
     std::uint64_t number = 0;
-    for (const char byte : bytes.substr(0, 8)) number = number << 8 | static_cast<unsigned char>(byte);
+    for (const char byte : bytes.substr(0, 8))
+        number = number << 8 | static_cast<unsigned char>(byte);
     return number;
 }
 
@@ -29,10 +30,13 @@ public:
         return *this;
     }
     Digest& add(std::uint64_t number) {
-        for (int shift = 0; shift < 64; shift += 8) add_byte(static_cast<unsigned char>(number >> shift & 0xff));
+        for (int shift = 0; shift < 64; shift += 8)
+            add_byte(static_cast<unsigned char>(number >> shift & 0xff));
         return *this;
     }
-    Digest& add(const std::optional<SystemTime>& time) { return add(time ? static_cast<std::uint64_t>(to_unix_ms(*time)) + 1 : 0); }
+    Digest& add(const std::optional<SystemTime>& time) {
+        return add(time ? static_cast<std::uint64_t>(to_unix_ms(*time)) + 1 : 0);
+    }
     std::uint64_t value() const { return value_; }
 
 private:
@@ -42,15 +46,25 @@ private:
 
 std::uint64_t digest_of(const MemoryScope& scope, const MemoryQuery& query) {
     Digest digest;
-    digest.add(scope.tenant.text()).add(scope.agent_id).add(scope.isolation_key).add(query.terms.size());
-    for (const QueryTerm& term : query.terms) digest.add(term.text).add(static_cast<std::uint64_t>(term.kind)).add(std::uint64_t{term.excluded});
-    digest.add(query.tags).add(query.since).add(query.until).add(static_cast<std::uint64_t>(query.order));
+    digest.add(scope.tenant.text())
+        .add(scope.agent_id)
+        .add(scope.isolation_key)
+        .add(query.terms.size());
+    for (const QueryTerm& term : query.terms)
+        digest.add(term.text)
+            .add(static_cast<std::uint64_t>(term.kind))
+            .add(std::uint64_t{term.excluded});
+    digest.add(query.tags)
+        .add(query.since)
+        .add(query.until)
+        .add(static_cast<std::uint64_t>(query.order));
     return digest.value();
 }
 
 }  // namespace
 
-std::string to_cursor(std::string_view next, const MemoryScope& scope, const MemoryQuery& query, SystemTime now) {
+std::string to_cursor(std::string_view next, const MemoryScope& scope, const MemoryQuery& query,
+                      SystemTime now) {
     std::string bytes;
     put(bytes, static_cast<std::uint64_t>(to_unix_ms(now)));
     put(bytes, digest_of(scope, query));
@@ -58,16 +72,23 @@ std::string to_cursor(std::string_view next, const MemoryScope& scope, const Mem
     return to_base64(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
-Result<std::string> read_cursor(std::string_view cursor, const MemoryScope& scope, const MemoryQuery& query, SystemTime now) {
+Result<std::string> read_cursor(std::string_view cursor, const MemoryScope& scope,
+                                const MemoryQuery& query, SystemTime now) {
     const auto bytes = from_base64(cursor);
-    if (!bytes || bytes->size() <= kHeadBytes) return fail(ErrorCode::kInvalidArgs, std::string("/cursor: not a cursor of this tool; ").append(kStartAgain));
+    if (!bytes || bytes->size() <= kHeadBytes)
+        return fail(ErrorCode::kInvalidArgs,
+                    std::string("/cursor: not a cursor of this tool; ").append(kStartAgain));
     const std::string_view view(*bytes);
     if (take(view.substr(8)) != digest_of(scope, query)) {
-        return fail(ErrorCode::kInvalidArgs, std::string("/cursor: it belongs to another query or scope; ").append(kStartAgain));
+        return fail(
+            ErrorCode::kInvalidArgs,
+            std::string("/cursor: it belongs to another query or scope; ").append(kStartAgain));
     }
-    const auto age = static_cast<std::uint64_t>(to_unix_ms(now)) - take(view);   // a time to come wraps around and is too old as well
+    // a time to come wraps around and is too old as well
+    const auto age = static_cast<std::uint64_t>(to_unix_ms(now)) - take(view);
     if (age > static_cast<std::uint64_t>(Milliseconds(kCursorLife).count())) {
-        return fail(ErrorCode::kInvalidArgs, std::string("/cursor: older than an hour; ").append(kStartAgain));
+        return fail(ErrorCode::kInvalidArgs,
+                    std::string("/cursor: older than an hour; ").append(kStartAgain));
     }
     return bytes->substr(kHeadBytes);
 }

@@ -11,12 +11,15 @@ namespace crab::memory {
 
 inline constexpr std::chrono::hours kCursorLife{1};
 
-/// The `next_cursor` of memory.query: where the page ended, when, and a digest of query and scope. It is no secret and no
-/// grant: the scope always comes from the call, so a forged cursor leads to other pages of one's own entries at most.
-std::string to_cursor(std::string_view next, const MemoryScope& scope, const MemoryQuery& query, SystemTime now);
+/// The `next_cursor` of memory.query: where the page ended, when, and a digest of query and scope.
+/// It is no secret and no grant: the scope always comes from the call, so a forged cursor leads to
+/// other pages of one's own entries at most.
+std::string to_cursor(std::string_view next, const MemoryScope& scope, const MemoryQuery& query,
+                      SystemTime now);
 
-/// MemoryPage::next inside `cursor`. Errors: kInvalidArgs when it is malformed, older than an hour, or of another query or
-/// scope; the limit may differ.
-Result<std::string> read_cursor(std::string_view cursor, const MemoryScope& scope, const MemoryQuery& query, SystemTime now);
+/// MemoryPage::next inside `cursor`. Errors: kInvalidArgs when it is malformed, older than an hour,
+/// or of another query or scope; the limit may differ.
+Result<std::string> read_cursor(std::string_view cursor, const MemoryScope& scope,
+                                const MemoryQuery& query, SystemTime now);
 
 }  // namespace crab::memory

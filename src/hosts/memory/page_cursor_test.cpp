@@ -27,7 +27,8 @@ TEST_F(PageCursorTest, ItLeadsBackForAnHour) {
     EXPECT_EQ(read_cursor(cursor, scope, query, now).value(), "where\0it ended"s);
     EXPECT_TRUE(read_cursor(cursor, scope, query, now + 1h));
     EXPECT_FALSE(read_cursor(cursor, scope, query, now + 1h + 1ms));
-    EXPECT_FALSE(read_cursor(cursor, scope, query, now - 1ms)) << "it cannot be from a time to come";
+    EXPECT_FALSE(read_cursor(cursor, scope, query, now - 1ms))
+        << "it cannot be from a time to come";
 }
 
 TEST_F(PageCursorTest, TheLimitMayChangeBetweenPages) {

@@ -7,11 +7,13 @@ constexpr std::string_view kBetween = " \t\r\n\f\v";
 
 bool is_between(char c) { return c == '\0' || kBetween.find(c) != std::string_view::npos; }
 
-/// The text up to the next white space; a quote ends it too when another one follows, for a phrase begins there.
+/// The text up to the next white space; a quote ends it too when another one follows, for a phrase
+/// begins there.
 std::string_view plain_part(std::string_view text) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         if (is_between(text[at])) return text.substr(0, at);
-        if (text[at] == '"' && at > 0 && text.find('"', at + 1) != std::string_view::npos) return text.substr(0, at);
+        if (text[at] == '"' && at > 0 && text.find('"', at + 1) != std::string_view::npos)
+            return text.substr(0, at);
     }
     return text;
 }
@@ -39,7 +41,8 @@ std::vector<QueryTerm> parse_query_terms(std::string_view text) {
             term.excluded = true;
             text.remove_prefix(1);
         }
-        const std::size_t closing = text.front() == '"' ? text.find('"', 1) : std::string_view::npos;
+        const std::size_t closing =
+            text.front() == '"' ? text.find('"', 1) : std::string_view::npos;
         if (closing != std::string_view::npos) {
             term.kind = TermKind::kPhrase;
             term.text = without_nul(text.substr(1, closing - 1));

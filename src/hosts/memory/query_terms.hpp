@@ -21,9 +21,9 @@ struct QueryTerm {
     friend bool operator==(const QueryTerm&, const QueryTerm&) = default;
 };
 
-/// Reads what a caller typed: `word`, `"a phrase"`, `begin*`, and `-` before any of them. It never fails; marks that make no
-/// sense where they stand (a quote without its end, a star inside a word, a lone minus) are plain text.
-/// Source: docs/protocols/rtp.md, "Memory host".
+/// Reads what a caller typed: `word`, `"a phrase"`, `begin*`, and `-` before any of them. It never
+/// fails; marks that make no sense where they stand (a quote without its end, a star inside a word,
+/// a lone minus) are plain text. Source: docs/protocols/rtp.md, "Memory host".
 std::vector<QueryTerm> parse_query_terms(std::string_view text);
 
 }  // namespace crab::memory

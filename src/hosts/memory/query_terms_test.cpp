@@ -7,7 +7,9 @@
 
 namespace crab::memory {
 
-void PrintTo(const QueryTerm& term, std::ostream* out) { *out << (term.excluded ? "-" : "") << static_cast<int>(term.kind) << "(" << term.text << ")"; }
+void PrintTo(const QueryTerm& term, std::ostream* out) {
+    *out << (term.excluded ? "-" : "") << static_cast<int>(term.kind) << "(" << term.text << ")";
+}
 
 namespace {
 
@@ -62,7 +64,8 @@ TEST(QueryTerms, WhatCallersTypeIsReadSo) {
         {"a\0b"sv, {plain("a"), plain("b")}},
         {"\"a\0b\""sv, {phrase("a b")}},
     };
-    for (const Row& row : rows) EXPECT_THAT(parse_query_terms(row.query), ElementsAreArray(row.terms)) << row.query;
+    for (const Row& row : rows)
+        EXPECT_THAT(parse_query_terms(row.query), ElementsAreArray(row.terms)) << row.query;
 }
 
 }  // namespace

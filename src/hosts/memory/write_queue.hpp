@@ -5,22 +5,23 @@
 
 namespace crab::memory {
 
-/// The group commit (base/task/batch_queue.hpp) of memories: one durable commit pays for the changes of many callers. Thread-safe.
-/// The destructor writes out what waits.
+/// The group commit (base/task/batch_queue.hpp) of memories: one durable commit pays for the
+/// changes of many callers. Thread-safe. The destructor writes out what waits.
 class WriteQueue {
 public:
     struct Options {
-        std::size_t max_waiting = 16'384;                              ///< changes; more are refused
-        std::size_t max_waiting_bytes = std::size_t{64} << 20;         ///< of text in them
-        std::size_t max_batch_weight = 2'000;                          ///< entries added or named in one commit, about
+        std::size_t max_waiting = 16'384;  ///< changes; more are refused
+        std::size_t max_waiting_bytes = std::size_t{64} << 20;  ///< of text in them
+        std::size_t max_batch_weight = 2'000;  ///< entries added or named in one commit, about
     };
 
     WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock, Options options);
-    WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock) : WriteQueue(store, pool, clock, Options{}) {}
+    WriteQueue(MemoryStore& store, BlockingPool& pool, const Clock& clock)
+        : WriteQueue(store, pool, clock, Options{}) {}
 
-    /// Returns when the change is durable, on the caller's executor. Cancelling does not take a change back.
-    /// Errors: those of MemoryStore::write(); kRateLimited when too many wait; kTimeout when `deadline` passed before its turn
-    /// came (nothing was written).
+    /// Returns when the change is durable, on the caller's executor. Cancelling does not take a
+    /// change back. Errors: those of MemoryStore::write(); kRateLimited when too many wait;
+    /// kTimeout when `deadline` passed before its turn came (nothing was written).
     Task<Result<MemoryWritten>> write(MemoryWrite change, Deadline deadline);
 
 private:

@@ -26,12 +26,15 @@ public:
             if (write.key == "bad") {
                 answers.emplace_back(fail(ErrorCode::kConflict, "used before"));
             } else {
-                answers.emplace_back(MemoryWritten{.operation_id = write.operation_id, .at = write.at});
+                answers.emplace_back(
+                    MemoryWritten{.operation_id = write.operation_id, .at = write.at});
             }
         }
         return answers;
     }
-    Result<MemoryPage> query(const MemoryScope&, const MemoryQuery&) override { return MemoryPage{}; }
+    Result<MemoryPage> query(const MemoryScope&, const MemoryQuery&) override {
+        return MemoryPage{};
+    }
 
     std::counting_semaphore<> gate{0}, entered{0};
     std::vector<std::size_t> batches;   // written under the gate, read when it is closed
@@ -60,7 +63,9 @@ struct WriteQueueTest : testing::Test {
     /// Lets all batches through and runs until every one of `started` has its answer.
     void finish(std::initializer_list<std::shared_ptr<Started<Result<MemoryWritten>>>> started) {
         store.gate.release(1'000);
-        loop.run_until([&] { return std::ranges::all_of(started, [](const auto& one) { return one->ended(); }); });
+        loop.run_until([&] {
+            return std::ranges::all_of(started, [](const auto& one) { return one->ended(); });
+        });
     }
 };
 

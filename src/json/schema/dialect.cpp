@@ -39,13 +39,15 @@ bool Vocabularies::add(std::string_view uri, bool required) {
     if (name == "core" || name == "meta-data" || name == "content") return true;
     if (name == "applicator") {
         applicator = true;
-        if (is_2019) unevaluated = true;  // the later dialect gave these keywords a vocabulary of their own
+        // the later dialect gave these keywords a vocabulary of their own
+        if (is_2019) unevaluated = true;
     } else if (name == "unevaluated" && !is_2019) {
         unevaluated = true;
     } else if (name == "validation") {
         validation = true;
     } else if (name == "format" && is_2019) {
-        format_assertion = format_assertion || required;  // 2019-09 validation, section 7.2: `true` means assertion
+        // 2019-09 validation, section 7.2: `true` means assertion
+        format_assertion = format_assertion || required;
     } else if (name == "format-assertion" && !is_2019) {
         format_assertion = true;  // known to us, so it holds even when it is optional
     } else if (name != "format-annotation" || is_2019) {

@@ -6,10 +6,12 @@
 
 namespace crab::json {
 
-/// The JSON Schema dialects that crab speaks, oldest first, so that `dialect >= Dialect::k2019_09` reads as it means.
+/// The JSON Schema dialects that crab speaks, oldest first, so that `dialect >= Dialect::k2019_09`
+/// reads as it means.
 enum class Dialect : std::uint8_t { kDraft4, kDraft6, kDraft7, k2019_09, k2020_12 };
 
-/// The dialect whose metaschema has this URI (a fragment `#` and http or https do not matter); nothing for any other URI.
+/// The dialect whose metaschema has this URI (a fragment `#` and http or https do not matter);
+/// nothing for any other URI.
 std::optional<Dialect> find_dialect(std::string_view metaschema_uri);
 /// The URI of the dialect's metaschema, without a fragment.
 std::string_view metaschema_of(Dialect dialect);

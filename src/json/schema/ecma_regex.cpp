@@ -1,7 +1,7 @@
 #include "json/schema/ecma_regex.hpp"
 
-#include "json/unicode.hpp"
 #include "json/schema/unicode_property.hpp"
+#include "json/unicode.hpp"
 
 #include <fmt/format.h>
 
@@ -11,18 +11,26 @@
 namespace crab::json {
 namespace {
 
-// What \s means (ECMA-262 WhiteSpace and LineTerminator) and its complement, as the inside of a class.
+// What \s means (ECMA-262 WhiteSpace and LineTerminator) and its complement, as the inside of a
+// class.
 constexpr std::string_view kSpace =
-    "\\x{9}-\\x{D}\\x{20}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}\\x{FEFF}";
+    "\\x{9}-\\x{D}\\x{20}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}"
+    "\\x{3000}\\x{FEFF}";
 constexpr std::string_view kNotSpace =
-    "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}\\x{202A}-\\x{202E}"
+    "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{"
+    "2027}\\x{202A}-\\x{202E}"
     "\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}\\x{3001}-\\x{FEFE}\\x{FF00}-\\x{10FFFF}";
 constexpr std::string_view kAnyInLine = "[^\\n\\r\\x{2028}\\x{2029}]";
 constexpr std::string_view kNothing = "[^\\x{0}-\\x{10FFFF}]";
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_letter(char32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-int hex_value(char32_t c) { return is_digit(c) ? int(c - '0') : c >= 'a' && c <= 'f' ? int(c - 'a') + 10 : c >= 'A' && c <= 'F' ? int(c - 'A') + 10 : -1; }
+int hex_value(char32_t c) {
+    return is_digit(c)            ? int(c - '0')
+           : c >= 'a' && c <= 'f' ? int(c - 'a') + 10
+           : c >= 'A' && c <= 'F' ? int(c - 'A') + 10
+                                  : -1;
+}
 
 class Translator {
 public:
@@ -32,7 +40,9 @@ public:
         scan_groups();
         alternatives();
         if (!error_ && more()) error("there is a ')' without its '('");
-        if (error_) return fail(ErrorCode::kInvalidArgs, fmt::format("{} (at byte {} of the pattern)", *error_, at_));
+        if (error_)
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("{} (at byte {} of the pattern)", *error_, at_));
         return TranslatedRegex{std::move(out_), backtracking_};
     }
 
@@ -40,7 +50,9 @@ private:
     static constexpr int kMaxDepth = 100;
 
     bool more() const { return !error_ && at_ < pattern_.size(); }
-    char peek(std::size_t ahead = 0) const { return at_ + ahead < pattern_.size() ? pattern_[at_ + ahead] : '\0'; }
+    char peek(std::size_t ahead = 0) const {
+        return at_ + ahead < pattern_.size() ? pattern_[at_ + ahead] : '\0';
+    }
     bool starts(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
     bool skip(std::string_view text) {
         if (!starts(text)) return false;
@@ -64,7 +76,8 @@ private:
                 in_class = false;
             } else if (c == '(' && !in_class) {
                 const std::string_view rest = pattern_.substr(at + 1);
-                const bool named = rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!");
+                const bool named =
+                    rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!");
                 if (named || !rest.starts_with('?')) ++captures_;
                 if (named) names_.emplace_back(rest.substr(2, rest.find('>') - 2));
             }
@@ -134,7 +147,8 @@ private:
             out_ += "(?:";
         } else if (skip("(?<")) {
             const std::size_t end = pattern_.find('>', at_);
-            if (end == std::string_view::npos || end == at_) return error("a group name is not closed"), false;
+            if (end == std::string_view::npos || end == at_)
+                return error("a group name is not closed"), false;
             at_ = end + 1;
             out_ += '(';
         } else if (skip("(?")) {
@@ -166,10 +180,12 @@ private:
     }
 
     void quantifier() {
-        const std::size_t length = peek() == '*' || peek() == '+' || peek() == '?' ? 1 : quantifier_length();
+        const std::size_t length =
+            peek() == '*' || peek() == '+' || peek() == '?' ? 1 : quantifier_length();
         if (length == 0) return;
         const std::string_view text = pattern_.substr(at_, length);
-        if (text[0] == '{' && !plausible(text)) return error("a quantifier is out of order or above 65535");
+        if (text[0] == '{' && !plausible(text))
+            return error("a quantifier is out of order or above 65535");
         if (text == "{0,}") {
             out_ += '*';  // one spelling for RE2's sake
         } else {
@@ -177,7 +193,8 @@ private:
         }
         at_ += length;
         if (skip("?")) out_ += '?';
-        if (peek() == '*' || peek() == '+' || peek() == '?' || quantifier_length() > 0) error("there is nothing to repeat");
+        if (peek() == '*' || peek() == '+' || peek() == '?' || quantifier_length() > 0)
+            error("there is nothing to repeat");
     }
 
     static bool plausible(std::string_view braces) {
@@ -237,7 +254,8 @@ private:
     void back_reference() {
         ++at_;
         unsigned number = 0;
-        while (is_digit(static_cast<unsigned char>(peek())) && number < 1'000) number = number * 10 + static_cast<unsigned>(pattern_[at_++] - '0');
+        while (is_digit(static_cast<unsigned char>(peek())) && number < 1'000)
+            number = number * 10 + static_cast<unsigned>(pattern_[at_++] - '0');
         if (number > captures_) return error("a back-reference is beyond the last group");
         backtracking_ = true;
         fmt::format_to(std::back_inserter(out_), "\\g{{{}}}", number);
@@ -254,7 +272,8 @@ private:
             }
             if (pattern_[at] != '(') continue;
             const std::string_view rest = pattern_.substr(at + 1);
-            const bool named = rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!");
+            const bool named =
+                rest.starts_with("?<") && !rest.starts_with("?<=") && !rest.starts_with("?<!");
             if (named || !rest.starts_with('?')) ++number;
             if (named && seen++ == index) break;
         }
@@ -262,7 +281,8 @@ private:
         fmt::format_to(std::back_inserter(out_), "\\g{{{}}}", number);
     }
 
-    // Reads an escape that may stand in a class: gives the one code point it means, or nothing after appending a set to `inside`.
+    // Reads an escape that may stand in a class: gives the one code point it means, or nothing
+    // after appending a set to `inside`.
     std::optional<char32_t> class_escape(std::string& inside) {
         ++at_;
         if (at_ >= pattern_.size()) return error("the pattern ends in a backslash"), std::nullopt;
@@ -271,7 +291,9 @@ private:
             case 'd': inside += "0-9"; return std::nullopt;
             case 'D': inside += "\\x{0}-\\x{2F}\\x{3A}-\\x{10FFFF}"; return std::nullopt;
             case 'w': inside += "0-9A-Z_a-z"; return std::nullopt;
-            case 'W': inside += "\\x{0}-\\x{2F}\\x{3A}-\\x{40}\\x{5B}-\\x{5E}\\x{60}\\x{7B}-\\x{10FFFF}"; return std::nullopt;
+            case 'W':
+                inside += "\\x{0}-\\x{2F}\\x{3A}-\\x{40}\\x{5B}-\\x{5E}\\x{60}\\x{7B}-\\x{10FFFF}";
+                return std::nullopt;
             case 's': inside += kSpace; return std::nullopt;
             case 'S': inside += kNotSpace; return std::nullopt;
             case 'p':
@@ -285,17 +307,21 @@ private:
             case 'x': return hex_digits(2);
             case 'u': return unicode_escape();
             case '0':
-                if (is_digit(static_cast<unsigned char>(peek()))) return error("octal escapes are not allowed"), std::nullopt;
+                if (is_digit(static_cast<unsigned char>(peek())))
+                    return error("octal escapes are not allowed"), std::nullopt;
                 return 0;
             default: break;
         }
-        if (is_letter(c) || is_digit(c)) return error(fmt::format("'\\{}' is no escape of ECMA-262", static_cast<char>(c))), std::nullopt;
+        if (is_letter(c) || is_digit(c))
+            return error(fmt::format("'\\{}' is no escape of ECMA-262", static_cast<char>(c))),
+                   std::nullopt;
         return c;
     }
 
     std::optional<char32_t> control() {
         const char c = peek();
-        if (!is_letter(static_cast<unsigned char>(c))) return error("'\\c' wants a letter"), std::nullopt;
+        if (!is_letter(static_cast<unsigned char>(c)))
+            return error("'\\c' wants a letter"), std::nullopt;
         ++at_;
         return static_cast<char32_t>(c & 0x1F);
     }
@@ -329,14 +355,16 @@ private:
         const std::size_t back = at_;
         at_ += 2;
         const auto low = peek() == '{' ? std::nullopt : hex_digits(4);
-        if (low && *low >= 0xDC00 && *low <= 0xDFFF) return 0x10000 + ((*high - 0xD800) << 10) + (*low - 0xDC00);
+        if (low && *low >= 0xDC00 && *low <= 0xDFFF)
+            return 0x10000 + ((*high - 0xD800) << 10) + (*low - 0xDC00);
         at_ = back;  // the second escape is a character of its own
         return high;
     }
 
     void property(std::string& inside, bool negated) {
         const std::size_t end = pattern_.find('}', at_);
-        if (!skip("{") || end == std::string_view::npos) return error("'\\p' wants a property in braces");
+        if (!skip("{") || end == std::string_view::npos)
+            return error("'\\p' wants a property in braces");
         const std::string_view name = pattern_.substr(at_, end - at_);
         at_ = end + 1;
         if (name == "ASCII") {
@@ -344,7 +372,8 @@ private:
             return;
         }
         const auto found = find_unicode_property(name);
-        if (!found) return error(fmt::format("'{}' is no Unicode property that is known here", name));
+        if (!found)
+            return error(fmt::format("'{}' is no Unicode property that is known here", name));
         backtracking_ = backtracking_ || found->only_pcre;
         fmt::format_to(std::back_inserter(inside), "\\{}{{{}}}", negated ? 'P' : 'p', found->name);
     }
@@ -407,6 +436,8 @@ private:
 
 }  // namespace
 
-Result<TranslatedRegex> translate_ecma_regex(std::string_view pattern) { return Translator(pattern).run(); }
+Result<TranslatedRegex> translate_ecma_regex(std::string_view pattern) {
+    return Translator(pattern).run();
+}
 
 }  // namespace crab::json

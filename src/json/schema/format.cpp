@@ -9,15 +9,24 @@ namespace crab::json {
 namespace {
 
 constexpr std::array kNames{
-    std::pair{std::string_view("date-time"), Format::kDateTime}, std::pair{std::string_view("date"), Format::kDate},
-    std::pair{std::string_view("time"), Format::kTime}, std::pair{std::string_view("duration"), Format::kDuration},
-    std::pair{std::string_view("email"), Format::kEmail}, std::pair{std::string_view("idn-email"), Format::kIdnEmail},
-    std::pair{std::string_view("hostname"), Format::kHostname}, std::pair{std::string_view("idn-hostname"), Format::kIdnHostname},
-    std::pair{std::string_view("ipv4"), Format::kIpv4}, std::pair{std::string_view("ipv6"), Format::kIpv6},
-    std::pair{std::string_view("uri"), Format::kUri}, std::pair{std::string_view("uri-reference"), Format::kUriReference},
-    std::pair{std::string_view("iri"), Format::kIri}, std::pair{std::string_view("iri-reference"), Format::kIriReference},
-    std::pair{std::string_view("uri-template"), Format::kUriTemplate}, std::pair{std::string_view("uuid"), Format::kUuid},
-    std::pair{std::string_view("regex"), Format::kRegex}, std::pair{std::string_view("json-pointer"), Format::kJsonPointer},
+    std::pair{std::string_view("date-time"), Format::kDateTime},
+    std::pair{std::string_view("date"), Format::kDate},
+    std::pair{std::string_view("time"), Format::kTime},
+    std::pair{std::string_view("duration"), Format::kDuration},
+    std::pair{std::string_view("email"), Format::kEmail},
+    std::pair{std::string_view("idn-email"), Format::kIdnEmail},
+    std::pair{std::string_view("hostname"), Format::kHostname},
+    std::pair{std::string_view("idn-hostname"), Format::kIdnHostname},
+    std::pair{std::string_view("ipv4"), Format::kIpv4},
+    std::pair{std::string_view("ipv6"), Format::kIpv6},
+    std::pair{std::string_view("uri"), Format::kUri},
+    std::pair{std::string_view("uri-reference"), Format::kUriReference},
+    std::pair{std::string_view("iri"), Format::kIri},
+    std::pair{std::string_view("iri-reference"), Format::kIriReference},
+    std::pair{std::string_view("uri-template"), Format::kUriTemplate},
+    std::pair{std::string_view("uuid"), Format::kUuid},
+    std::pair{std::string_view("regex"), Format::kRegex},
+    std::pair{std::string_view("json-pointer"), Format::kJsonPointer},
     std::pair{std::string_view("relative-json-pointer"), Format::kRelativeJsonPointer}};
 
 }  // namespace

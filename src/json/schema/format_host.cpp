@@ -1,8 +1,8 @@
 // Addresses and names of hosts, and mailboxes.
 
+#include "json/scan.hpp"
 #include "json/schema/format.hpp"
 #include "json/schema/idn_label.hpp"
-#include "json/scan.hpp"
 
 #include <algorithm>
 
@@ -13,8 +13,10 @@ constexpr std::size_t kMaxLabel = 63;
 constexpr std::size_t kMaxName = 253;
 
 bool is_ascii_label(std::string_view label) {
-    if (label.empty() || label.size() > kMaxLabel || label.front() == '-' || label.back() == '-') return false;
-    const bool plain = std::ranges::all_of(label, [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '-'; });
+    if (label.empty() || label.size() > kMaxLabel || label.front() == '-' || label.back() == '-')
+        return false;
+    const bool plain = std::ranges::all_of(
+        label, [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '-'; });
     if (!plain || label.size() < 4 || label.substr(2, 2) != "--") return plain;
     if ((label[0] | 0x20) != 'x' || (label[1] | 0x20) != 'n') return false;
     return decode_a_label(label).has_value();
@@ -26,7 +28,10 @@ bool is_mailbox(std::string_view text, bool international) {
     const std::string_view local = text.substr(0, sign);
     const std::string_view domain = text.substr(sign + 1);
     const auto is_atom = [&](char c) {
-        return is_ascii(c) ? is_ascii_letter(c) || is_ascii_digit(c) || std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos : international;
+        return is_ascii(c)
+                   ? is_ascii_letter(c) || is_ascii_digit(c) ||
+                         std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos
+                   : international;
     };
     Scan scan(local);
     if (scan.skip('"')) {
@@ -67,7 +72,8 @@ bool is_ipv4(std::string_view text) {
     for (int part = 0; part < 4; ++part) {
         if (part > 0 && !scan.skip('.')) return false;
         const std::string_view digits = scan.take_while(is_ascii_digit);
-        if (digits.empty() || digits.size() > 3 || (digits.size() > 1 && digits[0] == '0')) return false;
+        if (digits.empty() || digits.size() > 3 || (digits.size() > 1 && digits[0] == '0'))
+            return false;
         if (digits.size() == 3 && digits > "255") return false;
     }
     return scan.done();
@@ -89,7 +95,8 @@ bool is_ipv6(std::string_view text) {
             if (!is_ipv4(group)) return false;
         } else {
             ++groups;
-            if (group.empty() || group.size() > 4 || !std::ranges::all_of(group, is_ascii_hex)) return false;
+            if (group.empty() || group.size() > 4 || !std::ranges::all_of(group, is_ascii_hex))
+                return false;
         }
         if (colon == std::string_view::npos) break;
         text.remove_prefix(colon + 1);

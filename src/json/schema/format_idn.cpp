@@ -1,9 +1,9 @@
 // Internationalized host names.
 
+#include "json/scan.hpp"
 #include "json/schema/format.hpp"
 #include "json/schema/idn_label.hpp"
 #include "json/schema/punycode.hpp"
-#include "json/scan.hpp"
 #include "json/unicode.hpp"
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace crab::json::formats {
 namespace {
 
-bool is_full_stop(char32_t c) { return c == '.' || c == 0x3002 || c == 0xFF0E || c == 0xFF61; }  // RFC 3490, section 3.1
+// RFC 3490, section 3.1
+bool is_full_stop(char32_t c) { return c == '.' || c == 0x3002 || c == 0xFF0E || c == 0xFF61; }
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // Dates, times and durations: RFC 3339.
 
-#include "json/schema/format.hpp"
 #include "json/scan.hpp"
+#include "json/schema/format.hpp"
 
 namespace crab::json::formats {
 namespace {
@@ -14,7 +14,9 @@ bool scan_date(Scan& scan) {
     const auto day = scan.digits(2);
     if (!day || *month < 1 || *month > 12 || *day < 1) return false;
     const bool leap = (*year % 4 == 0 && *year % 100 != 0) || *year % 400 == 0;
-    const int last = *month == 2 ? (leap ? 29 : 28) : *month == 4 || *month == 6 || *month == 9 || *month == 11 ? 30 : 31;
+    const int last = *month == 2                                                 ? (leap ? 29 : 28)
+                     : *month == 4 || *month == 6 || *month == 9 || *month == 11 ? 30
+                                                                                 : 31;
     return *day <= last;
 }
 
@@ -38,10 +40,12 @@ bool scan_time(Scan& scan) {
     }
     if (*second < 60) return true;
     constexpr int kDay = 24 * 60;
-    return (*hour * 60 + *minute - offset + kDay) % kDay == kDay - 1;  // a leap second is the last of a UTC day
+    // a leap second is the last of a UTC day
+    return (*hour * 60 + *minute - offset + kDay) % kDay == kDay - 1;
 }
 
-// Numbers with the units of `units` in that order, without gaps: "YMD" takes 1Y, 1Y2M, 2M3D, but not 1Y3D. Returns how many.
+// Numbers with the units of `units` in that order, without gaps: "YMD" takes 1Y, 1Y2M, 2M3D, but
+// not 1Y3D. Returns how many.
 int scan_units(Scan& scan, std::string_view units) {
     int found = 0;
     while (is_ascii_digit(scan.peek())) {

@@ -1,8 +1,8 @@
 // URIs, IRIs, URI templates, UUIDs and JSON pointers.
 
-#include "json/schema/format.hpp"
 #include "json/pointer.hpp"
 #include "json/scan.hpp"
+#include "json/schema/format.hpp"
 #include "json/schema/uri.hpp"
 
 #include <algorithm>
@@ -12,17 +12,21 @@ namespace {
 
 enum class Alphabet { kAscii, kUnicode };
 
-// Whether every byte is unreserved, a sub-delimiter, percent-encoded or one of `extra` (RFC 3986, section 2; RFC 3987, ucschar).
+// Whether every byte is unreserved, a sub-delimiter, percent-encoded or one of `extra` (RFC 3986,
+// section 2; RFC 3987, ucschar).
 bool is_made_of(std::string_view text, std::string_view extra, Alphabet alphabet) {
     constexpr std::string_view kMarks = "-._~!$&'()*+,;=";
     for (std::size_t at = 0; at < text.size(); ++at) {
         const char c = text[at];
         if (c == '%') {
-            if (at + 2 >= text.size() || !is_ascii_hex(text[at + 1]) || !is_ascii_hex(text[at + 2])) return false;
+            if (at + 2 >= text.size() || !is_ascii_hex(text[at + 1]) || !is_ascii_hex(text[at + 2]))
+                return false;
             at += 2;
         } else if (!is_ascii(c)) {
             if (alphabet == Alphabet::kAscii) return false;
-        } else if (!is_ascii_letter(c) && !is_ascii_digit(c) && kMarks.find(c) == std::string_view::npos && extra.find(c) == std::string_view::npos) {
+        } else if (!is_ascii_letter(c) && !is_ascii_digit(c) &&
+                   kMarks.find(c) == std::string_view::npos &&
+                   extra.find(c) == std::string_view::npos) {
             return false;
         }
     }
@@ -42,7 +46,9 @@ bool is_authority(std::string_view text, Alphabet alphabet) {
         text.remove_prefix(end + 1);
         Scan future(host);
         if (future.skip_any("vV")) {
-            if (future.take_while(is_ascii_hex).empty() || !future.skip('.') || future.done() || !is_made_of(future.rest(), ":", Alphabet::kAscii)) return false;
+            if (future.take_while(is_ascii_hex).empty() || !future.skip('.') || future.done() ||
+                !is_made_of(future.rest(), ":", Alphabet::kAscii))
+                return false;
         } else if (!is_ipv6(host)) {
             return false;
         }
@@ -60,8 +66,11 @@ bool is_reference(std::string_view text, Alphabet alphabet, bool absolute) {
     if (absolute && !parts.scheme) return false;
     if (parts.authority && !is_authority(*parts.authority, alphabet)) return false;
     if (!is_made_of(parts.path, ":@/", alphabet)) return false;
-    if (!parts.scheme && !parts.authority && parts.path.substr(0, parts.path.find('/')).find(':') != std::string_view::npos) return false;
-    return (!parts.query || is_made_of(*parts.query, ":@/?", alphabet)) && (!parts.fragment || is_made_of(*parts.fragment, ":@/?", alphabet));
+    if (!parts.scheme && !parts.authority &&
+        parts.path.substr(0, parts.path.find('/')).find(':') != std::string_view::npos)
+        return false;
+    return (!parts.query || is_made_of(*parts.query, ":@/?", alphabet)) &&
+           (!parts.fragment || is_made_of(*parts.fragment, ":@/?", alphabet));
 }
 
 // One `name`, `name:3` or `name*` of an expression (RFC 6570, section 2.3 and 2.4).
@@ -70,8 +79,11 @@ bool scan_variable(Scan& scan) {
         bool any = false;
         while (!scan.done()) {
             if (scan.skip('%')) {
-                if (!is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()) || !is_ascii_hex(scan.peek()) || !scan.skip(scan.peek())) return false;
-            } else if (is_ascii_letter(scan.peek()) || is_ascii_digit(scan.peek()) || scan.peek() == '_') {
+                if (!is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()) ||
+                    !is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()))
+                    return false;
+            } else if (is_ascii_letter(scan.peek()) || is_ascii_digit(scan.peek()) ||
+                       scan.peek() == '_') {
                 scan.skip(scan.peek());
             } else {
                 break;
@@ -90,7 +102,9 @@ bool scan_variable(Scan& scan) {
 bool is_uri(std::string_view text) { return is_reference(text, Alphabet::kAscii, true); }
 bool is_uri_reference(std::string_view text) { return is_reference(text, Alphabet::kAscii, false); }
 bool is_iri(std::string_view text) { return is_reference(text, Alphabet::kUnicode, true); }
-bool is_iri_reference(std::string_view text) { return is_reference(text, Alphabet::kUnicode, false); }
+bool is_iri_reference(std::string_view text) {
+    return is_reference(text, Alphabet::kUnicode, false);
+}
 
 bool is_uri_template(std::string_view text) {
     Scan scan(text);
@@ -104,8 +118,12 @@ bool is_uri_template(std::string_view text) {
             } while (scan.skip(','));
             if (!scan.skip('}')) return false;
         } else if (c == '%') {
-            if (!is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()) || !is_ascii_hex(scan.peek()) || !scan.skip(scan.peek())) return false;
-        } else if (is_ascii(c) && (c <= ' ' || c == 0x7F || std::string_view("\"<>\\^`|}").find(c) != std::string_view::npos)) {
+            if (!is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()) ||
+                !is_ascii_hex(scan.peek()) || !scan.skip(scan.peek()))
+                return false;
+        } else if (is_ascii(c) &&
+                   (c <= ' ' || c == 0x7F ||
+                    std::string_view("\"<>\\^`|}").find(c) != std::string_view::npos)) {
             return false;
         }
     }
@@ -125,7 +143,9 @@ bool is_json_pointer(std::string_view text) {
     if (text.empty()) return true;
     if (text[0] != '/') return false;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        if (text[at] == '~' && (at + 1 == text.size() || (text[at + 1] != '0' && text[at + 1] != '1'))) return false;
+        if (text[at] == '~' &&
+            (at + 1 == text.size() || (text[at + 1] != '0' && text[at + 1] != '1')))
+            return false;
     }
     return true;
 }

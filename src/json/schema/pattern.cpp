@@ -18,9 +18,11 @@ namespace {
 
 constexpr std::size_t kMaxPatternBytes = 64 << 10;
 constexpr int kRe2Memory = 256 << 10;  // bytes for one program and its automaton
-// A larger program may take RE2 microseconds for each byte and tens of milliseconds for its first search; `\p{L}{1,200}` has 240,000.
+// A larger program may take RE2 microseconds for each byte and tens of milliseconds for its first
+// search; `\p{L}{1,200}` has 240,000.
 constexpr int kMostInstructions = 256;
-constexpr std::size_t kPlainBytes = 1 << 10, kRe2Bytes = 32 << 10, kPcre2Bytes = 32 << 10;  // see bytes(): an automaton grows, an attempt costs time
+// see bytes(): an automaton grows, an attempt costs time
+constexpr std::size_t kPlainBytes = 1 << 10, kRe2Bytes = 32 << 10, kPcre2Bytes = 32 << 10;
 
 struct FreeCode {
     void operator()(pcre2_code* code) const { pcre2_code_free(code); }
@@ -39,13 +41,17 @@ struct Steps {
     std::uint64_t left;
 };
 
-/// Called before each item of the pattern is tried. Those that repeat or look back may run over all that is left of the text.
+/// Called before each item of the pattern is tried. Those that repeat or look back may run over all
+/// that is left of the text.
 int count_step(pcre2_callout_block* at, void* context) {
     constexpr std::uint64_t kBytesOfStep = 64;
     Steps& steps = *static_cast<Steps*>(context);
-    const std::string_view item = steps.pattern.substr(std::min(at->pattern_position, steps.pattern.size()), at->next_item_length);
-    const bool runs_on = item.starts_with('\\') || item.ends_with('*') || item.ends_with('+') || item.ends_with('?') || item.ends_with('}');
-    const std::uint64_t cost = 1 + (runs_on ? (at->subject_length - at->current_position) / kBytesOfStep : 0);
+    const std::string_view item = steps.pattern.substr(
+        std::min(at->pattern_position, steps.pattern.size()), at->next_item_length);
+    const bool runs_on = item.starts_with('\\') || item.ends_with('*') || item.ends_with('+') ||
+                         item.ends_with('?') || item.ends_with('}');
+    const std::uint64_t cost =
+        1 + (runs_on ? (at->subject_length - at->current_position) / kBytesOfStep : 0);
     if (cost > steps.left) return PCRE2_ERROR_CALLOUT;
     steps.left -= cost;
     return 0;
@@ -67,8 +73,10 @@ pcre2_match_context* limits(Steps& steps) {
 Result<Code> compile_backtracking(const std::string& text) {
     int code = 0;
     PCRE2_SIZE offset = 0;
-    Code compiled(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), PCRE2_UTF | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
-                                &code, &offset, nullptr));
+    Code compiled(pcre2_compile(
+        reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+        PCRE2_UTF | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT, &code,
+        &offset, nullptr));
     if (compiled) return compiled;
     std::array<PCRE2_UCHAR, 160> reason{};
     pcre2_get_error_message(code, reason.data(), reason.size());
@@ -91,7 +99,8 @@ Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 Result<Pattern> Pattern::compile(std::string_view ecma) {
-    if (ecma.size() > kMaxPatternBytes) return fail(ErrorCode::kInvalidArgs, "the pattern is longer than 64 KiB");
+    if (ecma.size() > kMaxPatternBytes)
+        return fail(ErrorCode::kInvalidArgs, "the pattern is longer than 64 KiB");
     auto translated = translate_ecma_regex(ecma);
     if (!translated) return fail(std::move(translated.error()));
     auto engine = std::make_unique<Engine>();
@@ -103,11 +112,13 @@ Result<Pattern> Pattern::compile(std::string_view ecma) {
         options.set_max_mem(kRe2Memory);
         engine->linear = std::make_unique<re2::RE2>(translated->text, options);
         if (engine->linear->ok() && engine->linear->ProgramSize() <= kMostInstructions) {
-            (void)engine->linear->Match("a", 0, 1, re2::RE2::UNANCHORED, nullptr, 0);  // what the first search builds is built here
+            // what the first search builds is built here
+            (void)engine->linear->Match("a", 0, 1, re2::RE2::UNANCHORED, nullptr, 0);
             engine->instructions = static_cast<std::uint64_t>(engine->linear->ProgramSize());
             return Pattern(std::move(engine));
         }
-        engine->linear.reset();  // too large for it, or beyond its own small limits, such as 1000 repetitions
+        // too large for it, or beyond its own small limits, such as 1000 repetitions
+        engine->linear.reset();
     }
     auto code = compile_backtracking(translated->text);
     if (!code) return fail(std::move(code.error()));
@@ -117,16 +128,24 @@ Result<Pattern> Pattern::compile(std::string_view ecma) {
 }
 
 std::optional<bool> Pattern::search(std::string_view text, std::uint64_t& budget) const {
-    constexpr std::uint64_t kPlainBytesOfStep = 64, kOfStep = 128;  // bytes; bytes times instructions
+    // bytes; bytes times instructions
+    constexpr std::uint64_t kPlainBytesOfStep = 64, kOfStep = 128;
     if (!engine_->backtracking) {
-        const std::uint64_t cost = engine_->plain ? text.size() / kPlainBytesOfStep : 1 + text.size() * (engine_->instructions + 16) / kOfStep;
+        const std::uint64_t cost = engine_->plain
+                                       ? text.size() / kPlainBytesOfStep
+                                       : 1 + text.size() * (engine_->instructions + 16) / kOfStep;
         if (cost > budget) return std::nullopt;
         budget -= cost;
-        return engine_->plain ? engine_->plain->search(text) : engine_->linear->Match(text, 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0);
+        return engine_->plain
+                   ? engine_->plain->search(text)
+                   : engine_->linear->Match(text, 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0);
     }
-    thread_local const std::unique_ptr<pcre2_match_data, FreeMatch> match(pcre2_match_data_create(1, nullptr));
+    thread_local const std::unique_ptr<pcre2_match_data, FreeMatch> match(
+        pcre2_match_data_create(1, nullptr));
     Steps steps{engine_->text, budget};
-    const int found = pcre2_match(engine_->backtracking.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, PCRE2_NO_UTF_CHECK, match.get(), limits(steps));
+    const int found =
+        pcre2_match(engine_->backtracking.get(), reinterpret_cast<PCRE2_SPTR>(text.data()),
+                    text.size(), 0, PCRE2_NO_UTF_CHECK, match.get(), limits(steps));
     budget = steps.left;
     if (found >= 0 || found == PCRE2_ERROR_NOMATCH) return found >= 0;
     return std::nullopt;  // it went beyond one of the limits

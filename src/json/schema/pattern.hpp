@@ -11,8 +11,8 @@
 namespace crab::json {
 
 /// A compiled regular expression of JSON Schema; immutable, so that threads may share it.
-/// RE2 runs it in linear time. What RE2 has not (look-around, back-references), and what would be a large program for it, PCRE2
-/// runs step by step under the caller's budget.
+/// RE2 runs it in linear time. What RE2 has not (look-around, back-references), and what would be a
+/// large program for it, PCRE2 runs step by step under the caller's budget.
 class Pattern {
 public:
     /// Errors: kInvalidArgs when it is no ECMA-262 pattern or too large.
@@ -22,8 +22,8 @@ public:
     Pattern& operator=(Pattern&&) noexcept;
     ~Pattern();
 
-    /// Whether the pattern occurs anywhere in `text`, which is valid UTF-8. Takes what the search costs from `budget`, in steps of
-    /// about 50 ns; nothing when there is not enough of it.
+    /// Whether the pattern occurs anywhere in `text`, which is valid UTF-8. Takes what the search
+    /// costs from `budget`, in steps of about 50 ns; nothing when there is not enough of it.
     std::optional<bool> search(std::string_view text, std::uint64_t& budget) const;
     /// The memory that it takes, about, with what searches add.
     std::size_t bytes() const;

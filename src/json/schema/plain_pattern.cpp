@@ -78,8 +78,10 @@ bool read_quantifier(std::string_view& rest, std::uint32_t& least, std::uint32_t
             most = kNoEnd;
             at = read.ptr + 1;
             if (at == end) return false;
-            if (*at != '}') read = std::from_chars(at, end, most);
-            else read.ptr = at;
+            if (*at != '}')
+                read = std::from_chars(at, end, most);
+            else
+                read.ptr = at;
             if (read.ec != std::errc{} || read.ptr == end) return false;
         }
         if (*read.ptr != '}') return false;
@@ -107,14 +109,17 @@ std::optional<PlainPattern> PlainPattern::find(std::string_view rest) {
             std::optional<unsigned char> single;
             if (rest.size() < 2 || !read_escape(rest, step.bytes, single)) return std::nullopt;
         } else {
-            if (!is_plain(rest[0]) || kSpecial.find(rest[0]) != std::string_view::npos) return std::nullopt;
+            if (!is_plain(rest[0]) || kSpecial.find(rest[0]) != std::string_view::npos)
+                return std::nullopt;
             step.bytes.set(static_cast<unsigned char>(rest[0]));
             rest.remove_prefix(1);
         }
         if (!read_quantifier(rest, step.least, step.most)) return std::nullopt;
-        // Taking as much as possible is right only when no later step could want what this one took.
+        // Taking as much as possible is right only when no later step could want what this one
+        // took.
         for (auto earlier = found.steps_.rbegin(); earlier != found.steps_.rend(); ++earlier) {
-            if (earlier->least != earlier->most && (earlier->bytes & step.bytes).any()) return std::nullopt;
+            if (earlier->least != earlier->most && (earlier->bytes & step.bytes).any())
+                return std::nullopt;
             if (earlier->least > 0) break;
         }
         found.steps_.push_back(step);

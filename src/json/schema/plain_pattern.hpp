@@ -8,12 +8,14 @@
 
 namespace crab::json {
 
-/// The patterns that nearly all tool schemas use, run without an automaton: an optional `^`, ASCII characters and classes with
-/// optional quantifiers, an optional `$`; no alternatives, no groups. Of the patterns that need no backtracking, that is:
-/// everything is fixed to the start, and whatever a repeated class can take, the next one cannot.
+/// The patterns that nearly all tool schemas use, run without an automaton: an optional `^`, ASCII
+/// characters and classes with optional quantifiers, an optional `$`; no alternatives, no groups.
+/// Of the patterns that need no backtracking, that is: everything is fixed to the start, and
+/// whatever a repeated class can take, the next one cannot.
 class PlainPattern {
 public:
-    /// The pattern in this form; nothing when it is not one of them. `ecma` is a valid ECMA-262 pattern.
+    /// The pattern in this form; nothing when it is not one of them. `ecma` is a valid ECMA-262
+    /// pattern.
     static std::optional<PlainPattern> find(std::string_view ecma);
 
     bool search(std::string_view text) const;

@@ -7,7 +7,8 @@ namespace crab::json {
 namespace {
 
 // The parameters of RFC 3492, section 5.
-constexpr std::uint64_t kBase = 36, kLeast = 1, kMost = 26, kSkew = 38, kDamp = 700, kFirstBias = 72, kFirstPoint = 128;
+constexpr std::uint64_t kBase = 36, kLeast = 1, kMost = 26, kSkew = 38, kDamp = 700,
+                        kFirstBias = 72, kFirstPoint = 128;
 
 std::uint64_t adapt(std::uint64_t delta, std::uint64_t points, bool first) {
     delta = first ? delta / kDamp : delta / 2;
@@ -17,7 +18,9 @@ std::uint64_t adapt(std::uint64_t delta, std::uint64_t points, bool first) {
     return k + (kBase - kLeast + 1) * delta / (delta + kSkew);
 }
 
-std::uint64_t threshold(std::uint64_t k, std::uint64_t bias) { return k <= bias ? kLeast : std::min(k - bias, kMost); }
+std::uint64_t threshold(std::uint64_t k, std::uint64_t bias) {
+    return k <= bias ? kLeast : std::min(k - bias, kMost);
+}
 
 }  // namespace
 
@@ -36,8 +39,10 @@ std::optional<std::u32string> decode_punycode(std::string_view text) {
             if (text.empty()) return std::nullopt;
             const char c = text[0];
             text.remove_prefix(1);
-            const std::uint64_t digit = c >= 'a' && c <= 'z' ? std::uint64_t(c - 'a') : c >= 'A' && c <= 'Z' ? std::uint64_t(c - 'A')
-                                      : c >= '0' && c <= '9' ? std::uint64_t(c - '0') + 26 : kBase;
+            const std::uint64_t digit = c >= 'a' && c <= 'z'   ? std::uint64_t(c - 'a')
+                                        : c >= 'A' && c <= 'Z' ? std::uint64_t(c - 'A')
+                                        : c >= '0' && c <= '9' ? std::uint64_t(c - '0') + 26
+                                                               : kBase;
             if (digit == kBase) return std::nullopt;
             index += digit * weight;
             const std::uint64_t limit = threshold(k, bias);
@@ -50,7 +55,8 @@ std::optional<std::u32string> decode_punycode(std::string_view text) {
         point += index / size;
         index %= size;
         if (point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return std::nullopt;
-        label.insert(label.begin() + static_cast<std::ptrdiff_t>(index), static_cast<char32_t>(point));
+        label.insert(label.begin() + static_cast<std::ptrdiff_t>(index),
+                     static_cast<char32_t>(point));
         ++index;
     }
     return label;
@@ -79,7 +85,8 @@ std::string punycode_of(const std::u32string& label) {
             std::uint64_t rest = delta;
             for (std::uint64_t k = kBase;; k += kBase) {
                 const std::uint64_t limit = threshold(k, bias);
-                const std::uint64_t digit = rest < limit ? rest : limit + (rest - limit) % (kBase - limit);
+                const std::uint64_t digit =
+                    rest < limit ? rest : limit + (rest - limit) % (kBase - limit);
                 out += "abcdefghijklmnopqrstuvwxyz0123456789"[digit];
                 if (rest < limit) break;
                 rest = (rest - limit) / (kBase - limit);

@@ -9,7 +9,8 @@ namespace crab::json {
 Schema::Schema(std::unique_ptr<const SchemaProgram> program) : program_(std::move(program)) {}
 Schema::~Schema() = default;
 
-Result<std::shared_ptr<const Schema>> Schema::compile(std::string_view text, const SchemaOptions& options) {
+Result<std::shared_ptr<const Schema>> Schema::compile(std::string_view text,
+                                                      const SchemaOptions& options) {
     SchemaCompiler compiler(options);
     auto program = compiler.compile(text);
     if (options.spent != nullptr) *options.spent = compiler.spent();
@@ -17,7 +18,9 @@ Result<std::shared_ptr<const Schema>> Schema::compile(std::string_view text, con
     return std::shared_ptr<const Schema>(new Schema(std::move(*program)));
 }
 
-bool Schema::is_valid(Element instance) const { return SchemaValidation(*program_, nullptr, 0).run(instance); }
+bool Schema::is_valid(Element instance) const {
+    return SchemaValidation(*program_, nullptr, 0).run(instance);
+}
 
 std::vector<SchemaViolation> Schema::validate(Element instance, std::size_t max_errors) const {
     std::vector<SchemaViolation> violations;

@@ -10,10 +10,15 @@ namespace crab::json {
 namespace {
 
 constexpr std::string_view kMessage =
-    R"({"type":"tool_call","id":"0190b7c2-3f5e-7a31-9c55-5f1f6b1d2a77","tool":"lights.set","args":{"room":"kitchen","level":70,"fade_ms":250},"timeout_ms":5000,"session_id":"s-12","trace_id":"4bf92f3577b34da6a3ce"})";
+    R"({"type":"tool_call","id":"0190b7c2-3f5e-7a31-9c55-5f1f6b1d2a77","tool":"lights.set",)"
+    R"("args":{"room":"kitchen","level":70,"fade_ms":250},"timeout_ms":5000,"session_id":"s-12",)"
+    R"("trace_id":"4bf92f3577b34da6a3ce"})";
 
 constexpr std::string_view kArguments =
-    R"({"query":"weather in Lisbon for the coming weekend","limit":25,"unit":"celsius","language":"en-GB","include_hourly":true,"threshold":0.75,"location":{"latitude":38.7223,"longitude":-9.1393,"name":"Lisbon"},"tags":["weather","travel","weekend","portugal"],"request":"req-2024-abc-0001"})";
+    R"({"query":"weather in Lisbon for the coming weekend","limit":25,"unit":"celsius",)"
+    R"("language":"en-GB","include_hourly":true,"threshold":0.75,"location":{"latitude":38.7223,)"
+    R"("longitude":-9.1393,"name":"Lisbon"},"tags":["weather","travel","weekend","portugal"],)"
+    R"("request":"req-2024-abc-0001"})";
 
 constexpr std::string_view kSchema = R"({
   "type": "object",
@@ -34,7 +39,8 @@ constexpr std::string_view kSchema = R"({
       "required": ["latitude", "longitude"],
       "additionalProperties": false
     },
-    "tags": {"type": "array", "items": {"type": "string", "maxLength": 32}, "maxItems": 10, "uniqueItems": true},
+    "tags": {"type": "array", "items": {"type": "string", "maxLength": 32}, "maxItems": 10,)"
+                                     R"( "uniqueItems": true},
     "request": {"type": "string", "pattern": "^req-[0-9]{4}-[a-z]+-[0-9]+$"}
   },
   "required": ["query", "limit"],
@@ -76,7 +82,8 @@ BENCHMARK(BM_ValidateArguments);
 void BM_ParseAndValidateArguments(benchmark::State& state) {
     Parser parser;
     const auto schema = *Schema::compile(kSchema);
-    for (auto _ : state) benchmark::DoNotOptimize(schema->is_valid(parser.parse(kArguments)->element()));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(schema->is_valid(parser.parse(kArguments)->element()));
 }
 BENCHMARK(BM_ParseAndValidateArguments);
 
@@ -101,7 +108,11 @@ void BM_WriteFrame(benchmark::State& state) {
     for (auto _ : state) {
         out.clear();
         Writer writer(out);
-        writer.begin_object().key("type").string("tool_call").key("id").string("0190b7c2-3f5e-7a31-9c55-5f1f6b1d2a77");
+        writer.begin_object()
+            .key("type")
+            .string("tool_call")
+            .key("id")
+            .string("0190b7c2-3f5e-7a31-9c55-5f1f6b1d2a77");
         writer.key("args").raw(kArguments).key("timeout_ms").integer(5000).end_object();
         benchmark::DoNotOptimize(out.data());
     }

@@ -18,13 +18,15 @@ std::uint32_t keep(std::vector<T>& list, T&& rules) {
 }
 
 constexpr std::size_t kRulesOfNode = 256;  // bytes; most nodes have one group of rules
-constexpr std::size_t kRefusedPattern = 32 << 10;  // bytes that the time for it is worth: every engine has tried
+// bytes that the time for it is worth: every engine has tried
+constexpr std::size_t kRefusedPattern = 32 << 10;
 
 /// How many values and bytes of text a comparison looks at; 0 for a scalar that is soon compared.
 std::uint64_t weight_of(const Value& value) {
     std::uint64_t weight = 0;
     if (const auto* members = value.as_object()) {
-        for (const auto& [name, member] : *members) weight += 1 + name.size() / 64 + weight_of(member);
+        for (const auto& [name, member] : *members)
+            weight += 1 + name.size() / 64 + weight_of(member);
     } else if (const auto* items = value.as_array()) {
         for (const Value& item : *items) weight += 1 + weight_of(item);
     } else if (const std::string* text = value.as_string()) {
@@ -50,7 +52,8 @@ Result<std::unique_ptr<const SchemaProgram>> SchemaCompiler::compile(std::string
     auto root = resources_.add_root(text);
     if (!root) return fail(std::move(root.error()));
     node_for(*root);
-    // Reading a node may ask for others, which then wait at the end of the list; no recursion, however long a chain of references.
+    // Reading a node may ask for others, which then wait at the end of the list; no recursion,
+    // however long a chain of references.
     NodeId next = 0;
     do {
         for (; next < program_->nodes.size() && !error_; ++next) read(next);
@@ -62,10 +65,12 @@ Result<std::unique_ptr<const SchemaProgram>> SchemaCompiler::compile(std::string
 }
 
 NodeId SchemaCompiler::node_for(const SchemaPlace& place) {
-    const auto [known, is_new] = known_.emplace(place.schema, static_cast<NodeId>(program_->nodes.size()));
+    const auto [known, is_new] =
+        known_.emplace(place.schema, static_cast<NodeId>(program_->nodes.size()));
     if (!is_new) return known->second;
     if (program_->nodes.size() == kMaxNodes) {
-        error_ = Error{.code = ErrorCode::kOversize, .message = fmt::format("the schema has more than {} subschemas", kMaxNodes)};
+        error_ = Error{.code = ErrorCode::kOversize,
+                       .message = fmt::format("the schema has more than {} subschemas", kMaxNodes)};
         return 0;
     }
     spend(sizeof(SchemaNode) + kRulesOfNode + place.location.size());
@@ -96,8 +101,10 @@ void SchemaCompiler::read(NodeId id) {
             read_objects(at);
         }
         read_in_place(at);
-        at.node.accepts_all = at.node.types == kAnyType && at.node.values == kNone && at.node.numbers == kNone && at.node.strings == kNone &&
-                              at.node.arrays == kNone && at.node.objects == kNone && at.node.in_place == kNone;
+        at.node.accepts_all = at.node.types == kAnyType && at.node.values == kNone &&
+                              at.node.numbers == kNone && at.node.strings == kNone &&
+                              at.node.arrays == kNone && at.node.objects == kNone &&
+                              at.node.in_place == kNone;
     }
     program_->nodes[id] = at.node;
 }
@@ -106,7 +113,8 @@ void SchemaCompiler::spend(std::size_t bytes) {
     if (auto room = resources_.spend(bytes); !room && !error_) error_ = std::move(room.error());
 }
 
-std::optional<Pattern> SchemaCompiler::pattern(const Reading& at, std::string_view keyword, std::string_view ecma) {
+std::optional<Pattern> SchemaCompiler::pattern(const Reading& at, std::string_view keyword,
+                                               std::string_view ecma) {
     if (error_) return std::nullopt;  // so that nothing is compiled beyond what is allowed
     auto compiled = Pattern::compile(ecma);
     if (!compiled) {
@@ -120,7 +128,8 @@ std::optional<Pattern> SchemaCompiler::pattern(const Reading& at, std::string_vi
 
 void SchemaCompiler::refuse(const Reading& at, std::string_view keyword, std::string_view reason) {
     if (error_) return;
-    error_ = Error{.code = ErrorCode::kInvalidArgs, .message = fmt::format("schema {}/{}: {}", at.place.location, keyword, reason)};
+    error_ = Error{.code = ErrorCode::kInvalidArgs,
+                   .message = fmt::format("schema {}/{}: {}", at.place.location, keyword, reason)};
 }
 
 std::optional<Number> SchemaCompiler::number(const Reading& at, std::string_view keyword) {
@@ -155,7 +164,9 @@ bool SchemaCompiler::flag(const Reading& at, std::string_view keyword) {
     return value->as_bool() && *value->as_bool();
 }
 
-std::optional<std::vector<std::string_view>> SchemaCompiler::names(const Reading& at, std::string_view keyword, const Value& value) {
+std::optional<std::vector<std::string_view>> SchemaCompiler::names(const Reading& at,
+                                                                   std::string_view keyword,
+                                                                   const Value& value) {
     std::vector<std::string_view> out;
     if (value.as_array()) {
         for (const Value& item : *value.as_array()) {
@@ -188,7 +199,11 @@ void SchemaCompiler::read_types(Reading& at) {
     at.node.types = 0;
     const auto add = [&](const Value& name) {
         const auto bit = name.as_string() ? type_bit(*name.as_string()) : std::nullopt;
-        if (!bit) return refuse(at, "type", R"(must name types out of "null", "boolean", "object", "array", "number", "integer" and "string")");
+        if (!bit)
+            return refuse(
+                at, "type",
+                R"(must name types out of "null", "boolean", "object", "array", "number",)"
+                R"( "integer" and "string")");
         at.node.types |= *bit;
     };
     if (!value->as_array()) return add(*value);
@@ -201,8 +216,10 @@ void SchemaCompiler::read_values(Reading& at) {
     if (const Value* value = find(at, "enum")) {
         if (!value->as_array()) return refuse(at, "enum", "must be an array");
         rules.allowed = *value->as_array();
-        if (const Value* single = at.since(Dialect::kDraft6) ? find(at, "const") : nullptr) {  // both hold
-            std::erase_if(rules.allowed, [&](const Value& allowed) { return !(allowed == *single); });
+        // both hold
+        if (const Value* single = at.since(Dialect::kDraft6) ? find(at, "const") : nullptr) {
+            std::erase_if(rules.allowed,
+                          [&](const Value& allowed) { return !(allowed == *single); });
         }
     } else if (const Value* single = at.since(Dialect::kDraft6) ? find(at, "const") : nullptr) {
         rules.allowed.push_back(*single);
@@ -212,7 +229,8 @@ void SchemaCompiler::read_values(Reading& at) {
     }
     constexpr std::size_t kShort = 8;
     if (rules.allowed.size() > kShort) {
-        for (std::uint32_t i = 0; i < rules.allowed.size(); ++i) rules.by_hash.emplace_back(hash_of(rules.allowed[i]), i);
+        for (std::uint32_t i = 0; i < rules.allowed.size(); ++i)
+            rules.by_hash.emplace_back(hash_of(rules.allowed[i]), i);
         std::ranges::sort(rules.by_hash);
     }
     for (const Value& allowed : rules.allowed) rules.weight += weight_of(allowed);
@@ -232,8 +250,10 @@ void SchemaCompiler::read_numbers(Reading& at) {
         if (flag(at, "exclusiveMaximum")) std::swap(rules.maximum, rules.exclusive_maximum);
     }
     rules.multiple_of = number(at, "multipleOf");
-    if (rules.multiple_of && compare(*rules.multiple_of, std::int64_t{0}) <= 0) refuse(at, "multipleOf", "must be more than 0");
-    if (rules.minimum || rules.maximum || rules.exclusive_minimum || rules.exclusive_maximum || rules.multiple_of) {
+    if (rules.multiple_of && compare(*rules.multiple_of, std::int64_t{0}) <= 0)
+        refuse(at, "multipleOf", "must be more than 0");
+    if (rules.minimum || rules.maximum || rules.exclusive_minimum || rules.exclusive_maximum ||
+        rules.multiple_of) {
         at.node.numbers = keep(program_->numbers, std::move(rules));
     }
 }
@@ -279,7 +299,9 @@ void SchemaCompiler::read_arrays(Reading& at) {
             for (const Value& item : *items->as_array()) rules.prefix.push_back(subschema(item));
             const Value* more = find(at, "additionalItems");
             if (more && more->as_bool() && !at.since(Dialect::kDraft6)) {
-                if (!*more->as_bool()) rules.max_items = std::min(rules.max_items, rules.prefix.size());  // draft 4 has no schema `false`
+                // draft 4 has no schema `false`
+                if (!*more->as_bool())
+                    rules.max_items = std::min(rules.max_items, rules.prefix.size());
                 any = true;
             } else if (more) {
                 rules.rest = subschema(*more);
@@ -289,13 +311,15 @@ void SchemaCompiler::read_arrays(Reading& at) {
             rules.rest = subschema(*items);
         }
         rules.contains = optional_subschema(at, "contains");
-        if (rules.contains != kNone && at.since(Dialect::k2019_09) && at.resource.vocabularies.validation) {
+        if (rules.contains != kNone && at.since(Dialect::k2019_09) &&
+            at.resource.vocabularies.validation) {
             count(at, "minContains", rules.min_contains);
             count(at, "maxContains", rules.max_contains);
         }
         rules.contains_evaluates = at.since(Dialect::k2020_12);
     }
-    if (any || rules.unique || !rules.prefix.empty() || rules.rest != kNone || rules.contains != kNone) {
+    if (any || rules.unique || !rules.prefix.empty() || rules.rest != kNone ||
+        rules.contains != kNone) {
         at.node.arrays = keep(program_->arrays, std::move(rules));
     }
 }
@@ -318,7 +342,8 @@ void SchemaCompiler::read_objects(Reading& at) {
         if (const Value* value = find(at, "properties")) {
             for (const auto& [name, schema] : *value->as_object()) {
                 const std::uint32_t number = rules.names.add(name);
-                rules.properties.resize(std::max<std::size_t>(rules.properties.size(), number + 1), kNone);
+                rules.properties.resize(std::max<std::size_t>(rules.properties.size(), number + 1),
+                                        kNone);
                 rules.properties[number] = subschema(schema);
             }
         }
@@ -331,9 +356,11 @@ void SchemaCompiler::read_objects(Reading& at) {
         }
         const Value* more = find(at, "additionalProperties");
         if (more && more->as_bool() && !at.since(Dialect::kDraft6)) {
-            if (!*more->as_bool()) {  // draft 4 has no schema `false`, so this node gets one that no schema is written for
+            // draft 4 has no schema `false`, so this node gets one that no schema is written for
+            if (!*more->as_bool()) {
                 static const Value refuses_all(false);
-                rules.additional = node_for(SchemaPlace{&refuses_all, at.place.resource, at.place.location + "/additionalProperties"});
+                rules.additional = node_for(SchemaPlace{
+                    &refuses_all, at.place.resource, at.place.location + "/additionalProperties"});
             }
         } else if (more) {
             rules.additional = subschema(*more);
@@ -342,7 +369,8 @@ void SchemaCompiler::read_objects(Reading& at) {
     }
     read_dependencies(at, rules);
     rules.properties.resize(rules.names.size(), kNone);
-    if (any || rules.names.size() > 0 || !rules.patterns.empty() || rules.additional != kNone || rules.property_names != kNone) {
+    if (any || rules.names.size() > 0 || !rules.patterns.empty() || rules.additional != kNone ||
+        rules.property_names != kNone) {
         at.node.objects = keep(program_->objects, std::move(rules));
     }
 }
@@ -354,11 +382,13 @@ void SchemaCompiler::read_dependencies(Reading& at, ObjectRules& rules) {
         if (!value->as_object()) return refuse(at, keyword, "must be an object");
         for (const auto& [name, needs] : *value->as_object()) {
             const bool is_list = needs.as_array() != nullptr;
-            Dependency dependency{.trigger = rules.names.add(name), .needed = {}, .keyword = keyword};
+            Dependency dependency{
+                .trigger = rules.names.add(name), .needed = {}, .keyword = keyword};
             if (arrays && (is_list || !schemas)) {
                 const auto needed = names(at, keyword, needs);
                 if (!needed) return;
-                for (const std::string_view other : *needed) dependency.needed.push_back(rules.names.add(other));
+                for (const std::string_view other : *needed)
+                    dependency.needed.push_back(rules.names.add(other));
             } else {
                 dependency.schema = subschema(needs);
             }
@@ -388,8 +418,10 @@ void SchemaCompiler::read_references(Reading& at, InPlaceRules& rules) {
             dynamic.otherwise = node_for(*place);
             const std::string& reference = *find(at, "$dynamicRef")->as_string();
             const auto& anchors = resources_.resource(place->resource).dynamic_anchors;
-            const auto anchor = anchors.find(reference.substr(std::min(reference.find('#'), reference.size() - 1) + 1));
-            if (anchor != anchors.end() && anchor->second == place->schema) dynamic.anchor = anchor->first;
+            const auto anchor = anchors.find(
+                reference.substr(std::min(reference.find('#'), reference.size() - 1) + 1));
+            if (anchor != anchors.end() && anchor->second == place->schema)
+                dynamic.anchor = anchor->first;
         }
     } else if (at.resource.dialect == Dialect::k2019_09) {
         if (const auto place = resolve("$recursiveRef")) {
@@ -400,7 +432,8 @@ void SchemaCompiler::read_references(Reading& at, InPlaceRules& rules) {
     }
     if (!rules.dynamic) return;
     // Without the anchor where it leads at first, it is an ordinary reference.
-    const auto& anchors = resources_.resource(places_[rules.dynamic->otherwise].resource).dynamic_anchors;
+    const auto& anchors =
+        resources_.resource(places_[rules.dynamic->otherwise].resource).dynamic_anchors;
     const auto anchor = anchors.find(rules.dynamic->anchor);
     if (anchor != anchors.end()) {
         program_->dynamic = true;
@@ -428,13 +461,15 @@ void SchemaCompiler::read_in_place(Reading& at) {
         }
     }
     read_references(at, rules);
-    const bool any = rules.reference != kNone || rules.dynamic || !rules.all_of.empty() || !rules.any_of.empty() || !rules.one_of.empty() ||
-                     rules.none_of != kNone || rules.condition != kNone || rules.unevaluated_items != kNone || rules.unevaluated_properties != kNone;
+    const bool any = rules.reference != kNone || rules.dynamic || !rules.all_of.empty() ||
+                     !rules.any_of.empty() || !rules.one_of.empty() || rules.none_of != kNone ||
+                     rules.condition != kNone || rules.unevaluated_items != kNone ||
+                     rules.unevaluated_properties != kNone;
     if (any) at.node.in_place = keep(program_->in_place, std::move(rules));
 }
 
-// Any resource that the program enters may be in the dynamic scope, so its anchors become nodes too.
-// Returns whether that brought new nodes, which are still to be read.
+// Any resource that the program enters may be in the dynamic scope, so its anchors become nodes
+// too. Returns whether that brought new nodes, which are still to be read.
 bool SchemaCompiler::close_dynamic_references() {
     const std::size_t before = program_->nodes.size();
     std::set<ResourceId> entered;
@@ -447,7 +482,9 @@ bool SchemaCompiler::close_dynamic_references() {
         for (const ResourceId resource : entered) {
             const auto& anchors = resources_.resource(resource).dynamic_anchors;
             const auto anchor = anchors.find(rules.dynamic->anchor);
-            if (anchor != anchors.end()) rules.dynamic->targets.emplace_back(resource, node_for(resources_.place_of(anchor->second)));
+            if (anchor != anchors.end())
+                rules.dynamic->targets.emplace_back(resource,
+                                                    node_for(resources_.place_of(anchor->second)));
         }
     }
     return program_->nodes.size() > before;

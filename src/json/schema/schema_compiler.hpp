@@ -47,16 +47,21 @@ private:
     void read_in_place(Reading& at);
     bool close_dynamic_references();
 
-    const Value* find(const Reading& at, std::string_view keyword) const { return at.schema.find(keyword); }
-    /// Counts what the program takes; beyond what the options allow the compilation ends with an error.
+    const Value* find(const Reading& at, std::string_view keyword) const {
+        return at.schema.find(keyword);
+    }
+    /// Counts what the program takes; beyond what the options allow the compilation ends with an
+    /// error.
     void spend(std::size_t bytes);
-    std::optional<Pattern> pattern(const Reading& at, std::string_view keyword, std::string_view ecma);
+    std::optional<Pattern> pattern(const Reading& at, std::string_view keyword,
+                                   std::string_view ecma);
     void refuse(const Reading& at, std::string_view keyword, std::string_view reason);
     std::optional<Number> number(const Reading& at, std::string_view keyword);
     /// Whether there was one, which is then in `out`.
     bool count(const Reading& at, std::string_view keyword, std::size_t& out);
     bool flag(const Reading& at, std::string_view keyword);
-    std::optional<std::vector<std::string_view>> names(const Reading& at, std::string_view keyword, const Value& value);
+    std::optional<std::vector<std::string_view>> names(const Reading& at, std::string_view keyword,
+                                                       const Value& value);
     NodeId optional_subschema(const Reading& at, std::string_view keyword);
     std::vector<NodeId> subschemas(const Reading& at, std::string_view keyword);
 

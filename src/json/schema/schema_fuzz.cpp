@@ -1,5 +1,5 @@
-// A schema and an instance, apart by a NUL byte (or the text as both): compiling and validating end, agree with each other,
-// and what they say is itself JSON.
+// A schema and an instance, apart by a NUL byte (or the text as both): compiling and validating
+// end, agree with each other, and what they say is itself JSON.
 
 #include "json/parser.hpp"
 #include "json/schema/schema.hpp"
@@ -14,10 +14,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const std::size_t middle = text.find('\0');
     const std::string_view schema_text = text.substr(0, middle);
-    const std::string_view instance_text = middle == std::string_view::npos ? text : text.substr(middle + 1);
+    const std::string_view instance_text =
+        middle == std::string_view::npos ? text : text.substr(middle + 1);
 
     static Parser parser({.max_bytes = kMost, .max_depth = 32});
-    const auto schema = Schema::compile(schema_text, {.assert_formats = true, .max_bytes = kMost, .max_depth = 32});
+    const auto schema =
+        Schema::compile(schema_text, {.assert_formats = true, .max_bytes = kMost, .max_depth = 32});
     if (!schema) {
         if (schema.error().message.empty()) std::abort();
         return 0;

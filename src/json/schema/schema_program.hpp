@@ -1,8 +1,8 @@
 #pragma once
 
+#include "json/property_table.hpp"
 #include "json/schema/format.hpp"
 #include "json/schema/pattern.hpp"
-#include "json/property_table.hpp"
 #include "json/value.hpp"
 
 #include <cstdint>
@@ -18,7 +18,16 @@ using NodeId = std::uint32_t;
 constexpr std::uint32_t kNone = ~std::uint32_t{0};  ///< no such node, no such group of rules
 
 /// The types an instance may have, as bits. A whole number has kNumber and kInteger.
-enum TypeBit : std::uint8_t { kNull = 1, kBoolean = 2, kObject = 4, kArray = 8, kString = 16, kNumber = 32, kInteger = 64, kAnyType = 127 };
+enum TypeBit : std::uint8_t {
+    kNull = 1,
+    kBoolean = 2,
+    kObject = 4,
+    kArray = 8,
+    kString = 16,
+    kNumber = 32,
+    kInteger = 64,
+    kAnyType = 127
+};
 
 /// `enum` and `const`.
 struct ValueRules {
@@ -51,7 +60,8 @@ struct ArrayRules {
     NodeId contains = kNone;
     std::size_t min_contains = 1;
     std::size_t max_contains = std::numeric_limits<std::size_t>::max();
-    bool contains_evaluates = false;  ///< whether `unevaluatedItems` passes over what `contains` matched: since 2020-12
+    /// Whether `unevaluatedItems` passes over what `contains` matched: since 2020-12
+    bool contains_evaluates = false;
 };
 
 /// `dependentRequired`, `dependentSchemas` and `dependencies`.
@@ -67,7 +77,8 @@ struct ObjectRules {
     std::size_t max_properties = std::numeric_limits<std::size_t>::max();
     PropertyTable names;        ///< first the required ones, then all others that a rule names
     std::uint32_t required = 0;  ///< how many of them are required
-    std::vector<NodeId> properties;  ///< by number in `names`; kNone when only another rule names it
+    /// By number in `names`; kNone when only another rule names it
+    std::vector<NodeId> properties;
     std::vector<std::pair<Pattern, NodeId>> patterns;
     NodeId additional = kNone;
     NodeId property_names = kNone;
@@ -100,7 +111,8 @@ struct SchemaNode {
     bool accepts_none = false;  ///< `false`
     bool strict_integer = false;  ///< draft 4: 1.0 is no integer
     std::uint32_t resource = 0;
-    std::uint32_t values = kNone, numbers = kNone, strings = kNone, arrays = kNone, objects = kNone, in_place = kNone;
+    std::uint32_t values = kNone, numbers = kNone, strings = kNone, arrays = kNone, objects = kNone,
+                  in_place = kNone;
 };
 
 /// A compiled schema and everything it refers to.

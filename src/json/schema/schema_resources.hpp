@@ -15,7 +15,8 @@ namespace crab::json {
 
 using ResourceId = std::uint32_t;
 
-/// A schema with an identifier of its own: a document's root or a subschema with `$id` (2020-12 core, section 4.3.5).
+/// A schema with an identifier of its own: a document's root or a subschema with `$id` (2020-12
+/// core, section 4.3.5).
 struct SchemaResource {
     std::string uri;  ///< without a fragment; empty for a root that has none
     const Value* root = nullptr;
@@ -34,8 +35,8 @@ struct SchemaPlace {
     std::string location;
 };
 
-/// The documents that one compilation touches, and how references between them resolve. Remote documents and metaschemas come
-/// from memory when a reference first names them.
+/// The documents that one compilation touches, and how references between them resolve. Remote
+/// documents and metaschemas come from memory when a reference first names them.
 class SchemaResources {
 public:
     explicit SchemaResources(const SchemaOptions& options) : options_(options) {}
@@ -50,7 +51,8 @@ public:
     const SchemaPlace& place_of(const Value* schema) const { return places_.at(schema); }
     const SchemaResource& resource(ResourceId id) const { return *resources_[id]; }
 
-    /// Counts memory that the program takes, or as many bytes as work is worth. Errors: kOversize once it is more than the options allow.
+    /// Counts memory that the program takes, or as many bytes as work is worth. Errors: kOversize
+    /// once it is more than the options allow.
     Result<void> spend(std::size_t bytes);
     std::size_t spent() const { return spent_; }
 
@@ -60,11 +62,14 @@ private:
         Vocabularies vocabularies;
     };
 
-    Result<SchemaPlace> add_document(std::string_view uri, std::string_view text, std::string location, Dialect fallback);
+    Result<SchemaPlace> add_document(std::string_view uri, std::string_view text,
+                                     std::string location, Dialect fallback);
     Result<Meaning> meaning_of(const Value& schema, Dialect fallback, int depth = 0);
     Result<void> index(const Value& schema, ResourceId inside, std::string location, bool is_root);
-    Result<void> index_children(const Value& schema, ResourceId inside, const std::string& location);
-    Result<ResourceId> add_resource(std::string uri, const Value& root, const std::string& location, Meaning meaning);
+    Result<void> index_children(const Value& schema, ResourceId inside,
+                                const std::string& location);
+    Result<ResourceId> add_resource(std::string uri, const Value& root, const std::string& location,
+                                    Meaning meaning);
     Result<ResourceId> find_resource(std::string_view uri, Dialect fallback);
     Result<SchemaPlace> follow_pointer(ResourceId from, std::string_view pointer);
     std::optional<std::string_view> document_text(std::string_view uri) const;

@@ -56,10 +56,13 @@ std::string name_types(std::uint8_t types) {
         std::uint8_t bits;
         std::string_view name;
     };
-    constexpr std::array kRows{Row{kNumber, "a number"}, Row{kString, "a string"}, Row{kBoolean, "true or false"},
-                               Row{kArray, "an array"},  Row{kObject, "an object"}, Row{kNull, "null"}};
+    constexpr std::array kRows{Row{kNumber, "a number"},       Row{kString, "a string"},
+                               Row{kBoolean, "true or false"}, Row{kArray, "an array"},
+                               Row{kObject, "an object"},      Row{kNull, "null"}};
     std::string out;
-    const auto add = [&](std::string_view name) { out.append(out.empty() ? "" : " or ").append(name); };
+    const auto add = [&](std::string_view name) {
+        out.append(out.empty() ? "" : " or ").append(name);
+    };
     if ((types & kInteger) != 0 && (types & kNumber) == 0) add("an integer");
     for (const Row& row : kRows) {
         if ((types & row.bits) != 0) add(row.name);

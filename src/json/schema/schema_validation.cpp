@@ -16,7 +16,8 @@ namespace {
 using simdjson::dom::element_type;
 
 constexpr std::uint32_t kMaxDepth = 1'000;         // schemas applied inside each other
-constexpr std::uint64_t kStepsOfValue = 8;         // what the budget grows by for each value in a large instance …
+// what the budget grows by for each value in a large instance …
+constexpr std::uint64_t kStepsOfValue = 8;
 constexpr std::uint64_t kStepsOfByte = 2;          // … and for each byte of its strings
 
 std::uint8_t types_of(Element value, bool strict_integer) {
@@ -30,8 +31,10 @@ std::uint8_t types_of(Element value, bool strict_integer) {
         case element_type::UINT64: return kNumber | kInteger;
         case element_type::DOUBLE: {
             const double real = value.get_double().value_unsafe();
-            constexpr double kTwo63 = 9'223'372'036'854'775'808.0;  // integers beyond 64 bits are doubles to the parser
-            const bool integer = is_whole(real) && (!strict_integer || real >= kTwo63 || real < -kTwo63);
+            // integers beyond 64 bits are doubles to the parser
+            constexpr double kTwo63 = 9'223'372'036'854'775'808.0;
+            const bool integer =
+                is_whole(real) && (!strict_integer || real >= kTwo63 || real < -kTwo63);
             return integer ? kNumber | kInteger : kNumber;
         }
     }
@@ -44,10 +47,13 @@ Number number_of(Element value) {
     return value.get_double().value_unsafe();
 }
 
-// The name of a member as an element. simdjson gives names as text only, but an iterator is a position on its tape like an
-// element, and at that position lies the name, a string like any other.
+// The name of a member as an element. simdjson gives names as text only, but an iterator is a
+// position on its tape like an element, and at that position lies the name, a string like any
+// other.
 Element name_element(const Object::iterator& member) {
-    static_assert(sizeof(Object::iterator) == sizeof(Element) && std::is_trivially_copyable_v<Object::iterator> && std::is_trivially_copyable_v<Element>);
+    static_assert(sizeof(Object::iterator) == sizeof(Element) &&
+                  std::is_trivially_copyable_v<Object::iterator> &&
+                  std::is_trivially_copyable_v<Element>);
     return std::bit_cast<Element>(member);
 }
 
@@ -84,18 +90,27 @@ Size size_of(Element value) {
     return size;
 }
 
-std::string plural(std::size_t count, std::string_view one, std::string_view many) { return fmt::format("{} {}", count, count == 1 ? one : many); }
+std::string plural(std::size_t count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
 
 }  // namespace
 
 SchemaViolation too_costly(const SchemaProgram& program) {
-    return {.instance_pointer = {}, .schema_pointer = program.locations[0], .rule = "cost",
-            .message = "(root): the schema refers to itself without end, or needs too many steps for this value"};
+    return {.instance_pointer = {},
+            .schema_pointer = program.locations[0],
+            .rule = "cost",
+            .message =
+                "(root): the schema refers to itself without end, or needs too many steps for this "
+                "value"};
 }
 
 /// One schema entered: counts depth and steps, and keeps the dynamic scope.
 struct SchemaValidation::Level {
-    Level(SchemaValidation& run, const SchemaNode& node) : owner(run), pushed(run.program_.dynamic && (run.scope_.empty() || run.scope_.back() != node.resource)) {
+    Level(SchemaValidation& run, const SchemaNode& node)
+        : owner(run),
+          pushed(run.program_.dynamic &&
+                 (run.scope_.empty() || run.scope_.back() != node.resource)) {
         if (pushed) owner.scope_.push_back(node.resource);
         ++owner.depth_;
     }
@@ -125,10 +140,12 @@ void SchemaValidation::note(NodeId id, const char* rule, const Path* path, std::
         pointer += step->key.data() ? escape_pointer(step->key) : std::to_string(step->index);
     }
     constexpr std::size_t kMaxText = 300;
-    std::string message = (pointer.empty() ? "(root)" : shortened(pointer, 120)) + ": " + shortened(std::move(text), kMaxText);
+    std::string message = (pointer.empty() ? "(root)" : shortened(pointer, 120)) + ": " +
+                          shortened(std::move(text), kMaxText);
     const bool keyword_of_its_own = *rule != '\0';
     violations_->push_back({.instance_pointer = std::move(pointer),
-                            .schema_pointer = program_.locations[id] + (keyword_of_its_own ? "/" + std::string(rule) : ""),
+                            .schema_pointer = program_.locations[id] +
+                                              (keyword_of_its_own ? "/" + std::string(rule) : ""),
                             .rule = keyword_of_its_own ? rule : "false",
                             .message = std::move(message)});
 }
@@ -160,7 +177,8 @@ bool SchemaValidation::finds(const Pattern& pattern, std::string_view text) {
 bool SchemaValidation::run(Element instance) {
     instance_ = instance;
     const bool valid = check(0, instance, nullptr, nullptr) && !exhausted_;
-    if (exhausted_ && violations_ && violations_->empty()) violations_->push_back(too_costly(program_));
+    if (exhausted_ && violations_ && violations_->empty())
+        violations_->push_back(too_costly(program_));
     return valid;
 }
 
@@ -173,33 +191,43 @@ bool SchemaValidation::check(NodeId id, Element value, const Path* path, Evaluat
     const Level level(*this, node);
     if (node.in_place != kNone) {
         const InPlaceRules& rules = program_.in_place[node.in_place];
-        const bool tracks = (rules.unevaluated_items != kNone && value.is_array()) || (rules.unevaluated_properties != kNone && value.is_object());
+        const bool tracks = (rules.unevaluated_items != kNone && value.is_array()) ||
+                            (rules.unevaluated_properties != kNone && value.is_object());
         if (tracks) return check_unevaluated(id, node, value, path, seen);
     }
     return check_rules(id, node, value, path, seen);
 }
 
-bool SchemaValidation::check_rules(NodeId id, const SchemaNode& node, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_rules(NodeId id, const SchemaNode& node, Element value,
+                                   const Path* path, Evaluated* seen) {
     bool valid = true;
     if (node.types != kAnyType && (types_of(value, node.strict_integer) & node.types) == 0) {
-        return violated(id, "type", path, [&] { return fmt::format("must be {}, not {}", name_types(node.types), name_type_of(value)); });
+        return violated(id, "type", path, [&] {
+            return fmt::format("must be {}, not {}", name_types(node.types), name_type_of(value));
+        });
     }
     if (node.values != kNone) valid = check_values(id, program_.values[node.values], value, path);
     if (!valid) return false;
     switch (value.type()) {
         case element_type::OBJECT:
-            if (node.objects != kNone) valid = check_object(id, program_.objects[node.objects], value, path, seen);
+            if (node.objects != kNone)
+                valid = check_object(id, program_.objects[node.objects], value, path, seen);
             break;
         case element_type::ARRAY:
-            if (node.arrays != kNone) valid = check_array(id, program_.arrays[node.arrays], value.get_array().value_unsafe(), path, seen);
+            if (node.arrays != kNone)
+                valid = check_array(id, program_.arrays[node.arrays],
+                                    value.get_array().value_unsafe(), path, seen);
             break;
         case element_type::STRING:
-            if (node.strings != kNone) valid = check_string(id, program_.strings[node.strings], value.get_string().value_unsafe(), path);
+            if (node.strings != kNone)
+                valid = check_string(id, program_.strings[node.strings],
+                                     value.get_string().value_unsafe(), path);
             break;
         case element_type::INT64:
         case element_type::UINT64:
         case element_type::DOUBLE:
-            if (node.numbers != kNone) valid = check_number(id, program_.numbers[node.numbers], value, path);
+            if (node.numbers != kNone)
+                valid = check_number(id, program_.numbers[node.numbers], value, path);
             break;
         case element_type::BOOL:
         case element_type::NULL_VALUE: break;
@@ -208,10 +236,12 @@ bool SchemaValidation::check_rules(NodeId id, const SchemaNode& node, Element va
     return check_in_place(id, program_.in_place[node.in_place], value, path, seen) && valid;
 }
 
-bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Element value,
+                                         const Path* path, Evaluated* seen) {
     const InPlaceRules& rules = program_.in_place[node.in_place];
     const bool is_object = value.is_object();
-    const std::size_t size = is_object ? value.get_object().value_unsafe().size() : value.get_array().value_unsafe().size();
+    const std::size_t size = is_object ? value.get_object().value_unsafe().size()
+                                       : value.get_array().value_unsafe().size();
     if (!spend(size)) return false;
     Evaluated own(size);
     if (!check_rules(id, node, value, path, &own)) return false;
@@ -221,7 +251,11 @@ bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Elem
     bool valid = true;
     const auto one = [&](Element part, const Path& here, std::size_t index) {
         if (own.has(index)) return true;
-        if (forbids) return violated(id, rule, &here, [&] { return std::string(is_object ? "this property is not allowed" : "this item is not allowed"); });
+        if (forbids)
+            return violated(id, rule, &here, [&] {
+                return std::string(is_object ? "this property is not allowed"
+                                             : "this item is not allowed");
+            });
         return check(schema, part, &here, nullptr);
     };
     std::size_t index = 0;
@@ -241,9 +275,11 @@ bool SchemaValidation::check_unevaluated(NodeId id, const SchemaNode& node, Elem
     return valid;
 }
 
-bool SchemaValidation::check_values(NodeId id, const ValueRules& rules, Element value, const Path* path) {
+bool SchemaValidation::check_values(NodeId id, const ValueRules& rules, Element value,
+                                    const Path* path) {
     bool found = false;
-    if (rules.weight > 0 && !spend(rules.by_hash.empty() ? rules.weight : size_of(value).steps())) return false;
+    if (rules.weight > 0 && !spend(rules.by_hash.empty() ? rules.weight : size_of(value).steps()))
+        return false;
     if (rules.by_hash.empty()) {
         for (const Value& allowed : rules.allowed) {
             if (equal(value, allowed)) {
@@ -253,69 +289,100 @@ bool SchemaValidation::check_values(NodeId id, const ValueRules& rules, Element 
         }
     } else {
         const std::size_t hash = hash_of(value);
-        auto candidate = std::ranges::lower_bound(rules.by_hash, hash, {}, &std::pair<std::size_t, std::uint32_t>::first);
-        for (; !found && candidate != rules.by_hash.end() && candidate->first == hash; ++candidate) found = equal(value, rules.allowed[candidate->second]);
+        auto candidate = std::ranges::lower_bound(rules.by_hash, hash, {},
+                                                  &std::pair<std::size_t, std::uint32_t>::first);
+        for (; !found && candidate != rules.by_hash.end() && candidate->first == hash; ++candidate)
+            found = equal(value, rules.allowed[candidate->second]);
     }
     if (found) return true;
     return violated(id, rules.is_const ? "const" : "enum", path, [&] {
-        return rules.is_const ? fmt::format("must be {}", list_values(rules)) : fmt::format("must be one of {}", list_values(rules));
+        return rules.is_const ? fmt::format("must be {}", list_values(rules))
+                              : fmt::format("must be one of {}", list_values(rules));
     });
 }
 
-bool SchemaValidation::check_number(NodeId id, const NumberRules& rules, Element value, const Path* path) {
+bool SchemaValidation::check_number(NodeId id, const NumberRules& rules, Element value,
+                                    const Path* path) {
     const Number number = number_of(value);
-    const auto say = [&](std::string_view what, const Number& bound) { return fmt::format("{} is {} {}", shown(number), what, shown(bound)); };
+    const auto say = [&](std::string_view what, const Number& bound) {
+        return fmt::format("{} is {} {}", shown(number), what, shown(bound));
+    };
     bool valid = true;
     if (rules.minimum && compare(number, *rules.minimum) < 0) {
-        valid = violated(id, "minimum", path, [&] { return say("less than the minimum", *rules.minimum); });
+        valid = violated(id, "minimum", path,
+                         [&] { return say("less than the minimum", *rules.minimum); });
     }
     if (rules.maximum && compare(number, *rules.maximum) > 0) {
-        valid = violated(id, "maximum", path, [&] { return say("more than the maximum", *rules.maximum); });
+        valid = violated(id, "maximum", path,
+                         [&] { return say("more than the maximum", *rules.maximum); });
     }
     if (rules.exclusive_minimum && compare(number, *rules.exclusive_minimum) <= 0) {
-        valid = violated(id, "exclusiveMinimum", path, [&] { return say("not more than", *rules.exclusive_minimum); });
+        valid = violated(id, "exclusiveMinimum", path,
+                         [&] { return say("not more than", *rules.exclusive_minimum); });
     }
     if (rules.exclusive_maximum && compare(number, *rules.exclusive_maximum) >= 0) {
-        valid = violated(id, "exclusiveMaximum", path, [&] { return say("not less than", *rules.exclusive_maximum); });
+        valid = violated(id, "exclusiveMaximum", path,
+                         [&] { return say("not less than", *rules.exclusive_maximum); });
     }
     if (rules.multiple_of && !is_multiple(number, *rules.multiple_of)) {
-        valid = violated(id, "multipleOf", path, [&] { return say("not a multiple of", *rules.multiple_of); });
+        valid = violated(id, "multipleOf", path,
+                         [&] { return say("not a multiple of", *rules.multiple_of); });
     }
     return valid;
 }
 
-bool SchemaValidation::check_string(NodeId id, const StringRules& rules, std::string_view text, const Path* path) {
+bool SchemaValidation::check_string(NodeId id, const StringRules& rules, std::string_view text,
+                                    const Path* path) {
     bool valid = true;
     // A code point takes one to four bytes, which decides most cases without counting.
-    if (text.size() > rules.max_length || (rules.min_length > 0 && text.size() < 4 * rules.min_length)) {
+    if (text.size() > rules.max_length ||
+        (rules.min_length > 0 && text.size() < 4 * rules.min_length)) {
         const std::size_t length = count_code_points(text);
         if (length < rules.min_length) {
             valid = violated(id, "minLength", path, [&] {
-                return length == 0 && rules.min_length == 1 ? std::string("must not be empty")
-                                                            : fmt::format("has {}, fewer than the minimum {}", plural(length, "character", "characters"), rules.min_length);
+                return length == 0 && rules.min_length == 1
+                           ? std::string("must not be empty")
+                           : fmt::format("has {}, fewer than the minimum {}",
+                                         plural(length, "character", "characters"),
+                                         rules.min_length);
             });
         }
         if (length > rules.max_length) {
-            valid = violated(id, "maxLength", path, [&] { return fmt::format("has {}, more than the maximum {}", plural(length, "character", "characters"), rules.max_length); });
+            valid = violated(id, "maxLength", path, [&] {
+                return fmt::format("has {}, more than the maximum {}",
+                                   plural(length, "character", "characters"), rules.max_length);
+            });
         }
     }
     if (rules.pattern && (valid || keep_going()) && !finds(*rules.pattern, text)) {
-        valid = violated(id, "pattern", path, [&] { return fmt::format("{} does not match the pattern {}", quoted_name(text), quoted_name(rules.pattern_text)); });
+        valid = violated(id, "pattern", path, [&] {
+            return fmt::format("{} does not match the pattern {}", quoted_name(text),
+                               quoted_name(rules.pattern_text));
+        });
     }
     if (rules.format && (valid || keep_going()) && !has_format(*rules.format, text)) {
-        valid = violated(id, "format", path, [&] { return fmt::format("{} is not a valid {}", quoted_name(text), rules.format_name); });
+        valid = violated(id, "format", path, [&] {
+            return fmt::format("{} is not a valid {}", quoted_name(text), rules.format_name);
+        });
     }
     return valid;
 }
 
-bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array array, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array array,
+                                   const Path* path, Evaluated* seen) {
     bool valid = true;
     const std::size_t size = array.size();
     if (size < rules.min_items) {
-        valid = violated(id, "minItems", path, [&] { return fmt::format("has {}, fewer than the minimum {}", plural(size, "item", "items"), rules.min_items); });
+        valid = violated(id, "minItems", path, [&] {
+            return fmt::format("has {}, fewer than the minimum {}", plural(size, "item", "items"),
+                               rules.min_items);
+        });
     }
     if (size > rules.max_items) {
-        valid = violated(id, "maxItems", path, [&] { return fmt::format("has {}, more than the maximum {}", plural(size, "item", "items"), rules.max_items); });
+        valid = violated(id, "maxItems", path, [&] {
+            return fmt::format("has {}, more than the maximum {}", plural(size, "item", "items"),
+                               rules.max_items);
+        });
     }
     if (!valid && !keep_going()) return false;
     if (!spend(size / 4)) return false;
@@ -328,11 +395,15 @@ bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array arr
             valid = check(rules.prefix[index], item, &here, nullptr) && valid;
             if (seen) seen->bits.set(index);
         } else if (!rest_allowed) {
-            valid = violated(id, rules.rest_keyword, &here, [&] { return fmt::format("this item is not allowed: at most {} here", plural(rules.prefix.size(), "item", "items")); });
+            valid = violated(id, rules.rest_keyword, &here, [&] {
+                return fmt::format("this item is not allowed: at most {} here",
+                                   plural(rules.prefix.size(), "item", "items"));
+            });
         } else if (rules.rest != kNone) {
             valid = check(rules.rest, item, &here, nullptr) && valid;
         }
-        if (rules.contains != kNone && (seen || matches < rules.min_contains || rules.max_contains != ArrayRules().max_contains)) {
+        if (rules.contains != kNone && (seen || matches < rules.min_contains ||
+                                        rules.max_contains != ArrayRules().max_contains)) {
             if (accepts(rules.contains, item, &here, nullptr)) {
                 ++matches;
                 if (seen && rules.contains_evaluates) seen->bits.set(index);
@@ -344,14 +415,20 @@ bool SchemaValidation::check_array(NodeId id, const ArrayRules& rules, Array arr
     if (seen && rules.rest != kNone) seen->all = true;
     if (rules.contains != kNone && matches < rules.min_contains) {
         valid = violated(id, rules.min_contains == 1 ? "contains" : "minContains", path, [&] {
-            return fmt::format("must contain at least {} of the kind that the schema asks for, has {}", plural(rules.min_contains, "item", "items"), matches);
+            return fmt::format(
+                "must contain at least {} of the kind that the schema asks for, has {}",
+                plural(rules.min_contains, "item", "items"), matches);
         });
     }
     if (rules.contains != kNone && matches > rules.max_contains) {
-        valid = violated(id, "maxContains", path, [&] { return fmt::format("has {} of a kind that may occur at most {} times", plural(matches, "item", "items"), rules.max_contains); });
+        valid = violated(id, "maxContains", path, [&] {
+            return fmt::format("has {} of a kind that may occur at most {} times",
+                               plural(matches, "item", "items"), rules.max_contains);
+        });
     }
     if (rules.unique && (valid || keep_going()) && has_repeated_item(array)) {
-        valid = violated(id, "uniqueItems", path, [] { return "two items are equal, but all must differ"; });
+        valid = violated(id, "uniqueItems", path,
+                         [] { return "two items are equal, but all must differ"; });
     }
     return valid;
 }
@@ -377,7 +454,8 @@ bool SchemaValidation::has_repeated_item(Array array) {
     for (const Element item : array) items.emplace_back(hash_of(item), item);
     std::ranges::sort(items, {}, &std::pair<std::size_t, Element>::first);
     for (std::size_t one = 0; one < items.size(); ++one) {
-        for (std::size_t other = one + 1; other < items.size() && items[other].first == items[one].first; ++other) {
+        for (std::size_t other = one + 1;
+             other < items.size() && items[other].first == items[one].first; ++other) {
             if (equal(items[one].second, items[other].second)) return true;
             if (!spend(size_of(items[one].second).steps())) return false;  // made-up collisions
         }
@@ -385,20 +463,28 @@ bool SchemaValidation::has_repeated_item(Array array) {
     return false;
 }
 
-bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element value,
+                                    const Path* path, Evaluated* seen) {
     const Object object = value.get_object().value_unsafe();
     const std::size_t size = object.size();
     bool valid = true;
     if (size < rules.min_properties) {
-        valid = violated(id, "minProperties", path, [&] { return fmt::format("has {}, fewer than the minimum {}", plural(size, "property", "properties"), rules.min_properties); });
+        valid = violated(id, "minProperties", path, [&] {
+            return fmt::format("has {}, fewer than the minimum {}",
+                               plural(size, "property", "properties"), rules.min_properties);
+        });
     }
     if (size > rules.max_properties) {
-        valid = violated(id, "maxProperties", path, [&] { return fmt::format("has {}, more than the maximum {}", plural(size, "property", "properties"), rules.max_properties); });
+        valid = violated(id, "maxProperties", path, [&] {
+            return fmt::format("has {}, more than the maximum {}",
+                               plural(size, "property", "properties"), rules.max_properties);
+        });
     }
     if (!valid && !keep_going()) return false;
     if (!spend(size / 2 + rules.names.size() / 64)) return false;
     Bits present(rules.names.size());
-    const bool forbids_others = rules.additional != kNone && program_.nodes[rules.additional].accepts_none;
+    const bool forbids_others =
+        rules.additional != kNone && program_.nodes[rules.additional].accepts_none;
     std::size_t index = 0;
     for (auto member = object.begin(); member != object.end(); ++member, ++index) {
         const std::string_view name = member.key();
@@ -419,13 +505,20 @@ bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element
         if (!evaluated && rules.additional != kNone) {
             evaluated = true;
             if (forbids_others) {
-                valid = violated(id, "additionalProperties", &here, [&] { return fmt::format("this property is not allowed; known here: {}", list_names(rules)); });
+                valid = violated(id, "additionalProperties", &here, [&] {
+                    return fmt::format("this property is not allowed; known here: {}",
+                                       list_names(rules));
+                });
             } else {
                 valid = check(rules.additional, member.value(), &here, nullptr) && valid;
             }
         }
-        if (rules.property_names != kNone && !accepts(rules.property_names, name_element(member), &here, nullptr)) {
-            valid = violated(id, "propertyNames", &here, [&] { return fmt::format("the property name is not allowed: {}", reason(rules.property_names, name_element(member), &here)); });
+        if (rules.property_names != kNone &&
+            !accepts(rules.property_names, name_element(member), &here, nullptr)) {
+            valid = violated(id, "propertyNames", &here, [&] {
+                return fmt::format("the property name is not allowed: {}",
+                                   reason(rules.property_names, name_element(member), &here));
+            });
         }
         if (seen && evaluated) seen->bits.set(index);
         if (!valid && !keep_going()) return false;
@@ -433,7 +526,8 @@ bool SchemaValidation::check_object(NodeId id, const ObjectRules& rules, Element
     return check_names(id, rules, present, value, path, seen) && valid;
 }
 
-bool SchemaValidation::check_names(NodeId id, const ObjectRules& rules, const Bits& present, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_names(NodeId id, const ObjectRules& rules, const Bits& present,
+                                   Element value, const Path* path, Evaluated* seen) {
     bool valid = true;
     if (!present.has_first(rules.required)) {
         valid = false;
@@ -450,15 +544,20 @@ bool SchemaValidation::check_names(NodeId id, const ObjectRules& rules, const Bi
         for (const std::uint32_t number : dependency.needed) {
             if (present.test(number)) continue;
             const Path missing{path, rules.names.name(number), 0};
-            valid = violated(id, dependency.keyword, &missing, [&] { return fmt::format("required when {} is present", quoted_name(rules.names.name(dependency.trigger))); });
+            valid = violated(id, dependency.keyword, &missing, [&] {
+                return fmt::format("required when {} is present",
+                                   quoted_name(rules.names.name(dependency.trigger)));
+            });
         }
-        if (dependency.schema != kNone) valid = check(dependency.schema, value, path, seen) && valid;
+        if (dependency.schema != kNone)
+            valid = check(dependency.schema, value, path, seen) && valid;
         if (!valid && !keep_going()) return false;
     }
     return valid;
 }
 
-bool SchemaValidation::check_in_place(NodeId id, const InPlaceRules& rules, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_in_place(NodeId id, const InPlaceRules& rules, Element value,
+                                      const Path* path, Evaluated* seen) {
     bool valid = true;
     const auto stop = [&] { return !valid && !keep_going(); };
     if (rules.reference != kNone) valid = check(rules.reference, value, path, seen);
@@ -477,8 +576,11 @@ bool SchemaValidation::check_in_place(NodeId id, const InPlaceRules& rules, Elem
         }
         if (!any) {
             valid = violated(id, "anyOf", path, [&] {
-                std::string text = fmt::format("matches none of the {} alternatives", rules.any_of.size());
-                for (std::size_t i = 0; i < rules.any_of.size() && i < 4; ++i) text += fmt::format("{} ({}) {}", i == 0 ? ":" : ";", i + 1, reason(rules.any_of[i], value, path));
+                std::string text =
+                    fmt::format("matches none of the {} alternatives", rules.any_of.size());
+                for (std::size_t i = 0; i < rules.any_of.size() && i < 4; ++i)
+                    text += fmt::format("{} ({}) {}", i == 0 ? ":" : ";", i + 1,
+                                        reason(rules.any_of[i], value, path));
                 return text;
             });
         }
@@ -489,34 +591,45 @@ bool SchemaValidation::check_in_place(NodeId id, const InPlaceRules& rules, Elem
         if (stop()) return false;
     }
     if (rules.none_of != kNone && accepts(rules.none_of, value, path, nullptr)) {
-        valid = violated(id, "not", path, [&] { return fmt::format("{} matches a schema that it must not match", shown(value)); });
+        valid = violated(id, "not", path, [&] {
+            return fmt::format("{} matches a schema that it must not match", shown(value));
+        });
         if (stop()) return false;
     }
     if (rules.condition != kNone) {
-        const NodeId branch = accepts(rules.condition, value, path, seen) ? rules.consequence : rules.alternative;
+        const NodeId branch =
+            accepts(rules.condition, value, path, seen) ? rules.consequence : rules.alternative;
         if (branch != kNone) valid = check(branch, value, path, seen) && valid;
     }
     return valid;
 }
 
-bool SchemaValidation::check_one_of(NodeId id, const InPlaceRules& rules, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_one_of(NodeId id, const InPlaceRules& rules, Element value,
+                                    const Path* path, Evaluated* seen) {
     std::size_t first = rules.one_of.size();
     for (std::size_t i = 0; i < rules.one_of.size(); ++i) {
         if (!accepts(rules.one_of[i], value, path, seen)) continue;
         if (first < i) {
-            return violated(id, "oneOf", path, [&] { return fmt::format("matches the alternatives {} and {} of {}, but must match exactly one", first + 1, i + 1, rules.one_of.size()); });
+            return violated(id, "oneOf", path, [&] {
+                return fmt::format(
+                    "matches the alternatives {} and {} of {}, but must match exactly one",
+                    first + 1, i + 1, rules.one_of.size());
+            });
         }
         first = i;
     }
     if (first < rules.one_of.size()) return true;
     return violated(id, "oneOf", path, [&] {
         std::string text = fmt::format("matches none of the {} alternatives", rules.one_of.size());
-        for (std::size_t i = 0; i < rules.one_of.size() && i < 4; ++i) text += fmt::format("{} ({}) {}", i == 0 ? ":" : ";", i + 1, reason(rules.one_of[i], value, path));
+        for (std::size_t i = 0; i < rules.one_of.size() && i < 4; ++i)
+            text += fmt::format("{} ({}) {}", i == 0 ? ":" : ";", i + 1,
+                                reason(rules.one_of[i], value, path));
         return text;
     });
 }
 
-bool SchemaValidation::check_dynamic(const DynamicReference& reference, Element value, const Path* path, Evaluated* seen) {
+bool SchemaValidation::check_dynamic(const DynamicReference& reference, Element value,
+                                     const Path* path, Evaluated* seen) {
     if (!spend(scope_.size() * reference.targets.size() / 8)) return false;
     for (const std::uint32_t resource : scope_) {
         for (const auto& [target, schema] : reference.targets) {

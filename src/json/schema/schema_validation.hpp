@@ -18,11 +18,17 @@ SchemaViolation too_costly(const SchemaProgram& program);
 /// One run of a program over one instance; made for it and used once.
 class SchemaValidation {
 public:
-    /// With `violations` it goes on after the first one, up to `max_violations`; without, it stops there.
-    SchemaValidation(const SchemaProgram& program, std::vector<SchemaViolation>* violations, std::size_t max_violations)
-        : program_(program), violations_(violations), max_violations_(max_violations), budget_(kBudget) {}
+    /// With `violations` it goes on after the first one, up to `max_violations`; without, it stops
+    /// there.
+    SchemaValidation(const SchemaProgram& program, std::vector<SchemaViolation>* violations,
+                     std::size_t max_violations)
+        : program_(program),
+          violations_(violations),
+          max_violations_(max_violations),
+          budget_(kBudget) {}
 
-    /// What any run may cost, in steps of about 50 ns: a schema applied to a value, a member looked at.
+    /// What any run may cost, in steps of about 50 ns: a schema applied to a value, a member looked
+    /// at.
     static constexpr std::uint64_t kBudget = 100'000;
 
     bool run(Element instance);
@@ -30,13 +36,15 @@ public:
     bool exhausted() const { return exhausted_; }
 
 private:
-    /// How an instance was reached from its parent: a member's name, or an item's index when `key` has no data.
+    /// How an instance was reached from its parent: a member's name, or an item's index when `key`
+    /// has no data.
     struct Path {
         const Path* parent;
         std::string_view key;
         std::size_t index;
     };
-    /// Which members or items of one instance were evaluated (2020-12 core, section 7.7.1); only kept where `unevaluated…` asks.
+    /// Which members or items of one instance were evaluated (2020-12 core, section 7.7.1); only
+    /// kept where `unevaluated…` asks.
     struct Evaluated {
         explicit Evaluated(std::size_t size) : bits(size) {}
         void merge(const Evaluated& other) {
@@ -50,18 +58,27 @@ private:
     struct Level;
 
     bool check(NodeId id, Element value, const Path* path, Evaluated* seen);
-    bool check_rules(NodeId id, const SchemaNode& node, Element value, const Path* path, Evaluated* seen);
-    bool check_unevaluated(NodeId id, const SchemaNode& node, Element value, const Path* path, Evaluated* seen);
+    bool check_rules(NodeId id, const SchemaNode& node, Element value, const Path* path,
+                     Evaluated* seen);
+    bool check_unevaluated(NodeId id, const SchemaNode& node, Element value, const Path* path,
+                           Evaluated* seen);
     bool check_values(NodeId id, const ValueRules& rules, Element value, const Path* path);
     bool check_number(NodeId id, const NumberRules& rules, Element value, const Path* path);
     bool check_string(NodeId id, const StringRules& rules, std::string_view text, const Path* path);
-    bool check_array(NodeId id, const ArrayRules& rules, Array array, const Path* path, Evaluated* seen);
-    bool check_object(NodeId id, const ObjectRules& rules, Element value, const Path* path, Evaluated* seen);
-    bool check_names(NodeId id, const ObjectRules& rules, const Bits& present, Element value, const Path* path, Evaluated* seen);
-    bool check_in_place(NodeId id, const InPlaceRules& rules, Element value, const Path* path, Evaluated* seen);
-    bool check_one_of(NodeId id, const InPlaceRules& rules, Element value, const Path* path, Evaluated* seen);
-    bool check_dynamic(const DynamicReference& reference, Element value, const Path* path, Evaluated* seen);
-    /// Whether the schema accepts the value, without noting violations; what it evaluated is kept only if so.
+    bool check_array(NodeId id, const ArrayRules& rules, Array array, const Path* path,
+                     Evaluated* seen);
+    bool check_object(NodeId id, const ObjectRules& rules, Element value, const Path* path,
+                      Evaluated* seen);
+    bool check_names(NodeId id, const ObjectRules& rules, const Bits& present, Element value,
+                     const Path* path, Evaluated* seen);
+    bool check_in_place(NodeId id, const InPlaceRules& rules, Element value, const Path* path,
+                        Evaluated* seen);
+    bool check_one_of(NodeId id, const InPlaceRules& rules, Element value, const Path* path,
+                      Evaluated* seen);
+    bool check_dynamic(const DynamicReference& reference, Element value, const Path* path,
+                       Evaluated* seen);
+    /// Whether the schema accepts the value, without noting violations; what it evaluated is kept
+    /// only if so.
     bool accepts(NodeId id, Element value, const Path* path, Evaluated* seen);
     bool has_repeated_item(Array array);
 
@@ -69,9 +86,13 @@ private:
     template <class Say>
     bool violated(NodeId id, const char* rule, const Path* path, Say say);
     void note(NodeId id, const char* rule, const Path* path, std::string text);
-    /// Whether to go on after a violation. Never once the budget is used up: what is said then would be no more than a guess.
-    bool keep_going() const { return violations_ && !exhausted_ && violations_->size() < max_violations_; }
-    /// Takes `steps` from what this run may cost; false, and exhausted from here on, when that is used up.
+    /// Whether to go on after a violation. Never once the budget is used up: what is said then
+    /// would be no more than a guess.
+    bool keep_going() const {
+        return violations_ && !exhausted_ && violations_->size() < max_violations_;
+    }
+    /// Takes `steps` from what this run may cost; false, and exhausted from here on, when that is
+    /// used up.
     bool spend(std::uint64_t steps) {
         if (steps <= budget_) {
             budget_ -= steps;
@@ -88,7 +109,8 @@ private:
     const SchemaProgram& program_;
     std::vector<SchemaViolation>* violations_;
     std::size_t max_violations_;
-    std::vector<std::uint32_t> scope_;  // the resources entered, outermost first; only for programs with dynamic references
+    // the resources entered, outermost first; only for programs with dynamic references
+    std::vector<std::uint32_t> scope_;
     std::uint32_t depth_ = 0;
     std::uint64_t budget_;
     Element instance_;

@@ -12,7 +12,8 @@ struct UnicodeProperty {
     bool only_pcre = false;  ///< a binary property such as Alphabetic, which RE2 has not
 };
 
-/// Translates `Letter`, `L`, `General_Category=Letter`, `gc=Lu`, `Script=Greek`, `sc=Grek`, `Alphabetic`; nothing for unknown names.
+/// Translates `Letter`, `L`, `General_Category=Letter`, `gc=Lu`, `Script=Greek`, `sc=Grek`,
+/// `Alphabetic`; nothing for unknown names.
 std::optional<UnicodeProperty> find_unicode_property(std::string_view name);
 
 }  // namespace crab::json

@@ -4,7 +4,9 @@ namespace crab::json {
 namespace {
 
 bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_scheme_byte(char c) { return is_alpha(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; }
+bool is_scheme_byte(char c) {
+    return is_alpha(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+}
 
 // RFC 3986, section 5.2.4, as a stack of segments.
 std::string remove_dot_segments(std::string_view path) {
@@ -33,7 +35,9 @@ std::string remove_dot_segments(std::string_view path) {
 std::string merge(const UriParts& base, std::string_view path) {
     if (base.authority && base.path.empty()) return "/" + std::string(path);
     const std::size_t slash = base.path.rfind('/');
-    return std::string(slash == std::string_view::npos ? std::string_view() : base.path.substr(0, slash + 1)) + std::string(path);
+    return std::string(slash == std::string_view::npos ? std::string_view()
+                                                       : base.path.substr(0, slash + 1)) +
+           std::string(path);
 }
 
 std::string join(const UriParts& parts, std::string_view path) {
@@ -77,7 +81,9 @@ std::string resolve_uri(std::string_view base_text, std::string_view reference) 
     if (base_text.empty()) return std::string(reference);
     const UriParts base = split_uri(base_text);
     UriParts target = split_uri(reference);
-    if (target.scheme) return join(target, target.authority ? remove_dot_segments(target.path) : std::string(target.path));
+    if (target.scheme)
+        return join(target,
+                    target.authority ? remove_dot_segments(target.path) : std::string(target.path));
     target.scheme = base.scheme;
     if (target.authority) return join(target, remove_dot_segments(target.path));
     target.authority = base.authority;
@@ -85,7 +91,9 @@ std::string resolve_uri(std::string_view base_text, std::string_view reference) 
         if (!target.query) target.query = base.query;
         return join(target, base.path);
     }
-    return join(target, remove_dot_segments(target.path.starts_with('/') ? std::string(target.path) : merge(base, target.path)));
+    return join(target,
+                remove_dot_segments(target.path.starts_with('/') ? std::string(target.path)
+                                                                 : merge(base, target.path)));
 }
 
 std::string_view without_fragment(std::string_view uri) { return uri.substr(0, uri.find('#')); }
@@ -96,14 +104,20 @@ std::string_view fragment_of(std::string_view uri) {
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
-    const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+    const auto digit = [](char c) {
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                      : -1;
+    };
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
         if (text[at] != '%') {
             out += text[at];
             continue;
         }
-        if (at + 2 >= text.size() || digit(text[at + 1]) < 0 || digit(text[at + 2]) < 0) return std::nullopt;
+        if (at + 2 >= text.size() || digit(text[at + 1]) < 0 || digit(text[at + 2]) < 0)
+            return std::nullopt;
         out += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
         at += 2;
     }

@@ -14,7 +14,8 @@ struct UriParts {
 };
 
 UriParts split_uri(std::string_view uri);
-/// `reference` seen from `base` (RFC 3986, section 5.2). An empty base leaves the reference as it is.
+/// `reference` seen from `base` (RFC 3986, section 5.2). An empty base leaves the reference as it
+/// is.
 std::string resolve_uri(std::string_view base, std::string_view reference);
 /// Everything before the `#`.
 std::string_view without_fragment(std::string_view uri);

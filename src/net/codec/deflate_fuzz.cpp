@@ -1,4 +1,5 @@
-// Inflating anything at all stays within its limit, and what was deflated comes back. The first byte chooses the window.
+// Inflating anything at all stays within its limit, and what was deflated comes back. The first
+// byte chooses the window.
 
 #include "net/codec/fuzz_check.hpp"
 #include "net/codec/websocket_deflate.hpp"
@@ -16,15 +17,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string out;
     const auto outcome = inflater.inflate(bytes, kMaxMessage, out);
     require(out.size() <= kMaxMessage + 1, "no more is inflated than one byte beyond the limit");
-    require(outcome != MessageInflater::Outcome::kDone || out.size() <= kMaxMessage, "a message stays within its limit");
+    require(outcome != MessageInflater::Outcome::kDone || out.size() <= kMaxMessage,
+            "a message stays within its limit");
 
     const int window = MessageDeflater::kMinWindowBits + data[0] % 7;
     std::string small;
     deflater.deflate(bytes, window, small);
     std::string back;
-    require(inflater.inflate(small, bytes.size(), back) == MessageInflater::Outcome::kDone, "what was deflated can be inflated");
+    require(inflater.inflate(small, bytes.size(), back) == MessageInflater::Outcome::kDone,
+            "what was deflated can be inflated");
     require(back == bytes, "what was deflated comes back");
     if (bytes.empty()) return 0;
-    require(inflater.inflate(small, bytes.size() - 1, back) == MessageInflater::Outcome::kTooBig, "one byte beyond the limit is too much");
+    require(inflater.inflate(small, bytes.size() - 1, back) == MessageInflater::Outcome::kTooBig,
+            "one byte beyond the limit is too much");
     return 0;
 }

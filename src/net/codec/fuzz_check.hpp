@@ -9,7 +9,8 @@ namespace crab::net {
 
 using crab::require;
 
-/// Where to cut the input next: a small sequence that depends on the input alone, so that every crash repeats.
+/// Where to cut the input next: a small sequence that depends on the input alone, so that every
+/// crash repeats.
 class Cuts {
 public:
     Cuts(const std::uint8_t* data, std::size_t size) {

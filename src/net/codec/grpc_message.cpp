@@ -26,33 +26,46 @@ struct TimeoutUnit {
     char letter;
     std::int64_t nanoseconds;
 };
-constexpr std::array<TimeoutUnit, 6> kTimeoutUnits{{
-    {'n', 1}, {'u', 1'000}, {'m', 1'000'000}, {'S', 1'000'000'000}, {'M', 60'000'000'000}, {'H', 3'600'000'000'000}}};
+constexpr std::array<TimeoutUnit, 6> kTimeoutUnits{{{'n', 1},
+                                                    {'u', 1'000},
+                                                    {'m', 1'000'000},
+                                                    {'S', 1'000'000'000},
+                                                    {'M', 60'000'000'000},
+                                                    {'H', 3'600'000'000'000}}};
 
 }  // namespace
 
 std::string_view text_of(GrpcStatus status) {
-    static constexpr std::array<std::string_view, 17> kTexts{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"};
+    static constexpr std::array<std::string_view, 17> kTexts{
+        "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"};
     return kTexts[static_cast<std::size_t>(status)];
 }
 
 GrpcStatus parse_grpc_status(std::string_view text) {
     unsigned number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number > 16) return GrpcStatus::kUnknown;
+    if (error != std::errc() || end != text.data() + text.size() || number > 16)
+        return GrpcStatus::kUnknown;
     return static_cast<GrpcStatus>(number);
 }
 
 GrpcFrame read_grpc_frame(std::string_view body, std::size_t most_bytes) {
     if (body.empty()) return {};
     const bool compressed = body[0] == 1;
-    if (body[0] != 0 && !compressed) return {.kind = GrpcFrame::Kind::kNoFlag, .size = 0, .message = {}};
+    if (body[0] != 0 && !compressed)
+        return {.kind = GrpcFrame::Kind::kNoFlag, .size = 0, .message = {}};
     if (body.size() < kGrpcPrefix) return {};
     std::size_t length = 0;
-    for (std::size_t i = 1; i < kGrpcPrefix; ++i) length = length << 8 | static_cast<std::uint8_t>(body[i]);
-    if (length > most_bytes) return {.kind = GrpcFrame::Kind::kTooLarge, .size = kGrpcPrefix + length, .message = {}};
-    if (body.size() - kGrpcPrefix < length) return {.kind = GrpcFrame::Kind::kNeedMore, .size = kGrpcPrefix + length, .message = {}};
-    return {.kind = GrpcFrame::Kind::kMessage, .size = kGrpcPrefix + length, .message = body.substr(kGrpcPrefix, length), .compressed = compressed};
+    for (std::size_t i = 1; i < kGrpcPrefix; ++i)
+        length = length << 8 | static_cast<std::uint8_t>(body[i]);
+    if (length > most_bytes)
+        return {.kind = GrpcFrame::Kind::kTooLarge, .size = kGrpcPrefix + length, .message = {}};
+    if (body.size() - kGrpcPrefix < length)
+        return {.kind = GrpcFrame::Kind::kNeedMore, .size = kGrpcPrefix + length, .message = {}};
+    return {.kind = GrpcFrame::Kind::kMessage,
+            .size = kGrpcPrefix + length,
+            .message = body.substr(kGrpcPrefix, length),
+            .compressed = compressed};
 }
 
 std::size_t begin_grpc_frame(std::string& out) {
@@ -66,10 +79,13 @@ void end_grpc_frame(std::string& out, std::size_t begun) {
 }
 
 bool pack_grpc_frame(std::string& out, std::size_t begun) {
-    constexpr std::size_t kLeast = 1024, kMost = std::size_t{1} << 20;  // less is not worth it; more would hold the loop up
+    // less is not worth it; more would hold the loop up
+    constexpr std::size_t kLeast = 1024, kMost = std::size_t{1} << 20;
     const std::size_t size = out.size() - begun;
     std::string packed;
-    if (size < kLeast || size > kMost || !gzip(std::string_view(out).substr(begun), size - size / 4, packed)) return false;
+    if (size < kLeast || size > kMost ||
+        !gzip(std::string_view(out).substr(begun), size - size / 4, packed))
+        return false;
     out.replace(begun, size, packed);
     end_grpc_frame(out, begun);
     out[begun - kGrpcPrefix] = 1;
@@ -133,7 +149,8 @@ std::optional<std::chrono::nanoseconds> parse_grpc_timeout(std::string_view text
     for (const TimeoutUnit& unit : kTimeoutUnits) {
         if (unit.letter != text.back()) continue;
         const std::int64_t most = std::chrono::nanoseconds::max().count() / unit.nanoseconds;
-        return std::chrono::nanoseconds(count > most ? std::chrono::nanoseconds::max().count() : count * unit.nanoseconds);
+        return std::chrono::nanoseconds(count > most ? std::chrono::nanoseconds::max().count()
+                                                     : count * unit.nanoseconds);
     }
     return std::nullopt;
 }

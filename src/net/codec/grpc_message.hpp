@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-/// gRPC on HTTP/2 (the "gRPC over HTTP2" protocol): messages with their prefix, status messages, deadlines. Pure functions.
+/// gRPC on HTTP/2 (the "gRPC over HTTP2" protocol): messages with their prefix, status messages,
+/// deadlines. Pure functions.
 namespace crab::net {
 
 constexpr std::size_t kGrpcPrefix = 5;  ///< compressed flag and length, in front of every message
@@ -16,25 +17,27 @@ constexpr std::size_t kGrpcPrefix = 5;  ///< compressed flag and length, in fron
 /// What a body begins with.
 struct GrpcFrame {
     enum class Kind : std::uint8_t {
-        kNeedMore,    ///< `size` bytes are needed in all
-        kMessage,     ///< `message`, of `size` bytes with its prefix
-        kNoFlag,      ///< the first byte is neither 0 nor 1
+        kNeedMore,  ///< `size` bytes are needed in all
+        kMessage,  ///< `message`, of `size` bytes with its prefix
+        kNoFlag,  ///< the first byte is neither 0 nor 1
         kTooLarge,
     };
     Kind kind = Kind::kNeedMore;
     std::size_t size = kGrpcPrefix;
     std::string_view message;  ///< points into the body
-    bool compressed = false;   ///< by what `grpc-encoding` names
+    bool compressed = false;  ///< by what `grpc-encoding` names
 };
 GrpcFrame read_grpc_frame(std::string_view body, std::size_t most_bytes);
 
 /// Appends `message` with its prefix.
 void append_grpc_frame(std::string& out, std::string_view message);
-/// In two steps: append the message to `out` in between. `begun` is what begin_grpc_frame() returned.
+/// In two steps: append the message to `out` in between. `begun` is what begin_grpc_frame()
+/// returned.
 std::size_t begin_grpc_frame(std::string& out);
 void end_grpc_frame(std::string& out, std::size_t begun);
 
-/// Packs the message that end_grpc_frame() has ended with gzip, where that makes it smaller by a quarter. False: it stays as it is.
+/// Packs the message that end_grpc_frame() has ended with gzip, where that makes it smaller by a
+/// quarter. False: it stays as it is.
 bool pack_grpc_frame(std::string& out, std::size_t begun);
 /// What the packing of a message may be named by us, for `grpc-accept-encoding`.
 constexpr std::string_view kGrpcEncodings = "identity,gzip";

@@ -1,5 +1,5 @@
-// gRPC framing, status messages and deadlines: no limit is passed, what comes out fits what went in, and what our own functions
-// write they read back.
+// gRPC framing, status messages and deadlines: no limit is passed, what comes out fits what went
+// in, and what our own functions write they read back.
 #include "net/codec/fuzz_check.hpp"
 #include "net/codec/grpc_message.hpp"
 #include "net/codec/grpc_status.hpp"
@@ -18,17 +18,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (!rest.empty()) {
         const GrpcFrame frame = read_grpc_frame(rest, kMost);
         if (frame.kind != GrpcFrame::Kind::kMessage) {
-            if (frame.kind == GrpcFrame::Kind::kNeedMore) require(frame.size > rest.size(), "what is complete needs no more");
+            if (frame.kind == GrpcFrame::Kind::kNeedMore)
+                require(frame.size > rest.size(), "what is complete needs no more");
             break;
         }
         require(frame.message.size() <= kMost, "no message is larger than the limit");
-        require(frame.message.size() + kGrpcPrefix == frame.size && frame.size <= rest.size(), "a message lies inside the body");
+        require(frame.message.size() + kGrpcPrefix == frame.size && frame.size <= rest.size(),
+                "a message lies inside the body");
         std::string again;
         append_grpc_frame(again, frame.message);
         if (frame.compressed) again[0] = 1;
         require(again == rest.substr(0, frame.size), "a frame is written as it was read");
         Cuts cuts(data, size);
-        const GrpcFrame part = read_grpc_frame(rest.substr(0, frame.size - cuts.next(frame.size)), kMost);
+        const GrpcFrame part =
+            read_grpc_frame(rest.substr(0, frame.size - cuts.next(frame.size)), kMost);
         require(part.kind == GrpcFrame::Kind::kNeedMore, "a part of a message is none");
         rest.remove_prefix(frame.size);
     }
@@ -39,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(parse_grpc_status(input));
     if (const auto timeout = parse_grpc_timeout(input)) {
         require(timeout->count() >= 0, "no deadline lies before its call");
-        require(parse_grpc_timeout(grpc_timeout_text(*timeout)) >= *timeout, "a written deadline is no shorter");
+        require(parse_grpc_timeout(grpc_timeout_text(*timeout)) >= *timeout,
+                "a written deadline is no shorter");
     }
     return 0;
 }

@@ -15,14 +15,17 @@ using Kind = GrpcFrame::Kind;
 
 TEST(GrpcFrame, IsReadFromWhateverPartHasCome) {
     const std::string body = "\0\0\0\0\3abc"s;
-    for (std::size_t size = 0; size < body.size(); ++size) EXPECT_EQ(read_grpc_frame(body.substr(0, size), 100).kind, Kind::kNeedMore) << size;
+    for (std::size_t size = 0; size < body.size(); ++size)
+        EXPECT_EQ(read_grpc_frame(body.substr(0, size), 100).kind, Kind::kNeedMore) << size;
     const GrpcFrame frame = read_grpc_frame(body + "rest", 100);
     EXPECT_EQ(frame.kind, Kind::kMessage);
     EXPECT_EQ(frame.message, "abc");
     EXPECT_EQ(frame.size, 8U);
 }
 
-TEST(GrpcFrame, SaysHowMuchItNeeds) { EXPECT_EQ(read_grpc_frame("\0\0\1\0\0x"s, 1 << 20).size, 5U + 65'536U); }
+TEST(GrpcFrame, SaysHowMuchItNeeds) {
+    EXPECT_EQ(read_grpc_frame("\0\0\1\0\0x"s, 1 << 20).size, 5U + 65'536U);
+}
 
 TEST(GrpcFrame, BeyondTheLimitOrWithAnUnknownFlagIsRefusedByItsPrefix) {
     EXPECT_EQ(read_grpc_frame("\0\0\0\0\4"s, 3).kind, Kind::kTooLarge);
@@ -38,7 +41,8 @@ TEST(GrpcFrame, IsPackedWhereThatPays) {
         out += message;
         end_grpc_frame(out, begun);
         const bool packed = pack_grpc_frame(out, begun);
-        const GrpcFrame frame = read_grpc_frame(std::string_view(out).substr(6), std::size_t{4} << 20);
+        const GrpcFrame frame =
+            read_grpc_frame(std::string_view(out).substr(6), std::size_t{4} << 20);
         EXPECT_EQ(frame.kind, Kind::kMessage);
         EXPECT_EQ(frame.compressed, packed);
         std::string text(frame.message);
@@ -49,7 +53,8 @@ TEST(GrpcFrame, IsPackedWhereThatPays) {
     EXPECT_TRUE(framed(std::string(100'000, 'x')));
     EXPECT_FALSE(framed(std::string(1'000, 'x')));
     std::string noise;
-    for (std::uint32_t i = 1; noise.size() < 100'000; ++i) noise += static_cast<char>((i * 2'654'435'761U) >> 24);
+    for (std::uint32_t i = 1; noise.size() < 100'000; ++i)
+        noise += static_cast<char>((i * 2'654'435'761U) >> 24);
     (void)framed(noise);
 }
 
@@ -83,7 +88,8 @@ TEST(GrpcTimeout, HasUpToEightDigitsAndAUnit) {
     EXPECT_EQ(parse_grpc_timeout("7u"), 7us);
     EXPECT_EQ(parse_grpc_timeout("7n"), 7ns);
     EXPECT_EQ(parse_grpc_timeout("99999999H"), std::chrono::nanoseconds::max());
-    for (const std::string_view bad : {"", "S", "5", "5s", "123456789S", "-1S", "1.5S", " 1S"}) EXPECT_FALSE(parse_grpc_timeout(bad)) << bad;
+    for (const std::string_view bad : {"", "S", "5", "5s", "123456789S", "-1S", "1.5S", " 1S"})
+        EXPECT_FALSE(parse_grpc_timeout(bad)) << bad;
 }
 
 TEST(GrpcTimeout, IsWrittenNoShorterThanItIs) {
@@ -96,7 +102,8 @@ TEST(GrpcTimeout, IsWrittenNoShorterThanItIs) {
 TEST(GrpcStatus, IsANumberOnTheWire) {
     EXPECT_EQ(text_of(GrpcStatus::kUnauthenticated), "16");
     EXPECT_EQ(parse_grpc_status("8"), GrpcStatus::kResourceExhausted);
-    for (const std::string_view bad : {"", "17", "-1", "x", "1 "}) EXPECT_EQ(parse_grpc_status(bad), GrpcStatus::kUnknown) << bad;
+    for (const std::string_view bad : {"", "17", "-1", "x", "1 "})
+        EXPECT_EQ(parse_grpc_status(bad), GrpcStatus::kUnknown) << bad;
 }
 
 }  // namespace

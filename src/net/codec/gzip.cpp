@@ -25,7 +25,9 @@ struct Inflater {
 struct Deflater {
     Deflater() {
         constexpr int kMemoryLevel = 8;
-        if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+        if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, kMemoryLevel,
+                         Z_DEFAULT_STRATEGY) != Z_OK)
+            throw std::bad_alloc();
     }
     Deflater(const Deflater&) = delete;
     Deflater& operator=(const Deflater&) = delete;
@@ -55,7 +57,8 @@ GunzipOutcome gunzip(std::string_view packed, std::size_t most_bytes, std::strin
     for (std::size_t used = 0;;) {
         if (used == out.size()) {
             if (used > most_bytes) return GunzipOutcome::kTooBig;
-            out.resize(std::min(most_bytes + 1, std::max(2 * used, kFirstRoom)));  // one byte more tells "just as much" from "more"
+            // one byte more tells "just as much" from "more"
+            out.resize(std::min(most_bytes + 1, std::max(2 * used, kFirstRoom)));
         }
         set_room(stream, out, used);
         const int answer = ::inflate(&stream, Z_NO_FLUSH);
@@ -65,8 +68,10 @@ GunzipOutcome gunzip(std::string_view packed, std::size_t most_bytes, std::strin
             if (used > most_bytes) return GunzipOutcome::kTooBig;
             return stream.avail_in == 0 ? GunzipOutcome::kDone : GunzipOutcome::kBroken;
         }
-        const bool is_cut = answer == Z_BUF_ERROR || (answer == Z_OK && stream.avail_in == 0 && stream.avail_out != 0);
-        if (answer != Z_OK || is_cut) return used > most_bytes ? GunzipOutcome::kTooBig : GunzipOutcome::kBroken;
+        const bool is_cut = answer == Z_BUF_ERROR ||
+                            (answer == Z_OK && stream.avail_in == 0 && stream.avail_out != 0);
+        if (answer != Z_OK || is_cut)
+            return used > most_bytes ? GunzipOutcome::kTooBig : GunzipOutcome::kBroken;
     }
 }
 

@@ -5,16 +5,18 @@
 #include <string>
 #include <string_view>
 
-/// RFC 1952, whole texts at a time. Pure functions; each thread keeps one stream of zlib for either way.
+/// RFC 1952, whole texts at a time. Pure functions; each thread keeps one stream of zlib for either
+/// way.
 namespace crab::net {
 
 enum class GunzipOutcome : std::uint8_t { kDone, kTooBig, kBroken };
 
-/// Unpacks one member into `out`, which it replaces. Stops at `most_bytes`: a small text that would become a large one costs no more.
+/// Unpacks one member into `out`, which it replaces. Stops at `most_bytes`: a small text that would
+/// become a large one costs no more.
 GunzipOutcome gunzip(std::string_view packed, std::size_t most_bytes, std::string& out);
 
-/// Packs `text` into `out`, which it replaces, fast rather than tight. False, and `out` means nothing, when that takes more than
-/// `most_bytes`.
+/// Packs `text` into `out`, which it replaces, fast rather than tight. False, and `out` means
+/// nothing, when that takes more than `most_bytes`.
 bool gzip(std::string_view text, std::size_t most_bytes, std::string& out);
 
 }  // namespace crab::net

@@ -6,7 +6,8 @@ namespace crab::net {
 namespace {
 
 TEST(GzipTest, WhatIsPackedIsUnpackedAgain) {
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, std::size_t{1'000'000}}) {
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, std::size_t{1'000'000}}) {
         const std::string text(size, 'x');
         std::string packed, unpacked;
         ASSERT_TRUE(gzip(text, size / 2 + 100, packed));
@@ -31,7 +32,8 @@ TEST(GzipTest, WhatDoesNotPayIsNotPacked) {
 TEST(GzipTest, WhatIsCutOrNoGzipOrHasMoreBehindItIsBroken) {
     std::string packed, unpacked;
     ASSERT_TRUE(gzip(std::string(1'000, 'x'), 500, packed));
-    for (std::size_t size = 0; size < packed.size(); ++size) EXPECT_EQ(gunzip(packed.substr(0, size), 10'000, unpacked), GunzipOutcome::kBroken);
+    for (std::size_t size = 0; size < packed.size(); ++size)
+        EXPECT_EQ(gunzip(packed.substr(0, size), 10'000, unpacked), GunzipOutcome::kBroken);
     EXPECT_EQ(gunzip(packed + "x", 10'000, unpacked), GunzipOutcome::kBroken);
     EXPECT_EQ(gunzip("this is no gzip at all", 10'000, unpacked), GunzipOutcome::kBroken);
 }

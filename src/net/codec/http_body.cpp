@@ -11,7 +11,8 @@ constexpr std::uint8_t kMaxSizeDigits = 16;
 
 }  // namespace
 
-BodyDecoder::BodyDecoder(BodyFraming framing, std::uint64_t length, const BodyLimits& limits) : limits_(limits) {
+BodyDecoder::BodyDecoder(BodyFraming framing, std::uint64_t length, const BodyLimits& limits)
+    : limits_(limits) {
     switch (framing) {
         case BodyFraming::kNone: state_ = State::kEnd; break;
         case BodyFraming::kLength:
@@ -31,7 +32,11 @@ BodyEvent BodyDecoder::next(std::string_view& in) {
     while (true) {
         switch (state_) {
             case State::kEnd: return {.kind = BodyEvent::Kind::kEnd};
-            case State::kRefused: return {.kind = BodyEvent::Kind::kRefused, .status = status_, .data = {}, .reason = reason_};
+            case State::kRefused:
+                return {.kind = BodyEvent::Kind::kRefused,
+                        .status = status_,
+                        .data = {},
+                        .reason = reason_};
             case State::kLength:
             case State::kUntilClose:
             case State::kChunk:
@@ -76,8 +81,8 @@ bool BodyDecoder::finish() {
     return state_ == State::kEnd;
 }
 
-// One byte between the chunks. White space around a size, sizes beyond 16 digits, bare LF and CR are refused: each of them has
-// let one proxy see another body than the next.
+// One byte between the chunks. White space around a size, sizes beyond 16 digits, bare LF and CR
+// are refused: each of them has let one proxy see another body than the next.
 void BodyDecoder::step(char c) {
     switch (state_) {
         case State::kSize:
@@ -144,7 +149,8 @@ void BodyDecoder::step(char c) {
         case State::kEnd:
         case State::kRefused: return;  // next() handles these without step()
     }
-    if (++trailer_bytes_ > limits_.max_trailer_bytes) refuse(431, "the trailers are larger than the limit");
+    if (++trailer_bytes_ > limits_.max_trailer_bytes)
+        refuse(431, "the trailers are larger than the limit");
 }
 
 void BodyDecoder::after_size(char c) {

@@ -19,16 +19,18 @@ struct BodyEvent {
     enum class Kind : std::uint8_t { kNeedMore, kData, kEnd, kRefused };
 
     Kind kind = Kind::kNeedMore;
-    int status = 0;             ///< refused: 413 too large, 400 broken chunks, 431 trailers beyond the limit
-    std::string_view data{};    ///< a piece of the body, never empty, a view into the input
+    int status = 0;  ///< refused: 413 too large, 400 broken chunks, 431 trailers beyond the limit
+    std::string_view data{};  ///< a piece of the body, never empty, a view into the input
     std::string_view reason{};  ///< refused: static text
 };
 
 /// Finds the end of one body (RFC 9112 section 6 and 7) and hands out its bytes where they lie.
 ///
-///     for (auto event = body.next(in); event.kind == kData; event = body.next(in)) keep(event.data);
+///     for (auto event = body.next(in); event.kind == kData; event = body.next(in))
+///     keep(event.data);
 ///
-/// Chunk extensions are skipped, trailers are checked and dropped. What follows the body stays in `in`.
+/// Chunk extensions are skipped, trailers are checked and dropped. What follows the body stays in
+/// `in`.
 class BodyDecoder {
 public:
     /// `length` counts with BodyFraming::kLength only.
@@ -36,7 +38,8 @@ public:
     BodyDecoder(const RequestHead& head, const BodyLimits& limits = {})
         : BodyDecoder(head.framing(), head.content_length.value_or(0), limits) {}
 
-    /// Consumes from the front of `in` up to the end of the next event; after kEnd and kRefused it repeats that.
+    /// Consumes from the front of `in` up to the end of the next event; after kEnd and kRefused it
+    /// repeats that.
     BodyEvent next(std::string_view& in);
     /// The connection ended: true when the body is complete, as one until close then is.
     bool finish();
@@ -44,8 +47,22 @@ public:
 
 private:
     enum class State : std::uint8_t {
-        kLength, kUntilClose, kSize, kSizeDigits, kExtension, kSizeLf, kChunk, kChunkCr, kChunkLf,
-        kTrailerStart, kTrailerName, kTrailerValue, kTrailerLf, kLastLf, kEnd, kRefused,
+        kLength,
+        kUntilClose,
+        kSize,
+        kSizeDigits,
+        kExtension,
+        kSizeLf,
+        kChunk,
+        kChunkCr,
+        kChunkLf,
+        kTrailerStart,
+        kTrailerName,
+        kTrailerValue,
+        kTrailerLf,
+        kLastLf,
+        kEnd,
+        kRefused,
     };
 
     BodyEvent take(std::string_view& in);
@@ -55,7 +72,7 @@ private:
     void refuse_too_large() { refuse(413, "the body is larger than the limit"); }
 
     BodyLimits limits_;
-    std::uint64_t left_ = 0;   // of the body or the current chunk
+    std::uint64_t left_ = 0;  // of the body or the current chunk
     std::uint64_t total_ = 0;  // of the sizes seen so far
     std::size_t extension_bytes_ = 0;
     std::size_t trailer_bytes_ = 0;

@@ -1,5 +1,5 @@
-// Chunked and other bodies, and event streams: cutting the input anywhere changes nothing, no limit is passed, and what our own
-// side writes reads back.
+// Chunked and other bodies, and event streams: cutting the input anywhere changes nothing, no limit
+// is passed, and what our own side writes reads back.
 
 #include "net/codec/fuzz_check.hpp"
 #include "net/codec/http_body.hpp"
@@ -47,8 +47,14 @@ std::string events(std::string_view bytes, NextSize next_size) {
     while (!bytes.empty()) {
         std::string_view in = bytes.substr(0, next_size());
         bytes.remove_prefix(in.size());
-        for (SseEvent event = parser.next(in); event.kind == SseEvent::Kind::kEvent; event = parser.next(in)) {
-            seen.append(event.type).append("|").append(event.id).append("|").append(event.data).append("\n--\n");
+        for (SseEvent event = parser.next(in); event.kind == SseEvent::Kind::kEvent;
+             event = parser.next(in)) {
+            seen.append(event.type)
+                .append("|")
+                .append(event.id)
+                .append("|")
+                .append(event.data)
+                .append("\n--\n");
         }
     }
     return seen;
@@ -63,8 +69,10 @@ void check_chunks(std::string_view bytes, Cuts cuts) {
         rest.remove_prefix(chunk.size());
     }
     append_last_chunk(out);
-    const Read back = read(BodyDecoder(BodyFraming::kChunked, 0), out + "GET", [&] { return cuts.next(40); });
-    require(back.last == BodyEvent::Kind::kEnd && back.data == bytes && back.rest == 3, "what was written in chunks comes back");
+    const Read back =
+        read(BodyDecoder(BodyFraming::kChunked, 0), out + "GET", [&] { return cuts.next(40); });
+    require(back.last == BodyEvent::Kind::kEnd && back.data == bytes && back.rest == 3,
+            "what was written in chunks comes back");
 }
 
 // The input as the data of an event, whose line ends may be LF or CRLF.
@@ -72,14 +80,17 @@ void check_event(std::string_view bytes) {
     std::string out;
     require(append_sse_event(out, "t", "1", bytes), "data may be anything");
     std::string lines(bytes);
-    for (std::size_t at = 0; (at = lines.find('\r', at)) != std::string::npos; ++at) lines.replace(at, lines.substr(at, 2) == "\r\n" ? 2 : 1, "\n");
+    for (std::size_t at = 0; (at = lines.find('\r', at)) != std::string::npos; ++at)
+        lines.replace(at, lines.substr(at, 2) == "\r\n" ? 2 : 1, "\n");
     std::string with_crlf;
     for (const char c : out) with_crlf.append(c == '\n' ? "\r\n" : std::string_view(&c, 1));
     for (const std::string_view stream : {std::string_view(out), std::string_view(with_crlf)}) {
         SseParser parser;
         std::string_view in = stream;
         const SseEvent event = parser.next(in);
-        require(event.kind == SseEvent::Kind::kEvent && event.type == "t" && event.id == "1" && event.data == lines, "an event comes back");
+        require(event.kind == SseEvent::Kind::kEvent && event.type == "t" && event.id == "1" &&
+                    event.data == lines,
+                "an event comes back");
         require(parser.next(in).kind == SseEvent::Kind::kNeedMore, "one event is one");
     }
 }
@@ -89,15 +100,19 @@ void check_event(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     const auto all = [] { return std::string_view::npos; };
-    const BodyLimits limits{.max_body_bytes = 300, .max_extension_bytes = 20, .max_trailer_bytes = 60};
-    for (const BodyFraming framing : {BodyFraming::kNone, BodyFraming::kLength, BodyFraming::kChunked, BodyFraming::kUntilClose}) {
+    const BodyLimits limits{
+        .max_body_bytes = 300, .max_extension_bytes = 20, .max_trailer_bytes = 60};
+    for (const BodyFraming framing : {BodyFraming::kNone, BodyFraming::kLength,
+                                      BodyFraming::kChunked, BodyFraming::kUntilClose}) {
         for (const std::size_t most : {1U, 20U}) {
             Cuts cuts(data, size);
             const BodyDecoder decoder(framing, size / 2, limits);
             const Read whole = read(decoder, bytes, all);
             const Read cut = read(decoder, bytes, [&] { return cuts.next(most); });
-            require(whole.data == cut.data && whole.last == cut.last && whole.status == cut.status, "cuts make no difference");
-            require(whole.last == BodyEvent::Kind::kRefused || whole.rest == cut.rest, "cuts make no difference to what follows");
+            require(whole.data == cut.data && whole.last == cut.last && whole.status == cut.status,
+                    "cuts make no difference");
+            require(whole.last == BodyEvent::Kind::kRefused || whole.rest == cut.rest,
+                    "cuts make no difference to what follows");
             require(whole.data.size() <= limits.max_body_bytes, "a body stays within its limit");
         }
     }

@@ -45,7 +45,8 @@ TEST(HttpBody, NoBodyIsOverAtOnce) {
 }
 
 TEST(HttpBody, ContentLengthTakesThatManyBytesAndLeavesTheNextRequest) {
-    EXPECT_EQ(read({BodyFraming::kLength, 5}, "helloGET /"), (Read{"hello", Kind::kEnd, 0, "GET /"}));
+    EXPECT_EQ(read({BodyFraming::kLength, 5}, "helloGET /"),
+              (Read{"hello", Kind::kEnd, 0, "GET /"}));
     EXPECT_EQ(read({BodyFraming::kLength, 5}, "hell"), (Read{"hell", Kind::kNeedMore, 0, ""}));
 }
 
@@ -61,20 +62,43 @@ TEST(HttpBody, ABodyUntilCloseEndsWithTheConnection) {
 }
 
 TEST(HttpBody, ChunksAreJoinedAndExtensionsAndTrailersDropped) {
-    for (const std::string_view bytes : {
-             "5\r\nhello\r\n0\r\n\r\nGET /", "1\r\nh\r\n04\r\nello\r\n0\r\n\r\nGET /", "5;a=b;c=\"d e\"\r\nhello\r\n0;x\r\n\r\nGET /",
-             "00000005\r\nhello\r\n00\r\n\r\nGET /", "5\r\nhello\r\n0\r\nX-Sum: 1\r\nY:\r\n\r\nGET /"}) {
+    for (const std::string_view bytes :
+         {"5\r\nhello\r\n0\r\n\r\nGET /", "1\r\nh\r\n04\r\nello\r\n0\r\n\r\nGET /",
+          "5;a=b;c=\"d e\"\r\nhello\r\n0;x\r\n\r\nGET /", "00000005\r\nhello\r\n00\r\n\r\nGET /",
+          "5\r\nhello\r\n0\r\nX-Sum: 1\r\nY:\r\n\r\nGET /"}) {
         EXPECT_EQ(read(chunked(), bytes), (Read{"hello", Kind::kEnd, 0, "GET /"})) << bytes;
     }
-    EXPECT_EQ(read(chunked(), "A\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n").data, "01234567890123456789");
+    EXPECT_EQ(read(chunked(), "A\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n").data,
+              "01234567890123456789");
 }
 
 TEST(HttpBody, BrokenChunksAreRefused) {
-    for (const std::string_view bytes : {
-             "\r\n", "g\r\n", " 5\r\nhello", "5 \r\nhello", "5\t;a\r\nhello", "0x5\r\nhello", "-5\r\nhello", "+5\r\nhello", "5\nhello",
-             "5\r\rhello", "5;a\nhello", "5;a\x01\r\nhello", "5\r\nhelloX", "5\r\nhello\n0\r\n", "5\r\nhello\r0\r\n", "5\r\nhello\rX",
-             "00000000000000005\r\nhello", ";a\r\n", "0\r\n X: folded\r\n\r\n", "0\r\n: no name\r\n\r\n", "0\r\nX : a\r\n\r\n", "0\r\nX\r\n\r\n",
-             "0\r\nX: a\n\r\n", "0\r\nX: a\rb\r\n\r\n", "0\r\n\rX", "0\r\n\n"}) {
+    for (const std::string_view bytes : {"\r\n",
+                                         "g\r\n",
+                                         " 5\r\nhello",
+                                         "5 \r\nhello",
+                                         "5\t;a\r\nhello",
+                                         "0x5\r\nhello",
+                                         "-5\r\nhello",
+                                         "+5\r\nhello",
+                                         "5\nhello",
+                                         "5\r\rhello",
+                                         "5;a\nhello",
+                                         "5;a\x01\r\nhello",
+                                         "5\r\nhelloX",
+                                         "5\r\nhello\n0\r\n",
+                                         "5\r\nhello\r0\r\n",
+                                         "5\r\nhello\rX",
+                                         "00000000000000005\r\nhello",
+                                         ";a\r\n",
+                                         "0\r\n X: folded\r\n\r\n",
+                                         "0\r\n: no name\r\n\r\n",
+                                         "0\r\nX : a\r\n\r\n",
+                                         "0\r\nX\r\n\r\n",
+                                         "0\r\nX: a\n\r\n",
+                                         "0\r\nX: a\rb\r\n\r\n",
+                                         "0\r\n\rX",
+                                         "0\r\n\n"}) {
         const Read result = read(chunked(), bytes);
         EXPECT_EQ(result.last, Kind::kRefused) << testing::PrintToString(bytes);
         EXPECT_EQ(result.status, 400) << testing::PrintToString(bytes);
@@ -108,7 +132,8 @@ TEST(HttpBody, HowTheBytesAreCutMakesNoDifference) {
             bytes += random() % 2 == 0 ? "5\r\nhello\r\n" : "c;ext=\"1\"\r\nhello, world\r\n";
         }
         bytes += random() % 2 == 0 ? "0\r\n\r\nrest" : "0\r\nX: a\r\n\r\nrest";
-        if (random() % 2 == 0) bytes[random() % bytes.size()] = kAlphabet[random() % kAlphabet.size()];
+        if (random() % 2 == 0)
+            bytes[random() % bytes.size()] = kAlphabet[random() % kAlphabet.size()];
         const Read whole = read(chunked(), bytes);
         for (const std::size_t piece : {1U, 2U, 5U}) {
             const Read cut = read(chunked(), bytes, piece);

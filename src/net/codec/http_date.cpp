@@ -8,8 +8,10 @@
 namespace crab::net {
 namespace {
 
-constexpr int kFirstYear = 1900, kLastYear = 2200;   // what SystemTime, which counts nanoseconds, can hold
-constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+// what SystemTime, which counts nanoseconds, can hold
+constexpr int kFirstYear = 1900, kLastYear = 2200;
+constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 /// Takes a text apart from the left; once something is missing, everything is.
 class Reader {
@@ -19,7 +21,8 @@ public:
         int value = 0;
         const std::string_view word = take(digits);
         const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (problem != std::errc() || end != word.data() + word.size() || word.starts_with('-')) fits_ = false;
+        if (problem != std::errc() || end != word.data() + word.size() || word.starts_with('-'))
+            fits_ = false;
         return value;
     }
     unsigned month() {
@@ -34,7 +37,8 @@ public:
         skip(":");
         const int second = number(2);
         if (hour > 23 || minute > 59 || second > 60) fits_ = false;
-        return std::chrono::hours(hour) + std::chrono::minutes(minute) + std::chrono::seconds(second);
+        return std::chrono::hours(hour) + std::chrono::minutes(minute) +
+               std::chrono::seconds(second);
     }
     void skip(std::string_view text) {
         if (take(text.size()) != text) fits_ = false;
@@ -59,14 +63,18 @@ private:
     bool fits_ = true, padded_ = false;
 };
 
-std::optional<SystemTime> made_of(const Reader& reader, int year, unsigned month, int day, std::chrono::seconds time) {
-    const std::chrono::year_month_day date(std::chrono::year(year), std::chrono::month(month), std::chrono::day(static_cast<unsigned>(std::max(day, 0))));
+std::optional<SystemTime> made_of(const Reader& reader, int year, unsigned month, int day,
+                                  std::chrono::seconds time) {
+    const std::chrono::year_month_day date(
+        std::chrono::year(year), std::chrono::month(month),
+        std::chrono::day(static_cast<unsigned>(std::max(day, 0))));
     if (!reader.done() || !date.ok() || year < kFirstYear || year > kLastYear) return std::nullopt;
     return SystemTime(std::chrono::sys_days(date)) + time;
 }
 
 /// From the comma on; years of two digits begin with 1970.
-std::optional<SystemTime> parse_with_comma(std::string_view text, std::string_view separator, std::size_t year_digits) {
+std::optional<SystemTime> parse_with_comma(std::string_view text, std::string_view separator,
+                                           std::size_t year_digits) {
     Reader reader(text);
     reader.skip(", ");
     const int day = reader.number(2);
@@ -85,8 +93,10 @@ std::optional<SystemTime> parse_with_comma(std::string_view text, std::string_vi
 
 std::optional<SystemTime> parse_http_date(std::string_view text) {
     const std::size_t comma = text.find(',');
-    if (comma == 3) return parse_with_comma(text.substr(comma), " ", 4);                          // Sun, 06 Nov 1994 08:49:37 GMT
-    if (comma != std::string_view::npos) return parse_with_comma(text.substr(comma), "-", 2);     // Sunday, 06-Nov-94 08:49:37 GMT
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    if (comma == 3) return parse_with_comma(text.substr(comma), " ", 4);
+    // Sunday, 06-Nov-94 08:49:37 GMT
+    if (comma != std::string_view::npos) return parse_with_comma(text.substr(comma), "-", 2);
     if (text.size() < 4) return std::nullopt;
     Reader reader(text.substr(3));  // Sun Nov  6 08:49:37 1994
     reader.skip(" ");

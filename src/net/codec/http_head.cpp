@@ -7,8 +7,8 @@
 
 namespace crab::net {
 
-// One pass from left to right over one message's head; the first broken rule ends it. Every method returns whether to go on,
-// and what was found out otherwise is in outcome_.
+// One pass from left to right over one message's head; the first broken rule ends it. Every method
+// returns whether to go on, and what was found out otherwise is in outcome_.
 class HeadParser {
 public:
     HeadParser(std::string_view bytes, MessageHead& head, const HttpLimits& limits)
@@ -28,7 +28,8 @@ public:
     HeadOutcome parse(RequestHead& request) {
         request.host = request.path = request.query = {};
         request.expect_continue = false;
-        if (empty_lines() && request_line(request) && fields(&request) && request_rules()) complete();
+        if (empty_lines() && request_line(request) && fields(&request) && request_rules())
+            complete();
         return outcome_;
     }
 
@@ -40,15 +41,19 @@ public:
 
 private:
     static std::size_t head_limit(const HttpLimits& limits) {
-        return std::min<std::size_t>(limits.max_head_bytes, std::numeric_limits<std::uint16_t>::max());
+        return std::min<std::size_t>(limits.max_head_bytes,
+                                     std::numeric_limits<std::uint16_t>::max());
     }
 
     bool refuse(int status, std::string_view reason) {
-        outcome_ = {.kind = HeadOutcome::Kind::kRefused, .status = status, .consumed = 0, .reason = reason};
+        outcome_ = {
+            .kind = HeadOutcome::Kind::kRefused, .status = status, .consumed = 0, .reason = reason};
         return false;
     }
     // The bytes end before the head does.
-    bool starve() { return full_ ? refuse(431, "the request head is larger than the limit") : false; }
+    bool starve() {
+        return full_ ? refuse(431, "the request head is larger than the limit") : false;
+    }
     void complete() {
         outcome_.kind = HeadOutcome::Kind::kComplete;
         outcome_.consumed = static_cast<std::size_t>(at_ - begin_);
@@ -56,9 +61,12 @@ private:
         head_.keep_alive = persistent && !says_close_;
     }
     std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
-    std::string_view since(const char* start) const { return {start, static_cast<std::size_t>(at_ - start)}; }
+    std::string_view since(const char* start) const {
+        return {start, static_cast<std::size_t>(at_ - start)};
+    }
 
-    // RFC 9112 section 2.2: a server ignores an empty line that a client left behind the previous body. Two, then no more.
+    // RFC 9112 section 2.2: a server ignores an empty line that a client left behind the previous
+    // body. Two, then no more.
     bool empty_lines() {
         for (int lines = 0; at_ != end_ && *at_ == '\r'; ++lines) {
             if (lines == 2) return refuse(400, "too many empty lines before the request line");
@@ -88,10 +96,15 @@ private:
         start = ++at_;
         while (at_ != end_ && has_class(*at_, kTargetChar)) ++at_;
         request.target = since(start);
-        if (request.target.size() > max_target_) return refuse(414, "the request target is longer than the limit");
+        if (request.target.size() > max_target_)
+            return refuse(414, "the request target is longer than the limit");
         if (at_ == end_) return starve();
-        if (*at_ != ' ') return refuse(400, "the request target holds a character that must be percent-encoded, or no version follows");
-        if (!split_target(request)) return refuse(400, "the request target is neither a path nor an http URL");
+        if (*at_ != ' ')
+            return refuse(400,
+                          "the request target holds a character that must be percent-encoded, or "
+                          "no version follows");
+        if (!split_target(request))
+            return refuse(400, "the request target is neither a path nor an http URL");
         ++at_;
         if (!version()) return false;
         return line_end();
@@ -125,7 +138,8 @@ private:
     bool version() {
         constexpr std::size_t kSize = 8;
         if (left() < kSize) return starve();
-        if (std::memcmp(at_, "HTTP/", 5) != 0 || !is_digit(at_[5]) || at_[6] != '.' || !is_digit(at_[7])) {
+        if (std::memcmp(at_, "HTTP/", 5) != 0 || !is_digit(at_[5]) || at_[6] != '.' ||
+            !is_digit(at_[7])) {
             return refuse(400, "the start line has no valid HTTP version");
         }
         if (at_[5] != '1') return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
@@ -137,8 +151,10 @@ private:
     bool status_line(ResponseHead& response) {
         if (!version()) return false;
         if (left() < 5) return starve();
-        const bool digits = at_[0] == ' ' && at_[1] >= '1' && at_[1] <= '5' && is_digit(at_[2]) && is_digit(at_[3]);
-        if (!digits || (at_[4] != ' ' && at_[4] != '\r')) return refuse(502, "the status line has no valid status");
+        const bool digits =
+            at_[0] == ' ' && at_[1] >= '1' && at_[1] <= '5' && is_digit(at_[2]) && is_digit(at_[3]);
+        if (!digits || (at_[4] != ' ' && at_[4] != '\r'))
+            return refuse(502, "the status line has no valid status");
         response.status = (at_[1] - '0') * 100 + (at_[2] - '0') * 10 + (at_[3] - '0');
         at_ += at_[4] == ' ' ? 5 : 4;
         const char* start = at_;
@@ -161,33 +177,42 @@ private:
             start = at_;
             at_ = find_non_value(at_, end_);
             std::string_view value = since(start);
-            while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
+            while (!value.empty() && (value.back() == ' ' || value.back() == '\t'))
+                value.remove_suffix(1);
             if (!line_end()) return false;
-            if (list.size_ == max_headers_) return refuse(431, "the head has more fields than the limit");
-            list.places_[list.size_++] = {place(name.data()), size(name), place(value.data()), size(value)};
+            if (list.size_ == max_headers_)
+                return refuse(431, "the head has more fields than the limit");
+            list.places_[list.size_++] = {place(name.data()), size(name), place(value.data()),
+                                          size(value)};
             if (!understand(name, value, request)) return false;
         }
     }
     std::uint16_t place(const char* at) const { return static_cast<std::uint16_t>(at - begin_); }
-    static std::uint16_t size(std::string_view text) { return static_cast<std::uint16_t>(text.size()); }
+    static std::uint16_t size(std::string_view text) {
+        return static_cast<std::uint16_t>(text.size());
+    }
 
     // A line that is no field: the empty line, or one of the ways to get a line wrong.
     bool end_of_fields(bool nothing_before) {
-        if (!nothing_before) return refuse(400, "a field name is followed by something other than a colon");
+        if (!nothing_before)
+            return refuse(400, "a field name is followed by something other than a colon");
         if (*at_ == '\r' || *at_ == '\n') return line_end();
         if (*at_ == ' ' || *at_ == '\t') return refuse(400, "a field is folded over two lines");
         return refuse(400, "a field has no valid name");
     }
 
-    // `lower` has letters and hyphens only, so setting one bit folds the case of a token without mistaking another for it.
+    // `lower` has letters and hyphens only, so setting one bit folds the case of a token without
+    // mistaking another for it.
     template <std::size_t N>
     static bool is(std::string_view name, const char (&lower)[N]) {
         unsigned difference = 0;
-        for (std::size_t i = 0; i < N - 1; ++i) difference |= static_cast<unsigned char>((name[i] | 0x20) ^ lower[i]);
+        for (std::size_t i = 0; i < N - 1; ++i)
+            difference |= static_cast<unsigned char>((name[i] | 0x20) ^ lower[i]);
         return difference == 0;
     }
 
-    // The fields that decide where the message ends and what becomes of the connection; most fields fall through at once.
+    // The fields that decide where the message ends and what becomes of the connection; most fields
+    // fall through at once.
     bool understand(std::string_view name, std::string_view value, RequestHead* request) {
         switch (name.size()) {
             case 4: return !request || !is(name, "host") || host(value, *request);
@@ -202,7 +227,8 @@ private:
     bool host(std::string_view value, RequestHead& request) {
         if (has_host_) return refuse(400, "there is more than one Host");
         has_host_ = true;
-        if (!all_of_class(value, kHostChar)) return refuse(400, "Host holds a character that no host has");
+        if (!all_of_class(value, kHostChar))
+            return refuse(400, "Host holds a character that no host has");
         if (request.host.empty()) {
             request.host = value;
         } else if (!std::ranges::equal(request.host, value, {}, to_lower, to_lower)) {
@@ -212,7 +238,8 @@ private:
     }
 
     bool expect(std::string_view value, RequestHead& request) {
-        if (!equals_lower(value, "100-continue")) return refuse(417, "Expect asks for something other than 100-continue");
+        if (!equals_lower(value, "100-continue"))
+            return refuse(417, "Expect asks for something other than 100-continue");
         request.expect_continue = head_.minor_version >= 1;
         return true;
     }
@@ -234,7 +261,8 @@ private:
             return refuse(400, "Content-Length is not a plain number");
         }
         std::uint64_t length = 0;
-        for (const char digit : value) length = length * 10 + static_cast<std::uint64_t>(digit - '0');
+        for (const char digit : value)
+            length = length * 10 + static_cast<std::uint64_t>(digit - '0');
         head_.content_length = length;
         return true;
     }
@@ -250,17 +278,20 @@ private:
             chunked_seen = equals_lower(coding, "chunked");
             return true;
         });
-        if (!chunked_only_last || value.empty()) return refuse(400, "chunked is not the last transfer coding, once");
+        if (!chunked_only_last || value.empty())
+            return refuse(400, "chunked is not the last transfer coding, once");
         return refuse(501, "the only transfer coding known here is chunked");
     }
 
     bool framing_rules() {
-        if (head_.chunked && head_.content_length) return refuse(400, "both Content-Length and Transfer-Encoding");
+        if (head_.chunked && head_.content_length)
+            return refuse(400, "both Content-Length and Transfer-Encoding");
         return true;
     }
 
     bool request_rules() {
-        if (!has_host_ && head_.minor_version >= 1) return refuse(400, "an HTTP/1.1 request needs a Host");
+        if (!has_host_ && head_.minor_version >= 1)
+            return refuse(400, "an HTTP/1.1 request needs a Host");
         return framing_rules();
     }
 
@@ -287,7 +318,8 @@ std::optional<std::string_view> HeaderList::find(std::string_view lower_case_nam
 
 std::size_t HeaderList::count(std::string_view lower_case_name) const {
     std::size_t found = 0;
-    for (const HttpHeader header : *this) found += equals_lower(header.name, lower_case_name) ? 1 : 0;
+    for (const HttpHeader header : *this)
+        found += equals_lower(header.name, lower_case_name) ? 1 : 0;
     return found;
 }
 
@@ -298,17 +330,20 @@ BodyFraming RequestHead::framing() const {
 
 BodyFraming ResponseHead::framing(std::string_view request_method) const {
     const bool bodiless = status < 200 || status == 204 || status == 304;
-    if (bodiless || request_method == "HEAD" || (request_method == "CONNECT" && status < 300)) return BodyFraming::kNone;
+    if (bodiless || request_method == "HEAD" || (request_method == "CONNECT" && status < 300))
+        return BodyFraming::kNone;
     if (chunked) return BodyFraming::kChunked;
     if (!content_length) return BodyFraming::kUntilClose;
     return *content_length > 0 ? BodyFraming::kLength : BodyFraming::kNone;
 }
 
-HeadOutcome parse_request_head(std::string_view bytes, RequestHead& head, const HttpLimits& limits) {
+HeadOutcome parse_request_head(std::string_view bytes, RequestHead& head,
+                               const HttpLimits& limits) {
     return HeadParser(bytes, head, limits).parse(head);
 }
 
-HeadOutcome parse_response_head(std::string_view bytes, ResponseHead& head, const HttpLimits& limits) {
+HeadOutcome parse_response_head(std::string_view bytes, ResponseHead& head,
+                                const HttpLimits& limits) {
     return HeadParser(bytes, head, limits).parse(head);
 }
 

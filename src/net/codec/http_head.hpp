@@ -8,9 +8,11 @@
 
 namespace crab::net {
 
-/// What a head may cost its reader. `max_headers` above HeaderList::kCapacity and heads above 65,535 bytes are cut to those.
+/// What a head may cost its reader. `max_headers` above HeaderList::kCapacity and heads above
+/// 65,535 bytes are cut to those.
 struct HttpLimits {
-    std::size_t max_head_bytes = 16 * 1024;  ///< start line, fields and the empty line, with their line ends
+    /// Start line, fields and the empty line, with their line ends
+    std::size_t max_head_bytes = 16 * 1024;
     std::size_t max_headers = 64;
     std::size_t max_target = 8 * 1024;
 };
@@ -20,7 +22,8 @@ struct HttpHeader {
     std::string_view value;  ///< without surrounding white space
 };
 
-/// The fields of one head, in order, as places in the buffer it was parsed from. Nothing is owned or allocated.
+/// The fields of one head, in order, as places in the buffer it was parsed from. Nothing is owned
+/// or allocated.
 class HeaderList {
 public:
     static constexpr std::size_t kCapacity = 64;
@@ -59,29 +62,36 @@ private:
     };
     const char* base_ = nullptr;
     std::size_t size_ = 0;
-    Place places_[kCapacity];  // the first size_ are set; the rest is never touched, which keeps a parse cheap
+    // the first size_ are set; the rest is never touched, which keeps a parse cheap
+    Place places_[kCapacity];
 };
 
 enum class BodyFraming : std::uint8_t { kNone, kLength, kChunked, kUntilClose };
 
-/// What requests and responses have in common. All views point into the parsed buffer and die with it.
+/// What requests and responses have in common. All views point into the parsed buffer and die with
+/// it.
 struct MessageHead {
     int minor_version = 1;  ///< of HTTP/1.x; a minor version above 1 counts as 1
     bool chunked = false;
-    bool keep_alive = true;          ///< by version and Connection; a body until close ends the connection all the same
+    /// By version and Connection; a body until close ends the connection all the same
+    bool keep_alive = true;
     bool connection_upgrade = false; ///< Connection names `upgrade`
     std::optional<std::uint64_t> content_length;
     HeaderList headers;
 
-    std::optional<std::string_view> find(std::string_view lower_case_name) const { return headers.find(lower_case_name); }
+    std::optional<std::string_view> find(std::string_view lower_case_name) const {
+        return headers.find(lower_case_name);
+    }
 };
 
 struct RequestHead : MessageHead {
     std::string_view method;  ///< any token of at most 32 bytes; case matters
-    std::string_view target;  ///< as received: `/path?query`, `http://host/path?query`, or `*` with OPTIONS
+    /// As received: `/path?query`, `http://host/path?query`, or `*` with OPTIONS
+    std::string_view target;
     std::string_view path;    ///< of the target, still percent-encoded, `/` at least
     std::string_view query;   ///< after the first `?`, still encoded; empty when there is none
-    std::string_view host;    ///< value of Host, its characters checked; empty when an HTTP/1.0 request has none
+    /// Value of Host, its characters checked; empty when an HTTP/1.0 request has none
+    std::string_view host;
     bool expect_continue = false;
 
     BodyFraming framing() const;
@@ -91,8 +101,8 @@ struct ResponseHead : MessageHead {
     int status = 0;           ///< 100..599
     std::string_view reason;  ///< may be empty
 
-    /// How long the body is, which depends on the method that was asked (RFC 9112 section 6.3). A 101 and a 2xx to CONNECT
-    /// have no body; what follows them is no longer HTTP.
+    /// How long the body is, which depends on the method that was asked (RFC 9112 section 6.3). A
+    /// 101 and a 2xx to CONNECT have no body; what follows them is no longer HTTP.
     BodyFraming framing(std::string_view request_method) const;
 };
 
@@ -101,16 +111,19 @@ struct HeadOutcome {
     enum class Kind : std::uint8_t { kNeedMore, kComplete, kRefused };
 
     Kind kind = Kind::kNeedMore;
-    int status = 0;             ///< refused: 400, 414, 417, 431, 501 or 505; for a response always 502
-    std::size_t consumed = 0;   ///< complete: bytes of the head, the body starts there
+    int status = 0;  ///< refused: 400, 414, 417, 431, 501 or 505; for a response always 502
+    std::size_t consumed = 0;  ///< complete: bytes of the head, the body starts there
     std::string_view reason{};  ///< refused: a sentence for logs and the error body, static text
 };
 
-/// Parses one request head from the start of `bytes` (RFC 9112, HTTP/1.0 and 1.1). `head` is meaningful only when the
-/// outcome is complete. Strict: what two parsers could read in two ways is refused, and the connection must then be closed.
-/// The answer for a prefix is `need more` or the answer for the whole, so feeding byte by byte is safe.
-HeadOutcome parse_request_head(std::string_view bytes, RequestHead& head, const HttpLimits& limits = {});
+/// Parses one request head from the start of `bytes` (RFC 9112, HTTP/1.0 and 1.1). `head` is
+/// meaningful only when the outcome is complete. Strict: what two parsers could read in two ways is
+/// refused, and the connection must then be closed. The answer for a prefix is `need more` or the
+/// answer for the whole, so feeding byte by byte is safe.
+HeadOutcome parse_request_head(std::string_view bytes, RequestHead& head,
+                               const HttpLimits& limits = {});
 /// The same for a response head; a 1xx response is a head of its own, followed by the final one.
-HeadOutcome parse_response_head(std::string_view bytes, ResponseHead& head, const HttpLimits& limits = {});
+HeadOutcome parse_response_head(std::string_view bytes, ResponseHead& head,
+                                const HttpLimits& limits = {});
 
 }  // namespace crab::net

@@ -12,7 +12,8 @@ namespace {
 using namespace std::string_view_literals;
 using Kind = HeadOutcome::Kind;
 
-std::string request(std::string_view fields, std::string_view line = "GET / HTTP/1.1", std::string_view host = "Host: h\r\n") {
+std::string request(std::string_view fields, std::string_view line = "GET / HTTP/1.1",
+                    std::string_view host = "Host: h\r\n") {
     return std::string(line) + "\r\n" + std::string(host) + std::string(fields) + "\r\n";
 }
 
@@ -29,13 +30,17 @@ Parsed parse(std::string_view bytes, const HttpLimits& limits = {}) {
 
 int status_of(std::string_view bytes, const HttpLimits& limits = {}) {
     const HeadOutcome outcome = parse(bytes, limits).outcome;
-    return outcome.kind == Kind::kComplete ? 200 : outcome.kind == Kind::kNeedMore ? 0 : outcome.status;
+    return outcome.kind == Kind::kComplete   ? 200
+           : outcome.kind == Kind::kNeedMore ? 0
+                                             : outcome.status;
 }
 
 TEST(HttpHead, ATypicalPostIsTakenApartWithoutCopies) {
     const std::string bytes =
-        "POST /v1/tools/call?trace=1&x=%20 HTTP/1.1\r\nHost: 127.0.0.1:42617\r\nAuthorization: Bearer abc\r\n"
-        "Content-Type:application/json\r\nContent-Length: 181 \t\r\nConnection: keep-alive\r\n\r\n{\"rest\":1}";
+        "POST /v1/tools/call?trace=1&x=%20 HTTP/1.1\r\nHost: 127.0.0.1:42617\r\nAuthorization: "
+        "Bearer abc\r\n"
+        "Content-Type:application/json\r\nContent-Length: 181 \t\r\nConnection: "
+        "keep-alive\r\n\r\n{\"rest\":1}";
     const Parsed parsed = parse(bytes);
     ASSERT_EQ(parsed.outcome.kind, Kind::kComplete) << parsed.outcome.reason;
     EXPECT_EQ(bytes.substr(parsed.outcome.consumed), "{\"rest\":1}");
@@ -108,7 +113,8 @@ TEST(HttpHead, TheRequestLineHasOneForm) {
 
 TEST(HttpHead, TargetsArePathsOrHttpUrlsWithCleanCharacters) {
     check({
-        {"a path with a query that browsers leave unescaped", request("", "GET /a?b={c}|^` HTTP/1.1"), 200},
+        {"a path with a query that browsers leave unescaped",
+         request("", "GET /a?b={c}|^` HTTP/1.1"), 200},
         {"percent-encoding is left alone", request("", "GET /%00%zz HTTP/1.1"), 200},
         {"a backslash", request("", "GET /a\\b HTTP/1.1"), 400},
         {"a fragment", request("", "GET /a#b HTTP/1.1"), 400},
@@ -125,7 +131,8 @@ TEST(HttpHead, TargetsArePathsOrHttpUrlsWithCleanCharacters) {
         {"an absolute URL", request("", "GET http://h/a?b HTTP/1.1"), 200},
         {"an absolute URL in capitals", request("", "GET HTTP://H/a HTTP/1.1"), 200},
         {"an absolute URL without host", request("", "GET http:///a HTTP/1.1"), 400},
-        {"an absolute URL with user information", request("", "GET http://u@h/a HTTP/1.1", "Host: u@h\r\n"), 400},
+        {"an absolute URL with user information",
+         request("", "GET http://u@h/a HTTP/1.1", "Host: u@h\r\n"), 400},
         {"an absolute URL of another scheme", request("", "GET ftp://h/a HTTP/1.1"), 400},
         {"an absolute URL that contradicts Host", request("", "GET http://other/a HTTP/1.1"), 400},
     });
@@ -156,7 +163,8 @@ TEST(HttpHead, EveryFieldIsANameAColonAndACleanValueOnOneLine) {
         {"an empty value", request("X:\r\n"), 200},
         {"a value of white space", request("X: \t \r\n"), 200},
         {"tabs and high bytes inside a value", request("X: a\tb \xc3\xa9\x80\xff\r\n"), 200},
-        {"a long value with tabs at word borders", request("X: 12345678\t2345678\t\t345678901234567\t\r\n"), 200},
+        {"a long value with tabs at word borders",
+         request("X: 12345678\t2345678\t\t345678901234567\t\r\n"), 200},
         {"a space before the colon", request("X : a\r\n"), 400},
         {"a tab before the colon", request("X\t: a\r\n"), 400},
         {"no name", request(": a\r\n"), 400},
@@ -215,9 +223,12 @@ TEST(HttpHead, TransferEncodingIsChunkedOrRefused) {
     check({
         {"chunked", request("Transfer-Encoding: chunked\r\n"), 200},
         {"chunked in capitals", request("TRANSFER-ENCODING: Chunked\r\n"), 200},
-        {"chunked after Content-Length", request("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), 400},
-        {"chunked before Content-Length", request("Transfer-Encoding: chunked\r\nContent-Length: 1\r\n"), 400},
-        {"chunked twice", request("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"), 400},
+        {"chunked after Content-Length",
+         request("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), 400},
+        {"chunked before Content-Length",
+         request("Transfer-Encoding: chunked\r\nContent-Length: 1\r\n"), 400},
+        {"chunked twice", request("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"),
+         400},
         {"chunked twice in one field", request("Transfer-Encoding: chunked, chunked\r\n"), 400},
         {"chunked not last", request("Transfer-Encoding: chunked, gzip\r\n"), 400},
         {"another coding before chunked", request("Transfer-Encoding: gzip, chunked\r\n"), 501},
@@ -225,7 +236,10 @@ TEST(HttpHead, TransferEncodingIsChunkedOrRefused) {
         {"identity", request("Transfer-Encoding: identity\r\n"), 501},
         {"nearly chunked", request("Transfer-Encoding: xchunked\r\n"), 501},
         {"chunked with a parameter", request("Transfer-Encoding: chunked;a=b\r\n"), 501},
-        {"chunked with a vertical tab", request("Transfer-Encoding: \x0b" "chunked\r\n"), 400},
+        {"chunked with a vertical tab",
+         request("Transfer-Encoding: \x0b"
+                 "chunked\r\n"),
+         400},
         {"empty", request("Transfer-Encoding:\r\n"), 400},
         {"in HTTP/1.0", request("Transfer-Encoding: chunked\r\n", "POST / HTTP/1.0"), 400},
     });
@@ -233,12 +247,15 @@ TEST(HttpHead, TransferEncodingIsChunkedOrRefused) {
 
 TEST(HttpHead, ExpectIs100ContinueOrRefused) {
     EXPECT_TRUE(parse(request("Expect: 100-Continue\r\n")).head.expect_continue);
-    EXPECT_FALSE(parse(request("Expect: 100-continue\r\n", "POST / HTTP/1.0")).head.expect_continue);
+    EXPECT_FALSE(
+        parse(request("Expect: 100-continue\r\n", "POST / HTTP/1.0")).head.expect_continue);
     EXPECT_EQ(status_of(request("Expect: a-pony\r\n")), 417);
 }
 
 TEST(HttpHead, KeepAliveFollowsVersionAndConnection) {
-    const auto keeps = [](std::string_view fields, std::string_view line) { return parse(request(fields, line)).head.keep_alive; };
+    const auto keeps = [](std::string_view fields, std::string_view line) {
+        return parse(request(fields, line)).head.keep_alive;
+    };
     constexpr std::string_view k11 = "GET / HTTP/1.1";
     constexpr std::string_view k10 = "GET / HTTP/1.0";
     EXPECT_TRUE(keeps("", k11));
@@ -273,7 +290,8 @@ TEST(HttpHead, EveryLimitHoldsOnBothSides) {
 
 TEST(HttpHead, AHeadCanBeParsedAgainAndAgainIntoTheSameObject) {
     RequestHead head;
-    const std::string first = request("Content-Length: 5\r\nConnection: close, upgrade\r\nExpect: 100-continue\r\n");
+    const std::string first =
+        request("Content-Length: 5\r\nConnection: close, upgrade\r\nExpect: 100-continue\r\n");
     const std::string second = request("", "GET / HTTP/1.1");
     ASSERT_EQ(parse_request_head(first, head).kind, Kind::kComplete);
     ASSERT_EQ(parse_request_head(second, head).kind, Kind::kComplete);
@@ -288,20 +306,29 @@ TEST(HttpHead, APrefixNeedsMoreOrGivesTheAnswerOfTheWhole) {
     constexpr unsigned kSeed = 1;
     std::mt19937 random(kSeed);
     const std::string corpus[] = {
-        request(""), request("Content-Length: 5\r\nX:\ta b\t\r\n"), request("Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n"),
-        request("", "OPTIONS * HTTP/1.0", ""), "\r\n" + request("", "GET http://h/a?b=c HTTP/1.1"),
-        request("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")};
+        request(""),
+        request("Content-Length: 5\r\nX:\ta b\t\r\n"),
+        request("Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n"),
+        request("", "OPTIONS * HTTP/1.0", ""),
+        "\r\n" + request("", "GET http://h/a?b=c HTTP/1.1"),
+        request("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: "
+                "dGhlIHNhbXBsZSBub25jZQ==\r\n")};
     constexpr std::string_view kEdits = "\r\n\t :/\0\x7f\x80,;19aH"sv;
     for (int run = 0; run < 5000; ++run) {
         std::string bytes = corpus[random() % std::size(corpus)];
-        for (unsigned edits = random() % 3; edits > 0; --edits) bytes[random() % bytes.size()] = kEdits[random() % kEdits.size()];
-        const HttpLimits limits{.max_head_bytes = 60 + random() % 200, .max_headers = 1 + random() % 4, .max_target = 1 + random() % 20};
+        for (unsigned edits = random() % 3; edits > 0; --edits)
+            bytes[random() % bytes.size()] = kEdits[random() % kEdits.size()];
+        const HttpLimits limits{.max_head_bytes = 60 + random() % 200,
+                                .max_headers = 1 + random() % 4,
+                                .max_target = 1 + random() % 20};
         const HeadOutcome whole = parse(bytes, limits).outcome;
         for (std::size_t size = 0; size < bytes.size(); ++size) {
             const HeadOutcome part = parse(std::string_view(bytes).substr(0, size), limits).outcome;
             if (part.kind == Kind::kNeedMore) continue;
-            ASSERT_EQ(part.kind, whole.kind) << "seed " << kSeed << ", run " << run << ", " << size << " bytes of " << bytes;
-            ASSERT_EQ(part.reason, whole.reason) << "seed " << kSeed << ", run " << run << ", " << size << " bytes of " << bytes;
+            ASSERT_EQ(part.kind, whole.kind)
+                << "seed " << kSeed << ", run " << run << ", " << size << " bytes of " << bytes;
+            ASSERT_EQ(part.reason, whole.reason)
+                << "seed " << kSeed << ", run " << run << ", " << size << " bytes of " << bytes;
             ASSERT_EQ(part.consumed, whole.consumed);
         }
     }
@@ -325,13 +352,15 @@ TEST(HttpHead, AResponseHeadHasStatusReasonAndFields) {
 }
 
 TEST(HttpHead, ResponsesThatBreakARuleAreRefusedAs502) {
-    for (const std::string_view bytes : {
-             "HTTP/1.1 99 Low\r\n\r\n", "HTTP/1.1 600 High\r\n\r\n", "HTTP/1.1 2000 Long\r\n\r\n", "HTTP/1.1  200 Space\r\n\r\n",
-             "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 200 OK\n\n", "HTTP/1.1 200 a\x01\r\n\r\n", "ICY 200 OK\r\n\r\n",
-             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
-             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-             "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n"}) {
+    for (const std::string_view bytes :
+         {"HTTP/1.1 99 Low\r\n\r\n", "HTTP/1.1 600 High\r\n\r\n", "HTTP/1.1 2000 Long\r\n\r\n",
+          "HTTP/1.1  200 Space\r\n\r\n", "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.1 200 OK\n\n",
+          "HTTP/1.1 200 a\x01\r\n\r\n", "ICY 200 OK\r\n\r\n",
+          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+          "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+          "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+          "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n"}) {
         HeadOutcome outcome;
         response(bytes, outcome);
         EXPECT_EQ(outcome.kind, Kind::kRefused) << bytes;

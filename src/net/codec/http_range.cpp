@@ -20,7 +20,8 @@ std::string_view trimmed(std::string_view text) {
 std::optional<std::uint64_t> number(std::string_view text) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
     return value;
 }
 
@@ -46,7 +47,9 @@ RangeChoice choose_range(std::string_view field, std::uint64_t size) {
     const auto last = to.empty() ? std::optional<std::uint64_t>(UINT64_MAX) : number(to);
     if (!first || !last || *last < *first) return whole;
     if (*first >= size) return none;
-    return {.kind = RangeChoice::Kind::kPart, .first = *first, .length = std::min(*last, size - 1) - *first + 1};
+    return {.kind = RangeChoice::Kind::kPart,
+            .first = *first,
+            .length = std::min(*last, size - 1) - *first + 1};
 }
 
 std::string content_range(const RangeChoice& choice, std::uint64_t size) {
@@ -59,9 +62,14 @@ std::string sha256_of_digest_field(std::string_view field) {
     constexpr std::size_t kDigestBytes = 32;
     while (!field.empty()) {
         const std::string_view member = trimmed(field.substr(0, field.find(',')));
-        field.remove_prefix(std::min(field.size(), field.find(',') == std::string_view::npos ? field.size() : field.find(',') + 1));
-        if (!member.starts_with(kAlgorithm) || !member.ends_with(':') || member.size() <= kAlgorithm.size()) continue;
-        const auto bytes = from_base64(member.substr(kAlgorithm.size(), member.size() - kAlgorithm.size() - 1));
+        field.remove_prefix(std::min(field.size(), field.find(',') == std::string_view::npos
+                                                       ? field.size()
+                                                       : field.find(',') + 1));
+        if (!member.starts_with(kAlgorithm) || !member.ends_with(':') ||
+            member.size() <= kAlgorithm.size())
+            continue;
+        const auto bytes =
+            from_base64(member.substr(kAlgorithm.size(), member.size() - kAlgorithm.size() - 1));
         if (!bytes || bytes->size() != kDigestBytes) return {};
         return to_hex({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
     }

@@ -31,18 +31,27 @@ TEST(HttpRange, ARangeBehindTheEndCannotBeHad) {
 }
 
 TEST(HttpRange, WhatIsMalformedOrMoreThanOneIsIgnored) {
-    for (const std::string_view field : {"", "bytes", "bytes=", "bytes=a-b", "bytes=5-2", "bytes=0-1,5-6", "items=0-1", "bytes=1", "bytes=--1", "bytes=99999999999999999999-"}) {
+    for (const std::string_view field :
+         {"", "bytes", "bytes=", "bytes=a-b", "bytes=5-2", "bytes=0-1,5-6", "items=0-1", "bytes=1",
+          "bytes=--1", "bytes=99999999999999999999-"}) {
         expect(field, Kind::kWhole, 0, 1000);
     }
 }
 
-TEST(HttpRange, ContentRangeNamesFirstLastAndSize) { EXPECT_EQ(content_range(choose_range("bytes=100-199", 1000), 1000), "bytes 100-199/1000"); }
+TEST(HttpRange, ContentRangeNamesFirstLastAndSize) {
+    EXPECT_EQ(content_range(choose_range("bytes=100-199", 1000), 1000), "bytes 100-199/1000");
+}
 
 TEST(DigestField, TheSha256IsFoundAmongOthers) {
     const std::string hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    EXPECT_EQ(sha256_of_digest_field("sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"), hex);
-    EXPECT_EQ(sha256_of_digest_field("sha-512=:AAAA:, sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"), hex);
-    for (const std::string_view field : {"", "sha-256=", "sha-256=::", "sha-256=:AAAA:", "sha-256=:!:", "md5=:AAAA:", ","}) EXPECT_EQ(sha256_of_digest_field(field), "") << field;
+    EXPECT_EQ(sha256_of_digest_field("sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"),
+              hex);
+    EXPECT_EQ(sha256_of_digest_field(
+                  "sha-512=:AAAA:, sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"),
+              hex);
+    for (const std::string_view field :
+         {"", "sha-256=", "sha-256=::", "sha-256=:AAAA:", "sha-256=:!:", "md5=:AAAA:", ","})
+        EXPECT_EQ(sha256_of_digest_field(field), "") << field;
 }
 
 }  // namespace

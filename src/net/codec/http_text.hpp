@@ -7,14 +7,16 @@
 #include <cstring>
 #include <string_view>
 
-/// Character classes and small scans that every HTTP field needs. ASCII only, no locale, no allocation.
+/// Character classes and small scans that every HTTP field needs. ASCII only, no locale, no
+/// allocation.
 namespace crab::net {
 
 enum CharClass : std::uint8_t {
     kTokenChar = 1,   ///< RFC 9110 section 5.6.2, tchar
-    kTargetChar = 2,  ///< RFC 3986, and what browsers leave unescaped in queries (`|{}^` and backtick); never `"#<>\`
-    kHostChar = 4,    ///< RFC 3986 section 3.2.2 and 3.2.3, without user information
-    kValueChar = 8,   ///< RFC 9110 section 5.5: printable, space, tab, 0x80-0xff
+    /// RFC 3986, and what browsers leave unescaped in queries (`|{}^` and backtick); never `"#<>\`
+    kTargetChar = 2,
+    kHostChar = 4,  ///< RFC 3986 section 3.2.2 and 3.2.3, without user information
+    kValueChar = 8,  ///< RFC 9110 section 5.5: printable, space, tab, 0x80-0xff
     kHexChar = 16,
 };
 
@@ -23,7 +25,8 @@ inline constexpr std::array<std::uint8_t, 256> kCharClasses = [] {
     const auto add = [&](std::string_view chars, std::uint8_t bit) {
         for (const char c : chars) table[static_cast<unsigned char>(c)] |= bit;
     };
-    constexpr std::string_view kAlnum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    constexpr std::string_view kAlnum =
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     add(kAlnum, kTokenChar | kTargetChar | kHostChar);
     add("!#$%&'*+-.^_`|~", kTokenChar);
     add("-._~!$&'()*+,;=:@/?%[]|{}^`", kTargetChar);
@@ -35,7 +38,9 @@ inline constexpr std::array<std::uint8_t, 256> kCharClasses = [] {
     return table;
 }();
 
-constexpr bool has_class(char c, CharClass wanted) { return (kCharClasses[static_cast<unsigned char>(c)] & wanted) != 0; }
+constexpr bool has_class(char c, CharClass wanted) {
+    return (kCharClasses[static_cast<unsigned char>(c)] & wanted) != 0;
+}
 
 constexpr bool all_of_class(std::string_view text, CharClass wanted) {
     for (const char c : text) {
@@ -70,8 +75,9 @@ constexpr std::string_view trim(std::string_view text) {
     return text;
 }
 
-/// Calls `visit(element)` for each non-empty element of a comma-separated list (RFC 9110 section 5.6.1), until it returns
-/// false. Quoted strings are not understood; for lists of tokens only. Returns false when a visit did.
+/// Calls `visit(element)` for each non-empty element of a comma-separated list (RFC 9110
+/// section 5.6.1), until it returns false. Quoted strings are not understood; for lists of tokens
+/// only. Returns false when a visit did.
 template <class Visit>
 constexpr bool for_each_element(std::string_view list, Visit&& visit) {
     while (!list.empty()) {
@@ -84,8 +90,9 @@ constexpr bool for_each_element(std::string_view list, Visit&& visit) {
     return true;
 }
 
-/// The first byte in [at, end) that may not stand in a field value (a control character other than tab), or `end`.
-/// Eight bytes at a time: a borrow can only mark bytes above the first true hit, so the lowest mark is exact.
+/// The first byte in [at, end) that may not stand in a field value (a control character other than
+/// tab), or `end`. Eight bytes at a time: a borrow can only mark bytes above the first true hit, so
+/// the lowest mark is exact.
 inline const char* find_non_value(const char* at, const char* end) {
     static_assert(std::endian::native == std::endian::little);
     constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;

@@ -71,7 +71,8 @@ constexpr auto kPlaces = [] {
 }();
 
 std::string_view status_line(int status) {
-    const std::uint8_t place = status >= 0 && status < 600 ? kPlaces[static_cast<std::size_t>(status)] : 0;
+    const std::uint8_t place =
+        status >= 0 && status < 600 ? kPlaces[static_cast<std::size_t>(status)] : 0;
     return place == 0 ? std::string_view{} : kStatuses[place - 1].line;
 }
 
@@ -81,7 +82,9 @@ void append_number(std::string& out, std::uint64_t number, int base = 10) {
     out.append(digits, end);
 }
 
-bool is_value(std::string_view value) { return find_non_value(value.data(), value.data() + value.size()) == value.data() + value.size(); }
+bool is_value(std::string_view value) {
+    return find_non_value(value.data(), value.data() + value.size()) == value.data() + value.size();
+}
 
 bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
 
@@ -115,10 +118,18 @@ void append_status_line(std::string& out, int status) {
     out += " \r\n";
 }
 
-bool append_request_line(std::string& out, std::string_view method, std::string_view target, std::string_view host) {
+bool append_request_line(std::string& out, std::string_view method, std::string_view target,
+                         std::string_view host) {
     if (method.empty() || target.empty()) return false;
-    if (!all_of_class(method, kTokenChar) || !all_of_class(target, kTargetChar) || !all_of_class(host, kHostChar)) return false;
-    out.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: ").append(host).append("\r\n");
+    if (!all_of_class(method, kTokenChar) || !all_of_class(target, kTargetChar) ||
+        !all_of_class(host, kHostChar))
+        return false;
+    out.append(method)
+        .append(" ")
+        .append(target)
+        .append(" HTTP/1.1\r\nHost: ")
+        .append(host)
+        .append("\r\n");
     return true;
 }
 
@@ -134,7 +145,8 @@ void append_content_length(std::string& out, std::uint64_t length) {
     out += "\r\n";
 }
 
-bool append_response(std::string& out, int status, std::string_view content_type, std::string_view body, KeepAlive keep_alive,
+bool append_response(std::string& out, int status, std::string_view content_type,
+                     std::string_view body, KeepAlive keep_alive,
                      std::span<const HttpHeader> more) {
     const std::size_t start = out.size();
     append_status_line(out, status);
@@ -151,8 +163,9 @@ bool append_response(std::string& out, int status, std::string_view content_type
     return true;
 }
 
-bool append_request(std::string& out, std::string_view method, std::string_view target, std::string_view host,
-                    std::string_view content_type, std::string_view body, std::span<const HttpHeader> more) {
+bool append_request(std::string& out, std::string_view method, std::string_view target,
+                    std::string_view host, std::string_view content_type, std::string_view body,
+                    std::span<const HttpHeader> more) {
     const std::size_t start = out.size();
     if (!append_request_line(out, method, target, host)) return false;
     if (!content_type.empty()) {

@@ -14,7 +14,8 @@ TEST(HttpWrite, AResponseIsWrittenWhole) {
     const HttpHeader more[] = {{"Allow", "GET"}};
     ASSERT_TRUE(append_response(out, 405, "application/json", "{}", KeepAlive::kNo, more));
     EXPECT_EQ(out,
-              "before|HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n"
+              "before|HTTP/1.1 405 Method Not Allowed\r\nContent-Type: "
+              "application/json\r\nContent-Length: 2\r\nConnection: close\r\n"
               "Allow: GET\r\n\r\n{}");
 }
 
@@ -45,8 +46,10 @@ TEST(HttpWrite, EveryStatusFrom100To599ParsesBackToItself) {
 }
 
 TEST(HttpWrite, NoValueCanBringItsOwnLine) {
-    for (const std::string_view bad : {std::string_view("a\r\nX: b"), std::string_view("a\nb"), std::string_view("a\rb"), std::string_view("a\0b", 3),
-                                       std::string_view("\x7f"), std::string_view("12345678\r\n345678")}) {
+    for (const std::string_view bad :
+         {std::string_view("a\r\nX: b"), std::string_view("a\nb"), std::string_view("a\rb"),
+          std::string_view("a\0b", 3), std::string_view("\x7f"),
+          std::string_view("12345678\r\n345678")}) {
         std::string out = "before";
         EXPECT_FALSE(append_header(out, "X", bad));
         const HttpHeader more[] = {{"Fine", "yes"}, {"X", bad}};
@@ -68,7 +71,8 @@ TEST(HttpWrite, NoValueCanBringItsOwnLine) {
 TEST(HttpWrite, ARequestParsesBackToItself) {
     std::string out;
     const HttpHeader more[] = {{"Authorization", "Bearer x"}};
-    ASSERT_TRUE(append_request(out, "POST", "/v1/tools/call?a=b", "h:1", "application/json", "{\"a\":1}", more));
+    ASSERT_TRUE(append_request(out, "POST", "/v1/tools/call?a=b", "h:1", "application/json",
+                               "{\"a\":1}", more));
     RequestHead head;
     const HeadOutcome outcome = parse_request_head(out, head);
     ASSERT_EQ(outcome.kind, HeadOutcome::Kind::kComplete) << outcome.reason;

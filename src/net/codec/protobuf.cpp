@@ -24,7 +24,8 @@ std::optional<std::uint64_t> ProtobufReader::varint() {
 std::optional<std::uint64_t> ProtobufReader::fixed(std::size_t bytes) {
     if (rest_.size() < bytes) return std::nullopt;
     std::uint64_t value = 0;
-    for (std::size_t i = bytes; i > 0; --i) value = value << 8 | static_cast<std::uint8_t>(rest_[i - 1]);
+    for (std::size_t i = bytes; i > 0; --i)
+        value = value << 8 | static_cast<std::uint8_t>(rest_[i - 1]);
     rest_.remove_prefix(bytes);
     return value;
 }
@@ -34,7 +35,10 @@ std::optional<ProtobufReader::Field> ProtobufReader::next() {
     failed_ = true;  // until the field has been read
     const auto key = varint();
     if (!key || *key >> 3 == 0 || *key >> 3 > kMostFieldNumber) return std::nullopt;
-    Field field{.number = static_cast<std::uint32_t>(*key >> 3), .type = Type::kVarint, .value = 0, .bytes = {}};
+    Field field{.number = static_cast<std::uint32_t>(*key >> 3),
+                .type = Type::kVarint,
+                .value = 0,
+                .bytes = {}};
     std::optional<std::uint64_t> value;
     switch (*key & 7) {
         case 0: value = varint(); break;

@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// Protocol Buffers on the wire (proto3), as far as flat messages need it: no reflection, no ownership.
+/// Protocol Buffers on the wire (proto3), as far as flat messages need it: no reflection, no
+/// ownership.
 namespace crab::net {
 
 /// Reads the fields of one message in the order they come; texts are views into it.
@@ -24,7 +25,8 @@ public:
     };
 
     explicit ProtobufReader(std::string_view message) : rest_(message) {}
-    /// Nothing at the end of the message, and when it is malformed: then failed(). Groups count as malformed.
+    /// Nothing at the end of the message, and when it is malformed: then failed(). Groups count as
+    /// malformed.
     std::optional<Field> next();
     bool failed() const { return failed_; }
 
@@ -43,7 +45,9 @@ public:
 
     ProtobufWriter& bytes(std::uint32_t number, std::string_view value);
     ProtobufWriter& number(std::uint32_t number, std::uint64_t value);
-    ProtobufWriter& boolean(std::uint32_t number, bool value) { return this->number(number, value ? 1 : 0); }
+    ProtobufWriter& boolean(std::uint32_t number, bool value) {
+        return this->number(number, value ? 1 : 0);
+    }
     /// A message inside this one, written even if it is empty: it has presence.
     ProtobufWriter& message(std::uint32_t number, std::string_view value);
 

@@ -12,11 +12,14 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kLineEnds = "\r\n";
 
-bool fits_one_line(std::string_view text) { return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos; }
+bool fits_one_line(std::string_view text) {
+    return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
 
 }  // namespace
 
-bool append_sse_event(std::string& out, std::string_view type, std::string_view id, std::string_view data) {
+bool append_sse_event(std::string& out, std::string_view type, std::string_view id,
+                      std::string_view data) {
     if (!fits_one_line(type) || !fits_one_line(id)) return false;
     if (!type.empty()) out.append("event: ").append(type).append("\n");
     if (!id.empty()) out.append("id: ").append(id).append("\n");
@@ -31,7 +34,9 @@ bool append_sse_event(std::string& out, std::string_view type, std::string_view 
 }
 
 void append_sse_retry(std::string& out, std::chrono::milliseconds delay) {
-    out.append("retry: ").append(std::to_string(std::max<std::int64_t>(delay.count(), 0))).append("\n\n");
+    out.append("retry: ")
+        .append(std::to_string(std::max<std::int64_t>(delay.count(), 0)))
+        .append("\n\n");
 }
 
 SseEvent SseParser::next(std::string_view& in) {
@@ -71,7 +76,10 @@ SseEvent SseParser::next(std::string_view& in) {
         }
         if (complete) {
             delivered_ = true;
-            return {.kind = SseEvent::Kind::kEvent, .type = type_.empty() ? "message" : std::string_view(type_), .data = data_, .id = id_};
+            return {.kind = SseEvent::Kind::kEvent,
+                    .type = type_.empty() ? "message" : std::string_view(type_),
+                    .data = data_,
+                    .id = id_};
         }
     }
     if (!refused_) return {};
@@ -81,7 +89,8 @@ SseEvent SseParser::next(std::string_view& in) {
 
 // True when the line is the empty one that ends an event.
 bool SseParser::end_line(std::string_view line) {
-    if (std::exchange(first_line_, false) && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+    if (std::exchange(first_line_, false) && line.starts_with(kByteOrderMark))
+        line.remove_prefix(kByteOrderMark.size());
     if (line.empty()) {
         if (data_.empty()) {
             type_.clear();
@@ -92,7 +101,8 @@ bool SseParser::end_line(std::string_view line) {
     }
     const std::size_t colon = line.find(':');
     if (colon == 0) return false;  // a comment
-    std::string_view value = colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 1);
+    std::string_view value =
+        colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
     field(line.substr(0, colon), value);
     return false;
@@ -107,7 +117,8 @@ void SseParser::field(std::string_view name, std::string_view value) {
         if (value.find('\0') == std::string_view::npos) id_ = value;
     } else if (name == "retry" && !value.empty() && std::ranges::all_of(value, is_digit)) {
         std::int64_t delay = 0;
-        if (std::from_chars(value.data(), value.data() + value.size(), delay).ec == std::errc{}) retry_ = std::chrono::milliseconds(delay);
+        if (std::from_chars(value.data(), value.data() + value.size(), delay).ec == std::errc{})
+            retry_ = std::chrono::milliseconds(delay);
     }
 }
 

@@ -7,12 +7,14 @@
 #include <string>
 #include <string_view>
 
-/// Server-sent events (WHATWG HTML, section 9.2), both directions. Content type: `text/event-stream`.
+/// Server-sent events (WHATWG HTML, section 9.2), both directions. Content type:
+/// `text/event-stream`.
 namespace crab::net {
 
-/// Appends one event; `type` and `id` are left out when empty, `data` may have lines, which all line ends separate. False, and
-/// nothing written, when `type` or `id` holds a line end or a NUL.
-[[nodiscard]] bool append_sse_event(std::string& out, std::string_view type, std::string_view id, std::string_view data);
+/// Appends one event; `type` and `id` are left out when empty, `data` may have lines, which all
+/// line ends separate. False, and nothing written, when `type` or `id` holds a line end or a NUL.
+[[nodiscard]] bool append_sse_event(std::string& out, std::string_view type, std::string_view id,
+                                    std::string_view data);
 /// An empty comment, which keeps idle connections and the proxies between them awake.
 inline void append_sse_ping(std::string& out) { out += ":\n\n"; }
 void append_sse_retry(std::string& out, std::chrono::milliseconds delay);
@@ -26,13 +28,16 @@ struct SseEvent {
     std::string_view id{};    ///< the last id seen on this stream, not only this event's
 };
 
-/// Reads a stream of events. The views of an event are valid until the following next(). One that is larger than the limit
-/// is refused, and so is all that follows: the connection is of no more use.
+/// Reads a stream of events. The views of an event are valid until the following next(). One that
+/// is larger than the limit is refused, and so is all that follows: the connection is of no more
+/// use.
 class SseParser {
 public:
-    explicit SseParser(std::size_t max_event_bytes = 1024 * 1024) : max_event_bytes_(max_event_bytes) {}
+    explicit SseParser(std::size_t max_event_bytes = 1024 * 1024)
+        : max_event_bytes_(max_event_bytes) {}
 
-    /// Consumes from the front of `in` up to the end of the next event. An event that the stream's end cuts off is none.
+    /// Consumes from the front of `in` up to the end of the next event. An event that the stream's
+    /// end cuts off is none.
     SseEvent next(std::string_view& in);
     /// The delay before reconnecting that the sender asked for, if it did.
     std::optional<std::chrono::milliseconds> retry() const { return retry_; }

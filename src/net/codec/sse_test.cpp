@@ -18,7 +18,8 @@ Seen read(SseParser& parser, std::string_view bytes, std::size_t piece = std::st
     while (!bytes.empty()) {
         std::string_view in = bytes.substr(0, piece);
         bytes.remove_prefix(in.size());
-        for (SseEvent event = parser.next(in); event.kind == Kind::kEvent; event = parser.next(in)) {
+        for (SseEvent event = parser.next(in); event.kind == Kind::kEvent;
+             event = parser.next(in)) {
             seen.emplace_back(event.type, event.data, event.id);
         }
         EXPECT_TRUE(in.empty());
@@ -44,7 +45,8 @@ TEST(Sse, AnEventIsWrittenWithTypeIdAndEveryLineOfItsData) {
 }
 
 TEST(Sse, DataOfAnyFormReadsBack) {
-    for (const std::string& data : {""s, " leading"s, "a\n"s, "\n"s, "\n\nb"s, ":colon"s, "data: x"s, "caf\xc3\xa9"s}) {
+    for (const std::string& data :
+         {""s, " leading"s, "a\n"s, "\n"s, "\n\nb"s, ":colon"s, "data: x"s, "caf\xc3\xa9"s}) {
         std::string out;
         ASSERT_TRUE(append_sse_event(out, "t", "", data));
         EXPECT_EQ(read(out), (Seen{{"t", data, ""}})) << testing::PrintToString(data);
@@ -63,14 +65,21 @@ TEST(Sse, ATypeOrIdWithItsOwnLineIsNotWritten) {
 TEST(Sse, TheRulesOfTheStandardHold) {
     EXPECT_EQ(read("data: a\n\n"), (Seen{{"message", "a", ""}}));
     EXPECT_EQ(read("data:a\ndata:  b\n\n"), (Seen{{"message", "a\n b", ""}}));
-    EXPECT_EQ(read("data: a\r\n\r\ndata: b\r\rdata: c\n\n"), (Seen{{"message", "a", ""}, {"message", "b", ""}, {"message", "c", ""}}));
+    EXPECT_EQ(read("data: a\r\n\r\ndata: b\r\rdata: c\n\n"),
+              (Seen{{"message", "a", ""}, {"message", "b", ""}, {"message", "c", ""}}));
     EXPECT_EQ(read(":comment\n\n: another\ndata: a\n\n"), (Seen{{"message", "a", ""}}));
-    EXPECT_EQ(read("data\n\ndata\ndata\n\ndata:\n\n"), (Seen{{"message", "", ""}, {"message", "\n", ""}, {"message", "", ""}}));
-    EXPECT_EQ(read("event: a\n\ndata: b\n\n"), (Seen{{"message", "b", ""}})) << "a type without data is forgotten";
-    EXPECT_EQ(read("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n"), (Seen{{"message", "a", "1"}, {"message", "b", "1"}, {"message", "c", ""}}));
-    EXPECT_EQ(read("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n"s), (Seen{{"message", "a", "1"}, {"message", "b", "1"}}));
+    EXPECT_EQ(read("data\n\ndata\ndata\n\ndata:\n\n"),
+              (Seen{{"message", "", ""}, {"message", "\n", ""}, {"message", "", ""}}));
+    EXPECT_EQ(read("event: a\n\ndata: b\n\n"), (Seen{{"message", "b", ""}}))
+        << "a type without data is forgotten";
+    EXPECT_EQ(read("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n"),
+              (Seen{{"message", "a", "1"}, {"message", "b", "1"}, {"message", "c", ""}}));
+    EXPECT_EQ(read("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n"s),
+              (Seen{{"message", "a", "1"}, {"message", "b", "1"}}));
     EXPECT_EQ(read("Data: a\nunknown: b\ndata: c\n\n"), (Seen{{"message", "c", ""}}));
-    EXPECT_EQ(read("\xef\xbb\xbf" "data: a\n\n"), (Seen{{"message", "a", ""}}));
+    EXPECT_EQ(read("\xef\xbb\xbf"
+                   "data: a\n\n"),
+              (Seen{{"message", "a", ""}}));
     EXPECT_EQ(read("data: cut off"), Seen{});
     EXPECT_EQ(read("data: cut off\n"), Seen{});
 }

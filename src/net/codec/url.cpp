@@ -19,18 +19,24 @@ int encoded_byte(std::string_view text) {
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// inet_pton is a pure function of a string with a NUL; addresses are short. The bytes in network order.
+// inet_pton is a pure function of a string with a NUL; addresses are short. The bytes in network
+// order.
 template <std::size_t N>
 std::optional<std::array<std::uint8_t, N>> address(int family, std::string_view text) {
     char copy[INET6_ADDRSTRLEN] = {};
-    if (text.size() >= sizeof copy || text.find('\0') != std::string_view::npos) return std::nullopt;
+    if (text.size() >= sizeof copy || text.find('\0') != std::string_view::npos)
+        return std::nullopt;
     std::ranges::copy(text, copy);
     std::array<std::uint8_t, N> bytes;
     if (inet_pton(family, copy, bytes.data()) != 1) return std::nullopt;
     return bytes;
 }
-std::optional<std::array<std::uint8_t, 4>> ipv4(std::string_view text) { return address<4>(AF_INET, text); }
-std::optional<std::array<std::uint8_t, 16>> ipv6(std::string_view text) { return address<16>(AF_INET6, text); }
+std::optional<std::array<std::uint8_t, 4>> ipv4(std::string_view text) {
+    return address<4>(AF_INET, text);
+}
+std::optional<std::array<std::uint8_t, 16>> ipv6(std::string_view text) {
+    return address<16>(AF_INET6, text);
+}
 
 bool is_name(std::string_view text) {
     constexpr std::size_t kMaxName = 255;
@@ -42,14 +48,17 @@ bool is_name(std::string_view text) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-    if (text.empty() || text.size() > 5 || !std::ranges::all_of(text, is_digit)) return std::nullopt;
+    if (text.empty() || text.size() > 5 || !std::ranges::all_of(text, is_digit))
+        return std::nullopt;
     std::uint32_t port = 0;
     std::from_chars(text.data(), text.data() + text.size(), port);
     if (port > 0xffff) return std::nullopt;
     return static_cast<std::uint16_t>(port);
 }
 
-bool equals_any_case(std::string_view a, std::string_view b) { return std::ranges::equal(a, b, {}, to_lower, to_lower); }
+bool equals_any_case(std::string_view a, std::string_view b) {
+    return std::ranges::equal(a, b, {}, to_lower, to_lower);
+}
 
 }  // namespace
 
@@ -154,19 +163,23 @@ std::optional<Origin> parse_origin(std::string_view text) {
 }
 
 bool same_origin(const Origin& a, const Origin& b) {
-    return a.port == b.port && equals_any_case(a.scheme, b.scheme) && equals_any_case(a.host, b.host);
+    return a.port == b.port && equals_any_case(a.scheme, b.scheme) &&
+           equals_any_case(a.host, b.host);
 }
 
 bool is_loopback_host(std::string_view host) {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (const auto bytes = ipv4(host)) return (*bytes)[0] == 127;
     if (const auto bytes = ipv6(host)) {
-        static constexpr std::array<std::uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+        static constexpr std::array<std::uint8_t, 16> kLoopback{0, 0, 0, 0, 0, 0, 0, 0,
+                                                                0, 0, 0, 0, 0, 0, 0, 1};
         return *bytes == kLoopback;
     }
     if (host.ends_with('.')) host.remove_suffix(1);
     constexpr std::string_view kLocalhost = "localhost";
-    if (!is_name(host) || host.size() < kLocalhost.size() || !equals_lower(host.substr(host.size() - kLocalhost.size()), kLocalhost)) return false;
+    if (!is_name(host) || host.size() < kLocalhost.size() ||
+        !equals_lower(host.substr(host.size() - kLocalhost.size()), kLocalhost))
+        return false;
     return host.size() == kLocalhost.size() || host[host.size() - kLocalhost.size() - 1] == '.';
 }
 

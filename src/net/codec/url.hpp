@@ -8,15 +8,18 @@
 /// The parts of URLs that requests bring: encoded paths and queries, origins, hosts.
 namespace crab::net {
 
-/// Undoes percent-encoding as paths have it: `+` stays. Nothing for `%` without two hexadecimal digits and for `%00`.
+/// Undoes percent-encoding as paths have it: `+` stays. Nothing for `%` without two hexadecimal
+/// digits and for `%00`.
 std::optional<std::string> percent_decode(std::string_view text);
-/// Encodes everything but RFC 3986's unreserved characters, fit for a path segment and for a query's name or value.
+/// Encodes everything but RFC 3986's unreserved characters, fit for a path segment and for a
+/// query's name or value.
 std::string percent_encode(std::string_view text);
-/// Undoes the encoding of forms and queries: percent, and `+` for space. A `%` without two digits stays as it is
-/// (WHATWG URL, section 5.1).
+/// Undoes the encoding of forms and queries: percent, and `+` for space. A `%` without two digits
+/// stays as it is (WHATWG URL, section 5.1).
 std::string form_decode(std::string_view text);
 
-/// Calls `visit(name, value)` for each `name=value` of a query, still encoded, in order, until it returns false.
+/// Calls `visit(name, value)` for each `name=value` of a query, still encoded, in order, until it
+/// returns false.
 template <class Visit>
 void for_each_query(std::string_view query, Visit&& visit) {
     while (!query.empty()) {
@@ -24,7 +27,8 @@ void for_each_query(std::string_view query, Visit&& visit) {
         query.remove_prefix(pair.size() == query.size() ? pair.size() : pair.size() + 1);
         if (pair.empty()) continue;
         const std::size_t equals = pair.find('=');
-        const std::string_view value = equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1);
+        const std::string_view value =
+            equals == std::string_view::npos ? std::string_view{} : pair.substr(equals + 1);
         if (!visit(pair.substr(0, equals), value)) return;
     }
 }
@@ -36,20 +40,23 @@ struct HostPort {
     std::string_view host;  ///< a name, an IPv4 address, or an IPv6 address without its brackets
     std::optional<std::uint16_t> port;
 };
-/// `name`, `name:port`, `[::1]:port`. Names have letters, digits and `-._`; nothing for anything else.
+/// `name`, `name:port`, `[::1]:port`. Names have letters, digits and `-._`; nothing for anything
+/// else.
 std::optional<HostPort> parse_host(std::string_view text);
 
 /// `scheme://host[:port]` and nothing more, as Origin fields have it. `null` is no origin.
 struct Origin {
     std::string_view scheme;
     std::string_view host;
-    std::uint16_t port = 0;  ///< 80 for http and ws, 443 for https and wss when not given; 0 for others
+    /// 80 for http and ws, 443 for https and wss when not given; 0 for others
+    std::uint16_t port = 0;
 };
 std::optional<Origin> parse_origin(std::string_view text);
 /// Scheme and host without regard to case, and the port.
 bool same_origin(const Origin& a, const Origin& b);
 
-/// `localhost`, names below it, 127.0.0.0/8 and ::1 (brackets allowed); a name that merely starts so is none.
+/// `localhost`, names below it, 127.0.0.0/8 and ::1 (brackets allowed); a name that merely starts
+/// so is none.
 bool is_loopback_host(std::string_view host);
 
 }  // namespace crab::net

@@ -14,7 +14,8 @@ using namespace std::string_literals;
 TEST(Url, PathsKeepThePlusAndRefuseWhatIsNotEncodedProperly) {
     EXPECT_EQ(percent_decode("a%2Db+c%C3%a9"), "a-b+c\xc3\xa9");
     EXPECT_EQ(percent_decode(""), "");
-    for (const std::string_view bad : {"%", "a%2", "%zz", "%2", "%%41", "%00", "a%00b", "%-1"}) EXPECT_EQ(percent_decode(bad), std::nullopt) << bad;
+    for (const std::string_view bad : {"%", "a%2", "%zz", "%2", "%%41", "%00", "a%00b", "%-1"})
+        EXPECT_EQ(percent_decode(bad), std::nullopt) << bad;
 }
 
 TEST(Url, FormsTurnPlusIntoSpaceAndLeaveBrokenPercentsAlone) {
@@ -38,7 +39,8 @@ TEST(Url, QueriesAreReadInOrder) {
         seen.emplace_back(name, value);
         return true;
     });
-    EXPECT_EQ(seen, (std::vector<std::pair<std::string, std::string>>{{"a", "1"}, {"b", ""}, {"", "x"}, {"c", "2=3"}}));
+    EXPECT_EQ(seen, (std::vector<std::pair<std::string, std::string>>{
+                        {"a", "1"}, {"b", ""}, {"", "x"}, {"c", "2=3"}}));
     int visits = 0;
     for_each_query("a&b&c", [&](std::string_view, std::string_view) { return ++visits < 2; });
     EXPECT_EQ(visits, 2);
@@ -47,7 +49,8 @@ TEST(Url, QueriesAreReadInOrder) {
 TEST(Url, AParameterIsFoundByItsDecodedName) {
     EXPECT_EQ(find_query("session_id=a%2Db&name=Kitchen+tablet", "session_id"), "a-b");
     EXPECT_EQ(find_query("session_id=a%2Db&name=Kitchen+tablet", "name"), "Kitchen tablet");
-    EXPECT_EQ(find_query("session%5Fid=x&session_id=y", "session_id"), "x") << "the first one decides";
+    EXPECT_EQ(find_query("session%5Fid=x&session_id=y", "session_id"), "x")
+        << "the first one decides";
     EXPECT_EQ(find_query("token", "token"), "");
     EXPECT_EQ(find_query("tokens=1", "token"), std::nullopt);
     EXPECT_EQ(find_query("", "token"), std::nullopt);
@@ -56,7 +59,9 @@ TEST(Url, AParameterIsFoundByItsDecodedName) {
 TEST(Url, HostsAreNamesOrAddressesWithAPort) {
     const auto host = [](std::string_view text) {
         const auto parsed = parse_host(text);
-        return parsed ? std::string(parsed->host) + "|" + (parsed->port ? std::to_string(*parsed->port) : "") : "none";
+        return parsed ? std::string(parsed->host) + "|" +
+                            (parsed->port ? std::to_string(*parsed->port) : "")
+                      : "none";
     };
     EXPECT_EQ(host("example.org"), "example.org|");
     EXPECT_EQ(host("my_host-1.local:42617"), "my_host-1.local|42617");
@@ -64,8 +69,10 @@ TEST(Url, HostsAreNamesOrAddressesWithAPort) {
     EXPECT_EQ(host("[::1]"), "::1|");
     EXPECT_EQ(host("[2001:db8::1]:65535"), "2001:db8::1|65535");
     EXPECT_EQ(host("h:0"), "h|0");
-    for (const std::string_view bad : {"", ":1", "h:", "h:65536", "h:x", "h:1:2", "h:-1", "::1", "[::1", "[::1]x", "[::1]:", "[]", "[h]", "[::1%eth0]",
-                                       "u@h", "h/a", "h h", "h%41", "h\\a", "[127.0.0.1]"}) {
+    for (const std::string_view bad :
+         {"",    ":1",   "h:",     "h:65536", "h:x",  "h:1:2",      "h:-1",
+          "::1", "[::1", "[::1]x", "[::1]:",  "[]",   "[h]",        "[::1%eth0]",
+          "u@h", "h/a",  "h h",    "h%41",    "h\\a", "[127.0.0.1]"}) {
         EXPECT_EQ(host(bad), "none") << bad;
     }
     EXPECT_EQ(host(std::string(255, 'a')), std::string(255, 'a') + "|");
@@ -81,14 +88,17 @@ TEST(Url, OriginsHaveSchemeHostAndPort) {
     EXPECT_EQ(parse_origin("http://[::1]:42617")->host, "::1");
     EXPECT_EQ(parse_origin("http://h")->port, 80);
     EXPECT_EQ(parse_origin("chrome-extension://abcdef")->port, 0);
-    for (const std::string_view bad : {"null", "", "http://", "://h", "http:/h", "http://h/", "http://h/a", "http://h?q", "http://u@h", "1http://h",
-                                       "ht tp://h", "http://h:", "http://a http://b", "http://h#"}) {
+    for (const std::string_view bad :
+         {"null", "", "http://", "://h", "http:/h", "http://h/", "http://h/a", "http://h?q",
+          "http://u@h", "1http://h", "ht tp://h", "http://h:", "http://a http://b", "http://h#"}) {
         EXPECT_FALSE(parse_origin(bad)) << bad;
     }
 }
 
 TEST(Url, OriginsAreEqualWithoutRegardToCaseAndUsualPorts) {
-    const auto same = [](std::string_view a, std::string_view b) { return same_origin(*parse_origin(a), *parse_origin(b)); };
+    const auto same = [](std::string_view a, std::string_view b) {
+        return same_origin(*parse_origin(a), *parse_origin(b));
+    };
     EXPECT_TRUE(same("http://h", "HTTP://H:80"));
     EXPECT_TRUE(same("https://h", "https://h:443"));
     EXPECT_FALSE(same("http://h", "https://h"));
@@ -97,11 +107,15 @@ TEST(Url, OriginsAreEqualWithoutRegardToCaseAndUsualPorts) {
 }
 
 TEST(Url, LoopbackIsLoopbackAndNothingThatLooksLikeIt) {
-    for (const std::string_view yes : {"localhost", "LocalHost", "localhost.", "app.localhost", "127.0.0.1", "127.255.1.2", "::1", "[::1]", "0:0:0:0:0:0:0:1"}) {
+    for (const std::string_view yes :
+         {"localhost", "LocalHost", "localhost.", "app.localhost", "127.0.0.1", "127.255.1.2",
+          "::1", "[::1]", "0:0:0:0:0:0:0:1"}) {
         EXPECT_TRUE(is_loopback_host(yes)) << yes;
     }
-    for (const std::string_view no : {"", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example", "128.0.0.1", "0.0.0.0", "::", "[::2]",
-                                      "127.1", "0x7f.0.0.1", "localhost:80", "2130706433", "::ffff:127.0.0.1", "local host"}) {
+    for (const std::string_view no :
+         {"", "localhost.evil.example", "evillocalhost", "127.0.0.1.evil.example", "128.0.0.1",
+          "0.0.0.0", "::", "[::2]", "127.1", "0x7f.0.0.1", "localhost:80", "2130706433",
+          "::ffff:127.0.0.1", "local host"}) {
         EXPECT_FALSE(is_loopback_host(no)) << no;
     }
 }

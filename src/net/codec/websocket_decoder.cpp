@@ -11,9 +11,11 @@
 namespace crab::net {
 namespace {
 
-constexpr std::uint8_t kFin = 0x80, kRsv1 = 0x40, kRsv23 = 0x30, kOpcodeBits = 0x0f, kMasked = 0x80, kLengthBits = 0x7f;
+constexpr std::uint8_t kFin = 0x80, kRsv1 = 0x40, kRsv23 = 0x30, kOpcodeBits = 0x0f, kMasked = 0x80,
+                       kLengthBits = 0x7f;
 constexpr std::size_t kMaxControl = 125;
-constexpr std::size_t kMostExcess = 16;  // times the limit: a frame that is larger is refused by its length alone
+// times the limit: a frame that is larger is refused by its length alone
+constexpr std::size_t kMostExcess = 16;
 
 std::size_t header_bytes(std::uint8_t second) {
     const std::uint8_t length = second & kLengthBits;
@@ -53,7 +55,8 @@ WebSocketEvent WebSocketDecoder::next(std::span<char>& in) {
     }
 }
 
-// True once the header of a frame is understood; otherwise more bytes are needed or `event` says what is wrong with it.
+// True once the header of a frame is understood; otherwise more bytes are needed or `event` says
+// what is wrong with it.
 bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
     const char* at = in.data();
     std::size_t available = in.size();
@@ -63,7 +66,8 @@ bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
         at = header_.data();
         available = header_size_ + taken;
     }
-    if (available >= 2 && !check_first_bytes(static_cast<std::uint8_t>(at[0]), static_cast<std::uint8_t>(at[1]), event)) {
+    if (available >= 2 && !check_first_bytes(static_cast<std::uint8_t>(at[0]),
+                                             static_cast<std::uint8_t>(at[1]), event)) {
         event = violation(event.code, event.payload);
         return false;
     }
@@ -80,9 +84,14 @@ bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
     const std::size_t length_bytes = tag == 126 ? 2 : tag == 127 ? 8 : 0;
     const std::uint64_t length = length_bytes == 0 ? tag : read_big_endian(at + 2, length_bytes);
     if ((tag == 126 && length < 126) || (tag == 127 && length <= 0xffff)) {
-        return event = violation(close_code::kProtocolError, "a frame length is not in its shortest form"), false;
+        return event = violation(close_code::kProtocolError,
+                                 "a frame length is not in its shortest form"),
+               false;
     }
-    if (length >> 63 != 0) return event = violation(close_code::kProtocolError, "a frame length has its highest bit set"), false;
+    if (length >> 63 != 0)
+        return event =
+                   violation(close_code::kProtocolError, "a frame length has its highest bit set"),
+               false;
     opcode_ = static_cast<Opcode>(first & kOpcodeBits);
     fin_ = (first & kFin) != 0;
     if (opcode_ == Opcode::kText || opcode_ == Opcode::kBinary) {
@@ -91,7 +100,9 @@ bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
     }
     if (!is_control() && !excess_ && length > options_.max_message_bytes - message_.size()) {
         const bool endless = length / kMostExcess > options_.max_message_bytes;
-        if (compressed_ || endless) return event = violation(close_code::kTooBig, "the message is larger than the limit"), false;
+        if (compressed_ || endless)
+            return event = violation(close_code::kTooBig, "the message is larger than the limit"),
+                   false;
         excess_ = true;
     }
     if ((second & kMasked) != 0) std::memcpy(&mask_, at + 2 + length_bytes, sizeof mask_);
@@ -102,7 +113,8 @@ bool WebSocketDecoder::read_header(std::span<char>& in, WebSocketEvent& event) {
 }
 
 // What can be said about a frame before its length is known.
-bool WebSocketDecoder::check_first_bytes(std::uint8_t first, std::uint8_t second, WebSocketEvent& event) const {
+bool WebSocketDecoder::check_first_bytes(std::uint8_t first, std::uint8_t second,
+                                         WebSocketEvent& event) const {
     const auto broken = [&](std::string_view reason) {
         event = {.kind = Kind::kViolation, .code = close_code::kProtocolError, .payload = reason};
         return false;
@@ -110,15 +122,19 @@ bool WebSocketDecoder::check_first_bytes(std::uint8_t first, std::uint8_t second
     const std::uint8_t opcode = first & kOpcodeBits;
     if (!is_known(opcode)) return broken("a frame has an unknown opcode");
     if ((first & kRsv23) != 0) return broken("a frame has a reserved bit set");
-    if ((first & kRsv1) != 0 && (!options_.inflater || opcode == 0 || opcode >= 8)) return broken("a frame has the compression bit set where it means nothing");
+    if ((first & kRsv1) != 0 && (!options_.inflater || opcode == 0 || opcode >= 8))
+        return broken("a frame has the compression bit set where it means nothing");
     if (((second & kMasked) != 0) != (options_.role == Role::kServer)) {
-        return broken(options_.role == Role::kServer ? "a frame of the client is not masked" : "a frame of the server is masked");
+        return broken(options_.role == Role::kServer ? "a frame of the client is not masked"
+                                                     : "a frame of the server is masked");
     }
     if (opcode >= 8) {
         if ((first & kFin) == 0) return broken("a control frame is fragmented");
-        if ((second & kLengthBits) > kMaxControl) return broken("a control frame is longer than 125 bytes");
+        if ((second & kLengthBits) > kMaxControl)
+            return broken("a control frame is longer than 125 bytes");
     } else if ((opcode == 0) != in_message()) {
-        return broken(opcode == 0 ? "a continuation without a message" : "a new message before the previous one ended");
+        return broken(opcode == 0 ? "a continuation without a message"
+                                  : "a new message before the previous one ended");
     }
     return true;
 }
@@ -178,13 +194,15 @@ WebSocketEvent WebSocketDecoder::deliver_message(std::string_view payload) {
             case MessageInflater::Outcome::kTooBig:
                 message_ = std::move(inflated);  // its beginning
                 return {.kind = Kind::kExcess, .payload = message_, .last = true};
-            case MessageInflater::Outcome::kBroken: return violation(close_code::kNotUtf8, "the compressed message is broken");
+            case MessageInflater::Outcome::kBroken:
+                return violation(close_code::kNotUtf8, "the compressed message is broken");
         }
         message_ = std::move(inflated);
         payload = message_;
     }
     if (opcode == Opcode::kBinary) return {.kind = Kind::kBinary, .code = 0, .payload = payload};
-    if (!simdjson::validate_utf8(payload.data(), payload.size())) return violation(close_code::kNotUtf8, "a text message is not UTF-8");
+    if (!simdjson::validate_utf8(payload.data(), payload.size()))
+        return violation(close_code::kNotUtf8, "a text message is not UTF-8");
     return {.kind = Kind::kText, .code = 0, .payload = payload};
 }
 
@@ -192,11 +210,15 @@ WebSocketEvent WebSocketDecoder::deliver_close(std::string_view payload) {
     state_ = State::kOver;
     release(message_);
     if (payload.empty()) return {.kind = Kind::kClose, .code = close_code::kNoStatus};
-    if (payload.size() == 1) return violation(close_code::kProtocolError, "a close frame with half a code");
+    if (payload.size() == 1)
+        return violation(close_code::kProtocolError, "a close frame with half a code");
     const auto code = static_cast<std::uint16_t>(read_big_endian(payload.data(), 2));
-    if (!is_sendable_close_code(code)) return violation(close_code::kProtocolError, "a close frame with a code that may not be sent");
+    if (!is_sendable_close_code(code))
+        return violation(close_code::kProtocolError,
+                         "a close frame with a code that may not be sent");
     const std::string_view reason = payload.substr(2);
-    if (!simdjson::validate_utf8(reason.data(), reason.size())) return violation(close_code::kNotUtf8, "a close reason is not UTF-8");
+    if (!simdjson::validate_utf8(reason.data(), reason.size()))
+        return violation(close_code::kNotUtf8, "a close reason is not UTF-8");
     return {.kind = Kind::kClose, .code = code, .payload = reason};
 }
 

@@ -26,13 +26,16 @@ struct Seen {
     bool operator==(const Seen&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Seen& seen) {
-    return out << fmt::format("{{{}, {}, {} bytes '{}'}}", static_cast<int>(seen.kind), seen.code, seen.payload.size(), seen.payload.substr(0, 60));
+    return out << fmt::format("{{{}, {}, {} bytes '{}'}}", static_cast<int>(seen.kind), seen.code,
+                              seen.payload.size(), seen.payload.substr(0, 60));
 }
 
 void feed(WebSocketDecoder& decoder, std::string bytes, std::vector<Seen>& seen) {
     std::span<char> in(bytes);
-    for (WebSocketEvent event = decoder.next(in); event.kind != Kind::kNeedMore; event = decoder.next(in)) {
-        const bool goes_on = event.kind == Kind::kExcess && !seen.empty() && seen.back().kind == Kind::kExcess && seen.back().code == 0;
+    for (WebSocketEvent event = decoder.next(in); event.kind != Kind::kNeedMore;
+         event = decoder.next(in)) {
+        const bool goes_on = event.kind == Kind::kExcess && !seen.empty() &&
+                             seen.back().kind == Kind::kExcess && seen.back().code == 0;
         if (!goes_on) seen.push_back({event.kind, event.code, {}});
         seen.back().payload += event.payload;
         if (event.last) seen.back().code = 1;  // what comes of the next such message is another
@@ -55,11 +58,14 @@ std::string frame(std::uint8_t first, std::string_view payload, Mask mask = kMas
     return out;
 }
 
-std::string violation(const std::string& bytes, std::uint16_t code, const WebSocketDecoder::Options& options = {}) {
+std::string violation(const std::string& bytes, std::uint16_t code,
+                      const WebSocketDecoder::Options& options = {}) {
     const std::vector<Seen> seen = decode(bytes, options);
     if (seen.empty()) return "nothing seen";
-    if (seen.back().kind != Kind::kViolation) return fmt::format("last event is {}", static_cast<int>(seen.back().kind));
-    if (seen.back().code != code) return fmt::format("code {}: {}", seen.back().code, seen.back().payload);
+    if (seen.back().kind != Kind::kViolation)
+        return fmt::format("last event is {}", static_cast<int>(seen.back().kind));
+    if (seen.back().code != code)
+        return fmt::format("code {}: {}", seen.back().code, seen.back().payload);
     return seen.back().payload.empty() ? "no reason" : "";
 }
 
@@ -80,20 +86,26 @@ TEST(WebSocketDecoder, AWholeFrameIsAViewIntoTheInput) {
 }
 
 TEST(WebSocketDecoder, FragmentsAreJoinedAndControlFramesMayComeBetweenThem) {
-    const std::string bytes = frame(0x01, "Gr\xc3") + frame(0x89, "are you there") + frame(0x00, "\xbc") + frame(0x8a, "") + frame(0x80, "n");
-    const std::vector<Seen> expected = {{Kind::kPing, 0, "are you there"}, {Kind::kPong, 0, ""}, {Kind::kText, 0, "Gr\xc3\xbcn"}};
+    const std::string bytes = frame(0x01, "Gr\xc3") + frame(0x89, "are you there") +
+                              frame(0x00, "\xbc") + frame(0x8a, "") + frame(0x80, "n");
+    const std::vector<Seen> expected = {
+        {Kind::kPing, 0, "are you there"}, {Kind::kPong, 0, ""}, {Kind::kText, 0, "Gr\xc3\xbcn"}};
     EXPECT_EQ(decode(bytes), expected);
 }
 
 TEST(WebSocketDecoder, EmptyMessagesAndEmptyFragmentsAreFine) {
-    const std::vector<Seen> expected = {{Kind::kText, 0, ""}, {Kind::kBinary, 0, ""}, {Kind::kText, 0, "x"}};
-    EXPECT_EQ(decode(frame(0x81, "") + frame(0x02, "") + frame(0x00, "") + frame(0x80, "") + frame(0x01, "") + frame(0x80, "x")), expected);
+    const std::vector<Seen> expected = {
+        {Kind::kText, 0, ""}, {Kind::kBinary, 0, ""}, {Kind::kText, 0, "x"}};
+    EXPECT_EQ(decode(frame(0x81, "") + frame(0x02, "") + frame(0x00, "") + frame(0x80, "") +
+                     frame(0x01, "") + frame(0x80, "x")),
+              expected);
 }
 
 TEST(WebSocketDecoder, LengthsOfEveryFormAreRead) {
     for (const std::size_t size : {0U, 1U, 125U, 126U, 127U, 65'535U, 65'536U, 70'001U}) {
         const std::string payload(size, 'p');
-        EXPECT_EQ(decode(frame(0x81, payload)), (std::vector<Seen>{{Kind::kText, 0, payload}})) << size;
+        EXPECT_EQ(decode(frame(0x81, payload)), (std::vector<Seen>{{Kind::kText, 0, payload}}))
+            << size;
     }
 }
 
@@ -139,12 +151,15 @@ TEST(WebSocketDecoder, AClientRefusesMaskedFrames) {
 }
 
 TEST(WebSocketDecoder, TextMustBeUtf8AsAWhole) {
-    for (const std::string& bad : {"\xff"s, "\xc3"s, "\xc0\x80"s, "\xed\xa0\x80"s, "\xf4\x90\x80\x80"s, "ok\xe2\x82"s}) {
+    for (const std::string& bad :
+         {"\xff"s, "\xc3"s, "\xc0\x80"s, "\xed\xa0\x80"s, "\xf4\x90\x80\x80"s, "ok\xe2\x82"s}) {
         EXPECT_EQ(violation(frame(0x81, bad), 1007), "") << testing::PrintToString(bad);
-        EXPECT_EQ(violation(frame(0x01, bad) + frame(0x80, ""), 1007), "") << testing::PrintToString(bad);
+        EXPECT_EQ(violation(frame(0x01, bad) + frame(0x80, ""), 1007), "")
+            << testing::PrintToString(bad);
         EXPECT_EQ(decode(frame(0x82, bad)).at(0).kind, Kind::kBinary);
     }
-    EXPECT_EQ(decode(frame(0x81, "\xf0\x9f\xa6\x80 \xed\x9f\xbf \xef\xbf\xbf")).at(0).kind, Kind::kText);
+    EXPECT_EQ(decode(frame(0x81, "\xf0\x9f\xa6\x80 \xed\x9f\xbf \xef\xbf\xbf")).at(0).kind,
+              Kind::kText);
 }
 
 TEST(WebSocketDecoder, ACloseGivesCodeAndReason) {
@@ -155,10 +170,12 @@ TEST(WebSocketDecoder, ACloseGivesCodeAndReason) {
     };
     EXPECT_EQ(decode(close(1000, "bye")), (std::vector<Seen>{{Kind::kClose, 1000, "bye"}}));
     EXPECT_EQ(decode(frame(0x88, "")), (std::vector<Seen>{{Kind::kClose, 1005, ""}}));
-    for (const std::uint16_t good : {1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4401, 4999}) {
+    for (const std::uint16_t good : {1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012,
+                                     1013, 1014, 3000, 3999, 4000, 4401, 4999}) {
         EXPECT_EQ(decode(close(good, "")), (std::vector<Seen>{{Kind::kClose, good, ""}}));
     }
-    for (const std::uint16_t bad : {0, 1, 999, 1004, 1006, 1015, 1016, 1999, 2000, 2999, 5000, 65535}) {
+    for (const std::uint16_t bad :
+         {0, 1, 999, 1004, 1006, 1015, 1016, 1999, 2000, 2999, 5000, 65535}) {
         EXPECT_EQ(violation(close(bad, ""), 1002), "") << bad;
     }
     EXPECT_EQ(violation(close(1000, "\xff"), 1007), "");
@@ -173,16 +190,23 @@ TEST(WebSocketDecoder, TheMessageLimitHoldsOnBothSidesAndBeforeThePayload) {
     const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
     EXPECT_EQ(decode(frame(0x81, std::string(1000, 'a')), limited).at(0).kind, Kind::kText);
     const auto excess = [&](const std::string& bytes) { return decode(bytes, limited); };
-    EXPECT_EQ(excess(frame(0x81, std::string(1001, 'a'))), (std::vector<Seen>{{Kind::kExcess, 1, std::string(1001, 'a')}}));
-    EXPECT_EQ(excess(frame(0x81, std::string(1001, 'a')).substr(0, 8)), (std::vector<Seen>{{Kind::kExcess, 0, ""}}));
-    EXPECT_EQ(decode(frame(0x01, std::string(999, 'a')) + frame(0x80, "b"), limited).at(0).kind, Kind::kText);
-    EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x80, "bc")), (std::vector<Seen>{{Kind::kExcess, 1, std::string(999, 'a') + "bc"}}));
-    EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x00, "bc").substr(0, 6)), (std::vector<Seen>{{Kind::kExcess, 0, std::string(999, 'a')}}));
+    EXPECT_EQ(excess(frame(0x81, std::string(1001, 'a'))),
+              (std::vector<Seen>{{Kind::kExcess, 1, std::string(1001, 'a')}}));
+    EXPECT_EQ(excess(frame(0x81, std::string(1001, 'a')).substr(0, 8)),
+              (std::vector<Seen>{{Kind::kExcess, 0, ""}}));
+    EXPECT_EQ(decode(frame(0x01, std::string(999, 'a')) + frame(0x80, "b"), limited).at(0).kind,
+              Kind::kText);
+    EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x80, "bc")),
+              (std::vector<Seen>{{Kind::kExcess, 1, std::string(999, 'a') + "bc"}}));
+    EXPECT_EQ(excess(frame(0x01, std::string(999, 'a')) + frame(0x00, "bc").substr(0, 6)),
+              (std::vector<Seen>{{Kind::kExcess, 0, std::string(999, 'a')}}));
 }
 
 TEST(WebSocketDecoder, AFrameFarBeyondTheLimitIsRefusedByItsLengthAlone) {
     const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
-    const auto head = [](std::uint16_t length) { return frame(0x81, std::string(length, 'a')).substr(0, 8); };
+    const auto head = [](std::uint16_t length) {
+        return frame(0x81, std::string(length, 'a')).substr(0, 8);
+    };
     EXPECT_EQ(decode(head(16'015), limited).at(0).kind, Kind::kExcess);
     const std::vector<Seen> seen = decode(head(16'016), limited);
     ASSERT_EQ(seen.size(), 1U);
@@ -192,10 +216,15 @@ TEST(WebSocketDecoder, AFrameFarBeyondTheLimitIsRefusedByItsLengthAlone) {
 
 TEST(WebSocketDecoder, BehindAMessageThatIsTooLargeTheNextOnesCome) {
     const WebSocketDecoder::Options limited{.max_message_bytes = 1000};
-    const std::string large = frame(0x01, std::string(600, 'a')) + frame(0x89, "ping") + frame(0x00, std::string(600, 'b')) + frame(0x80, std::string(5, 'c'));
+    const std::string large = frame(0x01, std::string(600, 'a')) + frame(0x89, "ping") +
+                              frame(0x00, std::string(600, 'b')) + frame(0x80, std::string(5, 'c'));
     EXPECT_EQ(decode(large + frame(0x81, "next") + large, limited),
-              (std::vector<Seen>{{Kind::kPing, 0, "ping"}, {Kind::kExcess, 1, std::string(600, 'a') + std::string(600, 'b') + "ccccc"}, {Kind::kText, 0, "next"},
-                                 {Kind::kPing, 0, "ping"}, {Kind::kExcess, 1, std::string(600, 'a') + std::string(600, 'b') + "ccccc"}}));
+              (std::vector<Seen>{
+                  {Kind::kPing, 0, "ping"},
+                  {Kind::kExcess, 1, std::string(600, 'a') + std::string(600, 'b') + "ccccc"},
+                  {Kind::kText, 0, "next"},
+                  {Kind::kPing, 0, "ping"},
+                  {Kind::kExcess, 1, std::string(600, 'a') + std::string(600, 'b') + "ccccc"}}));
     WebSocketDecoder decoder(limited);
     std::vector<Seen> seen;
     for (int i = 0; i < 100; ++i) {
@@ -221,7 +250,8 @@ std::string random_stream(std::mt19937& random, Role role, MessageDeflater* defl
     std::string out;
     const Mask mask = role == Role::kServer ? Mask(random()) : Mask{};
     for (unsigned frames = 1 + random() % 8; frames > 0; --frames) {
-        const std::string payload(random() % 4 == 0 ? random() % 70'000 : random() % 300, static_cast<char>('a' + random() % 26));
+        const std::string payload(random() % 4 == 0 ? random() % 70'000 : random() % 300,
+                                  static_cast<char>('a' + random() % 26));
         switch (random() % 8) {
             case 0: append_frame(out, Opcode::kPing, payload.substr(0, 125), mask); break;
             case 1: append_frame(out, Opcode::kBinary, payload, mask); break;
@@ -229,14 +259,16 @@ std::string random_stream(std::mt19937& random, Role role, MessageDeflater* defl
                 const std::size_t a = payload.size() / 3;
                 out += frame(0x01, payload.substr(0, a), mask);
                 append_frame(out, Opcode::kPong, "pong", mask);
-                out += frame(0x00, payload.substr(a, a), mask) + frame(0x80, payload.substr(2 * a), mask);
+                out += frame(0x00, payload.substr(a, a), mask) +
+                       frame(0x80, payload.substr(2 * a), mask);
                 break;
             }
             case 3:
                 if (random() % 4 == 0) append_close(out, 1000, "bye", mask);
                 break;
             case 4:
-                if (random() % 4 == 0) out += frame(static_cast<std::uint8_t>(random()), payload, mask);
+                if (random() % 4 == 0)
+                    out += frame(static_cast<std::uint8_t>(random()), payload, mask);
                 break;
             case 5:
                 if (deflater) {
@@ -260,7 +292,8 @@ TEST(WebSocketDecoder, HowTheBytesAreCutMakesNoDifference) {
         const Role role = random() % 2 == 0 ? Role::kServer : Role::kClient;
         const bool compress = random() % 2 == 0;
         const std::string stream = random_stream(random, role, compress ? &deflater : nullptr);
-        const WebSocketDecoder::Options options{.role = role, .max_message_bytes = 60'000, .inflater = compress ? &inflater : nullptr};
+        const WebSocketDecoder::Options options{
+            .role = role, .max_message_bytes = 60'000, .inflater = compress ? &inflater : nullptr};
         const std::vector<Seen> whole = decode(stream, options);
         for (const std::size_t most : {std::size_t{1}, std::size_t{7}, std::size_t{5000}}) {
             if (most == 1 && stream.size() > 20'000) continue;
@@ -271,7 +304,8 @@ TEST(WebSocketDecoder, HowTheBytesAreCutMakesNoDifference) {
                 feed(decoder, stream.substr(at, size), pieces);
                 at += size;
             }
-            ASSERT_EQ(pieces, whole) << "seed " << kSeed << ", run " << run << ", pieces of at most " << most;
+            ASSERT_EQ(pieces, whole)
+                << "seed " << kSeed << ", run " << run << ", pieces of at most " << most;
         }
     }
 }

@@ -26,7 +26,8 @@ void set_input(z_stream& stream, std::string_view bytes) {
     stream.avail_in = static_cast<uInt>(bytes.size());
 }
 
-// Lets `step` write behind out.size() until it leaves room, doubling the room up to `max_bytes`; false when that is too little.
+// Lets `step` write behind out.size() until it leaves room, doubling the room up to `max_bytes`;
+// false when that is too little.
 template <class Step>
 bool grow_while_full(z_stream& stream, std::string& out, std::size_t max_bytes, Step step) {
     constexpr std::size_t kFirst = 4096;
@@ -37,7 +38,8 @@ bool grow_while_full(z_stream& stream, std::string& out, std::size_t max_bytes, 
             out.resize(std::min(max_bytes, std::max(used * 2, used + kFirst)));
         }
         stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);
-        stream.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size() - used, std::numeric_limits<uInt>::max()));
+        stream.avail_out = static_cast<uInt>(
+            std::min<std::size_t>(out.size() - used, std::numeric_limits<uInt>::max()));
         const std::size_t room = stream.avail_out;
         const bool go_on = step();
         used += room - stream.avail_out;
@@ -54,7 +56,8 @@ MessageInflater::MessageInflater() : stream_(new z_stream{}, end_inflate) {
     if (inflateInit2(stream_.get(), -MAX_WBITS) != Z_OK) throw std::bad_alloc();
 }
 
-MessageInflater::Outcome MessageInflater::inflate(std::string_view compressed, std::size_t max_bytes, std::string& out) {
+MessageInflater::Outcome MessageInflater::inflate(std::string_view compressed,
+                                                  std::size_t max_bytes, std::string& out) {
     out.clear();
     if (compressed.size() > std::numeric_limits<uInt>::max()) return Outcome::kTooBig;
     inflateReset(stream_.get());
@@ -64,7 +67,8 @@ MessageInflater::Outcome MessageInflater::inflate(std::string_view compressed, s
         set_input(*stream_, part);
         const auto step = [&] {
             const int answer = ::inflate(stream_.get(), Z_SYNC_FLUSH);
-            if (answer == Z_STREAM_END) {  // a block marked as the last: legal, whatever follows starts anew
+            // a block marked as the last: legal, whatever follows starts anew
+            if (answer == Z_STREAM_END) {
                 inflateReset(stream_.get());
                 at_block_end = true;
                 return stream_->avail_in != 0;
@@ -73,7 +77,8 @@ MessageInflater::Outcome MessageInflater::inflate(std::string_view compressed, s
             at_block_end = (stream_->data_type & 128) != 0;
             return !broken;
         };
-        // One byte beyond the limit tells "exactly the limit" from "more"; after a final block there may be room and input left.
+        // One byte beyond the limit tells "exactly the limit" from "more"; after a final block
+        // there may be room and input left.
         do {
             if (!grow_while_full(*stream_, out, max_bytes + 1, step)) return Outcome::kTooBig;
         } while (!broken && stream_->avail_in != 0);
@@ -84,8 +89,9 @@ MessageInflater::Outcome MessageInflater::inflate(std::string_view compressed, s
 }
 
 MessageDeflater::MessageDeflater()
-    : streams_{ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate},
-               ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate},
+    : streams_{ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate},
+               ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate},
+               ZlibStream{nullptr, end_deflate}, ZlibStream{nullptr, end_deflate},
                ZlibStream{nullptr, end_deflate}} {}
 
 ZlibStream& MessageDeflater::stream(int window_bits) {
@@ -94,7 +100,8 @@ ZlibStream& MessageDeflater::stream(int window_bits) {
     if (!wanted) {
         constexpr int kMemoryLevel = 8;
         auto made = std::make_unique<z_stream>();
-        if (deflateInit2(made.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, -bits, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) {
+        if (deflateInit2(made.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, -bits, kMemoryLevel,
+                         Z_DEFAULT_STRATEGY) != Z_OK) {
             throw std::bad_alloc();
         }
         wanted.reset(made.release());
@@ -106,7 +113,8 @@ void MessageDeflater::deflate(std::string_view message, int window_bits, std::st
     z_stream& zlib = *stream(window_bits);
     deflateReset(&zlib);
     set_input(zlib, message);
-    grow_while_full(zlib, out, std::numeric_limits<std::size_t>::max(), [&] { return ::deflate(&zlib, Z_SYNC_FLUSH) == Z_OK; });
+    grow_while_full(zlib, out, std::numeric_limits<std::size_t>::max(),
+                    [&] { return ::deflate(&zlib, Z_SYNC_FLUSH) == Z_OK; });
     if (out.ends_with(kTail)) out.resize(out.size() - kTail.size());
 }
 

@@ -9,8 +9,8 @@
 
 struct z_stream_s;
 
-/// Compression of WebSocket messages (RFC 7692) without context takeover: every message stands alone, so one pair of these
-/// serves all connections of a thread.
+/// Compression of WebSocket messages (RFC 7692) without context takeover: every message stands
+/// alone, so one pair of these serves all connections of a thread.
 namespace crab::net {
 
 /// zlib's streams, hidden from includers; `End` is deflateEnd or inflateEnd.
@@ -22,8 +22,8 @@ public:
 
     MessageInflater();
 
-    /// Inflates the payload of one message (fragments joined) into `out`, which it replaces. Stops at `max_bytes`: a small
-    /// message that would become a large one costs no more than that.
+    /// Inflates the payload of one message (fragments joined) into `out`, which it replaces. Stops
+    /// at `max_bytes`: a small message that would become a large one costs no more than that.
     Outcome inflate(std::string_view compressed, std::size_t max_bytes, std::string& out);
 
 private:
@@ -37,12 +37,14 @@ public:
 
     MessageDeflater();
 
-    /// Appends the compressed payload of one message to `out`; `window_bits` is what was negotiated, 9..15.
+    /// Appends the compressed payload of one message to `out`; `window_bits` is what was
+    /// negotiated, 9..15.
     void deflate(std::string_view message, int window_bits, std::string& out);
 
 private:
     ZlibStream& stream(int window_bits);
-    std::array<ZlibStream, kMaxWindowBits - kMinWindowBits + 1> streams_;  // made when first used, 268 kB at most each
+    // made when first used, 268 kB at most each
+    std::array<ZlibStream, kMaxWindowBits - kMinWindowBits + 1> streams_;
 };
 
 }  // namespace crab::net

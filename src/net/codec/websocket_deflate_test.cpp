@@ -27,11 +27,17 @@ TEST(WebSocketDeflate, TheExamplesOfRfc7692AreRead) {
     std::string out;
     EXPECT_EQ(inflater.inflate("\xf2\x48\xcd\xc9\xc9\x07\x00"s, kEnough, out), Outcome::kDone);
     EXPECT_EQ(out, "Hello");
-    EXPECT_EQ(inflater.inflate("\x00\x05\x00\xfa\xff\x48\x65\x6c\x6c\x6f\x00"s, kEnough, out), Outcome::kDone) << "a stored block";
+    EXPECT_EQ(inflater.inflate("\x00\x05\x00\xfa\xff\x48\x65\x6c\x6c\x6f\x00"s, kEnough, out),
+              Outcome::kDone)
+        << "a stored block";
     EXPECT_EQ(out, "Hello");
-    EXPECT_EQ(inflater.inflate("\xf3\x48\xcd\xc9\xc9\x07\x00\x00"s, kEnough, out), Outcome::kDone) << "a final block";
+    EXPECT_EQ(inflater.inflate("\xf3\x48\xcd\xc9\xc9\x07\x00\x00"s, kEnough, out), Outcome::kDone)
+        << "a final block";
     EXPECT_EQ(out, "Hello");
-    EXPECT_EQ(inflater.inflate("\xf2\x48\x05\x00\x00\x00\xff\xff\xca\xc9\xc9\x07\x00"s, kEnough, out), Outcome::kDone) << "two blocks";
+    EXPECT_EQ(
+        inflater.inflate("\xf2\x48\x05\x00\x00\x00\xff\xff\xca\xc9\xc9\x07\x00"s, kEnough, out),
+        Outcome::kDone)
+        << "two blocks";
     EXPECT_EQ(out, "Hello");
 }
 
@@ -49,7 +55,8 @@ TEST(WebSocketDeflate, EveryWindowAndSizeRoundTripsWithOnePairForAll) {
     std::mt19937 random(kSeed);
     MessageDeflater deflater;
     MessageInflater inflater;
-    for (int window = MessageDeflater::kMinWindowBits; window <= MessageDeflater::kMaxWindowBits; ++window) {
+    for (int window = MessageDeflater::kMinWindowBits; window <= MessageDeflater::kMaxWindowBits;
+         ++window) {
         for (const std::size_t size : {1U, 2U, 100U, 4095U, 4096U, 4097U, 100'000U}) {
             for (const unsigned alphabet : {1U, 4U, 256U}) {
                 std::string message(size, '\0');
@@ -57,7 +64,9 @@ TEST(WebSocketDeflate, EveryWindowAndSizeRoundTripsWithOnePairForAll) {
                 std::string small = "before";
                 deflater.deflate(message, window, small);
                 std::string back;
-                ASSERT_EQ(inflater.inflate(std::string_view(small).substr(6), size, back), Outcome::kDone) << window << " " << size;
+                ASSERT_EQ(inflater.inflate(std::string_view(small).substr(6), size, back),
+                          Outcome::kDone)
+                    << window << " " << size;
                 ASSERT_TRUE(back == message) << window << " " << size << " " << alphabet;
             }
         }
@@ -82,23 +91,31 @@ TEST(WebSocketDeflate, ABombStopsAtTheLimit) {
 TEST(WebSocketDeflate, WhatIsNoDeflateStreamIsBroken) {
     MessageInflater inflater;
     std::string out;
-    const std::string good = deflated("The quick brown fox jumps over the lazy dog, twice: the quick brown fox jumps over the lazy dog");
-    for (const std::string& bad : {"\xff\xff\xff"s, "\x07"s, ""s, good.substr(0, 20), "\x02\x05\x00\x00"s}) {
-        EXPECT_EQ(inflater.inflate(bad, kEnough, out), Outcome::kBroken) << testing::PrintToString(bad);
+    const std::string good = deflated(
+        "The quick brown fox jumps over the lazy dog, twice: the quick brown fox jumps over the "
+        "lazy dog");
+    for (const std::string& bad :
+         {"\xff\xff\xff"s, "\x07"s, ""s, good.substr(0, 20), "\x02\x05\x00\x00"s}) {
+        EXPECT_EQ(inflater.inflate(bad, kEnough, out), Outcome::kBroken)
+            << testing::PrintToString(bad);
     }
-    EXPECT_EQ(inflater.inflate(good, kEnough, out), Outcome::kDone) << "a broken message leaves nothing behind";
+    EXPECT_EQ(inflater.inflate(good, kEnough, out), Outcome::kDone)
+        << "a broken message leaves nothing behind";
 }
 
 TEST(WebSocketDeflate, TheDecoderInflatesWholeAndFragmentedMessages) {
     MessageInflater inflater;
-    WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient, .max_message_bytes = 100'000, .inflater = &inflater});
+    WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient,
+                              .max_message_bytes = 100'000,
+                              .inflater = &inflater});
     const std::string message(50'000, 'm');
     const std::string small = deflated(message);
     std::string bytes;
     append_frame(bytes, Opcode::kText, small, {}, Compressed::kYes);
     append_frame(bytes, Opcode::kText, "plain");
     std::string first, last;
-    append_frame(first, Opcode::kBinary, std::string_view(small).substr(0, 10), {}, Compressed::kYes);
+    append_frame(first, Opcode::kBinary, std::string_view(small).substr(0, 10), {},
+                 Compressed::kYes);
     first[0] = static_cast<char>(first[0] & 0x7f);
     append_frame(last, Opcode::kContinuation, std::string_view(small).substr(10));
     bytes += first;
@@ -117,7 +134,9 @@ TEST(WebSocketDeflate, TheDecoderInflatesWholeAndFragmentedMessages) {
 
 WebSocketEvent decode_compressed(std::string_view compressed, std::size_t max_bytes) {
     MessageInflater inflater;
-    WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient, .max_message_bytes = max_bytes, .inflater = &inflater});
+    WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient,
+                              .max_message_bytes = max_bytes,
+                              .inflater = &inflater});
     std::string bytes;
     append_frame(bytes, Opcode::kText, compressed, {}, Compressed::kYes);
     std::span<char> in(bytes);
@@ -126,7 +145,8 @@ WebSocketEvent decode_compressed(std::string_view compressed, std::size_t max_by
 
 TEST(WebSocketDeflate, OfABombTheDecoderShowsTheBeginningAndNoMore) {
     MessageInflater inflater;
-    WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient, .max_message_bytes = 999, .inflater = &inflater});
+    WebSocketDecoder decoder(
+        {.role = WebSocketDecoder::Role::kClient, .max_message_bytes = 999, .inflater = &inflater});
     std::string bytes;
     append_frame(bytes, Opcode::kText, deflated(std::string(100'000, 'a')), {}, Compressed::kYes);
     append_frame(bytes, Opcode::kText, deflated("fine"), {}, Compressed::kYes);
@@ -138,7 +158,8 @@ TEST(WebSocketDeflate, OfABombTheDecoderShowsTheBeginningAndNoMore) {
     EXPECT_EQ(decoder.next(in).payload, "fine");
 }
 
-TEST(WebSocketDeflate, TheDecoderClosesOnMessagesTooLargeEvenPackedOnBrokenStreamsAndInflatedNonsense) {
+TEST(WebSocketDeflate,
+     TheDecoderClosesOnMessagesTooLargeEvenPackedOnBrokenStreamsAndInflatedNonsense) {
     EXPECT_EQ(decode_compressed(std::string(1001, 'a'), 1000).code, 1009);
     EXPECT_EQ(decode_compressed("\xff\xff", 1000).code, 1007);
     EXPECT_EQ(decode_compressed(deflated("\xff\xfe"), 1000).code, 1007);
@@ -148,7 +169,11 @@ TEST(WebSocketDeflate, TheDecoderClosesOnMessagesTooLargeEvenPackedOnBrokenStrea
 TEST(WebSocketDeflate, AContinuationMayNotClaimCompression) {
     MessageInflater inflater;
     WebSocketDecoder decoder({.role = WebSocketDecoder::Role::kClient, .inflater = &inflater});
-    std::string bytes = "\x41\x01" "a" "\xc0\x01" "b";
+    std::string bytes =
+        "\x41\x01"
+        "a"
+        "\xc0\x01"
+        "b";
     std::span<char> in(bytes);
     EXPECT_EQ(decoder.next(in).code, 1002);
 }

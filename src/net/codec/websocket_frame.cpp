@@ -17,12 +17,14 @@ std::size_t write_header(char* at, std::uint8_t first, std::uint8_t masked, std:
     const std::size_t length_bytes = size < 126 ? 0 : size <= 0xffff ? 2 : 8;
     const std::uint64_t tag = length_bytes == 0 ? size : length_bytes == 2 ? 126 : 127;
     at[1] = static_cast<char>(masked | tag);
-    for (std::size_t i = 0; i < length_bytes; ++i) at[2 + i] = static_cast<char>(size >> (8 * (length_bytes - 1 - i)));
+    for (std::size_t i = 0; i < length_bytes; ++i)
+        at[2 + i] = static_cast<char>(size >> (8 * (length_bytes - 1 - i)));
     return 2 + length_bytes;
 }
 
 // Appends without the zero fill of resize(): the header and, behind it, the payload.
-void append_masked(std::string& out, std::uint8_t first, std::string_view payload, std::uint32_t mask) {
+void append_masked(std::string& out, std::uint8_t first, std::string_view payload,
+                   std::uint32_t mask) {
     char header[kMaxHeader];
     std::size_t size = write_header(header, first, kMasked, payload.size());
     std::memcpy(header + size, &mask, sizeof mask);
@@ -34,7 +36,8 @@ void append_masked(std::string& out, std::uint8_t first, std::string_view payloa
 }
 
 std::uint8_t first_byte(Opcode opcode, Compressed compressed) {
-    return static_cast<std::uint8_t>(kFin | (compressed == Compressed::kYes ? kRsv1 : 0) | static_cast<std::uint8_t>(opcode));
+    return static_cast<std::uint8_t>(kFin | (compressed == Compressed::kYes ? kRsv1 : 0) |
+                                     static_cast<std::uint8_t>(opcode));
 }
 
 }  // namespace
@@ -50,11 +53,13 @@ std::uint32_t apply_mask(std::span<char> bytes, std::uint32_t mask) {
         word ^= wide;
         std::memcpy(at, &word, sizeof word);
     }
-    for (std::size_t i = 0; i < left; ++i) at[i] = static_cast<char>(at[i] ^ static_cast<char>(mask >> (8 * (i % 4))));
+    for (std::size_t i = 0; i < left; ++i)
+        at[i] = static_cast<char>(at[i] ^ static_cast<char>(mask >> (8 * (i % 4))));
     return std::rotr(mask, static_cast<int>(8 * (left % 4)));
 }
 
-void append_frame(std::string& out, Opcode opcode, std::string_view payload, Mask mask, Compressed compressed) {
+void append_frame(std::string& out, Opcode opcode, std::string_view payload, Mask mask,
+                  Compressed compressed) {
     const std::uint8_t first = first_byte(opcode, compressed);
     if (mask) return append_masked(out, first, payload, *mask);
     char header[kMaxHeader];
@@ -85,7 +90,8 @@ void finish_frame(std::string& out, const OpenFrame& frame) {
     const std::size_t mask_bytes = frame.mask ? sizeof *frame.mask : 0;
     const std::size_t size = out.size() - frame.start - kGuessedHeader - mask_bytes;
     char header[kMaxHeader];
-    const std::size_t header_bytes = write_header(header, first_byte(frame.opcode, Compressed::kNo), frame.mask ? kMasked : 0, size);
+    const std::size_t header_bytes = write_header(header, first_byte(frame.opcode, Compressed::kNo),
+                                                  frame.mask ? kMasked : 0, size);
     if (header_bytes < kGuessedHeader) out.erase(frame.start, kGuessedHeader - header_bytes);
     if (header_bytes > kGuessedHeader) out.insert(frame.start, header_bytes - kGuessedHeader, '\0');
     char* at = out.data() + frame.start;

@@ -55,7 +55,8 @@ TEST(WebSocketFrame, AMaskMayBeAppliedInPieces) {
     std::string whole = plain;
     apply_mask(whole, 0xdeadbeef);
     for (std::size_t i = 0; i < plain.size(); ++i) {
-        EXPECT_EQ(whole[i], static_cast<char>(plain[i] ^ static_cast<char>(0xdeadbeefU >> (8 * (i % 4)))));
+        EXPECT_EQ(whole[i],
+                  static_cast<char>(plain[i] ^ static_cast<char>(0xdeadbeefU >> (8 * (i % 4)))));
     }
     for (std::size_t cut = 0; cut <= plain.size(); ++cut) {
         std::string pieces = plain;
@@ -77,7 +78,8 @@ TEST(WebSocketFrame, ACloseReasonIsCutTo123BytesBetweenCharacters) {
     EXPECT_EQ(reason(std::string(123, 'a')), std::string(123, 'a'));
     EXPECT_EQ(reason(std::string(124, 'a')), std::string(123, 'a'));
     EXPECT_EQ(reason(std::string(122, 'a') + "\xc3\xa9"), std::string(122, 'a'));
-    EXPECT_EQ(reason(std::string(120, 'a') + "\xe2\x82\xac" + "b"), std::string(120, 'a') + "\xe2\x82\xac");
+    EXPECT_EQ(reason(std::string(120, 'a') + "\xe2\x82\xac" + "b"),
+              std::string(120, 'a') + "\xe2\x82\xac");
 }
 
 TEST(WebSocketFrame, ACloseWithoutStatusIsEmpty) {

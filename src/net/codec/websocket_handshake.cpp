@@ -19,7 +19,10 @@ constexpr std::string_view kDeflateName = "permessage-deflate";
 
 bool has_element(const HeaderList& headers, std::string_view name, std::string_view lower) {
     return std::ranges::any_of(headers, [&](const HttpHeader& header) {
-        return equals_lower(header.name, name) && !for_each_element(header.value, [&](std::string_view element) { return !equals_lower(element, lower); });
+        return equals_lower(header.name, name) &&
+               !for_each_element(header.value, [&](std::string_view element) {
+                   return !equals_lower(element, lower);
+               });
     });
 }
 
@@ -50,17 +53,20 @@ struct Extension {
     bool server_no_takeover = false;
     bool client_no_takeover = false;
     std::optional<int> server_window, client_window;
-    bool client_window_hint = false;  // client_max_window_bits without a value, legal in offers only
+    // client_max_window_bits without a value, legal in offers only
+    bool client_window_hint = false;
 };
 
 // 8..15 without leading zeros.
 std::optional<int> window_bits(std::string_view value) {
     if (value == "8" || value == "9") return value[0] - '0';
-    if (value.size() == 2 && value[0] == '1' && value[1] >= '0' && value[1] <= '5') return 10 + value[1] - '0';
+    if (value.size() == 2 && value[0] == '1' && value[1] >= '0' && value[1] <= '5')
+        return 10 + value[1] - '0';
     return std::nullopt;
 }
 
-void understand(Extension& extension, std::string_view name, std::optional<std::string_view> value) {
+void understand(Extension& extension, std::string_view name,
+                std::optional<std::string_view> value) {
     const auto once = [&](bool& flag) { extension.usable &= !std::exchange(flag, true) && !value; };
     if (equals_lower(name, "server_no_context_takeover")) return once(extension.server_no_takeover);
     if (equals_lower(name, "client_no_context_takeover")) return once(extension.client_no_takeover);
@@ -69,7 +75,8 @@ void understand(Extension& extension, std::string_view name, std::optional<std::
         extension.usable &= bits && !extension.server_window;
         extension.server_window = bits;
     } else if (equals_lower(name, "client_max_window_bits")) {
-        extension.usable &= (bits || !value) && !extension.client_window && !extension.client_window_hint;
+        extension.usable &=
+            (bits || !value) && !extension.client_window && !extension.client_window_hint;
         extension.client_window = bits;
         extension.client_window_hint |= !value;
     } else {
@@ -77,7 +84,8 @@ void understand(Extension& extension, std::string_view name, std::optional<std::
     }
 }
 
-// A value is a token, or a quoted string that holds a token (RFC 6455 section 9.1), so no escapes need be undone.
+// A value is a token, or a quoted string that holds a token (RFC 6455 section 9.1), so no escapes
+// need be undone.
 std::optional<std::string_view> take_value(std::string_view& rest) {
     const bool quoted = !rest.empty() && rest.front() == '"';
     if (quoted) rest.remove_prefix(1);
@@ -122,7 +130,9 @@ std::optional<std::vector<std::string_view>> parse_protocols(const HeaderList& h
     for (const HttpHeader header : headers) {
         if (!equals_lower(header.name, "sec-websocket-protocol")) continue;
         const bool good = for_each_element(header.value, [&](std::string_view protocol) {
-            if (!all_of_class(protocol, kTokenChar) || std::ranges::find(protocols, protocol) != protocols.end()) return false;
+            if (!all_of_class(protocol, kTokenChar) ||
+                std::ranges::find(protocols, protocol) != protocols.end())
+                return false;
             protocols.push_back(protocol);
             return true;
         });
@@ -131,27 +141,37 @@ std::optional<std::vector<std::string_view>> parse_protocols(const HeaderList& h
     return protocols;
 }
 
-std::unexpected<HttpRefusal> refuse(int status, std::string_view reason) { return std::unexpected(HttpRefusal{status, reason}); }
+std::unexpected<HttpRefusal> refuse(int status, std::string_view reason) {
+    return std::unexpected(HttpRefusal{status, reason});
+}
 
-std::expected<std::optional<DeflateAgreement>, std::string_view> accepted_deflate(const ResponseHead& head, bool offered) {
+std::expected<std::optional<DeflateAgreement>, std::string_view> accepted_deflate(
+    const ResponseHead& head, bool offered) {
     const std::optional<std::vector<Extension>> extensions = parse_extensions(head.headers);
     if (!extensions) return std::unexpected("the server's Sec-WebSocket-Extensions is broken");
     if (extensions->empty()) return std::nullopt;
     const Extension& chosen = extensions->front();
-    if (!offered || extensions->size() > 1 || !chosen.is_deflate) return std::unexpected("the server chose an extension that was not offered");
-    // Our offer has no client_max_window_bits, so the answer may not have it; it insists on a server without context.
-    if (!chosen.usable || chosen.client_window || chosen.client_window_hint || !chosen.server_no_takeover) {
-        return std::unexpected("the server answered the offer of compression with parameters that do not fit it");
+    if (!offered || extensions->size() > 1 || !chosen.is_deflate)
+        return std::unexpected("the server chose an extension that was not offered");
+    // Our offer has no client_max_window_bits, so the answer may not have it; it insists on a
+    // server without context.
+    if (!chosen.usable || chosen.client_window || chosen.client_window_hint ||
+        !chosen.server_no_takeover) {
+        return std::unexpected(
+            "the server answered the offer of compression with parameters that do not fit it");
     }
     return DeflateAgreement{};
 }
 
 }  // namespace
 
-bool WebSocketUpgrade::offers(std::string_view protocol) const { return std::ranges::find(protocols, protocol) != protocols.end(); }
+bool WebSocketUpgrade::offers(std::string_view protocol) const {
+    return std::ranges::find(protocols, protocol) != protocols.end();
+}
 
 std::optional<std::string_view> WebSocketUpgrade::find_protocol(std::string_view prefix) const {
-    const auto found = std::ranges::find_if(protocols, [&](std::string_view protocol) { return protocol.starts_with(prefix); });
+    const auto found = std::ranges::find_if(
+        protocols, [&](std::string_view protocol) { return protocol.starts_with(prefix); });
     if (found == protocols.end()) return std::nullopt;
     return found->substr(prefix.size());
 }
@@ -159,7 +179,8 @@ std::optional<std::string_view> WebSocketUpgrade::find_protocol(std::string_view
 std::string websocket_accept_key(std::string_view key) {
     const std::string text = std::string(key) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     std::array<std::uint8_t, 20> digest;
-    if (EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha1(), nullptr) != 1) throw std::bad_alloc();
+    if (EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha1(), nullptr) != 1)
+        throw std::bad_alloc();
     return to_base64(digest);
 }
 
@@ -170,16 +191,19 @@ std::expected<WebSocketUpgrade, HttpRefusal> validate_upgrade(const RequestHead&
     if (!head.connection_upgrade) return refuse(400, "Upgrade without Connection: Upgrade");
     if (head.minor_version == 0) return refuse(400, "a WebSocket opens with HTTP/1.1");
     if (head.framing() != BodyFraming::kNone) return refuse(400, "a WebSocket request has no body");
-    if (head.headers.count("sec-websocket-version") > 1) return refuse(400, "there is more than one Sec-WebSocket-Version");
+    if (head.headers.count("sec-websocket-version") > 1)
+        return refuse(400, "there is more than one Sec-WebSocket-Version");
     const std::optional<std::string_view> version = head.find("sec-websocket-version");
     if (!version) return refuse(400, "Sec-WebSocket-Version is missing");
     if (*version != "13") return refuse(426, "the only WebSocket version spoken here is 13");
-    if (head.headers.count("sec-websocket-key") > 1) return refuse(400, "there is more than one Sec-WebSocket-Key");
+    if (head.headers.count("sec-websocket-key") > 1)
+        return refuse(400, "there is more than one Sec-WebSocket-Key");
     const std::string_view key = head.find("sec-websocket-key").value_or("");
     if (!is_key(key)) return refuse(400, "Sec-WebSocket-Key is not 16 bytes in base64");
     std::optional<std::vector<std::string_view>> protocols = parse_protocols(head.headers);
     if (!protocols) return refuse(400, "Sec-WebSocket-Protocol is not a list of different tokens");
-    if (!parse_extensions(head.headers)) return refuse(400, "Sec-WebSocket-Extensions is not a list of extensions");
+    if (!parse_extensions(head.headers))
+        return refuse(400, "Sec-WebSocket-Extensions is not a list of extensions");
     return WebSocketUpgrade{.key = key, .protocols = std::move(*protocols)};
 }
 
@@ -189,8 +213,9 @@ std::optional<DeflateAgreement> negotiate_deflate(const RequestHead& head) {
     for (const Extension& offer : *offers) {
         if (!offer.is_deflate || !offer.usable) continue;
         if (offer.server_window && *offer.server_window < MessageDeflater::kMinWindowBits) continue;
-        return DeflateAgreement{.send_window_bits = offer.server_window.value_or(MessageDeflater::kMaxWindowBits),
-                                .announce_window = offer.server_window.has_value()};
+        return DeflateAgreement{
+            .send_window_bits = offer.server_window.value_or(MessageDeflater::kMaxWindowBits),
+            .announce_window = offer.server_window.has_value()};
     }
     return std::nullopt;
 }
@@ -198,11 +223,18 @@ std::optional<DeflateAgreement> negotiate_deflate(const RequestHead& head) {
 void append_upgrade_response(std::string& out, std::string_view key, std::string_view protocol,
                              const std::optional<DeflateAgreement>& deflate) {
     append_status_line(out, 101);
-    out.append("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ").append(websocket_accept_key(key)).append("\r\n");
-    if (!protocol.empty() && all_of_class(protocol, kTokenChar)) out.append("Sec-WebSocket-Protocol: ").append(protocol).append("\r\n");
+    out.append("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ")
+        .append(websocket_accept_key(key))
+        .append("\r\n");
+    if (!protocol.empty() && all_of_class(protocol, kTokenChar))
+        out.append("Sec-WebSocket-Protocol: ").append(protocol).append("\r\n");
     if (deflate) {
-        out += "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover";
-        if (deflate->announce_window) out.append("; server_max_window_bits=").append(std::to_string(deflate->send_window_bits));
+        out +=
+            "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; "
+            "client_no_context_takeover";
+        if (deflate->announce_window)
+            out.append("; server_max_window_bits=")
+                .append(std::to_string(deflate->send_window_bits));
         out += "\r\n";
     }
     append_head_end(out);
@@ -218,9 +250,12 @@ bool append_upgrade_request(std::string& out, const UpgradeRequest& request) {
         if (protocol.empty() || !all_of_class(protocol, kTokenChar)) return false;
         protocols.append(protocols.empty() ? "" : ", ").append(protocol);
     }
-    if (!protocols.empty() && !append_header(head, "Sec-WebSocket-Protocol", protocols)) return false;
+    if (!protocols.empty() && !append_header(head, "Sec-WebSocket-Protocol", protocols))
+        return false;
     if (request.offer_deflate) {
-        head += "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n";
+        head +=
+            "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; "
+            "client_no_context_takeover\r\n";
     }
     for (const HttpHeader& header : request.more) {
         if (!append_header(head, header.name, header.value)) return false;
@@ -230,16 +265,20 @@ bool append_upgrade_request(std::string& out, const UpgradeRequest& request) {
     return true;
 }
 
-std::expected<UpgradeAccepted, std::string_view> check_upgrade_response(const ResponseHead& head, const UpgradeRequest& request) {
+std::expected<UpgradeAccepted, std::string_view> check_upgrade_response(
+    const ResponseHead& head, const UpgradeRequest& request) {
     if (head.status != 101) return std::unexpected("the server did not switch to WebSocket");
     if (!has_element(head.headers, "upgrade", "websocket") || !head.connection_upgrade) {
         return std::unexpected("the server switched to something other than WebSocket");
     }
-    if (head.headers.count("sec-websocket-accept") != 1 || head.find("sec-websocket-accept") != websocket_accept_key(request.key)) {
+    if (head.headers.count("sec-websocket-accept") != 1 ||
+        head.find("sec-websocket-accept") != websocket_accept_key(request.key)) {
         return std::unexpected("the server's Sec-WebSocket-Accept does not answer the key");
     }
-    UpgradeAccepted accepted{.protocol = head.find("sec-websocket-protocol").value_or(""), .deflate = {}};
-    const bool offered = std::ranges::find(request.protocols, accepted.protocol) != request.protocols.end();
+    UpgradeAccepted accepted{.protocol = head.find("sec-websocket-protocol").value_or(""),
+                             .deflate = {}};
+    const bool offered =
+        std::ranges::find(request.protocols, accepted.protocol) != request.protocols.end();
     if (head.headers.count("sec-websocket-protocol") > (offered ? 1U : 0U)) {
         return std::unexpected("the server chose a subprotocol that was not offered");
     }

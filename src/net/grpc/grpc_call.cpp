@@ -29,19 +29,30 @@ Task<GrpcCall::Message> GrpcCall::read(Deadline deadline) {
         switch (reader_.look(*stream_)) {
             case GrpcNews::kMessage: co_return reader_.message();
             case GrpcNews::kEnd: co_return std::nullopt;
-            case GrpcNews::kHalf: co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request ends within a message"});
+            case GrpcNews::kHalf:
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kInvalidArgument, "the request ends within a message"});
             case GrpcNews::kPacking:
-                co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "a message is not packed as grpc-encoding says"});
+                co_return std::unexpected(GrpcFailure{
+                    GrpcStatus::kInvalidArgument, "a message is not packed as grpc-encoding says"});
             case GrpcNews::kTooLarge:
-                co_return std::unexpected(GrpcFailure{GrpcStatus::kResourceExhausted, fmt::format("the message has {} bytes, more than the {} allowed",
-                                                                                                  reader_.wanted_bytes(), kMostMessageBytes)});
-            case GrpcNews::kGone: co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kResourceExhausted,
+                                fmt::format("the message has {} bytes, more than the {} allowed",
+                                            reader_.wanted_bytes(), kMostMessageBytes)});
+            case GrpcNews::kGone:
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
             case GrpcNews::kNothing: break;
         }
         switch (co_await stream_->more(deadline)) {
             case WaitEnd::kWoken: break;
-            case WaitEnd::kExpired: co_return std::unexpected(GrpcFailure{GrpcStatus::kDeadlineExceeded, "the request did not come in time"});
-            case WaitEnd::kCancelled: co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the call was cancelled"});
+            case WaitEnd::kExpired:
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kDeadlineExceeded, "the request did not come in time"});
+            case WaitEnd::kCancelled:
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kCancelled, "the call was cancelled"});
         }
     }
 }
@@ -49,16 +60,26 @@ Task<GrpcCall::Message> GrpcCall::read(Deadline deadline) {
 Task<std::expected<std::string_view, GrpcFailure>> GrpcCall::read_only(Deadline deadline) {
     auto message = co_await read(deadline);
     if (!message) co_return std::unexpected(std::move(message.error()));
-    if (!*message) co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request has no message"});
+    if (!*message)
+        co_return std::unexpected(
+            GrpcFailure{GrpcStatus::kInvalidArgument, "the request has no message"});
     while (!stream_->ended() && !stream_->gone() && !reader_.more_behind(*stream_)) {
         switch (co_await stream_->more(deadline)) {
             case WaitEnd::kWoken: break;
-            case WaitEnd::kExpired: co_return std::unexpected(GrpcFailure{GrpcStatus::kDeadlineExceeded, "the request did not end in time"});
-            case WaitEnd::kCancelled: co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the call was cancelled"});
+            case WaitEnd::kExpired:
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kDeadlineExceeded, "the request did not end in time"});
+            case WaitEnd::kCancelled:
+                co_return std::unexpected(
+                    GrpcFailure{GrpcStatus::kCancelled, "the call was cancelled"});
         }
     }
-    if (reader_.more_behind(*stream_)) co_return std::unexpected(GrpcFailure{GrpcStatus::kInvalidArgument, "the request has a second message; this method takes one"});
-    if (!stream_->ended()) co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
+    if (reader_.more_behind(*stream_))
+        co_return std::unexpected(
+            GrpcFailure{GrpcStatus::kInvalidArgument,
+                        "the request has a second message; this method takes one"});
+    if (!stream_->ended())
+        co_return std::unexpected(GrpcFailure{GrpcStatus::kCancelled, "the caller is gone"});
     co_return reader_.take(*stream_, request_);
 }
 
@@ -66,8 +87,12 @@ Task<std::expected<std::string_view, GrpcFailure>> GrpcCall::read_only(Deadline 
 void GrpcCall::send_head(std::size_t first_message) {
     if (stream_->answered()) return;
     constexpr std::size_t kWorthPacking = 1024;
-    packs_ = first_message >= kWorthPacking && accepts_gzip(metadata("grpc-accept-encoding").value_or(""));
-    static constexpr std::array<HttpHeader, 4> kHead{{{":status", "200"}, {"content-type", kContentType}, {"grpc-accept-encoding", kGrpcEncodings}, {"grpc-encoding", kGrpcGzip}}};
+    packs_ = first_message >= kWorthPacking &&
+             accepts_gzip(metadata("grpc-accept-encoding").value_or(""));
+    static constexpr std::array<HttpHeader, 4> kHead{{{":status", "200"},
+                                                      {"content-type", kContentType},
+                                                      {"grpc-accept-encoding", kGrpcEncodings},
+                                                      {"grpc-encoding", kGrpcGzip}}};
     stream_->send_head(std::span(kHead).first(packs_ ? 4 : 3), Http2Stream::Last::kNo);
 }
 
@@ -80,7 +105,8 @@ void GrpcCall::end_message() {
     end_grpc_frame(stream_->out(), begun_);
     const std::size_t size = stream_->out().size() - begun_;
     send_head(size);
-    if (packs_) packs_ = pack_grpc_frame(stream_->out(), begun_);  // what does not pay once will not pay later
+    // what does not pay once will not pay later
+    if (packs_) packs_ = pack_grpc_frame(stream_->out(), begun_);
     const std::size_t left = stream_->out().size() - begun_;
     written_ += kGrpcPrefix + left;
     if (packs_) {
@@ -90,11 +116,14 @@ void GrpcCall::end_message() {
     stream_->flush();
 }
 
-// How many bytes may be queued, packed as they are, so that unpacked they would be less than `most`.
+// How many bytes may be queued, packed as they are, so that unpacked they would be less than
+// `most`.
 std::size_t GrpcCall::queued_for(std::size_t most) {
     const std::size_t queued = stream_->queued_bytes();
-    const auto waits = std::ranges::find_if(packed_, [sent = written_ - queued](const Packed& message) { return message.end > sent; });
-    for (const Packed& message : std::ranges::subrange(packed_.begin(), waits)) saved_ -= message.saved;
+    const auto waits = std::ranges::find_if(
+        packed_, [sent = written_ - queued](const Packed& message) { return message.end > sent; });
+    for (const Packed& message : std::ranges::subrange(packed_.begin(), waits))
+        saved_ -= message.saved;
     packed_.erase(packed_.begin(), waits);
     if (queued + saved_ < most) return most;
     std::size_t saved = saved_;
@@ -106,9 +135,12 @@ std::size_t GrpcCall::queued_for(std::size_t most) {
     return most;
 }
 
-Task<WaitEnd> GrpcCall::drained(std::size_t most, Deadline deadline) { return stream_->drained(queued_for(most), deadline); }
+Task<WaitEnd> GrpcCall::drained(std::size_t most, Deadline deadline) {
+    return stream_->drained(queued_for(most), deadline);
+}
 
-void GrpcCall::finish(GrpcStatus status, std::string_view message, std::span<const HttpHeader> trailers) {
+void GrpcCall::finish(GrpcStatus status, std::string_view message,
+                      std::span<const HttpHeader> trailers) {
     const std::string text = grpc_message_text(message);
     std::vector<HttpHeader> fields;
     fields.reserve(4 + trailers.size());

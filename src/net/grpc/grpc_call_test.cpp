@@ -25,7 +25,8 @@ private:
         const Deadline due = call.loop().now() + 5s;
         const auto message = co_await call.read_only(due);
         if (!message) co_return call.finish(message.error());
-        call.begin_message() += call.path() == "/large" ? std::string(100'000, 'x') : std::string(*message);
+        call.begin_message() +=
+            call.path() == "/large" ? std::string(100'000, 'x') : std::string(*message);
         call.end_message();
         call.finish(GrpcStatus::kOk);
     }
@@ -54,10 +55,18 @@ protected:
     Answer ask(std::string body, const Headers& more = {}, std::string_view path = "/echo") {
         std::promise<Answer> answer;
         thread.run([&] {
-            Headers fields{{":method", "POST"}, {":scheme", "http"}, {":authority", "test"}, {":path", path}, {"content-type", "application/grpc"}, {"te", "trailers"}};
+            Headers fields{{":method", "POST"},
+                           {":scheme", "http"},
+                           {":authority", "test"},
+                           {":path", path},
+                           {"content-type", "application/grpc"},
+                           {"te", "trailers"}};
             fields.insert(fields.end(), more.begin(), more.end());
-            spawn(thread.loop.executor(), read(client->open(fields, Http2Stream::Last::kNo), std::move(body)),
-                  [&](const std::exception_ptr&, std::optional<Answer> value) { answer.set_value(std::move(*value)); });
+            spawn(thread.loop.executor(),
+                  read(client->open(fields, Http2Stream::Last::kNo), std::move(body)),
+                  [&](const std::exception_ptr&, std::optional<Answer> value) {
+                      answer.set_value(std::move(*value));
+                  });
         });
         return answer.get_future().get();
     }
@@ -65,7 +74,9 @@ protected:
         Answer answer;
         answer.body = co_await exchange(stream, std::move(body));
         answer.encoding = stream->fields().find("grpc-encoding").value_or("");
-        answer.status = (stream->trailers().empty() ? stream->fields() : stream->trailers()).find("grpc-status").value_or("none");
+        answer.status = (stream->trailers().empty() ? stream->fields() : stream->trailers())
+                            .find("grpc-status")
+                            .value_or("none");
         answer.gone = stream->gone();
         co_return answer;
     }
@@ -86,7 +97,8 @@ TEST_F(GrpcCallTest, ASecondMessageOfACallThatTakesOneIsAnError) {
 }
 
 TEST_F(GrpcCallTest, AMalformedTimeoutIsAnError) {
-    for (const std::string_view timeout : {"", "5", "S", "123456789S", "-5S", "5s", "5 S", "1.5S"}) {
+    for (const std::string_view timeout :
+         {"", "5", "S", "123456789S", "-5S", "5s", "5 S", "1.5S"}) {
         EXPECT_EQ(ask(framed("hello"), {{"grpc-timeout", timeout}}).status, "3") << timeout;
     }
 }
@@ -95,7 +107,8 @@ TEST_F(GrpcCallTest, GzipIsReadWithinTheLimitOfAMessage) {
     const Headers gzip_named{{"grpc-encoding", "gzip"}};
     EXPECT_EQ(ask(framed("hello", true), gzip_named).body, framed("hello"));
     EXPECT_EQ(ask(framed("", true), gzip_named).body, framed(""));
-    EXPECT_EQ(ask(framed("hello"), gzip_named).body, framed("hello")) << "not every message has to be packed";
+    EXPECT_EQ(ask(framed("hello"), gzip_named).body, framed("hello"))
+        << "not every message has to be packed";
     const std::string most(GrpcCall::kMostMessageBytes, 'x');
     EXPECT_EQ(ask(framed(most, true), gzip_named).body, framed(most));
     EXPECT_EQ(ask(framed(most + "x", true), gzip_named).status, "8") << "a bomb";
@@ -134,7 +147,8 @@ TEST_F(GrpcCallTest, AClientPacksOnceItKnowsThatTheServerTakesIt) {
     const auto talk = [&]() -> Task<std::vector<std::string>> {
         std::vector<std::string> got;
         for (int i = 0; i < 3; ++i) {
-            auto begun = co_await channel.begin(i == 1 ? "/large" : "/echo", {}, kNoDeadline, thread.loop.now() + 5s);
+            auto begun = co_await channel.begin(i == 1 ? "/large" : "/echo", {}, kNoDeadline,
+                                                thread.loop.now() + 5s);
             if (!begun) break;
             begun->send(std::string(50'000, 'y'));
             const auto next = co_await begun->next(thread.loop.now() + 5s);
@@ -144,9 +158,14 @@ TEST_F(GrpcCallTest, AClientPacksOnceItKnowsThatTheServerTakesIt) {
         co_return got;
     };
     thread.run([&] {
-        spawn(thread.loop.executor(), talk(), [&](const std::exception_ptr&, std::optional<std::vector<std::string>> value) { answers.set_value(std::move(*value)); });
+        spawn(thread.loop.executor(), talk(),
+              [&](const std::exception_ptr&, std::optional<std::vector<std::string>> value) {
+                  answers.set_value(std::move(*value));
+              });
     });
-    EXPECT_EQ(answers.get_future().get(), (std::vector<std::string>{std::string(50'000, 'y'), std::string(100'000, 'x'), std::string(50'000, 'y')}));
+    EXPECT_EQ(answers.get_future().get(),
+              (std::vector<std::string>{std::string(50'000, 'y'), std::string(100'000, 'x'),
+                                        std::string(50'000, 'y')}));
 }
 
 }  // namespace

@@ -14,16 +14,24 @@ const Http2Limits kLimits{};  // sessions may outlive their channel
 
 }  // namespace
 
-Task<Result<GrpcClientCall>> GrpcChannel::begin(std::string_view path, std::span<const HttpHeader> metadata, Deadline deadline, Deadline patience) {
+Task<Result<GrpcClientCall>> GrpcChannel::begin(std::string_view path,
+                                                std::span<const HttpHeader> metadata,
+                                                Deadline deadline, Deadline patience) {
     auto opened = co_await session(patience);
     if (!opened) co_return fail(std::move(opened.error()));
-    std::vector<HttpHeader> fields{{":method", "POST"}, {":scheme", options_.secure ? "https" : "http"}, {":path", path},
-                                   {":authority", options_.authority}, {"te", "trailers"}, {"content-type", "application/grpc"},
-                                   {"user-agent", options_.user_agent}, {"grpc-accept-encoding", kGrpcEncodings}};
+    std::vector<HttpHeader> fields{{":method", "POST"},
+                                   {":scheme", options_.secure ? "https" : "http"},
+                                   {":path", path},
+                                   {":authority", options_.authority},
+                                   {"te", "trailers"},
+                                   {"content-type", "application/grpc"},
+                                   {"user-agent", options_.user_agent},
+                                   {"grpc-accept-encoding", kGrpcEncodings}};
     if (server_->takes_gzip) fields.push_back({"grpc-encoding", kGrpcGzip});
     std::string timeout;
     if (deadline != kNoDeadline) {
-        timeout = grpc_timeout_text(std::max<std::chrono::nanoseconds>(deadline - loop_.now(), Milliseconds(1)));
+        timeout = grpc_timeout_text(
+            std::max<std::chrono::nanoseconds>(deadline - loop_.now(), Milliseconds(1)));
         fields.push_back({"grpc-timeout", timeout});
     }
     fields.insert(fields.end(), metadata.begin(), metadata.end());
@@ -42,8 +50,11 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::session(Deadline patience) {
         const auto place = waiting_.insert(waiting_.end(), &waiter);
         const ScopeExit leave([&] { waiting_.erase(place); });
         const WaitEnd end = co_await waiter.wait(patience);
-        if (end == WaitEnd::kExpired) co_return fail(ErrorCode::kTimeout, "connecting took too long");
-        if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for a connection");
+        if (end == WaitEnd::kExpired)
+            co_return fail(ErrorCode::kTimeout, "connecting took too long");
+        if (end == WaitEnd::kCancelled)
+            co_return fail(ErrorCode::kCancelled,
+                           "the call was cancelled while it waited for a connection");
         if (failure_ && !dialling_) co_return fail(*failure_);
     }
     dialling_ = true;
@@ -52,10 +63,13 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::session(Deadline patience) {
         const ScopeExit over([&] {
             dialling_ = false;
             // A cancellation is this call's own affair: the next that waits makes its own attempt.
-            failure_ = !made && made.error().code != ErrorCode::kCancelled ? std::optional(made.error()) : std::nullopt;
+            failure_ = !made && made.error().code != ErrorCode::kCancelled
+                           ? std::optional(made.error())
+                           : std::nullopt;
         });
         made = co_await connect(std::min(patience, loop_.clock().steady_now() + options_.connect));
-        if ((co_await this_chain()).cancelled() && !made) made = fail(ErrorCode::kCancelled, "connecting was cancelled");
+        if ((co_await this_chain()).cancelled() && !made)
+            made = fail(ErrorCode::kCancelled, "connecting was cancelled");
     }
     if (made) session_ = *made;
     // Each that is woken goes on at once, and may leave the list or join it anew.
@@ -68,7 +82,8 @@ Task<Result<GrpcChannel::SessionRef>> GrpcChannel::session(Deadline patience) {
 Task<Result<GrpcChannel::SessionRef>> GrpcChannel::connect(Deadline patience) {
     auto target = co_await options_.find_server(patience);
     if (!target) co_return fail(std::move(target.error()));
-    auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kClient, kLimits, Http2Session::Events{});
+    auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kClient, kLimits,
+                                                  Http2Session::Events{});
     auto dialled = co_await dial(loop_, std::move(*target), session, patience);
     if (!dialled) co_return fail(std::move(dialled.error()));
     if (closed_ || !session->is_open()) {

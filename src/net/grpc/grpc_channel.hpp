@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/task/waiter.hpp"
-#include "net/http/dialer.hpp"
 #include "net/grpc/grpc_client_call.hpp"
+#include "net/http/dialer.hpp"
 #include "net/http2/http2_session.hpp"
 
 #include <functional>
@@ -13,16 +13,18 @@
 
 namespace crab::net {
 
-/// Calls of gRPC methods at one server, from one event loop: one HTTP/2 connection, made when a call needs it and made again when
-/// it is gone. It repeats nothing. Source: RFC 9113, "gRPC over HTTP2".
+/// Calls of gRPC methods at one server, from one event loop: one HTTP/2 connection, made when a
+/// call needs it and made again when it is gone. It repeats nothing. Source: RFC 9113, "gRPC over
+/// HTTP2".
 class GrpcChannel {
 public:
     struct Options {
-        /// Asked before every connection where it leads. Its error is the call's, and nothing is dialled.
+        /// Asked before every connection where it leads. Its error is the call's, and nothing is
+        /// dialled.
         std::function<Task<Result<DialTarget>>(Deadline deadline)> find_server;
         std::string authority = "localhost";  ///< of every call
         std::string user_agent = "crab";
-        bool secure = false;                  ///< over TLS, as find_server says
+        bool secure = false;  ///< over TLS, as find_server says
         Milliseconds connect{5'000};
     };
     GrpcChannel(EventLoop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
@@ -31,10 +33,12 @@ public:
     /// After close(), when every begin() has ended.
     ~GrpcChannel() = default;
 
-    /// Begins a call of `/package.Service/Method`; nothing is sent but its head, with `metadata` and, unless `deadline` is
-    /// kNoDeadline, a grpc-timeout. Waits for the connection until `patience`.
-    /// Errors, all before the server has seen the call: kUnavailable, kTimeout, kForbidden (TLS failed), kCancelled, those of find_server.
-    Task<Result<GrpcClientCall>> begin(std::string_view path, std::span<const HttpHeader> metadata, Deadline deadline, Deadline patience);
+    /// Begins a call of `/package.Service/Method`; nothing is sent but its head, with `metadata`
+    /// and, unless `deadline` is kNoDeadline, a grpc-timeout. Waits for the connection until
+    /// `patience`. Errors, all before the server has seen the call: kUnavailable, kTimeout,
+    /// kForbidden (TLS failed), kCancelled, those of find_server.
+    Task<Result<GrpcClientCall>> begin(std::string_view path, std::span<const HttpHeader> metadata,
+                                       Deadline deadline, Deadline patience);
 
     /// The next call makes a new connection; calls under way keep theirs.
     void retire();
@@ -50,8 +54,8 @@ private:
     EventLoop& loop_;
     const Options options_;
     std::shared_ptr<GrpcClientCall::Server> server_ = std::make_shared<GrpcClientCall::Server>();
-    SessionRef session_;            // null, or the last one; it may be closed
-    std::list<Waiter*> waiting_;    // for the connection that is being made
+    SessionRef session_;  // null, or the last one; it may be closed
+    std::list<Waiter*> waiting_;  // for the connection that is being made
     std::optional<Error> failure_;  // of the last attempt to make one
     bool dialling_ = false;
     bool closed_ = false;

@@ -19,15 +19,17 @@ struct GrpcEnd {
     bool unseen = false;    ///< surely nobody has begun to serve it
 };
 
-/// The client's side of one gRPC call with one request: messages come in, then one status. It belongs to one coroutine, on its
-/// connection's loop. One that is destroyed before its end is cancelled at the other side.
+/// The client's side of one gRPC call with one request: messages come in, then one status. It
+/// belongs to one coroutine, on its connection's loop. One that is destroyed before its end is
+/// cancelled at the other side.
 class GrpcClientCall {
 public:
     /// What is known of the other side of a channel.
     struct Server {
         bool takes_gzip = false;
     };
-    GrpcClientCall(std::shared_ptr<Http2Stream> stream, std::shared_ptr<Server> server) : stream_(std::move(stream)), server_(std::move(server)), packs_(server_->takes_gzip) {}
+    GrpcClientCall(std::shared_ptr<Http2Stream> stream, std::shared_ptr<Server> server)
+        : stream_(std::move(stream)), server_(std::move(server)), packs_(server_->takes_gzip) {}
     GrpcClientCall(GrpcClientCall&&) noexcept = default;
     GrpcClientCall& operator=(GrpcClientCall&&) noexcept = default;
     ~GrpcClientCall() { cancel(); }
@@ -36,7 +38,8 @@ public:
     void send(std::string_view message);
 
     enum class Next : std::uint8_t { kMessage, kEnd, kExpired, kCancelled };
-    /// Waits for the next message, or for the call's end: then end() says how. The other side is held back while nobody waits here.
+    /// Waits for the next message, or for the call's end: then end() says how. The other side is
+    /// held back while nobody waits here.
     Task<Next> next(Deadline deadline);
     /// Of kMessage; holds until the next wait.
     std::string_view message() const { return reader_.message(); }
@@ -53,7 +56,7 @@ private:
 
     std::shared_ptr<Http2Stream> stream_;
     std::shared_ptr<Server> server_;
-    bool packs_;   // the request's head names gzip
+    bool packs_;  // the request's head names gzip
     GrpcReader reader_;
     GrpcEnd end_;
 };

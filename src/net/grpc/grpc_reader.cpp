@@ -16,13 +16,16 @@ GrpcNews GrpcReader::look(Http2Stream& stream) {
     switch (frame.kind) {
         case GrpcFrame::Kind::kMessage:
             if (frame.compressed) {
-                if (const GrpcNews news = unpack(stream, frame.message); news != GrpcNews::kMessage) return news;
+                if (const GrpcNews news = unpack(stream, frame.message); news != GrpcNews::kMessage)
+                    return news;
             }
             size_ = frame.size;
             message_ = frame.compressed ? std::string_view(*unpacked_) : frame.message;
             return GrpcNews::kMessage;
         case GrpcFrame::Kind::kNoFlag: return GrpcNews::kPacking;
-        case GrpcFrame::Kind::kTooLarge: wanted_ = frame.size - kGrpcPrefix; return GrpcNews::kTooLarge;
+        case GrpcFrame::Kind::kTooLarge:
+            wanted_ = frame.size - kGrpcPrefix;
+            return GrpcNews::kTooLarge;
         case GrpcFrame::Kind::kNeedMore: break;
     }
     if (stream.ended()) return stream.body().empty() ? GrpcNews::kEnd : GrpcNews::kHalf;

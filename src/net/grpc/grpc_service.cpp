@@ -28,13 +28,18 @@ Task<void> GrpcService::serve(std::shared_ptr<Http2Stream> stream) {
         return nothing();
     }
     GrpcCall made(std::move(stream));
-    if (const auto encoding = made.metadata("grpc-encoding"); encoding && *encoding != "identity" && *encoding != kGrpcGzip) {
-        static constexpr std::array<HttpHeader, 1> kAccepted{{{"grpc-accept-encoding", kGrpcEncodings}}};
-        made.finish(GrpcStatus::kUnimplemented, "this message encoding is not known; send identity or gzip", kAccepted);
+    if (const auto encoding = made.metadata("grpc-encoding");
+        encoding && *encoding != "identity" && *encoding != kGrpcGzip) {
+        static constexpr std::array<HttpHeader, 1> kAccepted{
+            {{"grpc-accept-encoding", kGrpcEncodings}}};
+        made.finish(GrpcStatus::kUnimplemented,
+                    "this message encoding is not known; send identity or gzip", kAccepted);
         return nothing();
     }
     if (made.has_broken_timeout()) {
-        made.finish(GrpcStatus::kInvalidArgument, "grpc-timeout is no number of at most 8 digits with a unit of H, M, S, m, u or n");
+        made.finish(
+            GrpcStatus::kInvalidArgument,
+            "grpc-timeout is no number of at most 8 digits with a unit of H, M, S, m, u or n");
         return nothing();
     }
     return call(std::move(made));

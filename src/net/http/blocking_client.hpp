@@ -18,9 +18,11 @@ namespace crab::net {
 struct ClientRequest {
     std::string method = "GET";
     std::string target = "/";
-    std::vector<std::pair<std::string, std::string>> headers;  ///< Host, Content-Length and Connection are added
+    /// Host, Content-Length and Connection are added
+    std::vector<std::pair<std::string, std::string>> headers;
     std::string body;
-    /// Instead of `body`: that many bytes, which `next_piece` hands over one after the other; it ends the request with an empty piece.
+    /// Instead of `body`: that many bytes, which `next_piece` hands over one after the other; it
+    /// ends the request with an empty piece.
     std::uint64_t streamed_bytes = 0;
     std::function<std::string_view()> next_piece{};
 };
@@ -34,8 +36,9 @@ struct ClientResponse {
     std::optional<std::string_view> find(std::string_view lower_case_name) const;
 };
 
-/// Synchronous HTTP/1.1 for command line and SDK callers, over TCP, Unix sockets and TLS. Keeps its connection between
-/// requests; a GET or HEAD that finds the kept connection closed is sent once more on a new one. Not thread-safe.
+/// Synchronous HTTP/1.1 for command line and SDK callers, over TCP, Unix sockets and TLS. Keeps its
+/// connection between requests; a GET or HEAD that finds the kept connection closed is sent once
+/// more on a new one. Not thread-safe.
 class BlockingClient {
 public:
     struct Options {
@@ -43,8 +46,8 @@ public:
         Milliseconds io_timeout{30'000};  ///< without a byte
         std::size_t max_body_bytes = 8 * 1024 * 1024;
         std::shared_ptr<TlsContext> tls;  ///< null: plain
-        std::string server_name;          ///< default: the endpoint's host
-        std::string host_header;          ///< default: the endpoint's text, `localhost` for Unix sockets
+        std::string server_name;  ///< default: the endpoint's host
+        std::string host_header;  ///< default: the endpoint's text, `localhost` for Unix sockets
     };
     /// Takes a part of the body as it comes; false ends the request.
     using OnBody = std::function<bool(std::string_view part)>;
@@ -55,16 +58,19 @@ public:
     BlockingClient& operator=(const BlockingClient&) = delete;
     ~BlockingClient();
 
-    /// Any status is an answer, not an error. Errors: kUnavailable (nobody there, link broken), kTimeout (by `deadline` or
-    /// the options), kForbidden (certificate), kOversize, kInternal (not HTTP).
-    Result<ClientResponse> send(const ClientRequest& request, Deadline deadline = kNoDeadline, const OnBody& on_body = {});
+    /// Any status is an answer, not an error. Errors: kUnavailable (nobody there, link broken),
+    /// kTimeout (by `deadline` or the options), kForbidden (certificate), kOversize, kInternal (not
+    /// HTTP).
+    Result<ClientResponse> send(const ClientRequest& request, Deadline deadline = kNoDeadline,
+                                const OnBody& on_body = {});
     void close();
     /// The certificate the server showed, DER; empty without TLS.
     std::string peer_certificate_der() const;
 
 private:
     class Stream;
-    Result<ClientResponse> exchange(const ClientRequest& request, std::string_view bytes, Deadline deadline, const OnBody& on_body, bool& answered);
+    Result<ClientResponse> exchange(const ClientRequest& request, std::string_view bytes,
+                                    Deadline deadline, const OnBody& on_body, bool& answered);
     Result<bool> write_streamed(Stream& stream, const ClientRequest& request, Deadline deadline);
     Endpoint endpoint_;
     Options options_;

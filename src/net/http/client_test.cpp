@@ -32,9 +32,11 @@ Identity make_identity() {
     X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
     X509_set_pubkey(certificate, key);
     X509_NAME* const name = X509_get_subject_name(certificate);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
     X509_set_issuer_name(certificate, name);
-    X509_EXTENSION* const names = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1");
+    X509_EXTENSION* const names =
+        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1");
     X509_add_ext(certificate, names, -1);
     X509_EXTENSION_free(names);
     X509_sign(certificate, key, EVP_sha256());
@@ -49,13 +51,16 @@ Identity make_identity() {
     };
     Identity identity;
     identity.certificate = text([&](BIO* out) { PEM_write_bio_X509(out, certificate); });
-    identity.key = text([&](BIO* out) { PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr); });
+    identity.key = text([&](BIO* out) {
+        PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
+    });
     X509_free(certificate);
     EVP_PKEY_free(key);
     return identity;
 }
 
-std::shared_ptr<TlsContext> server_tls(const Identity& identity, TlsContext::PeerCheck check = TlsContext::PeerCheck::kNone) {
+std::shared_ptr<TlsContext> server_tls(const Identity& identity,
+                                       TlsContext::PeerCheck check = TlsContext::PeerCheck::kNone) {
     TlsContext::Options options;
     options.certificate.text = identity.certificate;
     options.key.text = identity.key;
@@ -64,8 +69,9 @@ std::shared_ptr<TlsContext> server_tls(const Identity& identity, TlsContext::Pee
     return *TlsContext::make(std::move(options));
 }
 
-std::shared_ptr<TlsContext> client_tls(const std::string& ca, TlsContext::PeerCheck check = TlsContext::PeerCheck::kChainAndName,
-                                       const Identity& own = {}) {
+std::shared_ptr<TlsContext> client_tls(
+    const std::string& ca, TlsContext::PeerCheck check = TlsContext::PeerCheck::kChainAndName,
+    const Identity& own = {}) {
     TlsContext::Options options;
     options.role = TlsContext::Role::kClient;
     options.peer_check = check;
@@ -76,7 +82,9 @@ std::shared_ptr<TlsContext> client_tls(const std::string& ca, TlsContext::PeerCh
 }
 
 class Echo : public WebSocketHandler {
-    void on_text(WebSocketSession& session, std::span<char> text) override { session.send_text({text.data(), text.size()}); }
+    void on_text(WebSocketSession& session, std::span<char> text) override {
+        session.send_text({text.data(), text.size()});
+    }
     void on_closed(WebSocketSession&, const CloseInfo&) override {}
 };
 
@@ -97,20 +105,26 @@ public:
         } else if (request.path() == "/bulk") {
             exchange.respond(200, "text/plain", std::string(5'000'000, 'b'));
         } else if (request.path() == "/who") {
-            exchange.respond(200, "text/plain", request.certificate_der().empty() ? "nobody" : "somebody");
+            exchange.respond(200, "text/plain",
+                             request.certificate_der().empty() ? "nobody" : "somebody");
         } else {
-            exchange.respond(200, "text/plain", request.body.empty() ? request.target() : request.body);
+            exchange.respond(200, "text/plain",
+                             request.body.empty() ? request.target() : request.body);
         }
     }
-    std::optional<Upgrade> upgrade(const HttpRequest& request, const WebSocketOffer& offer) override {
-        if (request.path() == "/busy") return Refusal{.status = 429, .body = "{}", .headers = {{"Retry-After", "7"}}};
+    std::optional<Upgrade> upgrade(const HttpRequest& request,
+                                   const WebSocketOffer& offer) override {
+        if (request.path() == "/busy")
+            return Refusal{.status = 429, .body = "{}", .headers = {{"Retry-After", "7"}}};
         AcceptUpgrade accepted;
         accepted.handler = std::make_shared<Echo>();
         accepted.allow_deflate = true;
         if (offer && offer->offers("v1")) accepted.subprotocol = "v1";
         return accepted;
     }
-    RequestBodyLimits limits_for(const HttpRequest&) override { return {.max_bytes = 8 << 20, .timeout = 10s}; }
+    RequestBodyLimits limits_for(const HttpRequest&) override {
+        return {.max_bytes = 8 << 20, .timeout = 10s};
+    }
 };
 
 class BlockingClientTest : public ::testing::Test {
@@ -127,7 +141,10 @@ protected:
 TEST_F(BlockingClientTest, KeepsItsConnectionBetweenRequests) {
     BlockingClient client(server->endpoint());
     for (int i = 0; i < 3; ++i) {
-        const auto answer = client.send({.method = "POST", .target = "/x", .headers = {{"Content-Type", "text/plain"}}, .body = "hello"});
+        const auto answer = client.send({.method = "POST",
+                                         .target = "/x",
+                                         .headers = {{"Content-Type", "text/plain"}},
+                                         .body = "hello"});
         ASSERT_TRUE(answer) << answer.error().message;
         EXPECT_EQ(answer->status, 200);
         EXPECT_EQ(answer->body, "hello");
@@ -153,7 +170,8 @@ TEST_F(BlockingClientTest, SpeaksOverUnixSockets) {
 TEST_F(BlockingClientTest, StreamsABodyAndMayStopInTheMiddle) {
     BlockingClient client(server->endpoint());
     std::string events;
-    auto answer = client.send({.target = "/stream"}, kNoDeadline, [&](std::string_view part) { return events += part, true; });
+    auto answer = client.send({.target = "/stream"}, kNoDeadline,
+                              [&](std::string_view part) { return events += part, true; });
     ASSERT_TRUE(answer);
     EXPECT_EQ(events, "data: 0\n\ndata: 1\n\ndata: 2\n\n");
     answer = client.send({.target = "/bulk"}, kNoDeadline, [&](std::string_view) { return false; });
@@ -163,14 +181,17 @@ TEST_F(BlockingClientTest, StreamsABodyAndMayStopInTheMiddle) {
 
 TEST_F(BlockingClientTest, DeadlinesAndSizesHold) {
     BlockingClient client(server->endpoint());
-    EXPECT_EQ(client.send({.target = "/wait"}, std::chrono::steady_clock::now() + 30ms).error().code, ErrorCode::kTimeout);
+    EXPECT_EQ(
+        client.send({.target = "/wait"}, std::chrono::steady_clock::now() + 30ms).error().code,
+        ErrorCode::kTimeout);
     BlockingClient small(server->endpoint(), {.max_body_bytes = 1000});
     EXPECT_EQ(small.send({.target = "/bulk"}).error().code, ErrorCode::kOversize);
     EXPECT_EQ(small.send({.target = "/a b"}).error().code, ErrorCode::kInvalidArgs);
 }
 
 TEST_F(BlockingClientTest, NobodyThereIsUnavailable) {
-    EXPECT_EQ(BlockingClient(Endpoint::unix_socket("/nonexistent/socket")).send({}).error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(BlockingClient(Endpoint::unix_socket("/nonexistent/socket")).send({}).error().code,
+              ErrorCode::kUnavailable);
     auto listener = Listener::bind(Endpoint::tcp("127.0.0.1", 0));
     const Endpoint free_port = (*listener)->endpoint();
     listener->reset();
@@ -186,7 +207,8 @@ TEST_F(BlockingClientTest, TlsChecksCertificateAndName) {
         BlockingClient good(server->endpoint(), {.tls = client_tls(identity.certificate)});
         const std::string body(3'000'000, 't');
         for (int i = 0; i < 2; ++i) {
-            const auto answer = good.send({.method = "POST", .target = "/x", .headers = {}, .body = body});
+            const auto answer =
+                good.send({.method = "POST", .target = "/x", .headers = {}, .body = body});
             ASSERT_TRUE(answer) << answer.error().message;
             EXPECT_EQ(answer->body, body);
         }
@@ -195,9 +217,11 @@ TEST_F(BlockingClientTest, TlsChecksCertificateAndName) {
     }
     BlockingClient stranger(server->endpoint(), {.tls = client_tls(make_identity().certificate)});
     EXPECT_EQ(stranger.send({}).error().code, ErrorCode::kForbidden);
-    BlockingClient wrong_name(server->endpoint(), {.tls = client_tls(identity.certificate), .server_name = "example.org"});
+    BlockingClient wrong_name(server->endpoint(), {.tls = client_tls(identity.certificate),
+                                                   .server_name = "example.org"});
     EXPECT_EQ(wrong_name.send({}).error().code, ErrorCode::kForbidden);
-    BlockingClient judge(server->endpoint(), {.tls = client_tls({}, TlsContext::PeerCheck::kAcceptAny)});
+    BlockingClient judge(server->endpoint(),
+                         {.tls = client_tls({}, TlsContext::PeerCheck::kAcceptAny)});
     EXPECT_TRUE(judge.send({}));
     BlockingClient plain(server->endpoint());
     EXPECT_FALSE(plain.send({}));
@@ -208,13 +232,18 @@ TEST_F(BlockingClientTest, TlsServersMayDemandACertificate) {
     HttpServerOptions options;
     options.tls = server_tls(identity, TlsContext::PeerCheck::kChain);
     use(std::move(options));
-    BlockingClient known(server->endpoint(), {.tls = client_tls(identity.certificate, TlsContext::PeerCheck::kChainAndName, identity)});
+    BlockingClient known(
+        server->endpoint(),
+        {.tls = client_tls(identity.certificate, TlsContext::PeerCheck::kChainAndName, identity)});
     const auto answer = known.send({.target = "/who"});
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_EQ(answer->body, "somebody");
     BlockingClient nobody(server->endpoint(), {.tls = client_tls(identity.certificate)});
     EXPECT_FALSE(nobody.send({}));
-    BlockingClient other(server->endpoint(), {.tls = client_tls(identity.certificate, TlsContext::PeerCheck::kChainAndName, make_identity())});
+    BlockingClient other(
+        server->endpoint(),
+        {.tls = client_tls(identity.certificate, TlsContext::PeerCheck::kChainAndName,
+                           make_identity())});
     EXPECT_FALSE(other.send({}));
 }
 
@@ -227,7 +256,8 @@ TEST_F(BlockingClientTest, HandshakesThatNeverEndLeaveNoPlaceTaken) {
     const auto count = options.count;
     use(std::move(options));
     constexpr std::string_view kHalfHello("\x16\x03\x01\x02\x00\x01\x00", 7);
-    for (int i = 0; i < 400; ++i) {  // more than there are places, and than are told that there are too many
+    // more than there are places, and than are told that there are too many
+    for (int i = 0; i < 400; ++i) {
         test::RawClient client(server->endpoint());
         if (i % 4 == 1) client.send(kHalfHello);
         if (i % 4 == 2) client.send("GET / HTTP/1.1\r\n\r\n");
@@ -236,8 +266,10 @@ TEST_F(BlockingClientTest, HandshakesThatNeverEndLeaveNoPlaceTaken) {
     server->run_until([&] { return server->server->connections() == 0; });
     EXPECT_EQ(*count, 0u);
     {
-        std::vector<std::unique_ptr<test::RawClient>> held;  // and while as many are held as one address may
-        for (int i = 0; i < 100; ++i) held.push_back(std::make_unique<test::RawClient>(server->endpoint()));
+        // and while as many are held as one address may
+        std::vector<std::unique_ptr<test::RawClient>> held;
+        for (int i = 0; i < 100; ++i)
+            held.push_back(std::make_unique<test::RawClient>(server->endpoint()));
         BlockingClient client(server->endpoint(), {.tls = client_tls(identity.certificate)});
         const auto answer = client.send({.target = "/who"});
         EXPECT_TRUE(answer) << answer.error().message;
@@ -318,12 +350,17 @@ public:
 
 class DialerTest : public BlockingClientTest {
 protected:
-    Result<WebSocketLink> connect(WebSocketTarget target, const std::shared_ptr<WebSocketHandler>& handler, Milliseconds within = 10'000ms) {
+    Result<WebSocketLink> connect(WebSocketTarget target,
+                                  const std::shared_ptr<WebSocketHandler>& handler,
+                                  Milliseconds within = 10'000ms) {
         std::promise<Result<WebSocketLink>> result;
         EventLoop& loop = server->thread.loop;
         loop.post([&] {
-            spawn(loop.executor(), websocket_connect(loop, std::move(target), handler, loop.now() + within),
-                  [&](const std::exception_ptr&, std::optional<Result<WebSocketLink>> link) { result.set_value(std::move(*link)); });
+            spawn(loop.executor(),
+                  websocket_connect(loop, std::move(target), handler, loop.now() + within),
+                  [&](const std::exception_ptr&, std::optional<Result<WebSocketLink>> link) {
+                      result.set_value(std::move(*link));
+                  });
         });
         return result.get_future().get();
     }
@@ -379,7 +416,8 @@ TEST_F(DialerTest, RefusalsAndSilenceHaveTheirErrors) {
     EXPECT_EQ(busy.error().details, "{\"status\":429}");
     EXPECT_EQ(busy.error().retry_after, 7s);
     auto listener = Listener::bind(Endpoint::tcp("127.0.0.1", 0));
-    to.server.addresses = {*to_socket_address((*listener)->endpoint())};  // connects, and nobody ever accepts
+    // connects, and nobody ever accepts
+    to.server.addresses = {*to_socket_address((*listener)->endpoint())};
     EXPECT_EQ(connect(to, std::make_shared<Listening>(), 30ms).error().code, ErrorCode::kTimeout);
     listener->reset();
     EXPECT_EQ(connect(to, std::make_shared<Listening>()).error().code, ErrorCode::kUnavailable);

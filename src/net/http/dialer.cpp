@@ -27,7 +27,9 @@ const ConnectionLimits kLimits{};
 /// Wakes a waiting coroutine when a deadline passes.
 class Alarm final : public TimerNode {
 public:
-    Alarm(EventLoop& loop, Deadline deadline, Wakeup& wakeup) : wakeup_(wakeup) { loop.timers().arm(*this, deadline); }
+    Alarm(EventLoop& loop, Deadline deadline, Wakeup& wakeup) : wakeup_(wakeup) {
+        loop.timers().arm(*this, deadline);
+    }
     bool rang() const { return rang_; }
 
 private:
@@ -62,17 +64,26 @@ public:
 
 /// `127.0.0.1:42617` or `unix:/path`; whoever reads an error has several servers.
 std::string text_of(const SocketAddress& address) {
-    if (address.family() == AF_UNIX) return fmt::format("unix:{}", reinterpret_cast<const sockaddr_un&>(address.storage).sun_path);
+    if (address.family() == AF_UNIX)
+        return fmt::format("unix:{}",
+                           reinterpret_cast<const sockaddr_un&>(address.storage).sun_path);
     char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
-    if (::getnameinfo(address.data(), address.size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) return "its address";
-    return address.family() == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+    if (::getnameinfo(address.data(), address.size, host, sizeof host, port, sizeof port,
+                      NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return "its address";
+    return address.family() == AF_INET6 ? fmt::format("[{}]:{}", host, port)
+                                        : fmt::format("{}:{}", host, port);
 }
 
 Error dial_error(const SocketAddress& address, CloseReason reason, const std::string& failure) {
     const std::string at = text_of(address);
     switch (reason) {
-        case CloseReason::kTimeout: return {.code = ErrorCode::kTimeout, .message = fmt::format("connecting to {} timed out", at)};
-        case CloseReason::kTlsFailed: return {.code = ErrorCode::kForbidden, .message = fmt::format("TLS handshake with {} failed: {}", at, failure)};
+        case CloseReason::kTimeout:
+            return {.code = ErrorCode::kTimeout,
+                    .message = fmt::format("connecting to {} timed out", at)};
+        case CloseReason::kTlsFailed:
+            return {.code = ErrorCode::kForbidden,
+                    .message = fmt::format("TLS handshake with {} failed: {}", at, failure)};
         case CloseReason::kPeerClosed:
         case CloseReason::kReset:
         case CloseReason::kLocal:
@@ -80,7 +91,9 @@ Error dial_error(const SocketAddress& address, CloseReason reason, const std::st
         case CloseReason::kConnectFailed:
         case CloseReason::kShutdown: break;
     }
-    return {.code = ErrorCode::kUnavailable, .message = fmt::format("cannot connect to {}: {}", at, failure.empty() ? std::string(name_of(reason)) : failure)};
+    return {.code = ErrorCode::kUnavailable,
+            .message = fmt::format("cannot connect to {}: {}", at,
+                                   failure.empty() ? std::string(name_of(reason)) : failure)};
 }
 
 /// The client's half of the opening handshake (RFC 6455 section 4.1).
@@ -95,13 +108,18 @@ public:
         key_ = to_base64(nonce);
         for (const std::string& protocol : target_.subprotocols) protocols_.push_back(protocol);
         for (const auto& [name, value] : target_.headers) headers_.push_back({name, value});
-        request_ = {.host = target_.host, .target = target_.target, .key = key_, .protocols = protocols_, .more = headers_,
+        request_ = {.host = target_.host,
+                    .target = target_.target,
+                    .key = key_,
+                    .protocols = protocols_,
+                    .more = headers_,
                     .offer_deflate = target_.offer_deflate};
     }
 
     void on_open(Connection& connection) override {
         if (append_upgrade_request(connection.out(), request_)) return connection.mark_dirty();
-        fail_with(connection, {.code = ErrorCode::kInvalidArgs, .message = "host, target or a header is not fit for a request"});
+        fail_with(connection, {.code = ErrorCode::kInvalidArgs,
+                               .message = "host, target or a header is not fit for a request"});
     }
 
     std::size_t on_bytes(Connection& connection, std::span<char> bytes) override {
@@ -110,13 +128,17 @@ public:
         switch (outcome.kind) {
             case HeadOutcome::Kind::kNeedMore: return 0;
             case HeadOutcome::Kind::kRefused:
-                fail_with(connection, {.code = ErrorCode::kInternal, .message = "the answer is no HTTP: " + std::string(outcome.reason)});
+                fail_with(connection,
+                          {.code = ErrorCode::kInternal,
+                           .message = "the answer is no HTTP: " + std::string(outcome.reason)});
                 return bytes.size();
             case HeadOutcome::Kind::kComplete: break;
         }
         if (head.status != 101) {
-            const std::string_view body = std::string_view(bytes.data(), bytes.size()).substr(outcome.consumed);
-            const std::uint64_t length = std::min<std::uint64_t>(head.content_length.value_or(0), kMostRefusal);
+            const std::string_view body =
+                std::string_view(bytes.data(), bytes.size()).substr(outcome.consumed);
+            const std::uint64_t length =
+                std::min<std::uint64_t>(head.content_length.value_or(0), kMostRefusal);
             if (target_.refusal && body.size() < length) return 0;
             if (target_.refusal) *target_.refusal = body.substr(0, kMostRefusal);
             fail_with(connection, refusal(head, connection.loop().clock().system_now()));
@@ -124,14 +146,17 @@ public:
         }
         const auto accepted = check_upgrade_response(head, request_);
         if (!accepted) {
-            fail_with(connection, {.code = ErrorCode::kInternal, .message = "the answer is no WebSocket handshake: " + std::string(accepted.error())});
+            fail_with(connection, {.code = ErrorCode::kInternal,
+                                   .message = "the answer is no WebSocket handshake: " +
+                                              std::string(accepted.error())});
             return bytes.size();
         }
         WebSocketOptions options = target_.options;
         options.role = WebSocketDecoder::Role::kClient;
         options.deflate = accepted->deflate.has_value();
         if (accepted->deflate) options.deflate_window_bits = accepted->deflate->send_window_bits;
-        link = {.session = std::make_shared<WebSocketSession>(options, std::move(handler_)), .subprotocol = std::string(accepted->protocol)};
+        link = {.session = std::make_shared<WebSocketSession>(options, std::move(handler_)),
+                .subprotocol = std::string(accepted->protocol)};
         connection.set_handler(link.session);
         link.session->attach(connection);
         wakeup.notify();
@@ -139,7 +164,9 @@ public:
     }
 
     void on_closed(Connection&, CloseReason) override {
-        if (!error) error = Error{.code = ErrorCode::kUnavailable, .message = target_.host + " closed the connection during the handshake"};
+        if (!error)
+            error = Error{.code = ErrorCode::kUnavailable,
+                          .message = target_.host + " closed the connection during the handshake"};
         wakeup.notify();
     }
 
@@ -160,9 +187,12 @@ private:
         if (head.status == 404) code = ErrorCode::kNotFound;
         if (head.status == 429) code = ErrorCode::kRateLimited;
         if (head.status < 400) code = ErrorCode::kInternal;
-        Error error{.code = code, .message = fmt::format("the server refused the WebSocket with HTTP {}", head.status),
-                    .details = fmt::format("{{\"status\":{}}}", head.status)};
-        if (const auto after = head.find("retry-after")) error.retry_after = parse_retry_after(*after, head.find("date").value_or(""), now);
+        Error error{
+            .code = code,
+            .message = fmt::format("the server refused the WebSocket with HTTP {}", head.status),
+            .details = fmt::format("{{\"status\":{}}}", head.status)};
+        if (const auto after = head.find("retry-after"))
+            error.retry_after = parse_retry_after(*after, head.find("date").value_or(""), now);
         return error;
     }
 
@@ -176,20 +206,25 @@ private:
 
 }  // namespace
 
-Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget target, std::shared_ptr<ConnectionHandler> handler,
+Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget target,
+                                               std::shared_ptr<ConnectionHandler> handler,
                                                Deadline deadline) {
     Error last{.code = ErrorCode::kUnavailable, .message = "there is no address to connect to"};
     for (const SocketAddress& address : target.addresses) {
         const auto waiter = std::make_shared<OpenWaiter>();
-        const auto connection = Connection::dial(loop, address, target.tls.get(), target.server_name, kLimits, waiter);
+        const auto connection =
+            Connection::dial(loop, address, target.tls.get(), target.server_name, kLimits, waiter);
         {
             const ScopeExit abandoned([&] {  // by cancellation or deadline
                 if (!waiter->opened) connection->close_now(CloseReason::kLocal);
             });
             const Alarm alarm(loop, deadline, waiter->wakeup);
             co_await waiter->wakeup.wait();
-            if (alarm.rang() && !waiter->opened) co_return fail(ErrorCode::kTimeout, fmt::format("connecting to {} took too long", text_of(address)));
-            if (!waiter->opened && !waiter->reason) co_return fail(ErrorCode::kCancelled, "connecting was cancelled");
+            if (alarm.rang() && !waiter->opened)
+                co_return fail(ErrorCode::kTimeout,
+                               fmt::format("connecting to {} took too long", text_of(address)));
+            if (!waiter->opened && !waiter->reason)
+                co_return fail(ErrorCode::kCancelled, "connecting was cancelled");
         }
         if (waiter->opened && !waiter->reason) {
             connection->set_handler(handler);
@@ -202,9 +237,11 @@ Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget targe
     co_return fail(std::move(last));
 }
 
-Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget target, std::shared_ptr<WebSocketHandler> handler,
+Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget target,
+                                              std::shared_ptr<WebSocketHandler> handler,
                                               Deadline deadline) {
-    const std::string at = target.server.addresses.empty() ? target.host : text_of(target.server.addresses.front());
+    const std::string at =
+        target.server.addresses.empty() ? target.host : text_of(target.server.addresses.front());
     const auto waiter = std::make_shared<UpgradeWaiter>(target, std::move(handler));
     auto dialled = co_await dial(loop, target.server, waiter, deadline);
     if (!dialled) co_return fail(std::move(dialled.error()));
@@ -216,7 +253,9 @@ Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget t
     co_await waiter->wakeup.wait();
     if (waiter->link.session) co_return waiter->link;  // a copy: `abandoned` looks at it
     if (waiter->error) co_return fail(std::move(*waiter->error));
-    if (alarm.rang()) co_return fail(ErrorCode::kTimeout, fmt::format("the WebSocket handshake with {} took too long", at));
+    if (alarm.rang())
+        co_return fail(ErrorCode::kTimeout,
+                       fmt::format("the WebSocket handshake with {} took too long", at));
     co_return fail(ErrorCode::kCancelled, "connecting was cancelled");
 }
 

@@ -2,9 +2,9 @@
 
 #include "base/result.hpp"
 #include "base/task/task.hpp"
-#include "net/tls/connection.hpp"
-#include "net/loop/endpoint.hpp"
 #include "net/http/http_service.hpp"
+#include "net/loop/endpoint.hpp"
+#include "net/tls/connection.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <memory>
@@ -20,9 +20,11 @@ struct DialTarget {
     std::string server_name;          ///< for SNI and the name check
 };
 
-/// Connects and hands the connection to `handler`, whose on_open() runs before this returns. Runs on the loop's thread.
-/// Errors: kUnavailable, kTimeout, kForbidden for a certificate that is not accepted.
-Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget target, std::shared_ptr<ConnectionHandler> handler,
+/// Connects and hands the connection to `handler`, whose on_open() runs before this returns. Runs
+/// on the loop's thread. Errors: kUnavailable, kTimeout, kForbidden for a certificate that is not
+/// accepted.
+Task<Result<std::shared_ptr<Connection>>> dial(EventLoop& loop, DialTarget target,
+                                               std::shared_ptr<ConnectionHandler> handler,
                                                Deadline deadline);
 
 struct WebSocketTarget {
@@ -33,7 +35,8 @@ struct WebSocketTarget {
     std::vector<std::string> subprotocols;  ///< offered
     bool offer_deflate = false;
     WebSocketOptions options;               ///< its role becomes kClient
-    std::shared_ptr<std::string> refusal{};   ///< where the body of an answer that is no upgrade goes, as far as it came; may be null
+    /// Where the body of an answer that is no upgrade goes, as far as it came; may be null
+    std::shared_ptr<std::string> refusal{};
 };
 
 struct WebSocketLink {
@@ -41,10 +44,12 @@ struct WebSocketLink {
     std::string subprotocol;  ///< chosen by the server
 };
 
-/// Connects and upgrades; `handler` hears on_open() before this returns. A refusal by HTTP has `details` {"status":401} and,
-/// if the server sent one, retry_after. Errors: kUnavailable, kTimeout, kUnauthenticated (401), kForbidden (403),
-/// kNotFound (404), kRateLimited (429), kInternal for an answer that is no good handshake.
-Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget target, std::shared_ptr<WebSocketHandler> handler,
+/// Connects and upgrades; `handler` hears on_open() before this returns. A refusal by HTTP has
+/// `details` {"status":401} and, if the server sent one, retry_after. Errors: kUnavailable,
+/// kTimeout, kUnauthenticated (401), kForbidden (403), kNotFound (404), kRateLimited (429),
+/// kInternal for an answer that is no good handshake.
+Task<Result<WebSocketLink>> websocket_connect(EventLoop& loop, WebSocketTarget target,
+                                              std::shared_ptr<WebSocketHandler> handler,
                                               Deadline deadline);
 
 }  // namespace crab::net

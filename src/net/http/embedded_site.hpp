@@ -26,15 +26,18 @@ class EmbeddedSite {
 public:
     explicit EmbeddedSite(std::span<const EmbeddedFile> files) : files_(files) {}
 
-    /// Answers a request for the file of that name: 200, 304 when `If-None-Match` names it, 405 for other methods than GET and HEAD.
-    /// `headers` go with every 200 and 304. False, and no answer, when there is no such file.
-    bool serve(HttpExchange& exchange, std::string_view path, std::span<const HttpHeader> headers) const;
+    /// Answers a request for the file of that name: 200, 304 when `If-None-Match` names it, 405 for
+    /// other methods than GET and HEAD. `headers` go with every 200 and 304. False, and no answer,
+    /// when there is no such file.
+    bool serve(HttpExchange& exchange, std::string_view path,
+               std::span<const HttpHeader> headers) const;
 
 private:
     std::span<const EmbeddedFile> files_;
 };
 
-/// Whether an `If-None-Match` field names `etag`, in the weak comparison of RFC 9110, section 13.1.2.
+/// Whether an `If-None-Match` field names `etag`, in the weak comparison of RFC 9110,
+/// section 13.1.2.
 bool names_etag(std::string_view if_none_match, std::string_view etag);
 
 }  // namespace crab::net

@@ -15,7 +15,8 @@ TEST(NamesEtagTest, AListWithTheTagNamesIt) {
 }
 
 TEST(NamesEtagTest, OtherTagsAndNoiseDoNot) {
-    for (const std::string_view field : {"", "a", R"("b")", R"("a)", ",,", R"("aa", W/)", "  "}) EXPECT_FALSE(names_etag(field, R"("a")")) << field;
+    for (const std::string_view field : {"", "a", R"("b")", R"("a)", ",,", R"("aa", W/)", "  "})
+        EXPECT_FALSE(names_etag(field, R"("a")")) << field;
 }
 
 }  // namespace

@@ -8,14 +8,16 @@ namespace crab::net {
 
 struct HttpReply;
 
-/// Takes the body of an answer as it comes, on the loop's thread, instead of having it collected. It must not end the exchange
-/// from inside these functions.
+/// Takes the body of an answer as it comes, on the loop's thread, instead of having it collected.
+/// It must not end the exchange from inside these functions.
 class HttpBodySink {
 public:
     virtual ~HttpBodySink() = default;
-    /// The head is complete. True: this takes the body; false: the body is collected in the reply as usual.
+    /// The head is complete. True: this takes the body; false: the body is collected in the reply
+    /// as usual.
     virtual bool takes(const HttpReply& head) = 0;
-    /// One piece of the body, valid during the call. False: no more is wanted; the exchange ends with kCancelled.
+    /// One piece of the body, valid during the call. False: no more is wanted; the exchange ends
+    /// with kCancelled.
     virtual bool on_body(std::string_view piece) = 0;
     /// How long the other side may be silent from here on; asked again whenever that time is over.
     virtual Milliseconds patience() const = 0;

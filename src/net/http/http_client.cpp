@@ -10,7 +10,9 @@ namespace crab::net {
 
 Task<HttpResult> HttpClient::send(const HttpCall& call, Deadline deadline) {
     auto acquired = co_await acquire(deadline);
-    if (!acquired) co_return std::unexpected(HttpFailure{.error = std::move(acquired.error()), .written = false});
+    if (!acquired)
+        co_return std::unexpected(
+            HttpFailure{.error = std::move(acquired.error()), .written = false});
     std::shared_ptr<HttpLink> link = std::move(*acquired);
     busy_.push_back(link);
     HttpResult result = co_await link->exchange(call, authority_.host, deadline);
@@ -19,7 +21,8 @@ Task<HttpResult> HttpClient::send(const HttpCall& call, Deadline deadline) {
     co_return result;
 }
 
-/// A kept connection, a new one, or the first that others leave. The place it takes in `open_` is the caller's until give_back().
+/// A kept connection, a new one, or the first that others leave. The place it takes in `open_` is
+/// the caller's until give_back().
 Task<Result<std::shared_ptr<HttpLink>>> HttpClient::acquire(Deadline deadline) {
     if (closed_) co_return fail(ErrorCode::kUnavailable, "the client is closed");
     if (auto kept = take_kept()) co_return kept;
@@ -28,7 +31,10 @@ Task<Result<std::shared_ptr<HttpLink>>> HttpClient::acquire(Deadline deadline) {
         co_return co_await connect(deadline);
     }
     if (queue_.size() >= options_.max_waiting) {
-        co_return fail(ErrorCode::kRateLimited, fmt::format("{} requests wait for a connection already; send again in a moment", queue_.size()));
+        co_return fail(
+            ErrorCode::kRateLimited,
+            fmt::format("{} requests wait for a connection already; send again in a moment",
+                        queue_.size()));
     }
     Waiting waiting{.waiter = Waiter(loop_.timers()), .link = nullptr};
     const auto place = queue_.insert(queue_.end(), &waiting);
@@ -38,16 +44,21 @@ Task<Result<std::shared_ptr<HttpLink>>> HttpClient::acquire(Deadline deadline) {
     const WaitEnd end = co_await waiting.waiter.wait(deadline);
     if (waiting.link) co_return std::move(waiting.link);
     if (waiting.may_dial) co_return co_await connect(deadline);
-    if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the request was cancelled while it waited for a connection");
-    if (end == WaitEnd::kExpired) co_return fail(ErrorCode::kRateLimited, "no connection became free before the deadline");
+    if (end == WaitEnd::kCancelled)
+        co_return fail(ErrorCode::kCancelled,
+                       "the request was cancelled while it waited for a connection");
+    if (end == WaitEnd::kExpired)
+        co_return fail(ErrorCode::kRateLimited, "no connection became free before the deadline");
     co_return fail(ErrorCode::kUnavailable, "the client is closed");
 }
 
 Task<Result<std::shared_ptr<HttpLink>>> HttpClient::connect(Deadline deadline) {
     const std::uint64_t era = era_;
     const auto link = std::make_shared<HttpLink>(loop_.timers(), options_.max_body_bytes);
-    Result<void> good = co_await connect(link, std::min(deadline, loop_.clock().steady_now() + options_.connect));
-    if (good && (era != era_ || closed_)) good = fail(ErrorCode::kUnavailable, "the connection is not wanted any more");
+    Result<void> good =
+        co_await connect(link, std::min(deadline, loop_.clock().steady_now() + options_.connect));
+    if (good && (era != era_ || closed_))
+        good = fail(ErrorCode::kUnavailable, "the connection is not wanted any more");
     if (good) co_return link;
     link->close();
     free_place();
@@ -130,7 +141,8 @@ void HttpClient::retire() {
 
 void HttpClient::abort() {
     retire();
-    for (const auto& link : std::vector(busy_)) link->close();  // each ends its request, which may begin another
+    // each ends its request, which may begin another
+    for (const auto& link : std::vector(busy_)) link->close();
 }
 
 void HttpClient::close() {

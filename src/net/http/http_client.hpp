@@ -17,40 +17,48 @@ namespace crab::net {
 struct HttpAuthority {
     DialTarget server;
     std::string host = "localhost";   ///< the Host field
-    /// Asked before every new connection where it leads; null: to `server`. Its error is the request's, and nothing is dialled.
+    /// Asked before every new connection where it leads; null: to `server`. Its error is the
+    /// request's, and nothing is dialled.
     std::function<Task<Result<DialTarget>>(Deadline deadline)> find_server;
-    /// Judges the certificate that the other side showed (DER) once the handshake is complete and before a byte of a request
-    /// is written; null: whatever the TLS context accepts. Its error is the request's.
+    /// Judges the certificate that the other side showed (DER) once the handshake is complete and
+    /// before a byte of a request is written; null: whatever the TLS context accepts. Its error is
+    /// the request's.
     std::function<Task<Result<void>>(std::string certificate_der)> check_certificate;
 };
 
 struct HttpClientOptions {
-    std::size_t max_connections = 64;                        ///< those being made and those kept included
-    std::size_t max_waiting = 256;                           ///< requests that wait for a connection
-    std::size_t max_body_bytes = std::size_t{8} << 20;       ///< of an answer; nothing beyond is read
+    std::size_t max_connections = 64;  ///< those being made and those kept included
+    std::size_t max_waiting = 256;  ///< requests that wait for a connection
+    std::size_t max_body_bytes = std::size_t{8} << 20;  ///< of an answer; nothing beyond is read
     Milliseconds connect{5'000};
-    Milliseconds idle{30'000};                               ///< then a kept connection is not used again
+    Milliseconds idle{30'000};  ///< then a kept connection is not used again
 };
 
-/// Asynchronous HTTP/1.1 for one authority and one event loop: a bounded pool of kept connections, one request on each at a
-/// time. It follows no redirect, repeats nothing, and says of every failure whether the request may have been seen.
-/// Source: RFC 9112; docs/protocols/rtp.md, section 4.
+/// Asynchronous HTTP/1.1 for one authority and one event loop: a bounded pool of kept connections,
+/// one request on each at a time. It follows no redirect, repeats nothing, and says of every
+/// failure whether the request may have been seen. Source: RFC 9112; docs/protocols/rtp.md,
+/// section 4.
 class HttpClient final : private HttpLink::Keeper {
 public:
-    HttpClient(EventLoop& loop, HttpAuthority authority, HttpClientOptions options = {}) : loop_(loop), authority_(std::move(authority)), options_(options) {}
+    HttpClient(EventLoop& loop, HttpAuthority authority, HttpClientOptions options = {})
+        : loop_(loop), authority_(std::move(authority)), options_(options) {}
     HttpClient(const HttpClient&) = delete;
     HttpClient& operator=(const HttpClient&) = delete;
     /// After close(), when every send() has ended.
     ~HttpClient() = default;
 
     /// Sends one request and waits for its answer; any status is one. `call` must hold until then.
-    /// Errors, with `written` false: kRateLimited (no connection became free), kUnavailable and kTimeout (none could be made), kForbidden (TLS
-    /// failed), those of find_server and check_certificate, kInvalidArgs; with `written` as it was: kUnavailable (lost), kTimeout, kCancelled, kOversize, kInternal (not HTTP).
+    /// Errors, with `written` false: kRateLimited (no connection became free), kUnavailable and
+    /// kTimeout (none could be made), kForbidden (TLS failed), those of find_server and
+    /// check_certificate, kInvalidArgs; with `written` as it was: kUnavailable (lost), kTimeout,
+    /// kCancelled, kOversize, kInternal (not HTTP).
     Task<HttpResult> send(const HttpCall& call, Deadline deadline);
 
-    /// Closes the kept connections, and those in use when their answer is there; requests that wait are refused.
+    /// Closes the kept connections, and those in use when their answer is there; requests that wait
+    /// are refused.
     void close();
-    /// No connection that is there now carries another request: what proved the other side then proves nothing now.
+    /// No connection that is there now carries another request: what proved the other side then
+    /// proves nothing now.
     void retire();
     /// Closes every connection now; requests under way fail as if the link had been lost.
     void abort();
@@ -61,9 +69,9 @@ private:
     /// A request that waits for a connection; lives in the frame of acquire().
     struct Waiting {
         Waiter waiter;
-        bool queued = true;               ///< has its place in the queue
-        std::shared_ptr<HttpLink> link;   ///< handed over
-        bool may_dial = false;            ///< or the right to make one
+        bool queued = true;  ///< has its place in the queue
+        std::shared_ptr<HttpLink> link;  ///< handed over
+        bool may_dial = false;  ///< or the right to make one
     };
     Task<Result<std::shared_ptr<HttpLink>>> acquire(Deadline deadline);
     Task<Result<std::shared_ptr<HttpLink>>> connect(Deadline deadline);
@@ -77,10 +85,10 @@ private:
     EventLoop& loop_;
     const HttpAuthority authority_;
     const HttpClientOptions options_;
-    std::vector<std::shared_ptr<HttpLink>> kept_;   ///< the one used last at the end
-    std::vector<std::shared_ptr<HttpLink>> busy_;   ///< with a request under way
+    std::vector<std::shared_ptr<HttpLink>> kept_;  ///< the one used last at the end
+    std::vector<std::shared_ptr<HttpLink>> busy_;  ///< with a request under way
     std::list<Waiting*> queue_;
-    std::uint64_t era_ = 0;                         ///< of connections; retire() begins a new one
+    std::uint64_t era_ = 0;  ///< of connections; retire() begins a new one
     std::size_t open_ = 0;
     bool closed_ = false;
 };

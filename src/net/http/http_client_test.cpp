@@ -44,13 +44,15 @@ public:
             exchange.respond(503, "text/plain", "later", {{"Retry-After", "7"}});
         } else {
             if (path == "/slow") co_await pass_turn();
-            exchange.respond(200, "text/plain", exchange.request().body.empty() ? path : exchange.request().body);
+            exchange.respond(200, "text/plain",
+                             exchange.request().body.empty() ? path : exchange.request().body);
         }
     }
     std::atomic<int> served = 0;
 };
 
-/// A server by hand: takes connections one after the other, reads a request's head on each and answers with the next text.
+/// A server by hand: takes connections one after the other, reads a request's head on each and
+/// answers with the next text.
 class ScriptedServer {
 public:
     explicit ScriptedServer(std::vector<std::string> answers) {
@@ -60,7 +62,8 @@ public:
         EXPECT_EQ(::bind(fd, raw, address.size), 0);
         EXPECT_EQ(::listen(fd, 8), 0);
         EXPECT_EQ(::getsockname(fd, raw, &address.size), 0);
-        endpoint_ = Endpoint::tcp("127.0.0.1", ntohs(reinterpret_cast<sockaddr_in*>(raw)->sin_port));
+        endpoint_ =
+            Endpoint::tcp("127.0.0.1", ntohs(reinterpret_cast<sockaddr_in*>(raw)->sin_port));
         thread_ = std::thread([fd, answers = std::move(answers)] {
             for (const std::string& answer : answers) {
                 pollfd waiting{fd, POLLIN, 0};
@@ -109,7 +112,8 @@ protected:
     ~HttpClientTest() override {
         if (client) loop.run([&] { client->close(); });
     }
-    void talk_to(const Endpoint& endpoint, HttpClientOptions options = {}, std::shared_ptr<TlsContext> tls = nullptr) {
+    void talk_to(const Endpoint& endpoint, HttpClientOptions options = {},
+                 std::shared_ptr<TlsContext> tls = nullptr) {
         if (client) loop.run([&] { client->close(); });
         HttpAuthority authority;
         authority.server.addresses = {*to_socket_address(endpoint)};
@@ -117,25 +121,39 @@ protected:
         client = std::make_unique<HttpClient>(loop.loop, std::move(authority), options);
     }
     /// Begins a request on the client's loop; `signal`, if given, cancels it.
-    std::future<HttpResult> begin(std::string target, Milliseconds within = 20'000ms, CancelSignal* signal = nullptr, HttpBodySink* sink = nullptr) {
+    std::future<HttpResult> begin(std::string target, Milliseconds within = 20'000ms,
+                                  CancelSignal* signal = nullptr, HttpBodySink* sink = nullptr) {
         auto promise = std::make_shared<std::promise<HttpResult>>();
         auto future = promise->get_future();
         loop.run([&] {
             spawn(
-                loop.loop.executor(), request(client.get(), std::move(target), loop.loop.now() + within, sink),
-                [promise](const std::exception_ptr&, std::optional<HttpResult> result) { promise->set_value(std::move(*result)); }, signal);
+                loop.loop.executor(),
+                request(client.get(), std::move(target), loop.loop.now() + within, sink),
+                [promise](const std::exception_ptr&, std::optional<HttpResult> result) {
+                    promise->set_value(std::move(*result));
+                },
+                signal);
         });
         return future;
     }
-    HttpResult get(std::string target, Milliseconds within = 20'000ms) { return begin(std::move(target), within).get(); }
-    static Task<HttpResult> request(HttpClient* client, std::string target, Deadline deadline, HttpBodySink* sink) {
-        const HttpCall call{.method = "GET", .target = target, .content_type = {}, .body = {}, .headers = {}, .sink = sink};
+    HttpResult get(std::string target, Milliseconds within = 20'000ms) {
+        return begin(std::move(target), within).get();
+    }
+    static Task<HttpResult> request(HttpClient* client, std::string target, Deadline deadline,
+                                    HttpBodySink* sink) {
+        const HttpCall call{.method = "GET",
+                            .target = target,
+                            .content_type = {},
+                            .body = {},
+                            .headers = {},
+                            .sink = sink};
         co_return co_await client->send(call, deadline);
     }
 
     const RealClock clock;
     Service service;
-    std::unique_ptr<ServerThread> server = std::make_unique<ServerThread>(clock, service, HttpServerOptions(), true);
+    std::unique_ptr<ServerThread> server =
+        std::make_unique<ServerThread>(clock, service, HttpServerOptions(), true);
     LoopThread loop{clock};
     std::unique_ptr<HttpClient> client;
 };
@@ -175,7 +193,10 @@ TEST_F(HttpClientTest, RedirectsAndRefusalsAreAnswers) {
 }
 
 TEST(HttpReply, ADateToRetryAfterCountsFromTheAnswersOwn) {
-    HttpReply reply{.status = 503, .headers = {{"Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"}, {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}, .body = {}};
+    HttpReply reply{.status = 503,
+                    .headers = {{"Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT"},
+                                {"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}},
+                    .body = {}};
     const SystemTime now = parse_http_date("Sun, 06 Nov 1994 08:49:00 GMT").value();
     EXPECT_EQ(reply.retry_after(now), 30s);
     reply.headers[0].second = "Sun, 06 Nov 1994 08:00:00 GMT";
@@ -211,7 +232,8 @@ TEST_F(HttpClientTest, ASinkMayHaveEnough) {
     talk_to(server->endpoint());
     Pieces pieces;
     pieces.enough = 1;
-    EXPECT_EQ(begin("/begin-and-wait", 20'000ms, nullptr, &pieces).get().error().error.code, ErrorCode::kCancelled);
+    EXPECT_EQ(begin("/begin-and-wait", 20'000ms, nullptr, &pieces).get().error().error.code,
+              ErrorCode::kCancelled);
     EXPECT_EQ(pieces.text, "piece ");
     EXPECT_EQ(get("/next").value().body, "/next");
 }
@@ -244,8 +266,10 @@ TEST_F(HttpClientTest, APassedDeadlineClosesTheConnectionAndSaysThatTheRequestWe
 }
 
 TEST_F(HttpClientTest, WhatComesBackBrokenIsAFailureOfTheRightKind) {
-    ScriptedServer scripted({"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", "SSH-2.0-x\r\n\r\n",
-                             "HTTP/1.1 200 OK\r\n\r\nuntil the end", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", ""});
+    ScriptedServer scripted({"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+                             "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", "SSH-2.0-x\r\n\r\n",
+                             "HTTP/1.1 200 OK\r\n\r\nuntil the end",
+                             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", ""});
     talk_to(scripted.endpoint(), {.max_body_bytes = 100});
     const auto code = [](const HttpResult& result) { return result.error().error.code; };
     const HttpResult half = get("/");
@@ -264,7 +288,8 @@ TEST_F(HttpClientTest, AConnectionThatTheServerClosedMeanwhileIsNotUsedAgain) {
     talk_to(scripted.endpoint());
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(get("/").value().body, "ok");
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
+        const auto patience =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
         for (std::size_t left = 1; left != 0 && std::chrono::steady_clock::now() < patience;) {
             loop.run([&] { left = client->connections(); });
             std::this_thread::yield();
@@ -286,8 +311,10 @@ TEST_F(HttpClientTest, ARetiredConnectionCarriesNoOtherRequest) {
 TEST_F(HttpClientTest, AbortEndsARequestThatIsUnderWayAsIfTheLinkWereLost) {
     talk_to(server->endpoint());
     auto waiting = begin("/wait");
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
-    while (service.served == 0 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    const auto patience =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
+    while (service.served == 0 && std::chrono::steady_clock::now() < patience)
+        std::this_thread::yield();
     loop.run([&] { client->abort(); });
     const HttpResult lost = waiting.get();
     ASSERT_FALSE(lost);
@@ -310,7 +337,8 @@ TEST_F(HttpClientTest, WhereToDialIsAskedBeforeEveryConnectionAndNoIsTheAnswer) 
 
 TEST_F(HttpClientTest, ACertificateIsJudgedBeforeAByteOfTheRequestIsWritten) {
     const auto key = crypto::PrivateKey::generate_p256();
-    const auto certificate = crypto::make_self_signed(key, {.common_name = "host", .names = {}}, clock.system_now(), 1h);
+    const auto certificate =
+        crypto::make_self_signed(key, {.common_name = "host", .names = {}}, clock.system_now(), 1h);
     TlsContext::Options server_side;
     server_side.certificate.text = certificate.to_pem();
     server_side.key.text = key.to_pem().reveal();

@@ -2,8 +2,8 @@
 
 #include "base/log.hpp"
 #include "net/codec/http_write.hpp"
-#include "net/tls/connection.hpp"
 #include "net/http/http_error.hpp"
+#include "net/tls/connection.hpp"
 
 #include <cassert>
 #include <charconv>
@@ -11,7 +11,8 @@
 namespace crab::net {
 namespace {
 
-constexpr std::string_view kGuessedLength = "000";  // most bodies have 100 to 999 bytes; others are moved a little
+// most bodies have 100 to 999 bytes; others are moved a little
+constexpr std::string_view kGuessedLength = "000";
 constexpr std::size_t kStreamWindow = 64 * 1024;
 
 bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
@@ -25,7 +26,9 @@ bool HttpExchange::may_answer() {
     return false;
 }
 
-std::string& HttpExchange::out() { return request_.connection != nullptr ? request_.connection->out() : nowhere_; }
+std::string& HttpExchange::out() {
+    return request_.connection != nullptr ? request_.connection->out() : nowhere_;
+}
 
 void HttpExchange::wake_reader() {
     if (incoming_.reader != nullptr) incoming_.reader->wake();
@@ -33,8 +36,10 @@ void HttpExchange::wake_reader() {
 
 /// By the silence that is allowed, and by all the waiting that what has come so far is worth.
 Deadline HttpExchange::body_due() const {
-    const auto worth = incoming_.patience + std::chrono::milliseconds(incoming_.received * 1000 / kLeastBytesPerSecond);
-    return loop_.clock().steady_now() + std::min<std::chrono::nanoseconds>(incoming_.patience, worth - incoming_.waited);
+    const auto worth = incoming_.patience +
+                       std::chrono::milliseconds(incoming_.received * 1000 / kLeastBytesPerSecond);
+    return loop_.clock().steady_now() +
+           std::min<std::chrono::nanoseconds>(incoming_.patience, worth - incoming_.waited);
 }
 
 Task<Result<std::string>> HttpExchange::read_body() {
@@ -50,24 +55,30 @@ Task<Result<std::string>> HttpExchange::read_body() {
         const WaitEnd end = co_await waiter.wait(body_due());
         incoming_.waited += loop_.clock().steady_now() - began;
         incoming_.reader = nullptr;
-        if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left in the middle of the body");
-        if (end == WaitEnd::kExpired) co_return fail(ErrorCode::kTimeout, "the request body did not come in time");
+        if (end == WaitEnd::kCancelled)
+            co_return fail(ErrorCode::kCancelled, "the caller left in the middle of the body");
+        if (end == WaitEnd::kExpired)
+            co_return fail(ErrorCode::kTimeout, "the request body did not come in time");
     }
     if (incoming_.bytes.empty() && incoming_.error) co_return fail(*incoming_.error);
     std::string piece = std::exchange(incoming_.bytes, {});
-    if (request_.connection != nullptr && request_.connection->paused()) request_.connection->resume_reading();
+    if (request_.connection != nullptr && request_.connection->paused())
+        request_.connection->resume_reading();
     co_return piece;
 }
 
-std::string& HttpExchange::begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+std::string& HttpExchange::begin_head(int status, std::string_view content_type,
+                                      std::span<const HttpHeader> extra) {
     if (!incoming_.ended) keep_alive_ = false;  // what is left of the body is not read
     std::string& out = this->out();
     start_at_ = out.size();
     append_status_line(out, status);
     out += date_->line(loop_.now());
-    if (!content_type.empty() && !append_header(out, "Content-Type", content_type)) log::error("content type is no header value");
+    if (!content_type.empty() && !append_header(out, "Content-Type", content_type))
+        log::error("content type is no header value");
     for (const HttpHeader& header : extra) {
-        if (!append_header(out, header.name, header.value)) log::error("response header left out", {{"name", header.name}});
+        if (!append_header(out, header.name, header.value))
+            log::error("response header left out", {{"name", header.name}});
     }
     if (!keep_alive_) {
         append_connection_close(out);
@@ -77,7 +88,8 @@ std::string& HttpExchange::begin_head(int status, std::string_view content_type,
     return out;
 }
 
-void HttpExchange::respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra) {
+void HttpExchange::respond(int status, std::string_view content_type, std::string_view body,
+                           std::span<const HttpHeader> extra) {
     if (!may_answer()) return;
     std::string& out = begin_head(status, content_type, extra);
     if (has_body(status)) append_content_length(out, body.size());
@@ -86,13 +98,15 @@ void HttpExchange::respond(int status, std::string_view content_type, std::strin
     done();
 }
 
-void HttpExchange::respond_error(int status, std::string_view code, std::string_view message, std::span<const HttpHeader> extra) {
+void HttpExchange::respond_error(int status, std::string_view code, std::string_view message,
+                                 std::span<const HttpHeader> extra) {
     std::string body;
     append_error_body(body, code, message);
     respond(status, "application/json", body, extra);
 }
 
-std::string& HttpExchange::begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+std::string& HttpExchange::begin_response(int status, std::string_view content_type,
+                                          std::span<const HttpHeader> extra) {
     assert(has_body(status));
     if (!may_answer()) return nowhere_;
     std::string& out = begin_head(status, content_type, extra);
@@ -110,18 +124,21 @@ void HttpExchange::finish_response() {
     std::string& out = this->out();
     if (out.size() < body_at_) return done();  // the connection ended in between
     char digits[20];
-    const char* const end = std::to_chars(digits, digits + sizeof digits, out.size() - body_at_).ptr;
+    const char* const end =
+        std::to_chars(digits, digits + sizeof digits, out.size() - body_at_).ptr;
     if (head_only_) out.resize(body_at_);
     out.replace(length_at_, kGuessedLength.size(), digits, static_cast<std::size_t>(end - digits));
     done();
 }
 
 void HttpExchange::drop_response() {
-    if (request_.connection != nullptr && request_.connection->out().size() >= start_at_) request_.connection->out().resize(start_at_);
+    if (request_.connection != nullptr && request_.connection->out().size() >= start_at_)
+        request_.connection->out().resize(start_at_);
     state_ = State::kOpen;
 }
 
-void HttpExchange::start_stream(int status, std::string_view content_type, std::span<const HttpHeader> extra) {
+void HttpExchange::start_stream(int status, std::string_view content_type,
+                                std::span<const HttpHeader> extra) {
     if (!may_answer()) return;
     chunked_ = request_.head.minor_version >= 1;
     if (!chunked_) keep_alive_ = false;
@@ -132,7 +149,8 @@ void HttpExchange::start_stream(int status, std::string_view content_type, std::
     if (request_.connection != nullptr) request_.connection->mark_dirty();
 }
 
-void HttpExchange::start_sized_stream(int status, std::string_view content_type, std::uint64_t length, std::span<const HttpHeader> extra) {
+void HttpExchange::start_sized_stream(int status, std::string_view content_type,
+                                      std::uint64_t length, std::span<const HttpHeader> extra) {
     if (!may_answer()) return;
     chunked_ = false;
     std::string& out = begin_head(status, content_type, extra);
@@ -145,7 +163,9 @@ void HttpExchange::start_sized_stream(int status, std::string_view content_type,
 
 void HttpExchange::write_chunk(std::string_view bytes) {
     if (stream_left_) bytes = bytes.substr(0, *stream_left_), *stream_left_ -= bytes.size();
-    if (state_ != State::kStream || request_.connection == nullptr || head_only_ || !request_.connection->make_room()) return;
+    if (state_ != State::kStream || request_.connection == nullptr || head_only_ ||
+        !request_.connection->make_room())
+        return;
     if (chunked_) {
         append_chunk(request_.connection->out(), bytes);
     } else {
@@ -156,14 +176,16 @@ void HttpExchange::write_chunk(std::string_view bytes) {
 
 Task<void> HttpExchange::drained() {
     const TaskChain& chain = co_await this_chain();
-    while (request_.connection != nullptr && !caller_gone_ && !chain.cancelled() && request_.connection->queued_bytes() >= kStreamWindow) {
+    while (request_.connection != nullptr && !caller_gone_ && !chain.cancelled() &&
+           request_.connection->queued_bytes() >= kStreamWindow) {
         co_await drained_.wait();
     }
 }
 
 void HttpExchange::end_stream() {
     if (state_ != State::kStream || (stream_left_.value_or(0) != 0 && !head_only_)) return;
-    if (request_.connection != nullptr && chunked_ && !head_only_) append_last_chunk(request_.connection->out());
+    if (request_.connection != nullptr && chunked_ && !head_only_)
+        append_last_chunk(request_.connection->out());
     done();
 }
 

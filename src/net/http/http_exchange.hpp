@@ -3,11 +3,11 @@
 #include "base/result.hpp"
 #include "base/task/task.hpp"
 #include "base/task/waiter.hpp"
-#include "net/tls/connection_places.hpp"
 #include "net/http/date_field.hpp"
-#include "net/loop/event_loop.hpp"
 #include "net/http/http_request.hpp"
+#include "net/loop/event_loop.hpp"
 #include "net/loop/wakeup.hpp"
+#include "net/tls/connection_places.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,65 +20,84 @@
 
 namespace crab::net {
 
-/// One request and the answer to it. Lives on its connection's loop; answers exactly once: respond(), or begin_response()
-/// and finish_response(), or start_stream() … end_stream(). Once the caller is gone all of these lead nowhere.
+/// One request and the answer to it. Lives on its connection's loop; answers exactly once:
+/// respond(), or begin_response() and finish_response(), or start_stream() … end_stream(). Once the
+/// caller is gone all of these lead nowhere.
 class HttpExchange {
 public:
     const HttpRequest& request() const { return request_; }
     EventLoop& loop() const { return loop_; }
     /// An answer was begun.
     bool responded() const { return state_ != State::kOpen; }
-    /// The other side closed its connection or its half of it; serve() is being cancelled, unless it asked not to be.
+    /// The other side closed its connection or its half of it; serve() is being cancelled, unless
+    /// it asked not to be.
     bool caller_gone() const { return caller_gone_; }
-    /// From here on serve() goes on when the caller leaves; its answer then leads nowhere, or to one that has ended only its
-    /// half of the stream. A server that stops cancels it all the same.
+    /// From here on serve() goes on when the caller leaves; its answer then leads nowhere, or to
+    /// one that has ended only its half of the stream. A server that stops cancels it all the same.
     void keep_running_when_caller_leaves() { keeps_running_ = true; }
-    /// The same for one that goes on for others: `question` is asked when the caller leaves. While it says true, serve() is not
-    /// cancelled, and whoever said so sees to that later. Empty: no.
-    void goes_on_when_caller_leaves(std::function<bool()> question) { goes_on_ = std::move(question); }
+    /// The same for one that goes on for others: `question` is asked when the caller leaves. While
+    /// it says true, serve() is not cancelled, and whoever said so sees to that later. Empty: no.
+    void goes_on_when_caller_leaves(std::function<bool()> question) {
+        goes_on_ = std::move(question);
+    }
 
-    /// The caller has proven who it is: its connection does not have to make way for others when there are too many.
+    /// The caller has proven who it is: its connection does not have to make way for others when
+    /// there are too many.
     void prove_caller() {
         if (place_ != nullptr) place_->prove();
     }
 
-    /// What cancels serve(), for whoever wants this exchange to end although its caller is still there.
+    /// What cancels serve(), for whoever wants this exchange to end although its caller is still
+    /// there.
     CancelSignal& canceller() { return *canceller_; }
 
-    /// The next piece of a body that the service streams, never empty until its end, which is an empty piece. At most kBodyWindow and
-    /// one read wait here; then nothing more is taken from the caller, and the time that passes is not the caller's. An answer before the end closes the connection after it.
-    /// Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller fell silent, or drips), kCancelled.
+    /// The next piece of a body that the service streams, never empty until its end, which is an
+    /// empty piece. At most kBodyWindow and one read wait here; then nothing more is taken from the
+    /// caller, and the time that passes is not the caller's. An answer before the end closes the
+    /// connection after it. Errors: kOversize, kInvalidArgs (broken chunks), kTimeout (the caller
+    /// fell silent, or drips), kCancelled.
     Task<Result<std::string>> read_body();
     static constexpr std::size_t kBodyWindow = 128 * 1024;
     /// What a caller has to send on the average, once its patience for silence is used up.
     static constexpr std::size_t kLeastBytesPerSecond = 1024;
 
-    /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body` is.
-    void respond(int status, std::string_view content_type, std::string_view body, std::span<const HttpHeader> extra = {});
-    void respond(int status, std::string_view content_type, std::string_view body, std::initializer_list<HttpHeader> extra) {
+    /// The whole answer. For HEAD only its head is sent. `content_type` may be empty when `body`
+    /// is.
+    void respond(int status, std::string_view content_type, std::string_view body,
+                 std::span<const HttpHeader> extra = {});
+    void respond(int status, std::string_view content_type, std::string_view body,
+                 std::initializer_list<HttpHeader> extra) {
         respond(status, content_type, body, std::span(extra.begin(), extra.size()));
     }
     /// `{"error":message,"code":code}`.
-    void respond_error(int status, std::string_view code, std::string_view message, std::span<const HttpHeader> extra = {});
-    void respond_error(int status, std::string_view code, std::string_view message, std::initializer_list<HttpHeader> extra) {
+    void respond_error(int status, std::string_view code, std::string_view message,
+                       std::span<const HttpHeader> extra = {});
+    void respond_error(int status, std::string_view code, std::string_view message,
+                       std::initializer_list<HttpHeader> extra) {
         respond_error(status, code, message, std::span(extra.begin(), extra.size()));
     }
 
-    /// The hot path: append the body to what this returns, straight into the connection's outgoing queue, then
-    /// finish_response(); nothing may be awaited in between. Instead of finish_response(), respond() drops what was begun.
-    std::string& begin_response(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
-    std::string& begin_response(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra) {
+    /// The hot path: append the body to what this returns, straight into the connection's outgoing
+    /// queue, then finish_response(); nothing may be awaited in between. Instead of
+    /// finish_response(), respond() drops what was begun.
+    std::string& begin_response(int status, std::string_view content_type,
+                                std::span<const HttpHeader> extra = {});
+    std::string& begin_response(int status, std::string_view content_type,
+                                std::initializer_list<HttpHeader> extra) {
         return begin_response(status, content_type, std::span(extra.begin(), extra.size()));
     }
     void finish_response();
 
     /// A body of unknown length, in chunks (until close for HTTP/1.0): SSE, downloads.
-    void start_stream(int status, std::string_view content_type, std::span<const HttpHeader> extra = {});
-    void start_stream(int status, std::string_view content_type, std::initializer_list<HttpHeader> extra) {
+    void start_stream(int status, std::string_view content_type,
+                      std::span<const HttpHeader> extra = {});
+    void start_stream(int status, std::string_view content_type,
+                      std::initializer_list<HttpHeader> extra) {
         start_stream(status, content_type, std::span(extra.begin(), extra.size()));
     }
     /// A body of that many bytes, in pieces; fewer of them end in a broken connection.
-    void start_sized_stream(int status, std::string_view content_type, std::uint64_t length, std::span<const HttpHeader> extra = {});
+    void start_sized_stream(int status, std::string_view content_type, std::uint64_t length,
+                            std::span<const HttpHeader> extra = {});
     void write_chunk(std::string_view bytes);
     /// Waits until less than 64 KiB are queued.
     Task<void> drained();
@@ -94,15 +113,16 @@ private:
     struct Incoming {
         std::string bytes;
         std::optional<Error> error;
-        Waiter* reader = nullptr;        // waits in read_body()
+        Waiter* reader = nullptr;  // waits in read_body()
         Milliseconds patience{0};
         std::size_t received = 0;
         std::chrono::nanoseconds waited{0};  // for the caller, in all
         bool ended = true;
-        bool continue_wanted = false;    // the caller waits for a 100
+        bool continue_wanted = false;  // the caller waits for a 100
     };
     explicit HttpExchange(EventLoop& loop) : loop_(loop) {}
-    std::string& begin_head(int status, std::string_view content_type, std::span<const HttpHeader> extra);
+    std::string& begin_head(int status, std::string_view content_type,
+                            std::span<const HttpHeader> extra);
     bool may_answer();
     std::string& out();
     void drop_response();  // begun and not finished
@@ -128,7 +148,7 @@ private:
     Incoming incoming_;
     std::function<bool()> goes_on_;
     std::optional<std::uint64_t> stream_left_;  // of a sized stream
-    std::size_t start_at_ = 0;   // in the outgoing queue
+    std::size_t start_at_ = 0;  // in the outgoing queue
     std::size_t length_at_ = 0;  // where the length goes
     std::size_t body_at_ = 0;
     State state_ = State::kOpen;

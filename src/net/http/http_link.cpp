@@ -14,46 +14,70 @@ namespace crab::net {
 namespace {
 
 Error lost(CloseReason reason) {
-    return {.code = ErrorCode::kUnavailable, .message = fmt::format("the connection ended before the answer was complete ({})", name_of(reason))};
+    return {.code = ErrorCode::kUnavailable,
+            .message = fmt::format("the connection ended before the answer was complete ({})",
+                                   name_of(reason))};
 }
 
 }  // namespace
 
-Task<HttpResult> HttpLink::exchange(const HttpCall& call, const std::string& host, Deadline deadline) {
+Task<HttpResult> HttpLink::exchange(const HttpCall& call, const std::string& host,
+                                    Deadline deadline) {
     const std::shared_ptr<Connection> connection = connection_;
-    Exchange under_way{.waiter = Waiter(timers_), .method = call.method, .reply = {}, .sink = call.sink, .body = {}, .error = {}};
+    Exchange under_way{.waiter = Waiter(timers_),
+                       .method = call.method,
+                       .reply = {},
+                       .sink = call.sink,
+                       .body = {},
+                       .error = {}};
     const std::uint64_t before = connection ? connection->bytes_written() : 0;
     const auto failure = [&](Error error) {
         close();
-        return std::unexpected(HttpFailure{.error = std::move(error), .written = connection && connection->bytes_written() > before});
+        return std::unexpected(
+            HttpFailure{.error = std::move(error),
+                        .written = connection && connection->bytes_written() > before});
     };
     if (!connection || !connection->is_open()) co_return failure(lost(CloseReason::kPeerClosed));
-    if (!append_request(connection->out(), call.method, call.target, host, call.content_type, call.body, call.headers)) {
-        co_return failure({.code = ErrorCode::kInvalidArgs, .message = "target, host or a header is not fit for a request"});
+    if (!append_request(connection->out(), call.method, call.target, host, call.content_type,
+                        call.body, call.headers)) {
+        co_return failure({.code = ErrorCode::kInvalidArgs,
+                           .message = "target, host or a header is not fit for a request"});
     }
     exchange_ = &under_way;
     const ScopeExit forget([this] { exchange_ = nullptr; });
     connection->mark_dirty();
     const EventLoop& loop = connection->loop();
     under_way.heard = loop.now();
-    const auto until = [&] { return under_way.sink == nullptr ? deadline : std::min<Deadline>(deadline, under_way.heard + under_way.sink->patience()); };
+    const auto until = [&] {
+        return under_way.sink == nullptr
+                   ? deadline
+                   : std::min<Deadline>(deadline, under_way.heard + under_way.sink->patience());
+    };
     WaitEnd how = co_await under_way.waiter.wait(until());
-    while (how == WaitEnd::kExpired && loop.clock().steady_now() < until()) how = co_await under_way.waiter.wait(until());
+    while (how == WaitEnd::kExpired && loop.clock().steady_now() < until())
+        how = co_await under_way.waiter.wait(until());
     exchange_ = nullptr;
     if (under_way.error) co_return failure(std::move(*under_way.error));
     if (under_way.done) {
         spent_ = spent_ || !under_way.keep_alive || connection->queued_bytes() != 0;
         co_return std::move(under_way.reply);
     }
-    if (how == WaitEnd::kCancelled) co_return failure({.code = ErrorCode::kCancelled, .message = "the request was cancelled"});
-    co_return failure({.code = ErrorCode::kTimeout, .message = under_way.sink == nullptr || loop.clock().steady_now() >= deadline ? "no complete answer before the deadline" : "the other side fell silent"});
+    if (how == WaitEnd::kCancelled)
+        co_return failure({.code = ErrorCode::kCancelled, .message = "the request was cancelled"});
+    co_return failure({.code = ErrorCode::kTimeout,
+                       .message = under_way.sink == nullptr || loop.clock().steady_now() >= deadline
+                                      ? "no complete answer before the deadline"
+                                      : "the other side fell silent"});
 }
 
-bool HttpLink::is_idle() const { return !spent_ && exchange_ == nullptr && connection_ && connection_->is_open(); }
+bool HttpLink::is_idle() const {
+    return !spent_ && exchange_ == nullptr && connection_ && connection_->is_open();
+}
 
 bool HttpLink::is_still_good() const {
     char byte = 0;  // an end of stream may wait in the kernel until the loop's next turn
-    return is_idle() && ::recv(connection_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return is_idle() && ::recv(connection_->fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+           (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void HttpLink::close() {
@@ -81,10 +105,14 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         ResponseHead head;
         const HeadOutcome outcome = parse_response_head(bytes.substr(read), head);
         if (outcome.kind == HeadOutcome::Kind::kNeedMore) return read;
-        const bool interim = outcome.kind == HeadOutcome::Kind::kComplete && head.status < 200 && head.status != 101;
-        if (outcome.kind == HeadOutcome::Kind::kRefused || head.status == 101 || (interim && ++exchange_->interim > kMostInterimAnswers)) {
+        const bool interim =
+            outcome.kind == HeadOutcome::Kind::kComplete && head.status < 200 && head.status != 101;
+        if (outcome.kind == HeadOutcome::Kind::kRefused || head.status == 101 ||
+            (interim && ++exchange_->interim > kMostInterimAnswers)) {
             end(Error{.code = ErrorCode::kInternal,
-                      .message = fmt::format("the answer is no HTTP: {}", outcome.reason.empty() ? "an unexpected 1xx" : outcome.reason)});
+                      .message = fmt::format("the answer is no HTTP: {}", outcome.reason.empty()
+                                                                              ? "an unexpected 1xx"
+                                                                              : outcome.reason)});
             return bytes.size();
         }
         read += outcome.consumed;
@@ -93,8 +121,10 @@ std::size_t HttpLink::read_heads(std::string_view bytes) {
         BodyLimits limits;
         limits.max_body_bytes = max_body_bytes_;
         exchange_->reply.status = head.status;
-        for (const HttpHeader field : head.headers) exchange_->reply.headers.emplace_back(field.name, field.value);
-        if (exchange_->sink != nullptr && !exchange_->sink->takes(exchange_->reply)) exchange_->sink = nullptr;
+        for (const HttpHeader field : head.headers)
+            exchange_->reply.headers.emplace_back(field.name, field.value);
+        if (exchange_->sink != nullptr && !exchange_->sink->takes(exchange_->reply))
+            exchange_->sink = nullptr;
         exchange_->keep_alive = head.keep_alive && framing != BodyFraming::kUntilClose;
         exchange_->body.emplace(framing, head.content_length.value_or(0), limits);
     }
@@ -117,8 +147,12 @@ void HttpLink::read_body(std::string_view& bytes) {
             case BodyEvent::Kind::kRefused:
                 bytes = {};
                 if (event.status == 413)
-                    return end(Error{.code = ErrorCode::kOversize, .message = fmt::format("the answer has more than {} bytes", max_body_bytes_)});
-                return end(Error{.code = ErrorCode::kInternal, .message = fmt::format("the answer is no HTTP: {}", event.reason)});
+                    return end(Error{.code = ErrorCode::kOversize,
+                                     .message = fmt::format("the answer has more than {} bytes",
+                                                            max_body_bytes_)});
+                return end(
+                    Error{.code = ErrorCode::kInternal,
+                          .message = fmt::format("the answer is no HTTP: {}", event.reason)});
         }
     }
 }
@@ -132,7 +166,9 @@ bool HttpLink::hand_on(std::string_view piece) {
     }
     const bool more = under_way->sink->on_body(piece);
     if (exchange_ != under_way) return false;
-    if (!more) end(Error{.code = ErrorCode::kCancelled, .message = "the reader wanted no more of the answer"});
+    if (!more)
+        end(Error{.code = ErrorCode::kCancelled,
+                  .message = "the reader wanted no more of the answer"});
     return more;
 }
 
@@ -150,7 +186,8 @@ void HttpLink::on_closed(Connection&, CloseReason reason) {
     if (keeper_ != nullptr) std::exchange(keeper_, nullptr)->on_kept_link_closed(*this);
 }
 
-/// The waiting coroutine runs on before this returns, and may have given the link to another by then.
+/// The waiting coroutine runs on before this returns, and may have given the link to another by
+/// then.
 void HttpLink::end(std::optional<Error> error) {
     Exchange& under_way = *std::exchange(exchange_, nullptr);
     under_way.error = std::move(error);

@@ -2,8 +2,8 @@
 
 #include "base/task/waiter.hpp"
 #include "net/codec/http_body.hpp"
-#include "net/tls/connection.hpp"
 #include "net/http/http_reply.hpp"
+#include "net/tls/connection.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace crab::net {
 
-/// One connection of an HttpClient and the exchange that it carries, one at a time. On its loop's thread only.
+/// One connection of an HttpClient and the exchange that it carries, one at a time. On its loop's
+/// thread only.
 class HttpLink final : public ConnectionHandler {
 public:
     /// Keeps links for later and wants to know when one of them closes.
@@ -24,15 +25,18 @@ public:
         ~Keeper() = default;
     };
 
-    HttpLink(TimerWheel& timers, std::size_t max_body_bytes) : timers_(timers), max_body_bytes_(max_body_bytes) {}
+    HttpLink(TimerWheel& timers, std::size_t max_body_bytes)
+        : timers_(timers), max_body_bytes_(max_body_bytes) {}
 
-    /// Sends `call` and waits for the whole answer; a failure of any kind, deadline and cancellation included, closes the link.
-    /// Errors: kUnavailable (link lost), kTimeout, kCancelled, kOversize, kInternal (not HTTP), kInvalidArgs (no fit request).
+    /// Sends `call` and waits for the whole answer; a failure of any kind, deadline and
+    /// cancellation included, closes the link. Errors: kUnavailable (link lost), kTimeout,
+    /// kCancelled, kOversize, kInternal (not HTTP), kInvalidArgs (no fit request).
     Task<HttpResult> exchange(const HttpCall& call, const std::string& host, Deadline deadline);
 
     /// Nothing is under way, and another exchange may follow.
     bool is_idle() const;
-    /// is_idle(), and the other side has neither closed nor said anything unasked meanwhile; asks the kernel.
+    /// is_idle(), and the other side has neither closed nor said anything unasked meanwhile; asks
+    /// the kernel.
     bool is_still_good() const;
     /// `keeper` keeps it from `now` on; null: it is in somebody's hands again.
     void keep_for(Keeper* keeper, SteadyTime now) {
@@ -40,7 +44,9 @@ public:
         kept_since_ = now;
     }
     SteadyTime kept_since() const { return kept_since_; }
-    std::string peer_certificate_der() const { return connection_ ? connection_->peer_certificate_der() : std::string(); }
+    std::string peer_certificate_der() const {
+        return connection_ ? connection_->peer_certificate_der() : std::string();
+    }
     /// No exchange follows the one that is under way.
     void retire() { spent_ = true; }
     /// Closes now; nobody is told but an exchange that is under way, which fails.
@@ -57,11 +63,11 @@ private:
         Waiter waiter;
         std::string_view method;
         HttpReply reply;
-        HttpBodySink* sink = nullptr;      ///< null: the body is collected
-        SteadyTime heard{};                ///< when the other side last said something
-        std::optional<BodyDecoder> body;   ///< once the head is there
+        HttpBodySink* sink = nullptr;  ///< null: the body is collected
+        SteadyTime heard{};  ///< when the other side last said something
+        std::optional<BodyDecoder> body;  ///< once the head is there
         std::optional<Error> error;
-        int interim = 0;                   ///< 1xx heads that came before
+        int interim = 0;  ///< 1xx heads that came before
         bool keep_alive = false;
         bool done = false;
     };
@@ -76,7 +82,7 @@ private:
     Exchange* exchange_ = nullptr;
     Keeper* keeper_ = nullptr;
     SteadyTime kept_since_{};
-    bool spent_ = false;   ///< not to be used for another exchange
+    bool spent_ = false;  ///< not to be used for another exchange
 };
 
 }  // namespace crab::net

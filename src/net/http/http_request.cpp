@@ -4,6 +4,8 @@
 
 namespace crab::net {
 
-std::string HttpRequest::certificate_der() const { return connection == nullptr ? std::string() : connection->peer_certificate_der(); }
+std::string HttpRequest::certificate_der() const {
+    return connection == nullptr ? std::string() : connection->peer_certificate_der();
+}
 
 }  // namespace crab::net

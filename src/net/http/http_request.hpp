@@ -20,14 +20,20 @@ struct HttpRequest {
     Connection* connection = nullptr;  ///< it came on; null once the caller is gone
 
     std::string_view method() const { return head.method; }
-    /// The method, with HEAD read as GET: for routes that answer HEAD as they answer GET. The exchange leaves the body out.
-    std::string_view method_or_get_for_head() const { return head.method == "HEAD" ? std::string_view("GET") : head.method; }
+    /// The method, with HEAD read as GET: for routes that answer HEAD as they answer GET. The
+    /// exchange leaves the body out.
+    std::string_view method_or_get_for_head() const {
+        return head.method == "HEAD" ? std::string_view("GET") : head.method;
+    }
     std::string_view target() const { return head.target; }
     std::string_view path() const { return head.path; }    ///< percent-encoded
     std::string_view query() const { return head.query; }  ///< without `?`, encoded
     /// Value of the first field of that lower-case name.
-    std::optional<std::string_view> find(std::string_view lower_case_name) const { return head.headers.find(lower_case_name); }
-    /// The certificate that the caller showed in TLS, DER; empty when none, or when the caller is gone.
+    std::optional<std::string_view> find(std::string_view lower_case_name) const {
+        return head.headers.find(lower_case_name);
+    }
+    /// The certificate that the caller showed in TLS, DER; empty when none, or when the caller is
+    /// gone.
     std::string certificate_der() const;
 };
 

@@ -10,24 +10,30 @@
 namespace crab::net {
 namespace {
 
-constexpr std::size_t kRefusedAtOnce = 256;  // connections beyond the limit that are told so; more are just closed
+// connections beyond the limit that are told so; more are just closed
+constexpr std::size_t kRefusedAtOnce = 256;
 
 }  // namespace
 
 HttpServer::HttpServer(EventLoop& loop, HttpService& service, HttpServerOptions options)
-    : loop_(loop), service_(service), options_(std::move(options)), date_(loop.clock()),
+    : loop_(loop),
+      service_(service),
+      options_(std::move(options)),
+      date_(loop.clock()),
       places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
 
 HttpServer::~HttpServer() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    for (const auto& connection : places_.connections()) connection->close_now(CloseReason::kShutdown);
+    for (const auto& connection : places_.connections())
+        connection->close_now(CloseReason::kShutdown);
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
 Result<void> HttpServer::listen(Listener& listener) {
     const auto fd = listener.descriptor();
     if (!fd) return fail(fd.error());
-    acceptors_.push_back(std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
+    acceptors_.push_back(
+        std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
     return {};
 }
 
@@ -42,8 +48,10 @@ void HttpServer::serve(int fd) {
         return;
     }
     const bool room = place->before() < options_.max_connections;
-    auto session = std::make_shared<HttpSession>(*this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, place);
-    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session)));
+    auto session = std::make_shared<HttpSession>(
+        *this, room ? HttpSession::Admission::kServed : HttpSession::Admission::kTooMany, place);
+    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                             std::move(session)));
 }
 
 void HttpServer::close_acceptors() {
@@ -83,7 +91,8 @@ void HttpServer::exchange_ended() {
     if (serving_ == 0 && on_drained_) end_drain();
 }
 
-void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code, std::string_view reason) {
+void HttpServer::end_connections(const std::function<bool(const Connection&)>& chosen,
+                                 std::uint16_t code, std::string_view reason) {
     for (const auto& connection : places_.connections()) {
         if (!chosen(*connection)) continue;
         const auto handler = connection->handler();
@@ -101,7 +110,8 @@ void HttpServer::stop(std::function<void()> done) {
     stopping_ = true;
     on_stopped_ = std::move(done);
     close_acceptors();
-    end_connections([](const Connection&) { return true; }, close_code::kGoingAway, "the server is stopping");
+    end_connections([](const Connection&) { return true; }, close_code::kGoingAway,
+                    "the server is stopping");
     for (HttpSession* const session : std::vector(callerless_.begin(), callerless_.end())) {
         if (callerless_.contains(session)) session->stop();
     }
@@ -109,7 +119,8 @@ void HttpServer::stop(std::function<void()> done) {
 }
 
 void HttpServer::remember_callerless(HttpSession& session) {
-    if (callerless_.insert(&session).second) places_.count()->fetch_add(1, std::memory_order_relaxed);
+    if (callerless_.insert(&session).second)
+        places_.count()->fetch_add(1, std::memory_order_relaxed);
 }
 
 void HttpServer::forget_callerless(HttpSession& session) {

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "net/tls/connection.hpp"
-#include "net/tls/connection_places.hpp"
 #include "net/http/date_field.hpp"
 #include "net/http/http_service.hpp"
 #include "net/loop/listener.hpp"
+#include "net/tls/connection.hpp"
+#include "net/tls/connection_places.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <atomic>
@@ -20,18 +20,21 @@ class HttpSession;
 
 struct HttpServerOptions {
     HttpLimits head;                        ///< 16 KiB; beyond: 431
-    Milliseconds header_timeout{5'000};     ///< from a head's first byte to its last; beyond: 408
-    Milliseconds first_byte_timeout{10'000};  ///< of a new connection that says nothing; closed silently
-    Milliseconds idle_timeout{75'000};      ///< between requests; closed silently
-    std::size_t max_connections = 10'000;   ///< of all servers that share `count`, from accept on; beyond: 503, when no newcomer makes way
+    Milliseconds header_timeout{5'000};  ///< from a head's first byte to its last; beyond: 408
+    /// Of a new connection that says nothing; closed silently
+    Milliseconds first_byte_timeout{10'000};
+    Milliseconds idle_timeout{75'000};  ///< between requests; closed silently
+    /// Of all servers that share `count`, from accept on; beyond: 503, when no newcomer makes way
+    std::size_t max_connections = 10'000;
     std::size_t max_pipelined_bytes = 64 * 1024;  ///< kept while a request is being served
     ConnectionLimits connection;
-    std::shared_ptr<TlsContext> tls;        ///< null: plain
-    ConnectionPlaces::Count count;          ///< share one between loops; null: this server counts alone
+    std::shared_ptr<TlsContext> tls;  ///< null: plain
+    ConnectionPlaces::Count count;  ///< share one between loops; null: this server counts alone
 };
 
-/// Serves HTTP/1.1 and WebSocket on one loop. Make, use and destroy it on that loop's thread (or before it runs).
-/// An orderly end is drain(), which leaves what runs some time, and then stop(), which leaves nothing.
+/// Serves HTTP/1.1 and WebSocket on one loop. Make, use and destroy it on that loop's thread (or
+/// before it runs). An orderly end is drain(), which leaves what runs some time, and then stop(),
+/// which leaves nothing.
 class HttpServer : private TimerNode {
 public:
     /// `service` must outlive the server.
@@ -45,17 +48,21 @@ public:
     Result<void> listen(Listener& listener);
     /// Serves a connected socket, which it owns from now on.
     void serve(int fd);
-    /// Accepts nothing more and lets idle connections go. What is being served, or is half received, is answered, and its
-    /// connection closed after that. WebSockets stay open; new ones are refused with 503.
+    /// Accepts nothing more and lets idle connections go. What is being served, or is half
+    /// received, is answered, and its connection closed after that. WebSockets stay open; new ones
+    /// are refused with 503.
     void stop_accepting();
     /// Requests being served, those whose callers have left too.
     std::size_t running() const { return serving_; }
-    /// stop_accepting(), and `done` in a later turn, once nothing is being served or `limit` has passed. Once only.
+    /// stop_accepting(), and `done` in a later turn, once nothing is being served or `limit` has
+    /// passed. Once only.
     void drain(Milliseconds limit, std::function<void()> done);
-    /// Ends the connections that `chosen` picks, and what is being served on them; WebSockets with this code and reason.
-    void end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code, std::string_view reason);
-    /// Accepts nothing more, cancels what is being served, closes every connection (WebSockets with 1001) and calls `done`
-    /// when the last one is gone and the last coroutine has ended.
+    /// Ends the connections that `chosen` picks, and what is being served on them; WebSockets with
+    /// this code and reason.
+    void end_connections(const std::function<bool(const Connection&)>& chosen, std::uint16_t code,
+                         std::string_view reason);
+    /// Accepts nothing more, cancels what is being served, closes every connection (WebSockets with
+    /// 1001) and calls `done` when the last one is gone and the last coroutine has ended.
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.
@@ -80,10 +87,11 @@ private:
     HttpServerOptions options_;
     DateField date_;
     std::vector<std::shared_ptr<Acceptor>> acceptors_;
-    ConnectionPlaces places_;               // HTTP, and what became a WebSocket
-    std::unordered_set<HttpSession*> callerless_;  // serve a request whose connection is gone; count as connections
-    std::size_t running_ = 0;               // coroutines
-    std::size_t serving_ = 0;               // exchanges
+    ConnectionPlaces places_;  // HTTP, and what became a WebSocket
+    // serve a request whose connection is gone; count as connections
+    std::unordered_set<HttpSession*> callerless_;
+    std::size_t running_ = 0;  // coroutines
+    std::size_t serving_ = 0;  // exchanges
     std::function<void()> on_drained_, on_stopped_;
     bool accepting_ = true;
     bool stopping_ = false;

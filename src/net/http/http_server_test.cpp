@@ -39,7 +39,8 @@ public:
         } else if (request.path() == "/stopped") {
             exchange.loop().post([&exchange] { exchange.canceller().emit(); });
             Waiter for_ever(exchange.loop().timers());
-            if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled) exchange.respond(409, "text/plain", "stopped");
+            if (co_await for_ever.wait(kNoDeadline) == WaitEnd::kCancelled)
+                exchange.respond(409, "text/plain", "stopped");
         } else if (request.path() == "/throw") {
             throw std::runtime_error("on purpose");
         } else if (request.path() == "/later") {
@@ -94,35 +95,52 @@ public:
                 ::getsockopt(fd, level, name, &value, &size);
                 return value;
             };
-            exchange.respond(200, "text/plain", fmt::format("{} {} {} {}", option(IPPROTO_TCP, TCP_NODELAY), option(SOL_SOCKET, SO_KEEPALIVE),
-                                                            option(IPPROTO_TCP, TCP_KEEPIDLE), option(IPPROTO_TCP, TCP_KEEPCNT)));
+            exchange.respond(
+                200, "text/plain",
+                fmt::format("{} {} {} {}", option(IPPROTO_TCP, TCP_NODELAY),
+                            option(SOL_SOCKET, SO_KEEPALIVE), option(IPPROTO_TCP, TCP_KEEPIDLE),
+                            option(IPPROTO_TCP, TCP_KEEPCNT)));
         } else if (request.path() == "/in_a_row") {
-            if (in_a_row++ == 0) exchange.loop().post([this] { most_in_a_row = std::max(most_in_a_row, std::exchange(in_a_row, 0)); });
+            if (in_a_row++ == 0)
+                exchange.loop().post([this] {
+                    most_in_a_row = std::max(most_in_a_row, std::exchange(in_a_row, 0));
+                });
             exchange.respond(200, "text/plain", "served");
         } else if (request.path() == "/fields") {
             exchange.respond(204, {}, {}, {{"X-Good", "yes"}, {"X-Bad", "a\r\nInjected: 1"}});
         } else {
-            exchange.respond(200, "text/plain", request.body.empty() ? request.target() : request.body);
+            exchange.respond(200, "text/plain",
+                             request.body.empty() ? request.target() : request.body);
         }
     }
     BodyAdmission admit_body(const HttpRequest& request) override {
-        return {.admitted = request.path() != "/closed", .budget = request.path() == "/paid" ? budget : nullptr};
+        return {.admitted = request.path() != "/closed",
+                .budget = request.path() == "/paid" ? budget : nullptr};
     }
     RequestBodyLimits limits_for(const HttpRequest& request) override {
-        return {.max_bytes = request.path() == "/large" ? std::size_t{64} << 20 : std::size_t{1} << 20, .timeout = 10s};
+        return {
+            .max_bytes = request.path() == "/large" ? std::size_t{64} << 20 : std::size_t{1} << 20,
+            .timeout = 10s};
     }
 
     std::optional<Refusal> refuse_head(const HttpRequest& request) override {
         if (request.path() != "/private") return std::nullopt;
-        return Refusal{.status = 401, .content_type = "text/plain", .body = "who are you?", .headers = {{"X-Why", "no certificate"}}};
+        return Refusal{.status = 401,
+                       .content_type = "text/plain",
+                       .body = "who are you?",
+                       .headers = {{"X-Why", "no certificate"}}};
     }
-    void refusal_body(const HttpRequest* request, int status, std::string_view reason, std::string& body) override {
-        if (request == nullptr || request->path() != "/own") return HttpService::refusal_body(request, status, reason, body);
-        body += fmt::format("own {} for {}: {}", status, request->find("x-call").value_or("nobody"), request->body.size());
+    void refusal_body(const HttpRequest* request, int status, std::string_view reason,
+                      std::string& body) override {
+        if (request == nullptr || request->path() != "/own")
+            return HttpService::refusal_body(request, status, reason, body);
+        body += fmt::format("own {} for {}: {}", status, request->find("x-call").value_or("nobody"),
+                            request->body.size());
     }
 
     std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(300'000);
-    int in_a_row = 0, most_in_a_row = 0;  // requests between which the loop did nothing else; the loop's
+    // requests between which the loop did nothing else; the loop's
+    int in_a_row = 0, most_in_a_row = 0;
     std::atomic<int> waiting = 0;
     std::atomic<int> cancelled = 0;
     std::function<void()> finish;       // on the loop
@@ -153,7 +171,9 @@ TEST_F(HttpServerTest, AnswersSeveralRequestsOnOneConnection) {
     RawClient client(server->endpoint());
     for (int i = 0; i < 3; ++i) {
         client.send(kGet);
-        EXPECT_EQ(client.read_response(), "HTTP/1.1 200 OK\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\n/a?b=1");
+        EXPECT_EQ(client.read_response(),
+                  "HTTP/1.1 200 OK\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nContent-Type: "
+                  "text/plain\r\nContent-Length: 6\r\n\r\n/a?b=1");
     }
     EXPECT_EQ(server->connections(), 1u);
 }
@@ -161,14 +181,19 @@ TEST_F(HttpServerTest, AnswersSeveralRequestsOnOneConnection) {
 TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrder) {
     RawClient client(server->endpoint());
     std::string burst;
-    for (int i = 0; i < 200; ++i) burst += fmt::format("GET /{}{} HTTP/1.1\r\nHost: h\r\n\r\n", i % 3 == 0 ? "later?" : "", i);
-    for (int i = 0; i < 200; ++i) burst += fmt::format("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n{:03}", i);
+    for (int i = 0; i < 200; ++i)
+        burst +=
+            fmt::format("GET /{}{} HTTP/1.1\r\nHost: h\r\n\r\n", i % 3 == 0 ? "later?" : "", i);
+    for (int i = 0; i < 200; ++i)
+        burst +=
+            fmt::format("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n{:03}", i);
     client.send(burst);
     for (int i = 0; i < 200; ++i) {
         const std::string answer = client.read_response();
         if (i % 3 != 0) EXPECT_TRUE(answer.ends_with(fmt::format("/{}", i))) << answer;
     }
-    for (int i = 0; i < 200; ++i) EXPECT_TRUE(client.read_response().ends_with(fmt::format("{:03}", i)));
+    for (int i = 0; i < 200; ++i)
+        EXPECT_TRUE(client.read_response().ends_with(fmt::format("{:03}", i)));
 }
 
 TEST_F(HttpServerTest, OthersAreServedWhileOneConnectionSendsManyRequestsAtOnce) {
@@ -186,14 +211,20 @@ TEST_F(HttpServerTest, OthersAreServedWhileOneConnectionSendsManyRequestsAtOnce)
 
 TEST_F(HttpServerTest, TakesARequestByteByByte) {
     RawClient client(server->endpoint());
-    for (const char c : std::string("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")) client.send({&c, 1});
+    for (const char c : std::string("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+                                    "chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"))
+        client.send({&c, 1});
     EXPECT_TRUE(client.read_response().ends_with("\r\n\r\nabcde"));
 }
 
 TEST_F(HttpServerTest, TakesALargeBodyAndGivesItBack) {
     RawClient client(server->endpoint());
     const std::string body(6 << 20, 'b');
-    std::thread sender([&] { client.send(fmt::format("POST /large HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", body.size()) + body); });
+    std::thread sender([&] {
+        client.send(fmt::format("POST /large HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n",
+                                body.size()) +
+                    body);
+    });
     const std::string answer = client.read_response();
     sender.join();
     EXPECT_TRUE(answer.ends_with(body));
@@ -213,14 +244,17 @@ TEST_F(HttpServerTest, PatchesTheLengthOfADirectlyWrittenBody) {
 TEST_F(HttpServerTest, StreamsInChunksAndUntilCloseForHttp10) {
     RawClient client(server->endpoint());
     client.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    EXPECT_TRUE(client.read_until("0\r\n\r\n").ends_with("\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"));
+    EXPECT_TRUE(
+        client.read_until("0\r\n\r\n").ends_with("\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"));
     client.send("GET /stream HTTP/1.0\r\n\r\n");
     EXPECT_TRUE(client.read_to_end().ends_with("\r\n\r\nonetwo"));
 }
 
 TEST_F(HttpServerTest, HeadHasTheLengthAndNoBody) {
     RawClient client(server->endpoint());
-    client.send("HEAD /direct?abc HTTP/1.1\r\nHost: h\r\n\r\nHEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    client.send(
+        "HEAD /direct?abc HTTP/1.1\r\nHost: h\r\n\r\nHEAD /x HTTP/1.1\r\nHost: h\r\nConnection: "
+        "close\r\n\r\n");
     EXPECT_TRUE(client.read_until("\r\n\r\n").find("Content-Length: 3\r\n") != std::string::npos);
     const std::string last = client.read_to_end();
     EXPECT_TRUE(last.ends_with("Connection: close\r\nContent-Length: 2\r\n\r\n")) << last;
@@ -229,7 +263,9 @@ TEST_F(HttpServerTest, HeadHasTheLengthAndNoBody) {
 TEST_F(HttpServerTest, LeavesOutFieldsThatWouldBreakTheHead) {
     RawClient client(server->endpoint());
     client.send("GET /fields HTTP/1.1\r\nHost: h\r\n\r\n");
-    EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 204 No Content\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nX-Good: yes\r\n\r\n");
+    EXPECT_EQ(
+        client.read_until("\r\n\r\n"),
+        "HTTP/1.1 204 No Content\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nX-Good: yes\r\n\r\n");
 }
 
 TEST_F(HttpServerTest, ThrowingOrSilentServicesGiveA500AndTheConnectionGoesOn) {
@@ -255,15 +291,19 @@ TEST_F(HttpServerTest, OnlyTheFirstAnswerCounts) {
 TEST_F(HttpServerTest, PipelinedBytesBeyondTheLimitWaitInTheSocket) {
     RawClient client(server->endpoint());
     std::string burst;
-    for (int i = 0; i < 1000; ++i) burst += fmt::format("POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n{:01000}", i);
+    for (int i = 0; i < 1000; ++i)
+        burst += fmt::format(
+            "POST /later HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n{:01000}", i);
     std::thread sender([&] { client.send(burst); });
-    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(client.read_response().ends_with(fmt::format("{:01000}", i))) << i;
+    for (int i = 0; i < 1000; ++i)
+        ASSERT_TRUE(client.read_response().ends_with(fmt::format("{:01000}", i))) << i;
     sender.join();
 }
 
 TEST_F(HttpServerTest, RefusesGarbageAndCloses) {
-    for (const std::string_view garbage : {"\x16\x03\x01\x02\x01garbage", "GET / HTTP/1.1\nHost: h\n\n", "NONSENSE\r\n\r\n",
-                                           "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"}) {
+    for (const std::string_view garbage :
+         {"\x16\x03\x01\x02\x01garbage", "GET / HTTP/1.1\nHost: h\n\n", "NONSENSE\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"}) {
         RawClient client(server->endpoint());
         client.send(garbage);
         const std::string answer = client.read_to_end();
@@ -276,12 +316,16 @@ TEST_F(HttpServerTest, HeadOfExactlyTheLimitPassesAndOneMoreIs431) {
     const std::string start = "GET / HTTP/1.1\r\nHost: h\r\n";
     for (const int beyond : {0, 1}) {
         std::string head = start;
-        while (head.size() + 1100 < 16 * 1024) head += fmt::format("X: {}\r\n", std::string(1000, 'x'));
-        head += fmt::format("Y: {}\r\n\r\n", std::string(16 * 1024 + static_cast<std::size_t>(beyond) - head.size() - 7, 'y'));
+        while (head.size() + 1100 < 16 * 1024)
+            head += fmt::format("X: {}\r\n", std::string(1000, 'x'));
+        head += fmt::format(
+            "Y: {}\r\n\r\n",
+            std::string(16 * 1024 + static_cast<std::size_t>(beyond) - head.size() - 7, 'y'));
         ASSERT_EQ(head.size(), 16u * 1024 + static_cast<std::size_t>(beyond));
         RawClient client(server->endpoint());
         client.send(head);
-        EXPECT_TRUE(client.read_response().starts_with(beyond == 0 ? "HTTP/1.1 200 " : "HTTP/1.1 431 "));
+        EXPECT_TRUE(
+            client.read_response().starts_with(beyond == 0 ? "HTTP/1.1 200 " : "HTTP/1.1 431 "));
     }
 }
 
@@ -289,12 +333,16 @@ TEST_F(HttpServerTest, BodyOfExactlyTheLimitPassesAndOneMoreIs413WithTheRestUnre
     {
         RawClient client(server->endpoint());
         const std::string body(1 << 20, 'b');
-        client.send(fmt::format("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", body.size()) + body);
+        client.send(
+            fmt::format("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", body.size()) +
+            body);
         EXPECT_TRUE(client.read_response().ends_with(body));
     }
     {
         RawClient client(server->endpoint());
-        client.send(fmt::format("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", (1 << 20) + 1) + std::string(300'000, 'b'));
+        client.send(
+            fmt::format("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", (1 << 20) + 1) +
+            std::string(300'000, 'b'));
         const std::string answer = client.read_to_end();
         EXPECT_TRUE(answer.starts_with("HTTP/1.1 413 ")) << answer;
         EXPECT_TRUE(answer.ends_with("\"code\":\"OVERSIZE\"}")) << answer;
@@ -312,20 +360,24 @@ TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWanted) {
     EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("abc");
     EXPECT_TRUE(client.read_response().ends_with("abc"));
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
+    client.send(
+        "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
     EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 413 "));
 }
 
 TEST_F(HttpServerTest, AServiceRefusesByTheHeadBeforeTheBodyIsRead) {
     RawClient client(server->endpoint());
-    client.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\nPOST /private HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 900000\r\n\r\n");
+    client.send(
+        "GET /a HTTP/1.1\r\nHost: h\r\n\r\nPOST /private HTTP/1.1\r\nHost: h\r\nExpect: "
+        "100-continue\r\nContent-Length: 900000\r\n\r\n");
     client.read_response();
     const std::string answer = client.read_to_end();
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 401 ")) << answer;
     EXPECT_TRUE(answer.contains("X-Why: no certificate\r\n")) << answer;
     EXPECT_TRUE(answer.ends_with("\r\n\r\nwho are you?")) << answer;
     RawClient upgrade(server->endpoint());
-    upgrade.send("GET /private HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+    upgrade.send(
+        "GET /private HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
     EXPECT_TRUE(upgrade.read_to_end().starts_with("HTTP/1.1 401 "));
 }
 
@@ -334,7 +386,9 @@ TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {
     head.send("GET / HT");
     server->run_until([&] { return server->server->connections() == 1; });
     RawClient body(server->endpoint());
-    body.send("POST /first HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nPOST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc");
+    body.send(
+        "POST /first HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nPOST / HTTP/1.1\r\nHost: "
+        "h\r\nContent-Length: 9\r\n\r\nabc");
     body.read_response();
     server->thread.run([] {});  // the second request has begun: a turn after the first
     // Each trickles on; the limit is for the whole, so that does not help.
@@ -351,17 +405,24 @@ TEST_F(HttpServerTest, SlowHeadsAndSlowBodiesAre408) {
 
 TEST_F(HttpServerTest, AServiceWordsTheRefusalsOfItsPaths) {
     RawClient late(server->endpoint());
-    late.send("POST /own HTTP/1.1\r\nHost: h\r\nX-Call: c1\r\nTransfer-Encoding: chunked\r\n\r\n9000\r\n" + std::string(0x9000, 'b') + "\r\n9000\r\nb");
+    late.send(
+        "POST /own HTTP/1.1\r\nHost: h\r\nX-Call: c1\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n9000\r\n" +
+        std::string(0x9000, 'b') + "\r\n9000\r\nb");
     server->run_until([&] { return server->server->connections() == 1; });
     RawClient large(server->endpoint());
-    large.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\nPOST /own HTTP/1.1\r\nHost: h\r\nX-Call: c2\r\nContent-Length: 3000000\r\n\r\n");
+    large.send(
+        "GET /x HTTP/1.1\r\nHost: h\r\n\r\nPOST /own HTTP/1.1\r\nHost: h\r\nX-Call: "
+        "c2\r\nContent-Length: 3000000\r\n\r\n");
     large.read_response();
     EXPECT_TRUE(large.read_to_end().ends_with("\r\n\r\nown 413 for c2: 0"));
     RawClient chunked(server->endpoint());
-    chunked.send("POST /own HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n9000\r\n" + std::string(0x9000, 'b') + "\r\nnonsense\r\n");
+    chunked.send("POST /own HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n9000\r\n" +
+                 std::string(0x9000, 'b') + "\r\nnonsense\r\n");
     EXPECT_TRUE(chunked.read_to_end().ends_with("\r\n\r\nown 400 for nobody: 0"));
     RawClient silent(server->endpoint());
-    silent.send("POST /own?silent HTTP/1.1\r\nHost: h\r\nX-Call: c3\r\nContent-Length: 2\r\n\r\nhi");
+    silent.send(
+        "POST /own?silent HTTP/1.1\r\nHost: h\r\nX-Call: c3\r\nContent-Length: 2\r\n\r\nhi");
     EXPECT_TRUE(silent.read_response().ends_with("\r\n\r\nown 500 for c3: 2"));
     server->thread.advance(clock, 11s);
     EXPECT_TRUE(late.read_to_end().ends_with("\r\n\r\nown 408 for c1: 0"));
@@ -394,7 +455,9 @@ TEST_F(HttpServerTest, CancelsWhatACallerWaitsForWhenItLeaves) {
         if (way == 0) client.close();
         if (way == 1) client.reset();
         if (way == 2) client.half_close();
-        server->run_until([&] { return service.cancelled == 1 && (way == 2 || server->server->connections() == 0); });
+        server->run_until([&] {
+            return service.cancelled == 1 && (way == 2 || server->server->connections() == 0);
+        });
         if (way == 2) EXPECT_EQ(client.read_to_end(), "");
     }
 }
@@ -409,12 +472,15 @@ TEST_F(HttpServerTest, AnExchangeMayRunOnWhenItsCallerLeaves) {
         if (way == 1) client.reset();
         if (way == 2) client.half_close();
         if (way == 1) server->run_until([&] { return server->server->connections() == 0; });
-        RawClient other(server->endpoint());  // when it is answered, the end of the first one has been seen
+        // when it is answered, the end of the first one has been seen
+        RawClient other(server->endpoint());
         other.send(kGet);
         other.read_response();
         server->thread.run([&] { service.finish(); });
         EXPECT_EQ(service.finished, way == 1 ? 100 : 1);
-        if (way == 2) EXPECT_TRUE(client.read_to_end().ends_with("Connection: close\r\nContent-Length: 8\r\n\r\nfinished"));
+        if (way == 2)
+            EXPECT_TRUE(client.read_to_end().ends_with(
+                "Connection: close\r\nContent-Length: 8\r\n\r\nfinished"));
         other.close();
         server->run_until([&] { return server->server->connections() == 0; });
     }
@@ -428,7 +494,8 @@ TEST_F(HttpServerTest, ExchangesWithoutCallersCountAsConnectionsAndEndWithTheSer
     use(std::move(options));
     {
         RawClient first(server->endpoint()), second(server->endpoint());
-        for (auto* client : {&first, &second}) client->send("GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+        for (auto* client : {&first, &second})
+            client->send("GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
         server->run_until([&] { return service.waiting == 2; });
         first.reset();
         second.reset();
@@ -534,7 +601,9 @@ TEST_F(HttpServerTest, OneAddressHasAQuarterOfThePlacesForNewcomers) {
 }
 
 TEST_F(HttpServerTest, ABodyThatNobodyMaySendIsNotWaitedFor) {
-    for (const std::string_view framing : {"Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 1000000\r\nExpect: 100-continue\r\n"}) {
+    for (const std::string_view framing :
+         {"Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n",
+          "Content-Length: 1000000\r\nExpect: 100-continue\r\n"}) {
         RawClient client(server->endpoint());
         client.send(fmt::format("POST /closed HTTP/1.1\r\nHost: h\r\n{}\r\n", framing));
         const std::string answer = client.read_response();
@@ -546,14 +615,19 @@ TEST_F(HttpServerTest, ABodyThatNobodyMaySendIsNotWaitedFor) {
 }
 
 TEST_F(HttpServerTest, BodiesAreHeldOnTheCallersAccount) {
-    const auto head = [](std::size_t length) { return fmt::format("POST /paid HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", length); };
+    const auto head = [](std::size_t length) {
+        return fmt::format("POST /paid HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", length);
+    };
     {
-        RawClient first(server->endpoint()), second(server->endpoint()), chunked(server->endpoint());
+        RawClient first(server->endpoint()), second(server->endpoint()),
+            chunked(server->endpoint());
         first.send(head(200'000) + "x");
         server->run_until([&] { return service.budget->held() == 200'000; });
         second.send(head(100'001) + "x");
         EXPECT_TRUE(second.read_to_end().starts_with("HTTP/1.1 429 "));
-        chunked.send("POST /paid HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n" + std::string(0x20000, 'c'));
+        chunked.send(
+            "POST /paid HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n" +
+            std::string(0x20000, 'c'));
         EXPECT_TRUE(chunked.read_to_end().starts_with("HTTP/1.1 429 "));
         first.send(std::string(199'999, 'x'));
         EXPECT_TRUE(first.read_response().starts_with("HTTP/1.1 200 "));
@@ -615,7 +689,8 @@ TEST_F(HttpServerTest, ConnectionsThatCameInOneBurstAreAllAccepted) {
     std::promise<void> release;
     server->thread.loop.post([&] { release.get_future().get(); });
     std::vector<std::unique_ptr<RawClient>> clients;
-    for (int i = 0; i < 300; ++i) clients.push_back(std::make_unique<RawClient>(server->endpoint()));
+    for (int i = 0; i < 300; ++i)
+        clients.push_back(std::make_unique<RawClient>(server->endpoint()));
     release.set_value();
     for (auto& client : clients) client->send(kGet);
     for (auto& client : clients) ASSERT_TRUE(client->read_response().ends_with("/a?b=1"));
@@ -623,7 +698,8 @@ TEST_F(HttpServerTest, ConnectionsThatCameInOneBurstAreAllAccepted) {
 
 TEST_F(HttpServerTest, ServesAThousandConnectionsAndStopsWithThemOpen) {
     std::vector<std::unique_ptr<RawClient>> clients;
-    for (int i = 0; i < 1000; ++i) clients.push_back(std::make_unique<RawClient>(server->endpoint()));
+    for (int i = 0; i < 1000; ++i)
+        clients.push_back(std::make_unique<RawClient>(server->endpoint()));
     for (auto& client : clients) client->send(kGet);
     for (auto& client : clients) EXPECT_TRUE(client->read_response().ends_with("/a?b=1"));
     EXPECT_EQ(server->connections(), 1000u);
@@ -640,14 +716,16 @@ TEST_F(HttpServerTest, DrainingAnswersWhatRunsAndLetsTheRestGo) {
     idle.read_response();
     running.send("GET /finish HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_for_a_request();
-    half.send("POST /half-sent HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    half.send(
+        "POST /half-sent HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     half.read_until("100 Continue\r\n\r\n");
     std::atomic<bool> drained = false;
     server->thread.run([&] { server->server->drain(10s, [&] { drained = true; }); });
     EXPECT_EQ(idle.read_to_end(), "");
     half.send("hi");
     const std::string last = half.read_to_end();
-    EXPECT_TRUE(last.find("Connection: close\r\n") != std::string::npos && last.ends_with("hi")) << last;
+    EXPECT_TRUE(last.find("Connection: close\r\n") != std::string::npos && last.ends_with("hi"))
+        << last;
     EXPECT_EQ(server->thread.run([&] { return server->server->running(); }), 1u);
     EXPECT_FALSE(drained);
     server->thread.run([&] { service.finish(); });
@@ -691,7 +769,8 @@ TEST(HttpServersTest, TwoLoopsShareAPortAndALimit) {
     HttpServerOptions options;
     options.count = std::make_shared<std::atomic<std::size_t>>(0);
     std::vector<std::unique_ptr<HttpServer>> servers;
-    for (std::size_t i = 0; i < 2; ++i) servers.push_back(std::make_unique<HttpServer>(loops.at(i), service, options));
+    for (std::size_t i = 0; i < 2; ++i)
+        servers.push_back(std::make_unique<HttpServer>(loops.at(i), service, options));
     const auto on = [&](std::size_t i, std::function<void()> work) {
         std::promise<void> done;
         loops.at(i).post([&] { work(), done.set_value(); });
@@ -752,10 +831,12 @@ TEST(ListenerTest, RefusesAPortThatIsTaken) {
 }
 
 TEST(EndpointTest, ReadsBackWhatItWrites) {
-    for (const char* text : {"127.0.0.1:80", "[::1]:8080", "unix:/run/crab.sock", "example.org:443"}) {
+    for (const char* text :
+         {"127.0.0.1:80", "[::1]:8080", "unix:/run/crab.sock", "example.org:443"}) {
         EXPECT_EQ(parse_endpoint(text)->text(), text);
     }
-    for (const char* text : {"", "host", ":80", "host:", "host:99999", "::1:80", "host:8o"}) EXPECT_FALSE(parse_endpoint(text)) << text;
+    for (const char* text : {"", "host", ":80", "host:", "host:99999", "::1:80", "host:8o"})
+        EXPECT_FALSE(parse_endpoint(text)) << text;
 }
 
 }  // namespace

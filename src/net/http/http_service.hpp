@@ -46,44 +46,51 @@ struct AcceptUpgrade {
     std::shared_ptr<WebSocketHandler> handler;
     std::string subprotocol;      ///< echoed; empty: none
     bool allow_deflate = false;   ///< honour an offer of permessage-deflate
-    bool proven = true;           ///< the caller has proven who it is; one that has not makes way for others
+    bool proven = true;  ///< the caller has proven who it is; one that has not makes way for others
     OwnedHeaders headers;
     WebSocketOptions options;
 };
 using Upgrade = std::variant<Refusal, AcceptUpgrade>;
 
-/// What a server serves. One object may serve several loops; each call runs on the loop of its connection.
+/// What a server serves. One object may serve several loops; each call runs on the loop of its
+/// connection.
 class HttpService {
 public:
     virtual ~HttpService() = default;
 
-    /// Whether a connection that has just opened shows by itself who made it, before any request: by its certificate or its user.
-    /// Others are newcomers until serve() calls HttpExchange::prove_caller().
+    /// Whether a connection that has just opened shows by itself who made it, before any request:
+    /// by its certificate or its user. Others are newcomers until serve() calls
+    /// HttpExchange::prove_caller().
     virtual bool knows(const Connection&) { return false; }
-    /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or throwing, is a 500.
+    /// Answers one request. Cancelled when the caller goes away. Returning without an answer, or
+    /// throwing, is a 500.
     virtual Task<void> serve(HttpExchange& exchange) = 0;
-    /// Decides about a request with an Upgrade field, at once; nothing: it is an ordinary request for serve(). `offer` is the
-    /// WebSocket handshake or what is wrong with it, so that the service chooses the order of its refusals; a wrong one that
-    /// is accepted is refused with its status all the same.
-    virtual std::optional<Upgrade> upgrade(const HttpRequest& request, const WebSocketOffer& offer) {
+    /// Decides about a request with an Upgrade field, at once; nothing: it is an ordinary request
+    /// for serve(). `offer` is the WebSocket handshake or what is wrong with it, so that the
+    /// service chooses the order of its refusals; a wrong one that is accepted is refused with its
+    /// status all the same.
+    virtual std::optional<Upgrade> upgrade(const HttpRequest& request,
+                                           const WebSocketOffer& offer) {
         static_cast<void>(request), static_cast<void>(offer);
         return std::nullopt;
     }
-    /// Judges a request whose head is complete, upgrades too, before a byte of its body is read; nothing: it may go on. A refused
-    /// one is answered and its connection closed.
+    /// Judges a request whose head is complete, upgrades too, before a byte of its body is read;
+    /// nothing: it may go on. A refused one is answered and its connection closed.
     virtual std::optional<Refusal> refuse_head(const HttpRequest&) { return std::nullopt; }
     /// Limits for the body of a request whose head is complete; only the head is set.
     virtual RequestBodyLimits limits_for(const HttpRequest&) { return {}; }
-    /// Whether serve() takes the body of this request piece by piece (HttpExchange::read_body) and begins as soon as its head is
-    /// complete; only the head is set. Of its limits, `timeout` is then how long the caller may be silent.
+    /// Whether serve() takes the body of this request piece by piece (HttpExchange::read_body) and
+    /// begins as soon as its head is complete; only the head is set. Of its limits, `timeout` is
+    /// then how long the caller may be silent.
     virtual bool streams_body(const HttpRequest&) { return false; }
-    /// Judges, by its head, a body that has not come with it, before a byte of it is kept. Not admitted: serve() answers the request as
-    /// if it had none, and its connection is closed.
+    /// Judges, by its head, a body that has not come with it, before a byte of it is kept. Not
+    /// admitted: serve() answers the request as if it had none, and its connection is closed.
     virtual BodyAdmission admit_body(const HttpRequest&) { return {}; }
-    /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500 in place of a missing
-    /// answer, a broken WebSocket handshake. `request` is null while its head is not complete; else its body may be
-    /// missing. By default `{"error":reason,"code":...}`.
-    virtual void refusal_body(const HttpRequest* request, int status, std::string_view reason, std::string& body);
+    /// Appends the JSON body of a refusal by the HTTP layer itself: 413, 408, 431, 400, 503, a 500
+    /// in place of a missing answer, a broken WebSocket handshake. `request` is null while its head
+    /// is not complete; else its body may be missing. By default `{"error":reason,"code":...}`.
+    virtual void refusal_body(const HttpRequest* request, int status, std::string_view reason,
+                              std::string& body);
 };
 
 }  // namespace crab::net

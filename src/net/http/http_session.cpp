@@ -16,7 +16,8 @@ constexpr std::size_t kCopiedWithHead = 4096;  // of what follows a head; enough
 
 }  // namespace
 
-HttpSession::HttpSession(HttpServer& server, Admission admission, std::shared_ptr<ConnectionPlaces::Place> place)
+HttpSession::HttpSession(HttpServer& server, Admission admission,
+                         std::shared_ptr<ConnectionPlaces::Place> place)
     : server_(server), place_(std::move(place)), exchange_(server.loop()), admission_(admission) {
     exchange_.place_ = place_.get();
     exchange_.canceller_ = &cancel_;
@@ -31,7 +32,8 @@ void HttpSession::on_open(Connection& connection) {
     exchange_.request_.peer = connection.peer();
     exchange_.request_.tls = connection.is_tls();
     if (server_.service_.knows(connection)) place_->prove();
-    if (admission_ == Admission::kTooMany) return refuse(Head::kUnknown, 503, "too many connections; try again later");
+    if (admission_ == Admission::kTooMany)
+        return refuse(Head::kUnknown, 503, "too many connections; try again later");
     set_deadline(server_.loop().now() + server_.options().first_byte_timeout);
 }
 
@@ -44,7 +46,8 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
             case Phase::kHead:
                 if (connection.backed_up()) break;
                 if (head_taken_) {
-                    connection.offer_later();  // one request of a pipeline a turn: others are served in between
+                    // one request of a pipeline a turn: others are served in between
+                    connection.offer_later();
                 } else {
                     taken = take_head(rest);
                 }
@@ -68,7 +71,8 @@ std::size_t HttpSession::on_bytes(Connection& connection, std::span<char> bytes)
 // Looks for the end of the head, copies it once into the exchange's own buffer and parses it there.
 std::size_t HttpSession::take_head(std::string_view bytes) {
     std::size_t blank = 0;
-    while (bytes.substr(blank).starts_with("\r\n")) blank += 2;  // RFC 9112 section 2.2: empty lines before a request are ignored
+    // RFC 9112 section 2.2: empty lines before a request are ignored
+    while (bytes.substr(blank).starts_with("\r\n")) blank += 2;
     if (blank != 0) return blank;
     const void* const end = ::memmem(bytes.data(), bytes.size(), kHeadEnd.data(), kHeadEnd.size());
     HttpRequest& request = exchange_.request_;
@@ -78,10 +82,12 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
             refuse(Head::kUnknown, outcome.status, outcome.reason);
             return bytes.size();
         }
-        if (!std::exchange(head_begun_, true)) set_deadline(server_.loop().now() + server_.options().header_timeout);
+        if (!std::exchange(head_begun_, true))
+            set_deadline(server_.loop().now() + server_.options().header_timeout);
         return 0;
     }
-    head_bytes_ = static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()) + kHeadEnd.size();
+    head_bytes_ =
+        static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()) + kHeadEnd.size();
     std::string& buffer = exchange_.buffer_;
     buffer = server_.loop().take_buffer();
     const std::size_t copied = std::min(bytes.size(), head_bytes_ + kCopiedWithHead);
@@ -90,7 +96,8 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
     const HeadOutcome outcome = parse_request_head(buffer, request.head, server_.options().head);
     if (outcome.kind != HeadOutcome::Kind::kComplete || outcome.consumed != head_bytes_) {
         const bool refused = outcome.kind == HeadOutcome::Kind::kRefused;
-        refuse(Head::kUnknown, refused ? outcome.status : 400, refused ? outcome.reason : "the request head is malformed");
+        refuse(Head::kUnknown, refused ? outcome.status : 400,
+               refused ? outcome.reason : "the request head is malformed");
         return bytes.size();
     }
     head_taken_ = true;
@@ -103,8 +110,10 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
         return bytes.size();
     }
     const std::size_t length = request.head.content_length.value_or(0);
-    const bool streamed = request.head.framing() != BodyFraming::kNone && server_.service_.streams_body(request);
-    if (!streamed && request.head.framing() != BodyFraming::kChunked && head_bytes_ + length <= copied &&
+    const bool streamed =
+        request.head.framing() != BodyFraming::kNone && server_.service_.streams_body(request);
+    if (!streamed && request.head.framing() != BodyFraming::kChunked &&
+        head_bytes_ + length <= copied &&
         (length == 0 || length <= server_.service_.limits_for(request).max_bytes)) {
         buffer.resize(head_bytes_ + length);
         complete();
@@ -126,7 +135,8 @@ std::size_t HttpSession::take_head(std::string_view bytes) {
 /// False when the request was refused because its caller makes us hold too much already.
 bool HttpSession::hold(std::size_t bytes) {
     if (held_.grow_to(bytes)) return true;
-    refuse(Head::kKnown, 429, "too much of what you send is being received already; wait for some of it");
+    refuse(Head::kKnown, 429,
+           "too much of what you send is being received already; wait for some of it");
     return false;
 }
 
@@ -135,7 +145,8 @@ void HttpSession::begin_body() {
     const RequestBodyLimits limits = server_.service_.limits_for(exchange_.request_);
     BodyLimits decoder_limits;
     decoder_limits.max_body_bytes = limits.max_bytes;
-    if (head.content_length.value_or(0) > limits.max_bytes) return refuse(Head::kKnown, 413, "the request body is larger than the limit");
+    if (head.content_length.value_or(0) > limits.max_bytes)
+        return refuse(Head::kKnown, 413, "the request body is larger than the limit");
     if (!hold(head.content_length.value_or(0))) return;
     body_.emplace(head, decoder_limits);
     phase_ = Phase::kBody;
@@ -151,7 +162,8 @@ void HttpSession::begin_body() {
 void HttpSession::begin_streamed_body() {
     const RequestHead& head = exchange_.request_.head;
     const RequestBodyLimits limits = server_.service_.limits_for(exchange_.request_);
-    if (head.content_length.value_or(0) > limits.max_bytes) return refuse(Head::kKnown, 413, "the request body is larger than the limit");
+    if (head.content_length.value_or(0) > limits.max_bytes)
+        return refuse(Head::kKnown, 413, "the request body is larger than the limit");
     if (!hold(HttpExchange::kBodyWindow + EventLoop::kScratchBytes)) return;
     BodyLimits decoder_limits;
     decoder_limits.max_body_bytes = limits.max_bytes;
@@ -163,10 +175,12 @@ void HttpSession::begin_streamed_body() {
     complete();
 }
 
-/// The request is served at once, and its body, which nobody may send, ends the connection. An upgrade it is not: what follows is no frame.
+/// The request is served at once, and its body, which nobody may send, ends the connection. An
+/// upgrade it is not: what follows is no frame.
 void HttpSession::begin_without_body() {
     exchange_.incoming_.ended = false;
-    exchange_.incoming_.error = Error{.code = ErrorCode::kUnauthenticated, .message = "a body of this caller is not taken"};
+    exchange_.incoming_.error =
+        Error{.code = ErrorCode::kUnauthenticated, .message = "a body of this caller is not taken"};
     begin_serving();
     serve();
 }
@@ -175,7 +189,8 @@ std::size_t HttpSession::take_streamed_body(std::string_view bytes) {
     std::string_view rest = bytes;
     HttpExchange::Incoming& incoming = exchange_.incoming_;
     while (body_) {
-        if (!rest.empty() && !exchange_.wants_body()) {  // with nothing left to give, the body may have ended, and nothing more would come to tell
+        // with nothing left to give, the body may have ended, and nothing more would come to tell
+        if (!rest.empty() && !exchange_.wants_body()) {
             connection_->pause_reading();
             break;
         }
@@ -189,7 +204,9 @@ std::size_t HttpSession::take_streamed_body(std::string_view bytes) {
                 body_.reset();
                 break;
             case BodyEvent::Kind::kRefused:
-                incoming.error = Error{.code = event.status == 413 ? ErrorCode::kOversize : ErrorCode::kInvalidArgs, .message = std::string(event.reason)};
+                incoming.error = Error{
+                    .code = event.status == 413 ? ErrorCode::kOversize : ErrorCode::kInvalidArgs,
+                    .message = std::string(event.reason)};
                 body_.reset();
                 rest = {};
                 break;
@@ -209,7 +226,8 @@ std::size_t HttpSession::take_body(std::string_view bytes) {
             case BodyEvent::Kind::kData:
                 if (!hold(buffer.size() - head_bytes_ + event.data.size())) return bytes.size();
                 if (buffer.capacity() < buffer.size() + event.data.size() + EventLoop::kSlack) {
-                    buffer.reserve(std::max(2 * buffer.size(), buffer.size() + event.data.size() + EventLoop::kSlack));
+                    buffer.reserve(std::max(2 * buffer.size(),
+                                            buffer.size() + event.data.size() + EventLoop::kSlack));
                 }
                 buffer.append(event.data);
                 break;
@@ -228,7 +246,8 @@ std::size_t HttpSession::take_body(std::string_view bytes) {
 
 // The buffer moves as it grows; the head is parsed again where it lies now.
 void HttpSession::parse_kept_head() {
-    parse_request_head(std::string_view(exchange_.buffer_).substr(0, head_bytes_), exchange_.request_.head, server_.options().head);
+    parse_request_head(std::string_view(exchange_.buffer_).substr(0, head_bytes_),
+                       exchange_.request_.head, server_.options().head);
 }
 
 void HttpSession::begin_serving() {
@@ -271,7 +290,8 @@ Task<void> HttpSession::run(std::shared_ptr<HttpSession> self) {
             } catch (...) {
                 failure = "not a standard exception";
             }
-            // An exchange that was cancelled although its caller is there must not take the next one with it.
+            // An exchange that was cancelled although its caller is there must not take the next
+            // one with it.
             chain.forget_cancellation();
             finish_exchange(failure);
         } else {
@@ -299,9 +319,12 @@ void HttpSession::finish_exchange(std::string_view failure) {
     switch (exchange_.state_) {
         case HttpExchange::State::kBody:  // a part of an answer is worse than none
         case HttpExchange::State::kOpen:
-            if (!gone) respond_refusal(Head::kKnown, 500, "the request failed inside the gateway; see its log");
+            if (!gone)
+                respond_refusal(Head::kKnown, 500,
+                                "the request failed inside the gateway; see its log");
             break;
-        case HttpExchange::State::kStream:  // only a break tells the caller that the stream is not whole
+        // only a break tells the caller that the stream is not whole
+        case HttpExchange::State::kStream:
             phase_ = Phase::kOver;
             return connection_->close_now(CloseReason::kLocal);
         case HttpExchange::State::kDone: break;
@@ -336,16 +359,21 @@ void HttpSession::refuse(Head head, int status, std::string_view reason) {
     ready_.notify();
 }
 
-void HttpSession::respond_refusal(Head head, int status, std::string_view reason, std::span<const HttpHeader> extra) {
+void HttpSession::respond_refusal(Head head, int status, std::string_view reason,
+                                  std::span<const HttpHeader> extra) {
     std::string body;
-    server_.service_.refusal_body(head == Head::kKnown ? &exchange_.request_ : nullptr, status, reason, body);
+    server_.service_.refusal_body(head == Head::kKnown ? &exchange_.request_ : nullptr, status,
+                                  reason, body);
     exchange_.respond(status, "application/json", body, extra);
 }
 
 bool HttpSession::try_upgrade() {
     const WebSocketOffer offer = validate_upgrade(exchange_.request_.head);
     if (offer && !server_.accepting_) {
-        refuse(Refusal{.status = 503, .content_type = {}, .body = "the gateway is stopping; try again later", .headers = {}});
+        refuse(Refusal{.status = 503,
+                       .content_type = {},
+                       .body = "the gateway is stopping; try again later",
+                       .headers = {}});
         return true;
     }
     std::optional<Upgrade> decision = server_.service_.upgrade(exchange_.request_, offer);
@@ -353,8 +381,12 @@ bool HttpSession::try_upgrade() {
     if (auto* const refusal = std::get_if<Refusal>(&*decision)) {
         refuse(*refusal);
     } else if (!offer) {
-        Refusal broken{.status = offer.error().status, .content_type = {}, .body = std::string(offer.error().reason), .headers = {}};
-        if (broken.status == 426) broken.headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
+        Refusal broken{.status = offer.error().status,
+                       .content_type = {},
+                       .body = std::string(offer.error().reason),
+                       .headers = {}};
+        if (broken.status == 426)
+            broken.headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}};
         refuse(broken);
     } else {
         accept_upgrade(*offer, std::move(std::get<AcceptUpgrade>(*decision)));
@@ -380,19 +412,22 @@ void HttpSession::refuse(const Refusal& refusal) {
 }
 
 void HttpSession::accept_upgrade(const WebSocketUpgrade& offer, AcceptUpgrade accepted) {
-    const auto deflate = accepted.allow_deflate ? negotiate_deflate(exchange_.request_.head) : std::nullopt;
+    const auto deflate =
+        accepted.allow_deflate ? negotiate_deflate(exchange_.request_.head) : std::nullopt;
     std::string& out = connection_->out();
     append_upgrade_response(out, offer.key, accepted.subprotocol, deflate);
     if (!accepted.headers.empty()) {
         out.resize(out.size() - 2);  // the empty line
-        for (const auto& [name, value] : accepted.headers) static_cast<void>(append_header(out, name, value));
+        for (const auto& [name, value] : accepted.headers)
+            static_cast<void>(append_header(out, name, value));
         append_head_end(out);
     }
     connection_->mark_dirty();
     accepted.options.role = WebSocketDecoder::Role::kServer;
     accepted.options.deflate = deflate.has_value();
     if (deflate) accepted.options.deflate_window_bits = deflate->send_window_bits;
-    const auto session = std::make_shared<WebSocketSession>(accepted.options, std::move(accepted.handler));
+    const auto session =
+        std::make_shared<WebSocketSession>(accepted.options, std::move(accepted.handler));
     if (accepted.proven) place_->prove();
     exchange_.place_ = nullptr;
     session->hold(std::move(place_));
@@ -428,7 +463,8 @@ void HttpSession::stop() {
     connection_->close_now(CloseReason::kShutdown);
 }
 
-// The session lives on in its coroutine, and has no connection any more by which the server would find it.
+// The session lives on in its coroutine, and has no connection any more by which the server would
+// find it.
 void HttpSession::leave_exchange_alone() {
     exchange_.caller_gone_ = true;
     exchange_.keeps_running_ = true;
@@ -436,8 +472,8 @@ void HttpSession::leave_exchange_alone() {
     exchange_.drained_.notify();
 }
 
-// A caller that has ended its half is taken for gone: nothing else tells of one that died. One whose request runs on all the
-// same gets its answer, in case it listens.
+// A caller that has ended its half is taken for gone: nothing else tells of one that died. One
+// whose request runs on all the same gets its answer, in case it listens.
 void HttpSession::on_end_of_stream(Connection& connection) {
     if (phase_ == Phase::kServing && exchange_.goes_on()) {
         exchange_.keep_alive_ = false;
@@ -469,7 +505,8 @@ void HttpSession::on_closed(Connection&, CloseReason) {
     }
 }
 
-// The timer is touched only when the deadline moves to an earlier time; one that moved away is noticed when it fires.
+// The timer is touched only when the deadline moves to an earlier time; one that moved away is
+// noticed when it fires.
 void HttpSession::set_deadline(Deadline deadline) {
     deadline_ = deadline;
     if (deadline == kNoDeadline || (armed() && armed_at_ <= deadline)) return;
@@ -480,9 +517,12 @@ void HttpSession::set_deadline(Deadline deadline) {
 void HttpSession::on_expired() {
     if (connection_ == nullptr || deadline_ == kNoDeadline) return;
     if (server_.loop().clock().steady_now() < deadline_) return set_deadline(deadline_);
-    if (phase_ == Phase::kBody) return refuse(Head::kKnown, 408, "the request body did not come in time");
-    if (phase_ == Phase::kHead && head_begun_) return refuse(Head::kUnknown, 408, "the request head did not come in time");
-    if (connection_->queued_bytes() != 0) return set_deadline(server_.loop().now() + server_.options().idle_timeout);
+    if (phase_ == Phase::kBody)
+        return refuse(Head::kKnown, 408, "the request body did not come in time");
+    if (phase_ == Phase::kHead && head_begun_)
+        return refuse(Head::kUnknown, 408, "the request head did not come in time");
+    if (connection_->queued_bytes() != 0)
+        return set_deadline(server_.loop().now() + server_.options().idle_timeout);
     connection_->close_after_flush();
 }
 

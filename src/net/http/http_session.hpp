@@ -10,13 +10,17 @@
 
 namespace crab::net {
 
-/// HTTP/1.1 on one connection: collects a request, has it served, then takes the next; until it ends or becomes a WebSocket.
-/// One coroutine serves all requests of a connection; it starts with the first one.
-class HttpSession final : public ConnectionHandler, private TimerNode, public std::enable_shared_from_this<HttpSession> {
+/// HTTP/1.1 on one connection: collects a request, has it served, then takes the next; until it
+/// ends or becomes a WebSocket. One coroutine serves all requests of a connection; it starts with
+/// the first one.
+class HttpSession final : public ConnectionHandler,
+                          private TimerNode,
+                          public std::enable_shared_from_this<HttpSession> {
 public:
     enum class Admission : std::uint8_t { kServed, kTooMany };
 
-    HttpSession(HttpServer& server, Admission admission, std::shared_ptr<ConnectionPlaces::Place> place);
+    HttpSession(HttpServer& server, Admission admission,
+                std::shared_ptr<ConnectionPlaces::Place> place);
     ~HttpSession() override;
 
     /// Ends when what is being served or received has been answered; at once when that is nothing.
@@ -49,7 +53,8 @@ private:
     void finish_exchange(std::string_view failure);
     enum class Head : std::uint8_t { kUnknown, kKnown };
     void refuse(Head head, int status, std::string_view reason);
-    void respond_refusal(Head head, int status, std::string_view reason, std::span<const HttpHeader> extra = {});
+    void respond_refusal(Head head, int status, std::string_view reason,
+                         std::span<const HttpHeader> extra = {});
     void parse_kept_head();
     void cancel_exchange();
     void leave_exchange_alone();
@@ -58,7 +63,8 @@ private:
 
     HttpServer& server_;
     Connection* connection_ = nullptr;
-    std::shared_ptr<ConnectionPlaces::Place> place_;  // among the server's connections, from accept on
+    // among the server's connections, from accept on
+    std::shared_ptr<ConnectionPlaces::Place> place_;
     HttpExchange exchange_;
     std::optional<BodyDecoder> body_;
     HeldBytes held_;  // of a body that did not come with its head

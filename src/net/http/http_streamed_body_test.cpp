@@ -12,7 +12,9 @@ using test::ServerThread;
 class UploadService final : public HttpService {
 public:
     bool streams_body(const HttpRequest& request) override { return request.path() != "/whole"; }
-    RequestBodyLimits limits_for(const HttpRequest&) override { return {.max_bytes = std::size_t{8} << 20, .timeout = Milliseconds(1'000)}; }
+    RequestBodyLimits limits_for(const HttpRequest&) override {
+        return {.max_bytes = std::size_t{8} << 20, .timeout = Milliseconds(1'000)};
+    }
 
     Task<void> serve(HttpExchange& exchange) override {
         if (exchange.request().path() == "/no") {
@@ -46,7 +48,7 @@ public:
         exchange.respond(200, "text/plain", std::to_string(size));
     }
 
-    int began = 0;                       // on the loop, as are the next
+    int began = 0;  // on the loop, as are the next
     bool slow = false;
     Wakeup go_on;
     Connection* connection = nullptr;
@@ -64,14 +66,17 @@ protected:
 
 TEST_F(HttpStreamedBodyTest, ABodyOfKnownLengthComesInPiecesAndTheConnectionGoesOn) {
     const std::string body(3'000'000, 'x');
-    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n" + body + "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok");
+    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n" + body +
+                "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok");
     EXPECT_TRUE(client.read_response().ends_with("3000000"));
     EXPECT_TRUE(client.read_response().ends_with("\r\n2"));
-    EXPECT_LE(service.largest, HttpExchange::kBodyWindow + std::size_t{256} * 1024) << "the window and one read";
+    EXPECT_LE(service.largest, HttpExchange::kBodyWindow + std::size_t{256} * 1024)
+        << "the window and one read";
 }
 
 TEST_F(HttpStreamedBodyTest, AChunkedBodyComesWithoutItsFraming) {
-    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+    client.send(
+        "POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
     client.send("4\r\ndefg\r\n0\r\n\r\n");
     EXPECT_TRUE(client.read_response().ends_with("\r\n7"));
 }
@@ -93,11 +98,13 @@ TEST_F(HttpStreamedBodyTest, ABodyThatIsNotStreamedIsStillWhole) {
 }
 
 TEST_F(HttpStreamedBodyTest, ContinueIsSaidOnlyOnceTheBodyIsWanted) {
-    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    client.send(
+        "POST /upload HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 100"));
     client.send("ok");
     EXPECT_TRUE(client.read_response().ends_with("\r\n2"));
-    client.send("POST /no HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    client.send(
+        "POST /no HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     EXPECT_TRUE(client.read_response().starts_with("HTTP/1.1 403"));
 }
 
@@ -119,7 +126,8 @@ TEST_F(HttpStreamedBodyTest, ALengthBeyondTheLimitIs413AtOnceAndAChunkedOneOnThe
 }
 
 TEST_F(HttpStreamedBodyTest, BrokenChunksAreTold) {
-    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n");
+    client.send(
+        "POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n");
     EXPECT_NE(client.read_response().find("INVALID_ARGS"), std::string::npos);
 }
 
@@ -139,7 +147,10 @@ TEST_F(HttpStreamedBodyTest, ACallerThatLeavesInTheMiddleCancelsTheRest) {
 
 TEST_F(HttpStreamedBodyTest, AServiceThatIsBehindStopsTheCaller) {
     service.slow = true;
-    std::thread sender([&] { client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + std::string(8'000'000, 'x')); });
+    std::thread sender([&] {
+        client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" +
+                    std::string(8'000'000, 'x'));
+    });
     server.run_until([&] { return service.connection != nullptr && service.connection->paused(); });
     server.thread.run([&] {
         service.go_on.notify();
@@ -153,7 +164,8 @@ TEST_F(HttpStreamedBodyTest, AServiceThatIsBehindStopsTheCaller) {
 TEST_F(HttpStreamedBodyTest, ABodyThatJustFillsTheWindowHasItsEnd) {
     service.slow = true;
     const std::string body(HttpExchange::kBodyWindow, 'x');
-    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    client.send("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
     server.run_until([&] { return service.connection != nullptr; });
     server.thread.run([&] {
         service.go_on.notify();
@@ -168,11 +180,14 @@ TEST_F(HttpStreamedBodyTest, ASizedAnswerHasItsLengthAndNeverMore) {
     EXPECT_TRUE(client.read_response().ends_with("\r\n\r\n0123456789"));
     RawClient other(server.endpoint());
     other.send("GET /sized?short HTTP/1.1\r\nHost: a\r\n\r\n");
-    EXPECT_EQ(other.read_to_end().find("56789"), std::string::npos) << "a break tells that it is not whole";
+    EXPECT_EQ(other.read_to_end().find("56789"), std::string::npos)
+        << "a break tells that it is not whole";
 }
 
 TEST_F(HttpStreamedBodyTest, HeadOfASizedAnswerHasTheLengthAlone) {
-    client.send("HEAD /sized HTTP/1.1\r\nHost: a\r\n\r\nPOST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok");
+    client.send(
+        "HEAD /sized HTTP/1.1\r\nHost: a\r\n\r\nPOST /upload HTTP/1.1\r\nHost: "
+        "a\r\nContent-Length: 2\r\n\r\nok");
     EXPECT_NE(client.read_until("\r\n\r\n").find("Content-Length: 10"), std::string::npos);
     EXPECT_TRUE(client.read_response().ends_with("\r\n2"));
 }

@@ -1,5 +1,6 @@
-// What one request or message costs the loop's thread, kernel included: `cpu_ns` is that thread's CPU time per round trip,
-// with range(0) connections that each have one request under way. BM_Floor is the same conversation on bare epoll.
+// What one request or message costs the loop's thread, kernel included: `cpu_ns` is that thread's
+// CPU time per round trip, with range(0) connections that each have one request under way. BM_Floor
+// is the same conversation on bare epoll.
 #include "net/http/http_server.hpp"
 #include "net/loop/loop_group.hpp"
 
@@ -26,10 +27,15 @@ namespace crab::net {
 namespace {
 
 constexpr std::string_view kRequest =
-    "POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n"
+    "POST /v1/tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+    "application/json\r\nContent-Length: 60\r\n\r\n"
     R"({"tool_name":"thermometer.read","args":{"room":"kitchen"}  })";
 constexpr std::size_t kAnswerBytes =
-    std::string_view("HTTP/1.1 200 OK\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n").size() + 60;
+    std::string_view(
+        "HTTP/1.1 200 OK\r\nDate: Thu, 28 May 2026 20:26:40 GMT\r\nContent-Type: "
+        "application/json\r\nContent-Length: 60\r\n\r\n")
+        .size() +
+    60;
 
 class Echo : public WebSocketHandler {
     void on_text(WebSocketSession& session, std::span<char> text) override {
@@ -95,10 +101,12 @@ private:
 };
 
 Endpoint endpoint_for(bool unix_socket) {
-    return unix_socket ? Endpoint::unix_socket(fmt::format("/tmp/crab-net-bench-{}", ::getpid())) : Endpoint::tcp("127.0.0.1", 0);
+    return unix_socket ? Endpoint::unix_socket(fmt::format("/tmp/crab-net-bench-{}", ::getpid()))
+                       : Endpoint::tcp("127.0.0.1", 0);
 }
 
-void measure(benchmark::State& state, pthread_t thread, Callers& callers, std::string_view request, std::size_t answer_bytes) {
+void measure(benchmark::State& state, pthread_t thread, Callers& callers, std::string_view request,
+             std::size_t answer_bytes) {
     callers.round(request, answer_bytes);
     const std::int64_t before = cpu_ns(thread);
     for (auto _ : state) callers.round(request, answer_bytes);
@@ -188,7 +196,8 @@ void BM_Floor(benchmark::State& state) {
     ::close(listening);
 }
 
-// Heap that one idle connection holds, after it has said something: `bytes` (client sockets own none).
+// Heap that one idle connection holds, after it has said something: `bytes` (client sockets own
+// none).
 void BM_IdleBytes(benchmark::State& state) {
     constexpr std::size_t kConnections = 400;
     const bool websocket = state.range(0) != 0;
@@ -211,8 +220,10 @@ void BM_IdleBytes(benchmark::State& state) {
         if (websocket) {
             std::string answer;
             append_upgrade_response(answer, "dGhlIHNhbXBsZSBub25jZQ==", {});
-            callers.round("GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n", answer.size());
+            callers.round(
+                "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+                answer.size());
         } else {
             callers.round(kRequest, kAnswerBytes);
         }
@@ -223,7 +234,8 @@ void BM_IdleBytes(benchmark::State& state) {
     for (auto _ : state) {
         const std::size_t before = ::mallinfo2().uordblks;
         std::deque<Callers> callers;  // one after the other, so that they share the loop's buffers
-        for (std::size_t i = 0; i < kConnections; ++i) converse(callers.emplace_back(listener->endpoint(), 1));
+        for (std::size_t i = 0; i < kConnections; ++i)
+            converse(callers.emplace_back(listener->endpoint(), 1));
         const std::size_t after = ::mallinfo2().uordblks;
         state.counters["bytes"] = static_cast<double>(after - before) / kConnections;
     }

@@ -18,10 +18,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// What the tests of this folder share: a raw client socket that a test drives by hand, and a loop on a thread of its own.
+/// What the tests of this folder share: a raw client socket that a test drives by hand, and a loop
+/// on a thread of its own.
 namespace crab::net::test {
 
-inline constexpr int kPatienceMs = 20'000;  // for what must happen; only a failing test waits as long
+// for what must happen; only a failing test waits as long
+inline constexpr int kPatienceMs = 20'000;
 
 /// A blocking client socket without any protocol.
 class RawClient {
@@ -29,8 +31,10 @@ public:
     explicit RawClient(const Endpoint& endpoint, int receive_buffer = 0) {
         const auto address = to_socket_address(endpoint);
         fd_ = ::socket(address->family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (receive_buffer != 0) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-        if (::connect(fd_, address->data(), address->size) != 0) ADD_FAILURE() << "connect: " << std::strerror(errno);
+        if (receive_buffer != 0)
+            ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+        if (::connect(fd_, address->data(), address->size) != 0)
+            ADD_FAILURE() << "connect: " << std::strerror(errno);
     }
     RawClient(const RawClient&) = delete;
     RawClient& operator=(const RawClient&) = delete;
@@ -47,27 +51,27 @@ public:
     std::string read_until(std::string_view text) {
         std::size_t from = 0;
         while (true) {
-            if (const std::size_t at = kept_.find(text, from); at != std::string::npos) return take(at + text.size());
+            if (const std::size_t at = kept_.find(text, from); at != std::string::npos)
+                return take(at + text.size());
             from = kept_.size() - std::min(kept_.size(), text.size());
             if (!read_more()) return take(kept_.size());
         }
     }
     std::string read_bytes(std::size_t count) {
-        while (kept_.size() < count && read_more()) {
-        }
+        while (kept_.size() < count && read_more()) {}
         return take(std::min(count, kept_.size()));
     }
     /// One response: head and, by Content-Length, body.
     std::string read_response() {
         std::string text = read_until("\r\n\r\n");
         const std::size_t at = text.find("Content-Length: ");
-        if (at != std::string::npos) text += read_bytes(std::strtoul(text.c_str() + at + 16, nullptr, 10));
+        if (at != std::string::npos)
+            text += read_bytes(std::strtoul(text.c_str() + at + 16, nullptr, 10));
         return text;
     }
     /// Everything until the other side ends its stream or resets the link.
     std::string read_to_end() {
-        while (read_more()) {
-        }
+        while (read_more()) {}
         return take(kept_.size());
     }
     void half_close() { ::shutdown(fd_, SHUT_WR); }
@@ -132,13 +136,17 @@ private:
     std::thread thread_;
 };
 
-/// A server on a loop of its own, on a free port of 127.0.0.1 or on a Unix socket in a new directory.
+/// A server on a loop of its own, on a free port of 127.0.0.1 or on a Unix socket in a new
+/// directory.
 class ServerThread {
 public:
-    ServerThread(const Clock& clock, HttpService& service, HttpServerOptions options = {}, bool unix_socket = false) : thread(clock) {
+    ServerThread(const Clock& clock, HttpService& service, HttpServerOptions options = {},
+                 bool unix_socket = false)
+        : thread(clock) {
         Endpoint endpoint = Endpoint::tcp("127.0.0.1", 0);
         if (unix_socket) {
-            std::string name = (std::filesystem::temp_directory_path() / "crab-net-XXXXXX").string();
+            std::string name =
+                (std::filesystem::temp_directory_path() / "crab-net-XXXXXX").string();
             directory_ = ::mkdtemp(name.data());
             endpoint = Endpoint::unix_socket(directory_ + "/s");
         }
@@ -147,7 +155,8 @@ public:
         listener_ = std::move(*bound);
         thread.run([&] {
             server = std::make_unique<HttpServer>(thread.loop, service, std::move(options));
-            if (const auto listening = server->listen(*listener_); !listening) throw std::runtime_error(listening.error().message);
+            if (const auto listening = server->listen(*listener_); !listening)
+                throw std::runtime_error(listening.error().message);
         });
     }
     ~ServerThread() {
@@ -160,7 +169,9 @@ public:
         if (!server) return;
         std::promise<void> stopped;
         thread.run([&] { server->stop([&] { stopped.set_value(); }); });
-        EXPECT_EQ(stopped.get_future().wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready) << "server did not stop";
+        EXPECT_EQ(stopped.get_future().wait_for(std::chrono::milliseconds(kPatienceMs)),
+                  std::future_status::ready)
+            << "server did not stop";
         thread.run([&] { server.reset(); });
     }
     const Endpoint& endpoint() const { return listener_->endpoint(); }
@@ -169,7 +180,8 @@ public:
     }
     /// Lets the loop run until `done()`, which is asked on the loop.
     void run_until(std::function<bool()> done) {
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+        const auto limit =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
         while (!thread.run(done)) {
             if (std::chrono::steady_clock::now() > limit) {
                 ADD_FAILURE() << "it did not come to that";

@@ -9,7 +9,8 @@
 
 namespace crab::net {
 
-/// The fields of one header or trailer section, names in lower case, pseudo-fields among them; all text in one buffer.
+/// The fields of one header or trailer section, names in lower case, pseudo-fields among them; all
+/// text in one buffer.
 class Http2Fields {
 public:
     void add(std::string_view name, std::string_view value) {
@@ -20,7 +21,9 @@ public:
     /// The first of that name.
     std::optional<std::string_view> find(std::string_view name) const {
         for (const Place& place : places_) {
-            if (place.name == name.size() && std::string_view(text_).substr(place.at, place.name) == name) return value_of(place);
+            if (place.name == name.size() &&
+                std::string_view(text_).substr(place.at, place.name) == name)
+                return value_of(place);
         }
         return std::nullopt;
     }
@@ -32,7 +35,9 @@ private:
     struct Place {
         std::size_t at, name, value;
     };
-    std::string_view value_of(const Place& place) const { return std::string_view(text_).substr(place.at + place.name, place.value); }
+    std::string_view value_of(const Place& place) const {
+        return std::string_view(text_).substr(place.at + place.name, place.value);
+    }
 
     std::string text_;
     std::vector<Place> places_;

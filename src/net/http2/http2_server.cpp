@@ -13,18 +13,23 @@
 namespace crab::net {
 
 Http2Server::Http2Server(EventLoop& loop, Http2Service& service, Http2ServerOptions options)
-    : loop_(loop), service_(service), options_(std::move(options)), places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
+    : loop_(loop),
+      service_(service),
+      options_(std::move(options)),
+      places_(options_.max_connections, options_.count, [this] { check_stopped(); }) {}
 
 Http2Server::~Http2Server() {
     for (const auto& acceptor : acceptors_) acceptor->close();
-    for (const auto& connection : places_.connections()) connection->close_now(CloseReason::kShutdown);
+    for (const auto& connection : places_.connections())
+        connection->close_now(CloseReason::kShutdown);
     assert(running_ == 0 && "stop() a server before it is destroyed");
 }
 
 Result<void> Http2Server::listen(Listener& listener) {
     const auto fd = listener.descriptor();
     if (!fd) return fail(fd.error());
-    acceptors_.push_back(std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
+    acceptors_.push_back(
+        std::make_shared<Acceptor>(loop_, *fd, [this](int accepted) { serve(accepted); }));
     return {};
 }
 
@@ -36,15 +41,19 @@ void Http2Server::serve(int fd) {
     }
     Http2Session::Events events;
     events.on_stream = [this](const std::shared_ptr<Http2Stream>& stream) { begin(stream); };
-    auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer, options_.limits, std::move(events));
+    auto session = std::make_shared<Http2Session>(loop_, Http2Session::Role::kServer,
+                                                  options_.limits, std::move(events));
     session->hold(place);
-    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection, std::move(session)));
+    places_.seat(place, Connection::accepted(loop_, fd, options_.tls.get(), options_.connection,
+                                             std::move(session)));
 }
 
 void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
     ++running_;
     auto ended = [this, stream](const std::exception_ptr& failure) {
-        if (failure && !stream->gone()) log::error("stream failed", {{"path", stream->fields().find(":path").value_or("")}, {"reason", text_of(failure)}});
+        if (failure && !stream->gone())
+            log::error("stream failed", {{"path", stream->fields().find(":path").value_or("")},
+                                         {"reason", text_of(failure)}});
         if (!stream->finished()) stream->reset(Http2Error::kInternal);
         --running_;
         check_stopped();
@@ -55,7 +64,8 @@ void Http2Server::begin(const std::shared_ptr<Http2Stream>& stream) {
 std::vector<std::shared_ptr<Http2Session>> Http2Server::sessions() const {
     std::vector<std::shared_ptr<Http2Session>> all;
     for (const auto& connection : places_.connections()) {
-        if (auto session = std::dynamic_pointer_cast<Http2Session>(connection->handler())) all.push_back(std::move(session));
+        if (auto session = std::dynamic_pointer_cast<Http2Session>(connection->handler()))
+            all.push_back(std::move(session));
     }
     return all;
 }

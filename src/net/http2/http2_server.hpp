@@ -1,11 +1,11 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "net/tls/connection.hpp"
-#include "net/tls/connection_places.hpp"
 #include "net/http2/http2_service.hpp"
 #include "net/http2/http2_session.hpp"
 #include "net/loop/listener.hpp"
+#include "net/tls/connection.hpp"
+#include "net/tls/connection_places.hpp"
 #include "net/tls/tls_context.hpp"
 
 #include <atomic>
@@ -18,12 +18,15 @@ namespace crab::net {
 struct Http2ServerOptions {
     Http2Limits limits;
     ConnectionLimits connection;
-    std::size_t max_connections = 1'000;          ///< of all servers that share `count`, from accept on; beyond: closed, when no newcomer makes way
-    std::shared_ptr<TlsContext> tls;              ///< null: plain, with prior knowledge
-    ConnectionPlaces::Count count;                ///< share one between loops; null: this server counts alone
+    /// Of all servers that share `count`, from accept on; beyond: closed, when no newcomer makes
+    /// way
+    std::size_t max_connections = 1'000;
+    std::shared_ptr<TlsContext> tls;  ///< null: plain, with prior knowledge
+    ConnectionPlaces::Count count;  ///< share one between loops; null: this server counts alone
 };
 
-/// Serves HTTP/2 on one loop, a coroutine for each stream. Make, use and destroy it on that loop's thread (or before it runs).
+/// Serves HTTP/2 on one loop, a coroutine for each stream. Make, use and destroy it on that loop's
+/// thread (or before it runs).
 class Http2Server {
 public:
     /// `service` must outlive the server.
@@ -41,8 +44,8 @@ public:
     void stop_accepting();
     /// Cancels what is being served; it may still be answered.
     void cancel();
-    /// stop_accepting(), cancels what is being served, and calls `done` when the last connection is gone and the last
-    /// coroutine has ended.
+    /// stop_accepting(), cancels what is being served, and calls `done` when the last connection is
+    /// gone and the last coroutine has ended.
     void stop(std::function<void()> done);
 
     /// Those in their TLS handshake too.

@@ -11,8 +11,8 @@ namespace crab::net {
 class Http2Service {
 public:
     virtual ~Http2Service() = default;
-    /// Answers one stream, whose request head is here and whose body may still be coming. Cancelled when the stream is gone.
-    /// Returning without an end, or throwing, resets the stream.
+    /// Answers one stream, whose request head is here and whose body may still be coming. Cancelled
+    /// when the stream is gone. Returning without an end, or throwing, resets the stream.
     virtual Task<void> serve(std::shared_ptr<Http2Stream> stream) = 0;
 };
 

@@ -16,7 +16,9 @@ nghttp2_nv to_nv(std::string_view name, std::string_view value) {
     // nghttp2 copies both and changes neither.
     return {.name = reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
             .value = reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())),
-            .namelen = name.size(), .valuelen = value.size(), .flags = NGHTTP2_NV_FLAG_NONE};
+            .namelen = name.size(),
+            .valuelen = value.size(),
+            .flags = NGHTTP2_NV_FLAG_NONE};
 }
 
 constexpr std::size_t kMostFields = 32;  // that we send in one section
@@ -25,7 +27,8 @@ constexpr Milliseconds kFarewell{2'000};  // for what was said before stop() to 
 /// Fields in nghttp2's form, for one call of it.
 struct FieldArray {
     explicit FieldArray(std::span<const HttpHeader> fields) {
-        for (const HttpHeader& field : fields.first(std::min(fields.size(), kMostFields))) values[count++] = to_nv(field.name, field.value);
+        for (const HttpHeader& field : fields.first(std::min(fields.size(), kMostFields)))
+            values[count++] = to_nv(field.name, field.value);
     }
     std::array<nghttp2_nv, kMostFields> values;
     std::size_t count = 0;
@@ -33,7 +36,8 @@ struct FieldArray {
 
 }  // namespace
 
-/// What nghttp2 calls; none of it runs a coroutine, because nghttp2 must not be entered again from here.
+/// What nghttp2 calls; none of it runs a coroutine, because nghttp2 must not be entered again from
+/// here.
 struct Http2Callbacks {
     static Http2Session& self(void* user) { return *static_cast<Http2Session*>(user); }
     static Http2Stream* find(nghttp2_session* session, std::int32_t id) {
@@ -41,7 +45,8 @@ struct Http2Callbacks {
     }
 
     static int on_begin_headers(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-        if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+        if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+            return 0;
         auto stream = std::make_shared<Http2Stream>(self(user), self(user).loop_);
         stream->id_ = frame->hd.stream_id;
         nghttp2_session_set_stream_user_data(session, stream->id_, stream.get());
@@ -51,21 +56,26 @@ struct Http2Callbacks {
         return 0;
     }
 
-    static int on_header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
-                         const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* user) {
+    static int on_header(nghttp2_session* session, const nghttp2_frame* frame,
+                         const std::uint8_t* name, std::size_t name_size, const std::uint8_t* value,
+                         std::size_t value_size, std::uint8_t, void* user) {
         Http2Stream* const stream = find(session, frame->hd.stream_id);
         if (stream == nullptr) return 0;
         Http2Fields& fields = is_trailer(*frame) ? stream->trailers_ : stream->fields_;
         if (fields.size() + name_size + value_size > self(user).limits_.header_list_bytes) {
-            nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id_, NGHTTP2_ENHANCE_YOUR_CALM);
+            nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id_,
+                                      NGHTTP2_ENHANCE_YOUR_CALM);
             return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
         }
-        fields.add({reinterpret_cast<const char*>(name), name_size}, {reinterpret_cast<const char*>(value), value_size});
+        fields.add({reinterpret_cast<const char*>(name), name_size},
+                   {reinterpret_cast<const char*>(value), value_size});
         return 0;
     }
 
     // An answer that is nothing but one section ("trailers only" in gRPC) is a head.
-    static bool is_trailer(const nghttp2_frame& frame) { return frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_HEADERS; }
+    static bool is_trailer(const nghttp2_frame& frame) {
+        return frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_HEADERS;
+    }
 
     static int on_frame(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
         Http2Session& owner = self(user);
@@ -73,10 +83,13 @@ struct Http2Callbacks {
             case NGHTTP2_PING:
             case NGHTTP2_SETTINGS:
             case NGHTTP2_PRIORITY:
-                if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0 && !owner.spend_control()) return calm(session);
+                if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0 && !owner.spend_control())
+                    return calm(session);
                 return 0;
             case NGHTTP2_DATA:
-                if (frame->hd.length == 0 && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0 && !owner.spend_control()) return calm(session);
+                if (frame->hd.length == 0 && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0 &&
+                    !owner.spend_control())
+                    return calm(session);
                 break;
             case NGHTTP2_HEADERS: owner.head_ended(); break;
             default: return 0;  // nghttp2 sees to them; a stream's end is on_stream_close()
@@ -93,7 +106,8 @@ struct Http2Callbacks {
         return 0;
     }
 
-    static int on_data(nghttp2_session* session, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size, void* user) {
+    static int on_data(nghttp2_session* session, std::uint8_t, std::int32_t id,
+                       const std::uint8_t* data, std::size_t size, void* user) {
         // The connection's window is given back at once: only the streams' windows hold anybody up.
         nghttp2_session_consume_connection(session, size);
         Http2Stream* const stream = find(session, id);
@@ -109,22 +123,30 @@ struct Http2Callbacks {
         return 0;
     }
 
-    static int on_stream_close(nghttp2_session* session, std::int32_t id, std::uint32_t code, void* user) {
-        if (Http2Stream* const stream = find(session, id)) self(user).forget(*stream, static_cast<Http2Error>(code));
+    static int on_stream_close(nghttp2_session* session, std::int32_t id, std::uint32_t code,
+                               void* user) {
+        if (Http2Stream* const stream = find(session, id))
+            self(user).forget(*stream, static_cast<Http2Error>(code));
         return 0;
     }
 
     // Our half has ended; a client that still sends is told to stop (RFC 9113 section 8.1).
     static int on_frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-        if (self(user).role_ != Http2Session::Role::kServer || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+        if (self(user).role_ != Http2Session::Role::kServer ||
+            (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
+            return 0;
         if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
         const Http2Stream* const stream = find(session, frame->hd.stream_id);
-        if (stream != nullptr && !stream->ended_) nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
+        if (stream != nullptr && !stream->ended_)
+            nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                      NGHTTP2_NO_ERROR);
         return 0;
     }
 
     // How much of a body goes into the next frame; the bytes themselves follow in send_data().
-    static ssize_t read_body(nghttp2_session* session, std::int32_t id, std::uint8_t*, std::size_t most, std::uint32_t* flags, nghttp2_data_source* source, void*) {
+    static ssize_t read_body(nghttp2_session* session, std::int32_t id, std::uint8_t*,
+                             std::size_t most, std::uint32_t* flags, nghttp2_data_source* source,
+                             void*) {
         Http2Stream& stream = *static_cast<Http2Stream*>(source->ptr);
         const std::size_t size = std::min(most, stream.queued_bytes());
         if (size == 0 && !stream.out_ended_) {
@@ -147,7 +169,8 @@ struct Http2Callbacks {
         return static_cast<ssize_t>(size);
     }
 
-    static int send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* head, std::size_t size, nghttp2_data_source* source, void* user) {
+    static int send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* head,
+                         std::size_t size, nghttp2_data_source* source, void* user) {
         Http2Stream& stream = *static_cast<Http2Stream*>(source->ptr);
         std::string& out = self(user).connection_->out();
         out.append(reinterpret_cast<const char*>(head), 9);
@@ -192,9 +215,18 @@ struct Http2Callbacks {
 };
 
 Http2Session::Http2Session(EventLoop& loop, Role role, const Http2Limits& limits, Events events)
-    : loop_(loop), limits_(limits), events_(std::move(events)), account_(std::make_shared<Http2Account>(limits.held_bytes)), control_left_(limits.control_burst), control_at_(loop.now()), role_(role) {
-    const int made = role == Role::kServer ? nghttp2_session_server_new2(&session_, Http2Callbacks::table(), this, Http2Callbacks::options())
-                                           : nghttp2_session_client_new2(&session_, Http2Callbacks::table(), this, Http2Callbacks::options());
+    : loop_(loop),
+      limits_(limits),
+      events_(std::move(events)),
+      account_(std::make_shared<Http2Account>(limits.held_bytes)),
+      control_left_(limits.control_burst),
+      control_at_(loop.now()),
+      role_(role) {
+    const int made = role == Role::kServer
+                         ? nghttp2_session_server_new2(&session_, Http2Callbacks::table(), this,
+                                                       Http2Callbacks::options())
+                         : nghttp2_session_client_new2(&session_, Http2Callbacks::table(), this,
+                                                       Http2Callbacks::options());
     if (made != 0) throw std::bad_alloc();
 }
 
@@ -205,21 +237,27 @@ void Http2Session::on_open(Connection& connection) {
     const std::array<nghttp2_settings_entry, 4> settings{{
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.concurrent_streams},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.stream_window},
-        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(limits_.header_list_bytes)},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+         static_cast<std::uint32_t>(limits_.header_list_bytes)},
         {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
     }};
     // A server does not speak of push.
-    nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), role_ == Role::kClient ? settings.size() : settings.size() - 1);
-    nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, static_cast<std::int32_t>(limits_.connection_window));
+    nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(),
+                            role_ == Role::kClient ? settings.size() : settings.size() - 1);
+    nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                          static_cast<std::int32_t>(limits_.connection_window));
     if (role_ == Role::kServer) set_deadline(limits_.first_request);
     if (events_.on_open) events_.on_open(*this);
     want_write();
 }
 
 std::size_t Http2Session::on_bytes(Connection& connection, std::span<char> bytes) {
-    const ssize_t taken = nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    const ssize_t taken = nghttp2_session_mem_recv(
+        session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     if (taken < 0) {
-        log::debug("HTTP/2 connection given up", {{"peer", connection.peer().text()}, {"reason", nghttp2_strerror(static_cast<int>(taken))}});
+        log::debug("HTTP/2 connection given up",
+                   {{"peer", connection.peer().text()},
+                    {"reason", nghttp2_strerror(static_cast<int>(taken))}});
         connection.close_now(CloseReason::kLocal);
         return bytes.size();
     }
@@ -246,15 +284,19 @@ void Http2Session::on_turn_end() {
     connection_->mark_dirty();
     run_ready();
     if (connection_ == nullptr) return;
-    const bool over = nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
-    if (over || (finishing_ && streams_.empty() && nghttp2_session_want_write(session_) == 0)) connection_->close_after_flush();
+    const bool over =
+        nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+    if (over || (finishing_ && streams_.empty() && nghttp2_session_want_write(session_) == 0))
+        connection_->close_after_flush();
 }
 
 void Http2Session::on_drained(Connection&) {
     if (nghttp2_session_want_write(session_) != 0) want_write();
 }
 
-void Http2Session::on_end_of_stream(Connection& connection) { connection.close_now(CloseReason::kPeerClosed); }
+void Http2Session::on_end_of_stream(Connection& connection) {
+    connection.close_now(CloseReason::kPeerClosed);
+}
 
 void Http2Session::on_closed(Connection&, CloseReason) {
     disarm();
@@ -319,7 +361,9 @@ bool Http2Session::spend_control() {
     const SteadyTime now = loop_.now();
     const double seconds = std::chrono::duration<double>(now - control_at_).count();
     control_at_ = now;
-    control_left_ = std::min<double>(limits_.control_burst, control_left_ + seconds * limits_.control_per_second) - 1;
+    control_left_ = std::min<double>(limits_.control_burst,
+                                     control_left_ + seconds * limits_.control_per_second) -
+                    1;
     return control_left_ >= 0;
 }
 
@@ -328,16 +372,21 @@ void Http2Stream::send_head(std::span<const HttpHeader> fields, Last last) {
     const FieldArray array(fields);
     nghttp2_data_provider body{.source = {.ptr = this}, .read_callback = Http2Callbacks::read_body};
     if (last == Last::kYes) out_ended_ = true;
-    nghttp2_submit_response(session_->session_, id_, array.values.data(), array.count, last == Last::kYes ? nullptr : &body);
+    nghttp2_submit_response(session_->session_, id_, array.values.data(), array.count,
+                            last == Last::kYes ? nullptr : &body);
     session_->want_write();
 }
 
-std::shared_ptr<Http2Stream> Http2Session::open(std::span<const HttpHeader> fields, Http2Stream::Last last) {
+std::shared_ptr<Http2Stream> Http2Session::open(std::span<const HttpHeader> fields,
+                                                Http2Stream::Last last) {
     if (!accepts_streams()) return nullptr;
     auto stream = std::make_shared<Http2Stream>(*this, loop_);
     const FieldArray array(fields);
-    nghttp2_data_provider body{.source = {.ptr = stream.get()}, .read_callback = Http2Callbacks::read_body};
-    stream->id_ = nghttp2_submit_request(session_, nullptr, array.values.data(), array.count, last == Http2Stream::Last::kYes ? nullptr : &body, stream.get());
+    nghttp2_data_provider body{.source = {.ptr = stream.get()},
+                               .read_callback = Http2Callbacks::read_body};
+    stream->id_ =
+        nghttp2_submit_request(session_, nullptr, array.values.data(), array.count,
+                               last == Http2Stream::Last::kYes ? nullptr : &body, stream.get());
     if (stream->id_ < 0) return nullptr;
     stream->head_sent_ = true;
     if (last == Http2Stream::Last::kYes) stream->out_ended_ = true;
@@ -347,13 +396,16 @@ std::shared_ptr<Http2Stream> Http2Session::open(std::span<const HttpHeader> fiel
 }
 
 bool Http2Session::accepts_streams() const {
-    return connection_ != nullptr && !finishing_ && nghttp2_session_check_request_allowed(session_) != 0;
+    return connection_ != nullptr && !finishing_ &&
+           nghttp2_session_check_request_allowed(session_) != 0;
 }
 
 void Http2Session::finish() {
     if (connection_ == nullptr || std::exchange(finishing_, true)) return;
     disarm();
-    nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR, nullptr, 0);
+    nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
+                          nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
+                          nullptr, 0);
     want_write();
 }
 
@@ -383,7 +435,8 @@ void Http2Session::set_deadline(Milliseconds in) { loop_.timers().arm(*this, loo
 
 void Http2Session::on_expired() {
     if (finishing_ || in_head_) {
-        if (connection_ != nullptr) connection_->close_now(finishing_ ? CloseReason::kShutdown : CloseReason::kTimeout);
+        if (connection_ != nullptr)
+            connection_->close_now(finishing_ ? CloseReason::kShutdown : CloseReason::kTimeout);
     } else if (streams_.empty()) {
         finish();
     }

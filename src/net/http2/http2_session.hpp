@@ -1,8 +1,8 @@
 #pragma once
 
+#include "net/http2/http2_stream.hpp"
 #include "net/tls/connection.hpp"
 #include "net/tls/connection_places.hpp"
-#include "net/http2/http2_stream.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -21,24 +21,33 @@ struct Http2Limits {
     std::uint32_t concurrent_streams = 512;      ///< advertised, and refused beyond
     std::uint32_t stream_window = 256 * 1024;    ///< bytes of a body that nobody has taken yet
     std::uint32_t connection_window = 1024 * 1024;
-    std::size_t held_bytes = std::size_t{32} << 20;  ///< of bodies, received and not dealt with; beyond: the stream is reset
-    std::size_t queued_bytes = 256 * 1024;       ///< handed to the connection and not taken by the kernel
-    std::uint32_t control_burst = 500;           ///< PING, SETTINGS, PRIORITY, empty DATA at once; beyond: ENHANCE_YOUR_CALM (nghttp2 itself drops the link at 1 000)
+    /// Of bodies, received and not dealt with; beyond: the stream is reset
+    std::size_t held_bytes = std::size_t{32} << 20;
+    /// Handed to the connection and not taken by the kernel
+    std::size_t queued_bytes = 256 * 1024;
+    /// PING, SETTINGS, PRIORITY, empty DATA at once; beyond: ENHANCE_YOUR_CALM (nghttp2 itself
+    /// drops the link at 1 000)
+    std::uint32_t control_burst = 500;
     std::uint32_t control_per_second = 100;
     Milliseconds first_request{10'000};          ///< of a new connection that asks nothing
     Milliseconds head{10'000};                   ///< from the first frame of a head to its last
     Milliseconds idle{300'000};                  ///< without a stream
 };
 
-/// HTTP/2 on one connection (RFC 9113), either side of it; plain connections begin with prior knowledge, TLS with ALPN `h2`.
-/// What streams have to say is framed when the turn ends, and leaves in one write.
-class Http2Session final : public ConnectionHandler, public Pollable, private TimerNode, public std::enable_shared_from_this<Http2Session> {
+/// HTTP/2 on one connection (RFC 9113), either side of it; plain connections begin with prior
+/// knowledge, TLS with ALPN `h2`. What streams have to say is framed when the turn ends, and leaves
+/// in one write.
+class Http2Session final : public ConnectionHandler,
+                           public Pollable,
+                           private TimerNode,
+                           public std::enable_shared_from_this<Http2Session> {
 public:
     /// What a server hears of; called on the loop, outside of nghttp2.
     struct Events {
-        std::function<void(const std::shared_ptr<Http2Stream>&)> on_stream;  ///< a request's head is here, its body perhaps not
+        /// A request's head is here, its body perhaps not
+        std::function<void(const std::shared_ptr<Http2Stream>&)> on_stream;
         std::function<void(Http2Session&)> on_open;
-        std::function<void(Http2Session&)> on_closed;                        ///< nothing comes after it
+        std::function<void(Http2Session&)> on_closed;  ///< nothing comes after it
     };
     enum class Role : std::uint8_t { kServer, kClient };
 
@@ -52,13 +61,15 @@ public:
     void prove_caller() {
         if (place_) place_->prove();
     }
-    /// A client's request; null when the connection is gone or takes no more. With `Last::kNo` its body follows.
+    /// A client's request; null when the connection is gone or takes no more. With `Last::kNo` its
+    /// body follows.
     std::shared_ptr<Http2Stream> open(std::span<const HttpHeader> fields, Http2Stream::Last last);
     /// Takes no more streams: GOAWAY; the connection ends with the last stream there is.
     void finish();
     /// Cancels whoever serves a stream that has no end yet; they may still answer.
     void cancel_streams();
-    /// Ends now: GOAWAY, what streams still have to say is dropped, and those who serve them are cancelled.
+    /// Ends now: GOAWAY, what streams still have to say is dropped, and those who serve them are
+    /// cancelled.
     void stop();
     bool is_open() const { return connection_ != nullptr; }
     const std::shared_ptr<Http2Account>& account() const { return account_; }
@@ -101,7 +112,7 @@ private:
     Role role_;
     bool running_ready_ = false;
     bool finishing_ = false;
-    bool in_head_ = false;   // a request's, of which the end has not come
+    bool in_head_ = false;  // a request's, of which the end has not come
 };
 
 }  // namespace crab::net

@@ -29,7 +29,8 @@ void Http2Account::charge(std::shared_ptr<ByteBudget> budget) {
     (void)held_.grow_to(bytes_ / kStep * kStep);
 }
 
-Http2Stream::Http2Stream(Http2Session& session, EventLoop& loop) : session_(&session), loop_(loop), account_(session.account()), changed_(loop.timers()) {}
+Http2Stream::Http2Stream(Http2Session& session, EventLoop& loop)
+    : session_(&session), loop_(loop), account_(session.account()), changed_(loop.timers()) {}
 
 Http2Stream::~Http2Stream() { account_->remove(held_); }
 
@@ -94,14 +95,16 @@ Task<WaitEnd> Http2Stream::drained(std::size_t most, Deadline deadline) {
 
 void Http2Stream::end(std::span<const HttpHeader> trailers) {
     if (std::exchange(out_ended_, true)) return;
-    for (const HttpHeader& trailer : trailers) out_trailers_.emplace_back(trailer.name, trailer.value);
+    for (const HttpHeader& trailer : trailers)
+        out_trailers_.emplace_back(trailer.name, trailer.value);
     flush();
 }
 
 void Http2Stream::reset(Http2Error code) {
     out_ended_ = true;
     if (session_ == nullptr) return;
-    nghttp2_submit_rst_stream(session_->session_, NGHTTP2_FLAG_NONE, id_, static_cast<std::uint32_t>(code));
+    nghttp2_submit_rst_stream(session_->session_, NGHTTP2_FLAG_NONE, id_,
+                              static_cast<std::uint32_t>(code));
     session_->want_write();
 }
 

@@ -4,8 +4,8 @@
 #include "base/task/task.hpp"
 #include "base/task/waiter.hpp"
 #include "net/codec/http_write.hpp"
-#include "net/loop/event_loop.hpp"
 #include "net/http2/http2_fields.hpp"
+#include "net/loop/event_loop.hpp"
 #include "net/loop/peer_address.hpp"
 
 #include <cstddef>
@@ -20,8 +20,9 @@ namespace crab::net {
 
 class Http2Session;
 
-/// The bytes of request bodies that one connection makes us hold: what has come and was not consumed, and messages in hand. Beyond a
-/// limit of its own, a budget pays for them, in steps so large that small messages cost nothing.
+/// The bytes of request bodies that one connection makes us hold: what has come and was not
+/// consumed, and messages in hand. Beyond a limit of its own, a budget pays for them, in steps so
+/// large that small messages cost nothing.
 class Http2Account {
 public:
     explicit Http2Account(std::size_t most) : most_(most) {}
@@ -39,10 +40,18 @@ private:
 };
 
 /// RFC 9113 section 7, as far as we say or look at them.
-enum class Http2Error : std::uint32_t { kNoError = 0, kProtocol = 1, kInternal = 2, kRefused = 7, kCancel = 8, kEnhanceYourCalm = 11 };
+enum class Http2Error : std::uint32_t {
+    kNoError = 0,
+    kProtocol = 1,
+    kInternal = 2,
+    kRefused = 7,
+    kCancel = 8,
+    kEnhanceYourCalm = 11
+};
 
-/// One request and its answer on an HTTP/2 connection, seen from either side: what comes in (fields, body, trailers) and what
-/// goes out. Used on its connection's loop, by one coroutine at a time. Once it is gone, what is sent leads nowhere.
+/// One request and its answer on an HTTP/2 connection, seen from either side: what comes in
+/// (fields, body, trailers) and what goes out. Used on its connection's loop, by one coroutine at a
+/// time. Once it is gone, what is sent leads nowhere.
 class Http2Stream final : public std::enable_shared_from_this<Http2Stream> {
 public:
     Http2Stream(Http2Session& session, EventLoop& loop);
@@ -52,13 +61,16 @@ public:
 
     EventLoop& loop() const { return loop_; }
     const PeerAddress& peer() const { return peer_; }
-    /// The certificate that the other side showed; empty when it showed none, and when the connection is gone.
+    /// The certificate that the other side showed; empty when it showed none, and when the
+    /// connection is gone.
     std::string peer_certificate_der() const;
-    /// What the other side opened with: the request, or for a client the answer's head, which may not be there yet.
+    /// What the other side opened with: the request, or for a client the answer's head, which may
+    /// not be there yet.
     const Http2Fields& fields() const { return fields_; }
     const Http2Fields& trailers() const { return trailers_; }
 
-    /// The caller has proven who it is: its connection does not have to make way for others when there are too many.
+    /// The caller has proven who it is: its connection does not have to make way for others when
+    /// there are too many.
     void prove_caller();
     /// Who pays for what its connection makes us hold; the first caller that is known does.
     bool has_budget() const { return account_->has_budget(); }
@@ -81,7 +93,8 @@ public:
     bool gone() const { return gone_; }
     /// Of a stream that is gone: why, if the other side said so.
     Http2Error reset_code() const { return reset_code_; }
-    /// Lets the other side send another window and waits until something has come, it has ended, or it is gone.
+    /// Lets the other side send another window and waits until something has come, it has ended, or
+    /// it is gone.
     [[nodiscard]] Waiter::Wait more(Deadline deadline);
 
     /// The head of an answer, once (requests: Http2Session::open()). `Last::kYes`: nothing follows.
@@ -103,7 +116,8 @@ public:
 
     /// What cancels the coroutine that serves this stream; it is emitted when the stream is gone.
     CancelSignal& canceller() { return cancel_; }
-    /// Asked when the stream is gone: while it says true nothing is cancelled, and whoever said so sees to that later. Empty: no.
+    /// Asked when the stream is gone: while it says true nothing is cancelled, and whoever said so
+    /// sees to that later. Empty: no.
     void goes_on_when_gone(std::function<bool()> question) { goes_on_ = std::move(question); }
 
 private:
@@ -119,7 +133,8 @@ private:
     std::string body_;  // [taken_, size)
     std::size_t taken_ = 0;
     std::shared_ptr<Http2Account> account_;
-    std::size_t held_ = 0;  // of the account: body_ from taken_ on, and what was taken or made of it
+    // of the account: body_ from taken_ on, and what was taken or made of it
+    std::size_t held_ = 0;
     std::size_t unreleased_ = 0;  // received, and not given back to the other side's window
     std::string out_;  // [framed_, size)
     std::size_t framed_ = 0;
@@ -129,7 +144,7 @@ private:
     std::function<bool()> goes_on_;
     Http2Error reset_code_ = Http2Error::kNoError;
     bool announced_ = false;  // to whoever serves it
-    bool ready_ = false;      // is in the session's list
+    bool ready_ = false;  // is in the session's list
     bool ended_ = false;
     bool gone_ = false;
     bool head_sent_ = false;

@@ -17,9 +17,12 @@ using namespace std::string_literals;
 constexpr std::array<HttpHeader, 1> kOk{{{":status", "200"}}};
 constexpr std::array<HttpHeader, 1> kTrailer{{{"checksum", "1"}}};
 
-std::array<HttpHeader, 4> post(std::string_view path) { return {{{":method", "POST"}, {":scheme", "http"}, {":authority", "test"}, {":path", path}}}; }
+std::array<HttpHeader, 4> post(std::string_view path) {
+    return {{{":method", "POST"}, {":scheme", "http"}, {":authority", "test"}, {":path", path}}};
+}
 
-/// `/echo` gives the body back, `/wait` waits until it is cancelled, `/deaf` reads nothing and waits.
+/// `/echo` gives the body back, `/wait` waits until it is cancelled, `/deaf` reads nothing and
+/// waits.
 class TestService final : public Http2Service {
 public:
     Task<void> serve(std::shared_ptr<Http2Stream> stream) override {
@@ -65,8 +68,11 @@ protected:
             const auto head = post(path);
             std::vector<HttpHeader> fields(head.begin(), head.end());
             fields.insert(fields.end(), more.begin(), more.end());
-            spawn(thread.loop.executor(), read(client->open(fields, Http2Stream::Last::kNo), std::move(body)),
-                  [answer](const std::exception_ptr&, std::optional<Answer> value) { answer->set_value(std::move(*value)); });
+            spawn(thread.loop.executor(),
+                  read(client->open(fields, Http2Stream::Last::kNo), std::move(body)),
+                  [answer](const std::exception_ptr&, std::optional<Answer> value) {
+                      answer->set_value(std::move(*value));
+                  });
         });
         return future;
     }
@@ -80,7 +86,8 @@ protected:
         co_return answer;
     }
     void until(const std::function<bool()>& done) {
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
+        const auto limit =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kPatienceMs);
         while (!thread.run(done)) {
             ASSERT_LT(std::chrono::steady_clock::now(), limit) << "it did not come to that";
             std::this_thread::yield();
@@ -115,7 +122,8 @@ TEST_F(Http2Test, ManyStreamsAreServedAtOnce) {
     connect();
     std::vector<std::future<Answer>> answers;
     for (int i = 0; i < 300; ++i) answers.push_back(ask("/echo", std::to_string(i)));
-    for (int i = 0; i < 300; ++i) EXPECT_EQ(answers[static_cast<std::size_t>(i)].get().body, std::to_string(i));
+    for (int i = 0; i < 300; ++i)
+        EXPECT_EQ(answers[static_cast<std::size_t>(i)].get().body, std::to_string(i));
 }
 
 TEST_F(Http2Test, AResetCancelsWhoServesTheStream) {
@@ -131,7 +139,8 @@ TEST_F(Http2Test, AResetCancelsWhoServesTheStream) {
 TEST_F(Http2Test, ALostConnectionCancelsAllItsStreams) {
     start();
     connect();
-    for (int i = 0; i < 3; ++i) thread.run([&] { client->open(post("/wait"), Http2Stream::Last::kNo); });
+    for (int i = 0; i < 3; ++i)
+        thread.run([&] { client->open(post("/wait"), Http2Stream::Last::kNo); });
     until([&] { return service.waiting == 3; });
     thread.run([&] { client->connection()->close_now(CloseReason::kLocal); });
     until([&] { return service.cancelled == 3 && server->connections() == 0; });
@@ -204,7 +213,8 @@ TEST_F(Http2Test, AHeadThatDoesNotEndEndsTheConnection) {
     options.limits.head = 100ms;
     start(options);
     test::RawClient raw(listener->endpoint());
-    raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0"s + "\0\0\1\1\0\0\0\0\1\x83"s);
+    raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0"s +
+             "\0\0\1\1\0\0\0\0\1\x83"s);
     static_cast<void>(raw.read_to_end());
     until([&] { return server->connections() == 0; });
     connect();

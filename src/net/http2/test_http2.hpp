@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/task/spawn.hpp"
-#include "net/http2/http2_server.hpp"
 #include "net/http/test_support.hpp"
+#include "net/http2/http2_server.hpp"
 
 #include <future>
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace crab::net::test {
 
-/// A server and a client that speak HTTP/2 over a socket, both on one loop with a thread of its own.
+/// A server and a client that speak HTTP/2 over a socket, both on one loop with a thread of its
+/// own.
 class Http2Pair : public ::testing::Test {
 protected:
     void start(Http2Service& service, Http2ServerOptions options = {}) {

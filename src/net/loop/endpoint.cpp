@@ -14,13 +14,17 @@ namespace crab::net {
 
 std::string Endpoint::text() const {
     if (is_unix()) return "unix:" + path;
-    return host.find(':') != std::string::npos ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+    return host.find(':') != std::string::npos ? fmt::format("[{}]:{}", host, port)
+                                               : fmt::format("{}:{}", host, port);
 }
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
     if (text.starts_with("unix:")) text.remove_prefix(5);
     if (text.starts_with('/')) return Endpoint::unix_socket(std::string(text));
-    const auto wrong = [&] { return fail(ErrorCode::kInvalidArgs, fmt::format("`{}` is no endpoint; write host:port or unix:/path", text)); };
+    const auto wrong = [&] {
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("`{}` is no endpoint; write host:port or unix:/path", text));
+    };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return wrong();
     std::string_view host = text.substr(0, colon);
@@ -42,12 +46,14 @@ Result<SocketAddress> to_socket_address(const Endpoint& endpoint) {
     if (endpoint.is_unix()) {
         auto& unix_address = reinterpret_cast<sockaddr_un&>(address.storage);
         if (endpoint.path.size() >= sizeof unix_address.sun_path) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("the socket path has {} bytes; at most {} are possible",
-                                                             endpoint.path.size(), sizeof unix_address.sun_path - 1));
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("the socket path has {} bytes; at most {} are possible",
+                                    endpoint.path.size(), sizeof unix_address.sun_path - 1));
         }
         unix_address.sun_family = AF_UNIX;
         std::memcpy(unix_address.sun_path, endpoint.path.c_str(), endpoint.path.size() + 1);
-        address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + endpoint.path.size() + 1);
+        address.size =
+            static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + endpoint.path.size() + 1);
         return address;
     }
     const char* host = endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host.c_str();
@@ -77,9 +83,11 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
     addrinfo* found = nullptr;
-    const int error = ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
+    const int error =
+        ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
     if (error != 0) {
-        return fail(ErrorCode::kUnavailable, fmt::format("cannot find host `{}`: {}", endpoint.host, ::gai_strerror(error)));
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("cannot find host `{}`: {}", endpoint.host, ::gai_strerror(error)));
     }
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
     std::vector<SocketAddress> addresses;

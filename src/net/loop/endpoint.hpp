@@ -17,8 +17,12 @@ struct Endpoint {
     std::uint16_t port = 0;  ///< 0 when listening: the system chooses
     std::string path;        ///< of the Unix socket; empty for TCP
 
-    static Endpoint tcp(std::string host, std::uint16_t port) { return {.host = std::move(host), .port = port, .path = {}}; }
-    static Endpoint unix_socket(std::string path) { return {.host = {}, .port = 0, .path = std::move(path)}; }
+    static Endpoint tcp(std::string host, std::uint16_t port) {
+        return {.host = std::move(host), .port = port, .path = {}};
+    }
+    static Endpoint unix_socket(std::string path) {
+        return {.host = {}, .port = 0, .path = std::move(path)};
+    }
     bool is_unix() const { return !path.empty(); }
     /// `127.0.0.1:80`, `[::1]:80`, `unix:/run/crab.sock`; parse_endpoint() reads it back.
     std::string text() const;
@@ -37,9 +41,11 @@ struct SocketAddress {
     int family() const { return storage.ss_family; }
 };
 
-/// The address of an endpoint that needs no lookup: a numeric IP, `localhost` (127.0.0.1) or a path. Errors: kInvalidArgs.
+/// The address of an endpoint that needs no lookup: a numeric IP, `localhost` (127.0.0.1) or a
+/// path. Errors: kInvalidArgs.
 Result<SocketAddress> to_socket_address(const Endpoint& endpoint);
-/// All addresses of an endpoint, names included. Blocks: call it on the BlockingPool. Errors: kUnavailable, kInvalidArgs.
+/// All addresses of an endpoint, names included. Blocks: call it on the BlockingPool. Errors:
+/// kUnavailable, kInvalidArgs.
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
 
 }  // namespace crab::net

@@ -39,7 +39,12 @@ private:
 };
 
 EventLoop::EventLoop(const Clock& clock)
-    : clock_(clock), work_(io_.get_executor()), timers_(clock), ids_(clock), alarm_(io_), poller_(io_, new_epoll()),
+    : clock_(clock),
+      work_(io_.get_executor()),
+      timers_(clock),
+      ids_(clock),
+      alarm_(io_),
+      poller_(io_, new_epoll()),
       events_(std::make_unique<epoll_event[]>(kEventsPerTurn)),
       scratch_(std::make_unique<char[]>(kScratchBytes + kSlack)),
       real_time_(dynamic_cast<const RealClock*>(&clock) != nullptr) {
@@ -101,7 +106,8 @@ void EventLoop::forget(Pollable& pollable) {
     } else if (watched_ == &pollable) {
         watched_ = pollable.next_watched_;
     }
-    if (pollable.next_watched_ != nullptr) pollable.next_watched_->previous_watched_ = pollable.previous_watched_;
+    if (pollable.next_watched_ != nullptr)
+        pollable.next_watched_->previous_watched_ = pollable.previous_watched_;
     pollable.next_watched_ = pollable.previous_watched_ = nullptr;
 }
 
@@ -158,22 +164,25 @@ void EventLoop::turn(F&& body) {
 }
 
 void EventLoop::wait_for_events() {
-    poller_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& error) {
-        if (error) return;
-        turn([this] { dispatch_events(); });
-        wait_for_events();
-    });
+    poller_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [this](const boost::system::error_code& error) {
+                           if (error) return;
+                           turn([this] { dispatch_events(); });
+                           wait_for_events();
+                       });
 }
 
 void EventLoop::dispatch_events() {
     const int count = ::epoll_wait(poller_.native_handle(), events_.get(), kEventsPerTurn, 0);
-    for (int i = 0; i < count; ++i) static_cast<Pollable*>(events_[i].data.ptr)->on_ready(events_[i].events);
+    for (int i = 0; i < count; ++i)
+        static_cast<Pollable*>(events_[i].data.ptr)->on_ready(events_[i].events);
 }
 
 void EventLoop::finish_turn() {
     write_dirty();
     while (!buried_.empty()) {
-        // One after the other: what a destructor makes dirty is written before the next one, which may be just that, is destroyed.
+        // One after the other: what a destructor makes dirty is written before the next one, which
+        // may be just that, is destroyed.
         for (auto dead = std::exchange(buried_, {}); auto& object : dead) {
             object.reset();
             write_dirty();

@@ -25,13 +25,15 @@ struct epoll_event;
 
 namespace crab::net {
 
-/// One core's loop: an io_context with one thread, and beside it our own epoll set for connections, whose readiness is
-/// handed out without a handler, a timer or an allocation per operation. What is written during a turn goes out once, at
-/// its end. Everything here belongs to the loop's thread, except post() and stop().
+/// One core's loop: an io_context with one thread, and beside it our own epoll set for connections,
+/// whose readiness is handed out without a handler, a timer or an allocation per operation. What is
+/// written during a turn goes out once, at its end. Everything here belongs to the loop's thread,
+/// except post() and stop().
 class EventLoop {
 public:
     static constexpr std::size_t kScratchBytes = 64 * 1024;
-    static constexpr std::size_t kSlack = 64;  ///< readable bytes behind every buffer that parsers see
+    /// Readable bytes behind every buffer that parsers see
+    static constexpr std::size_t kSlack = 64;
 
     explicit EventLoop(const Clock& clock);
     EventLoop(const EventLoop&) = delete;
@@ -41,7 +43,8 @@ public:
 
     /// Runs on the calling thread until stop().
     void run();
-    /// Runs what is ready now, or waits for one handler at most `wait`; for tests and tools that own the thread.
+    /// Runs what is ready now, or waits for one handler at most `wait`; for tests and tools that
+    /// own the thread.
     void run_some(std::chrono::nanoseconds wait);
     /// Makes run() return soon. Thread-safe.
     void stop();
@@ -55,19 +58,22 @@ public:
     const Clock& clock() const { return clock_; }
     TimerWheel& timers() { return timers_; }
     IdSource& ids() { return ids_; }
-    /// The time at which this turn began, or now outside of turns. For deadlines and signs of life, not for measuring.
+    /// The time at which this turn began, or now outside of turns. For deadlines and signs of life,
+    /// not for measuring.
     SteadyTime now() const { return in_turn_ ? turn_began_ : clock_.steady_now(); }
     bool in_this_thread() const { return current() == this; }
     /// The loop that runs on this thread, or nullptr.
     static EventLoop* current();
 
-    /// Watches `fd` for `pollable` with these EPOLL* bits plus EPOLLET; false when the kernel refuses.
+    /// Watches `fd` for `pollable` with these EPOLL* bits plus EPOLLET; false when the kernel
+    /// refuses.
     bool watch(int fd, std::uint32_t events, Pollable& pollable);
     bool rewatch(int fd, std::uint32_t events, Pollable& pollable);
     void unwatch(int fd, Pollable& pollable);
     /// Has on_turn_end() called once when the current turn ends, or soon when there is none.
     void mark_dirty(Pollable& pollable);
-    /// Has on_ready(events) called in a later turn, for one that stopped before its descriptor was empty.
+    /// Has on_ready(events) called in a later turn, for one that stopped before its descriptor was
+    /// empty.
     void call_again(std::shared_ptr<Pollable> pollable, std::uint32_t events);
     /// Keeps `object` until the current turn is over.
     void bury(std::shared_ptr<void> object);

@@ -2,10 +2,10 @@
 
 #include "base/task/spawn.hpp"
 #include "base/task/waiter.hpp"
-#include "net/tls/connection.hpp"
-#include "net/loop/listener.hpp"
 #include "net/http/test_support.hpp"
+#include "net/loop/listener.hpp"
 #include "net/loop/wakeup.hpp"
+#include "net/tls/connection.hpp"
 
 #include <sys/socket.h>
 
@@ -60,7 +60,9 @@ protected:
         for (int i = 0; i < 1000 && !done(); ++i) loop.run_some(20ms);
         EXPECT_TRUE(done());
     }
-    std::shared_ptr<Connection> connect(SocketPair& pair) { return Connection::accepted(loop, pair.ours, nullptr, limits, recorder); }
+    std::shared_ptr<Connection> connect(SocketPair& pair) {
+        return Connection::accepted(loop, pair.ours, nullptr, limits, recorder);
+    }
 
     RealClock clock;
     ConnectionLimits limits;
@@ -132,7 +134,8 @@ TEST_F(EventLoopTest, BytesThatWereNotConsumedAreOfferedAgainWithTheNext) {
     recorder->take = 1;
     for (const std::string_view part : {"abc", "de"}) {
         const std::size_t before = recorder->offered.size();
-        ASSERT_EQ(::send(pair.theirs, part.data(), part.size(), 0), static_cast<ssize_t>(part.size()));
+        ASSERT_EQ(::send(pair.theirs, part.data(), part.size(), 0),
+                  static_cast<ssize_t>(part.size()));
         run_until([&] { return recorder->offered.size() > before; });
     }
     EXPECT_EQ(recorder->offered, (std::vector<std::string>{"abc", "bcde"}));
@@ -166,7 +169,8 @@ TEST_F(EventLoopTest, ABusyConnectionLeavesTurnsToOthers) {
     SocketPair busy, other;
     const auto busy_connection = connect(busy);
     const std::string flood(100'000, 'f');
-    ASSERT_EQ(::send(busy.theirs, flood.data(), flood.size(), 0), static_cast<ssize_t>(flood.size()));
+    ASSERT_EQ(::send(busy.theirs, flood.data(), flood.size(), 0),
+              static_cast<ssize_t>(flood.size()));
     const auto patient = std::make_shared<Recorder>();
     const auto other_connection = Connection::accepted(loop, other.ours, nullptr, limits, patient);
     ASSERT_EQ(::send(other.theirs, "x", 1, 0), 1);
@@ -194,7 +198,9 @@ TEST_F(EventLoopTest, CloseAfterFlushWaitsForTheOtherHalf) {
 }
 
 TEST_F(EventLoopTest, FailedDialsAreToldLaterAndOnce) {
-    const auto connection = Connection::dial(loop, *to_socket_address(Endpoint::unix_socket("/nonexistent/s")), nullptr, {}, limits, recorder);
+    const auto connection =
+        Connection::dial(loop, *to_socket_address(Endpoint::unix_socket("/nonexistent/s")), nullptr,
+                         {}, limits, recorder);
     EXPECT_EQ(recorder->closed, 0);
     run_until([&] { return recorder->closed == 1; });
     EXPECT_EQ(recorder->reason, CloseReason::kConnectFailed);
@@ -228,7 +234,9 @@ TEST_F(EventLoopTest, WakeupsAreRememberedResumeAtOnceAndCanBeCancelled) {
             times += 1;
         }
     };
-    spawn(loop.executor(), count(wakeup, woken), [&](const std::exception_ptr&) { ended = true; }, &cancel);
+    spawn(
+        loop.executor(), count(wakeup, woken), [&](const std::exception_ptr&) { ended = true; },
+        &cancel);
     run_until([&] { return wakeup.waiting(); });
     EXPECT_EQ(woken, 1);
     loop.post([&] {
@@ -248,7 +256,9 @@ TEST_F(EventLoopTest, AWaitThatBeginsInACancelledTaskEndsAtOnce) {
         co_await never.wait();
         co_await never.wait();  // nobody interrupts this one
     };
-    spawn(loop.executor(), wait_twice(wakeup), [&](const std::exception_ptr&) { ended = true; }, &cancel);
+    spawn(
+        loop.executor(), wait_twice(wakeup), [&](const std::exception_ptr&) { ended = true; },
+        &cancel);
     run_until([&] { return wakeup.waiting(); });
     loop.post([&] { cancel.emit(); });
     run_until([&] { return ended; });

@@ -8,11 +8,14 @@
 
 namespace crab::net {
 
-/// Lets `begin(done)` run on the loop and waits until it has called `done`, from whichever thread. By a thread that the loop does not need for that.
+/// Lets `begin(done)` run on the loop and waits until it has called `done`, from whichever thread.
+/// By a thread that the loop does not need for that.
 template <typename Begin>
 void finish_on(EventLoop& loop, Begin&& begin) {
     std::promise<void> ended;
-    loop.post([&] { std::forward<Begin>(begin)(std::function<void()>([&ended] { ended.set_value(); })); });
+    loop.post([&] {
+        std::forward<Begin>(begin)(std::function<void()>([&ended] { ended.set_value(); }));
+    });
     ended.get_future().wait();
 }
 

@@ -22,14 +22,16 @@ constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerTurn = 128;
 constexpr Milliseconds kBackOff{100};
 
-// Of silence before the kernel asks whether the other machine is still there, between its questions, and how many: a link
-// that died without a word is noticed within two minutes, also while nothing is sent.
+// Of silence before the kernel asks whether the other machine is still there, between its
+// questions, and how many: a link that died without a word is noticed within two minutes, also
+// while nothing is sent.
 constexpr int kProbeAfterSeconds = 60;
 constexpr int kProbeEverySeconds = 15;
 constexpr int kProbes = 4;
 
 std::unexpected<Error> cannot_listen(const Endpoint& endpoint, int error) {
-    return fail(ErrorCode::kUnavailable, fmt::format("cannot listen on {}: {}", endpoint.text(), std::strerror(error)));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot listen on {}: {}", endpoint.text(), std::strerror(error)));
 }
 
 // Linux hands these on from a listening socket to those it accepts; that saves five calls for each.
@@ -51,9 +53,11 @@ Result<int> bound_socket(const Endpoint& endpoint, const SocketAddress& address)
         ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
         set_for_accepted(fd);
     } else {
-        ::fchmod(fd, 0600);  // bind() gives the file the socket's mode, so that it never stands open
+        ::fchmod(fd,
+                 0600);  // bind() gives the file the socket's mode, so that it never stands open
     }
-    if (::bind(fd, address.data(), address.size) != 0 || (endpoint.is_unix() && ::chmod(endpoint.path.c_str(), 0600) != 0) ||
+    if (::bind(fd, address.data(), address.size) != 0 ||
+        (endpoint.is_unix() && ::chmod(endpoint.path.c_str(), 0600) != 0) ||
         ::listen(fd, kBacklog) != 0) {
         const int error = errno;
         ::close(fd);
@@ -72,7 +76,8 @@ bool somebody_answers(const SocketAddress& address) {
 
 Result<void> make_room(const Endpoint& endpoint, const SocketAddress& address) {
     const std::filesystem::path directory = std::filesystem::path(endpoint.path).parent_path();
-    if (!directory.empty() && ::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return cannot_listen(endpoint, errno);
+    if (!directory.empty() && ::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+        return cannot_listen(endpoint, errno);
     struct stat existing{};
     if (::lstat(endpoint.path.c_str(), &existing) != 0) return {};
     if (!S_ISSOCK(existing.st_mode)) return cannot_listen(endpoint, EEXIST);
@@ -122,7 +127,9 @@ Listener::~Listener() {
 
 Result<int> Listener::descriptor() {
     if (fd_ >= 0) return std::exchange(fd_, -1);
-    if (endpoint_.is_unix()) return fail(ErrorCode::kUnavailable, "one loop accepts for a Unix socket, and one has it already");
+    if (endpoint_.is_unix())
+        return fail(ErrorCode::kUnavailable,
+                    "one loop accepts for a Unix socket, and one has it already");
     const auto address = to_socket_address(endpoint_);
     if (!address) return fail(address.error());
     return bound_socket(endpoint_, *address);
@@ -151,7 +158,8 @@ void Acceptor::on_ready(std::uint32_t) {
         }
         if (errno == EAGAIN || errno == EWOULDBLOCK) return;
         if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO || errno == EPERM) continue;
-        log::warn("cannot accept connections", {{"reason", std::strerror(errno)}, {"retry_ms", kBackOff.count()}});
+        log::warn("cannot accept connections",
+                  {{"reason", std::strerror(errno)}, {"retry_ms", kBackOff.count()}});
         return loop_.timers().arm(*this, loop_.now() + kBackOff);
     }
     if (fd_ >= 0) loop_.call_again(shared_from_this(), EPOLLIN);  // more may wait; others first

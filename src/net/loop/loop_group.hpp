@@ -19,7 +19,8 @@ public:
     EventLoop& at(std::size_t i) { return *loops_[i]; }
     std::size_t size() const { return loops_.size(); }
     void start();
-    /// Stops every loop and waits for its thread; what runs on the loops should have been stopped before.
+    /// Stops every loop and waits for its thread; what runs on the loops should have been stopped
+    /// before.
     void stop_and_join();
 
 private:

@@ -7,10 +7,14 @@
 
 namespace crab::net {
 
-/// Does something again and again on an event loop, for as long as it lives; destroyed on that loop (or when it has ended).
+/// Does something again and again on an event loop, for as long as it lives; destroyed on that loop
+/// (or when it has ended).
 class Periodic final : private TimerNode {
 public:
-    Periodic(EventLoop& loop, Milliseconds every, std::function<void()> work) : loop_(loop), every_(every), work_(std::move(work)) { rearm(); }
+    Periodic(EventLoop& loop, Milliseconds every, std::function<void()> work)
+        : loop_(loop), every_(every), work_(std::move(work)) {
+        rearm();
+    }
 
 private:
     void on_expired() override {

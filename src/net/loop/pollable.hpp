@@ -4,8 +4,8 @@
 
 namespace crab::net {
 
-/// Something with a descriptor that an EventLoop watches. Used on the loop's thread only; it is destroyed through
-/// EventLoop::bury(), never inside one of its own callbacks.
+/// Something with a descriptor that an EventLoop watches. Used on the loop's thread only; it is
+/// destroyed through EventLoop::bury(), never inside one of its own callbacks.
 class Pollable {
 public:
     virtual ~Pollable() = default;

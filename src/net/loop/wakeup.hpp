@@ -7,8 +7,8 @@
 
 namespace crab::net {
 
-/// One coroutine waits, someone on the same thread wakes it, at once and on its own stack. A wake-up that comes first is
-/// remembered. Allocates nothing. Not thread-safe.
+/// One coroutine waits, someone on the same thread wakes it, at once and on its own stack. A
+/// wake-up that comes first is remembered. Allocates nothing. Not thread-safe.
 class Wakeup final : private Interruptible {
 public:
     Wakeup() = default;
@@ -47,8 +47,8 @@ public:
     private:
         Wakeup& wakeup_;
     };
-    /// To be awaited. Ends with the next notify(), or when the chain is cancelled, at once if it is already: what the task then
-    /// does is its own affair.
+    /// To be awaited. Ends with the next notify(), or when the chain is cancelled, at once if it is
+    /// already: what the task then does is its own affair.
     [[nodiscard]] Wait wait() { return Wait(*this); }
 
 private:

@@ -19,7 +19,8 @@
 namespace crab::net {
 namespace {
 
-// EPOLLOUT is not watched from the start: a Unix socket would announce every message that the other side reads.
+// EPOLLOUT is not watched from the start: a Unix socket would announce every message that the other
+// side reads.
 constexpr std::uint32_t kReads = EPOLLIN | EPOLLRDHUP;
 constexpr std::uint32_t kReadsAndWrites = kReads | EPOLLOUT;
 constexpr Milliseconds kFarewell{5'000};  // for a slow reader to take the close frame
@@ -42,12 +43,16 @@ std::string_view name_of(CloseReason reason) {
 
 void ConnectionHandler::on_end_of_stream(Connection& connection) { connection.close_after_flush(); }
 
-Connection::Connection(Private, EventLoop& loop, int fd, const ConnectionLimits& limits, std::shared_ptr<ConnectionHandler> handler)
+Connection::Connection(Private, EventLoop& loop, int fd, const ConnectionLimits& limits,
+                       std::shared_ptr<ConnectionHandler> handler)
     : loop_(loop), limits_(limits), handler_(std::move(handler)), fd_(fd) {}
 
-Connection::~Connection() { assert(fd_ < 0 && "a connection keeps itself alive until it is closed"); }
+Connection::~Connection() {
+    assert(fd_ < 0 && "a connection keeps itself alive until it is closed");
+}
 
-std::shared_ptr<Connection> Connection::accepted(EventLoop& loop, int fd, TlsContext* tls, const ConnectionLimits& limits,
+std::shared_ptr<Connection> Connection::accepted(EventLoop& loop, int fd, TlsContext* tls,
+                                                 const ConnectionLimits& limits,
                                                  std::shared_ptr<ConnectionHandler> handler) {
     auto connection = std::make_shared<Connection>(Private(), loop, fd, limits, std::move(handler));
     connection->self_ = connection;
@@ -63,14 +68,17 @@ std::shared_ptr<Connection> Connection::accepted(EventLoop& loop, int fd, TlsCon
     return connection;
 }
 
-std::shared_ptr<Connection> Connection::dial(EventLoop& loop, const SocketAddress& address, TlsContext* tls,
-                                             const std::string& server_name, const ConnectionLimits& limits,
+std::shared_ptr<Connection> Connection::dial(EventLoop& loop, const SocketAddress& address,
+                                             TlsContext* tls, const std::string& server_name,
+                                             const ConnectionLimits& limits,
                                              std::shared_ptr<ConnectionHandler> handler) {
     const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     auto connection = std::make_shared<Connection>(Private(), loop, fd, limits, std::move(handler));
     connection->self_ = connection;
-    if (fd < 0 || (::connect(fd, address.data(), address.size) != 0 && errno != EINPROGRESS)) connection->connect_error_ = errno;
-    if (tls != nullptr && fd >= 0) connection->tls_ = std::make_unique<TlsStream>(*tls, fd, server_name);
+    if (fd < 0 || (::connect(fd, address.data(), address.size) != 0 && errno != EINPROGRESS))
+        connection->connect_error_ = errno;
+    if (tls != nullptr && fd >= 0)
+        connection->tls_ = std::make_unique<TlsStream>(*tls, fd, server_name);
     if (connection->connect_error_ != 0 || !loop.watch(fd, kReadsAndWrites, *connection)) {
         if (connection->connect_error_ == 0) connection->connect_error_ = errno;
         loop.call_again(connection, EPOLLERR);
@@ -81,7 +89,9 @@ std::shared_ptr<Connection> Connection::dial(EventLoop& loop, const SocketAddres
     return connection;
 }
 
-std::string Connection::peer_certificate_der() const { return tls_ ? tls_->peer_certificate_der() : std::string(); }
+std::string Connection::peer_certificate_der() const {
+    return tls_ ? tls_->peer_certificate_der() : std::string();
+}
 
 std::string& Connection::out() {
     if (out_.capacity() < EventLoop::kSlack) out_ = loop_.take_buffer();
@@ -92,7 +102,8 @@ bool Connection::make_room() {
     const auto has_room = [this] { return queued_bytes() <= limits_.max_queued_bytes; };
     if (has_room()) return true;
     // What went wrong here will go wrong again when the turn ends, where it can be acted upon.
-    if (state_ == State::kOpen && !write_blocked_ && push() == Transfer::Outcome::kWantsWrite) wait_for_write();
+    if (state_ == State::kOpen && !write_blocked_ && push() == Transfer::Outcome::kWantsWrite)
+        wait_for_write();
     if (has_room()) return true;
     overflowed_ = true;
     mark_dirty();
@@ -154,7 +165,9 @@ void Connection::continue_handshake() {
         case Transfer::Outcome::kWantsRead:
         case Transfer::Outcome::kWantsWrite: return;
         case Transfer::Outcome::kEnd:
-        case Transfer::Outcome::kBroken: failure_ = tls_->failure(); return close_now(CloseReason::kTlsFailed);
+        case Transfer::Outcome::kBroken:
+            failure_ = tls_->failure();
+            return close_now(CloseReason::kTlsFailed);
     }
 }
 
@@ -163,7 +176,8 @@ void Connection::become_open() {
     state_ = State::kOpen;
     if (queued_bytes() != 0) mark_dirty();
     handler_->on_open(*this);
-    if (tls_ && state_ == State::kOpen) read_some();  // what came with the last bytes of the handshake is not announced again
+    // what came with the last bytes of the handshake is not announced again
+    if (tls_ && state_ == State::kOpen) read_some();
 }
 
 void Connection::resume_reading() {
@@ -186,7 +200,8 @@ void Connection::offer_kept() {
 Transfer Connection::read_into(std::span<char> space) {
     if (tls_) {
         const Transfer transfer = tls_->read(space);
-        if (transfer.outcome == Transfer::Outcome::kWantsWrite) read_wants_write_ = true, wait_for_write();
+        if (transfer.outcome == Transfer::Outcome::kWantsWrite)
+            read_wants_write_ = true, wait_for_write();
         return transfer;
     }
     while (true) {
@@ -210,7 +225,9 @@ void Connection::read_some() {
             case Transfer::Outcome::kDone: break;
             case Transfer::Outcome::kWantsRead:
             case Transfer::Outcome::kWantsWrite: return;
-            case Transfer::Outcome::kBroken: return close_now(tls_ && !tls_->failure().empty() ? CloseReason::kTlsFailed : CloseReason::kReset);
+            case Transfer::Outcome::kBroken:
+                return close_now(tls_ && !tls_->failure().empty() ? CloseReason::kTlsFailed
+                                                                  : CloseReason::kReset);
             case Transfer::Outcome::kEnd:
                 ended_ = true;
                 if (closing_) return;
@@ -225,7 +242,8 @@ void Connection::read_some() {
             kept_.append(space.data(), transfer.bytes);
             offer(kept_, true);
         }
-        // A short read has emptied the socket: what comes later is a new edge (epoll(7)). Saves one call per message.
+        // A short read has emptied the socket: what comes later is a new edge (epoll(7)). Saves one
+        // call per message.
         const bool emptied = tls_ ? tls_->emptied() : transfer.bytes < space.size();
         if (emptied && !hangup_) return;
     }
@@ -238,7 +256,8 @@ void Connection::offer(std::span<char> bytes, bool kept) {
         try {
             bytes = bytes.subspan(handler->on_bytes(*this, bytes));
         } catch (const std::exception& error) {
-            log::error("connection handler failed", {{"peer", peer_.text()}, {"reason", error.what()}});
+            log::error("connection handler failed",
+                       {{"peer", peer_.text()}, {"reason", error.what()}});
             close_now(CloseReason::kLocal);
         }
         if (handler_.get() == handler) break;  // otherwise an upgraded one takes over in the middle
@@ -339,7 +358,8 @@ void Connection::close_after_flush() {
     if (paused_) resume_reading();
 }
 
-// Our half ends, theirs is read to its end: closing at once could reset the link and take our last bytes with it.
+// Our half ends, theirs is read to its end: closing at once could reset the link and take our last
+// bytes with it.
 void Connection::begin_linger() {
     state_ = State::kLingering;
     if (tls_) tls_->shut_down();

@@ -25,11 +25,11 @@ enum class CloseReason : std::uint8_t {
     kPeerClosed,     ///< the other side ended its stream in good order
     kReset,          ///< the link broke
     kLocal,          ///< this side closed it
-    kSlowReader,     ///< the other side took nothing for too long, or too much was waiting for it
-    kTimeout,        ///< connecting or the TLS handshake took too long
+    kSlowReader,  ///< the other side took nothing for too long, or too much was waiting for it
+    kTimeout,  ///< connecting or the TLS handshake took too long
     kConnectFailed,  ///< refused, unreachable
-    kTlsFailed,      ///< the handshake failed or the TLS stream is broken
-    kShutdown,       ///< the loop or the server ends
+    kTlsFailed,  ///< the handshake failed or the TLS stream is broken
+    kShutdown,  ///< the loop or the server ends
 };
 std::string_view name_of(CloseReason reason);
 
@@ -40,65 +40,80 @@ public:
 
     /// The connection and its TLS handshake are complete.
     virtual void on_open(Connection&) {}
-    /// Bytes that have arrived, those left over from last time first; they may be overwritten, and EventLoop::kSlack bytes
-    /// behind them are readable. Returns how many were consumed; the connection keeps the rest and offers it again with
-    /// the next bytes, or on offer_again().
+    /// Bytes that have arrived, those left over from last time first; they may be overwritten, and
+    /// EventLoop::kSlack bytes behind them are readable. Returns how many were consumed; the
+    /// connection keeps the rest and offers it again with the next bytes, or on offer_again().
     virtual std::size_t on_bytes(Connection& connection, std::span<char> bytes) = 0;
-    /// The other side will send no more; what was offered and not consumed stays so. By default the connection is closed
-    /// once its output has been written.
+    /// The other side will send no more; what was offered and not consumed stays so. By default the
+    /// connection is closed once its output has been written.
     virtual void on_end_of_stream(Connection& connection);
     /// All output has been handed to the kernel.
     virtual void on_drained(Connection&) {}
-    /// The other side is a slow reader. True: the handler has said farewell and called close_after_flush(); false: the
-    /// connection closes at once.
+    /// The other side is a slow reader. True: the handler has said farewell and called
+    /// close_after_flush(); false: the connection closes at once.
     virtual bool on_slow_reader(Connection&) { return false; }
     /// It is over; called exactly once, and nothing is called after it.
     virtual void on_closed(Connection& connection, CloseReason reason) = 0;
 };
 
 struct ConnectionLimits {
-    std::size_t max_queued_bytes = 8 * 1024 * 1024 + 64 * 1024;  ///< of output that the kernel did not take; then one more message
-    std::size_t read_per_turn = 256 * 1024;                      ///< then others get their turn
-    Milliseconds stall{10'000};      ///< without a byte taken while output waits
+    /// Of output that the kernel did not take; then one more message
+    std::size_t max_queued_bytes = 8 * 1024 * 1024 + 64 * 1024;
+    std::size_t read_per_turn = 256 * 1024;  ///< then others get their turn
+    Milliseconds stall{10'000};  ///< without a byte taken while output waits
     Milliseconds handshake{10'000};  ///< connecting and TLS, each
-    Milliseconds linger{2'000};      ///< between our last byte and the other side's end of stream
+    Milliseconds linger{2'000};  ///< between our last byte and the other side's end of stream
 
     /// Queued bytes above which nothing more is taken from the other side.
-    std::size_t low_water() const { return std::min<std::size_t>(256 * 1024, max_queued_bytes / 4); }
+    std::size_t low_water() const {
+        return std::min<std::size_t>(256 * 1024, max_queued_bytes / 4);
+    }
 };
 
-/// A stream of bytes over TCP or a Unix socket, with or without TLS. It keeps itself alive until it is closed, lives on
-/// one loop, and owns no memory for reading or writing while nothing is under way.
-class Connection final : public Pollable, private TimerNode, public std::enable_shared_from_this<Connection> {
+/// A stream of bytes over TCP or a Unix socket, with or without TLS. It keeps itself alive until it
+/// is closed, lives on one loop, and owns no memory for reading or writing while nothing is under
+/// way.
+class Connection final : public Pollable,
+                         private TimerNode,
+                         public std::enable_shared_from_this<Connection> {
     struct Private {};
 
 public:
-    /// Takes over a connected socket that was accepted; `tls` null for a plain one. `limits` must outlive the connection.
-    static std::shared_ptr<Connection> accepted(EventLoop& loop, int fd, TlsContext* tls, const ConnectionLimits& limits,
+    /// Takes over a connected socket that was accepted; `tls` null for a plain one. `limits` must
+    /// outlive the connection.
+    static std::shared_ptr<Connection> accepted(EventLoop& loop, int fd, TlsContext* tls,
+                                                const ConnectionLimits& limits,
                                                 std::shared_ptr<ConnectionHandler> handler);
     /// Starts to connect; on_open() or on_closed() follows, never before this returns.
-    static std::shared_ptr<Connection> dial(EventLoop& loop, const SocketAddress& address, TlsContext* tls,
-                                            const std::string& server_name, const ConnectionLimits& limits,
+    static std::shared_ptr<Connection> dial(EventLoop& loop, const SocketAddress& address,
+                                            TlsContext* tls, const std::string& server_name,
+                                            const ConnectionLimits& limits,
                                             std::shared_ptr<ConnectionHandler> handler);
 
-    Connection(Private, EventLoop& loop, int fd, const ConnectionLimits& limits, std::shared_ptr<ConnectionHandler> handler);
+    Connection(Private, EventLoop& loop, int fd, const ConnectionLimits& limits,
+               std::shared_ptr<ConnectionHandler> handler);
     ~Connection() override;
 
     EventLoop& loop() const { return loop_; }
     bool is_open() const { return state_ == State::kOpen; }
     /// Not open yet, and not closed.
-    bool is_handshaking() const { return state_ == State::kConnecting || state_ == State::kHandshaking; }
+    bool is_handshaking() const {
+        return state_ == State::kConnecting || state_ == State::kHandshaking;
+    }
 
-    /// The outgoing queue: append, then mark_dirty(). Written at the end of the turn. After close it leads nowhere.
+    /// The outgoing queue: append, then mark_dirty(). Written at the end of the turn. After close
+    /// it leads nowhere.
     std::string& out();
     void mark_dirty() { loop_.mark_dirty(*this); }
     /// Bytes that the kernel has not taken yet.
     std::size_t queued_bytes() const { return out_.size() - sent_; }
-    /// Asked before a message is queued. At most max_queued_bytes may wait then, if need be after an attempt to write them
-    /// now. False: the message must be left out, and the end of the turn finds the other side a slow reader.
+    /// Asked before a message is queued. At most max_queued_bytes may wait then, if need be after
+    /// an attempt to write them now. False: the message must be left out, and the end of the turn
+    /// finds the other side a slow reader.
     bool make_room();
-    /// Asked in on_bytes() before something is taken that will be answered. True: more than low_water() is queued, so leave
-    /// the bytes; nothing is read until the queue is shorter, then they are offered again.
+    /// Asked in on_bytes() before something is taken that will be answered. True: more than
+    /// low_water() is queued, so leave the bytes; nothing is read until the queue is shorter, then
+    /// they are offered again.
     bool backed_up();
     /// backed_up() has stopped reading.
     bool waits_for_output() const { return backed_up_; }
@@ -109,18 +124,21 @@ public:
     /// Takes up reading where it stopped, in a later turn.
     void resume_reading();
     bool paused() const { return paused_; }
-    /// Offers what is kept again in a later turn, so that others are served in between; reads nothing until then.
+    /// Offers what is kept again in a later turn, so that others are served in between; reads
+    /// nothing until then.
     void offer_later();
     /// The same, if anything is kept; does nothing when called from on_bytes().
     void offer_again();
     std::size_t kept_bytes() const { return kept_.size(); }
 
-    /// Writes what is queued, ends our half of the stream, waits a little for the other half and closes.
+    /// Writes what is queued, ends our half of the stream, waits a little for the other half and
+    /// closes.
     void close_after_flush();
     /// Closes now; on_closed() is called before this returns, once.
     void close_now(CloseReason reason);
 
-    /// Replaces the handler, as an upgrade does; the old one lives until the turn ends and hears nothing any more.
+    /// Replaces the handler, as an upgrade does; the old one lives until the turn ends and hears
+    /// nothing any more.
     void set_handler(std::shared_ptr<ConnectionHandler> handler);
     const std::shared_ptr<ConnectionHandler>& handler() const { return handler_; }
 
@@ -160,7 +178,7 @@ private:
     std::shared_ptr<Connection> self_;  // while open
     std::shared_ptr<ConnectionHandler> handler_;
     std::string kept_;  // offered and not consumed
-    std::string out_;   // [sent_, size) still to be written
+    std::string out_;  // [sent_, size) still to be written
     std::size_t sent_ = 0;
     std::uint64_t written_ = 0;
     SteadyTime progress_{};  // when the kernel last took bytes after it had refused some
@@ -174,12 +192,13 @@ private:
     bool write_blocked_ = false;
     bool read_wants_write_ = false;  // TLS has to write before it can read on
     bool paused_ = false;
-    bool hangup_ = false;      // the kernel has told of the end of the stream, so reading must go on until it is seen
-    bool ended_ = false;       // end of stream was read
-    bool closing_ = false;     // close_after_flush() was called
+    // the kernel has told of the end of the stream, so reading must go on until it is seen
+    bool hangup_ = false;
+    bool ended_ = false;  // end of stream was read
+    bool closing_ = false;  // close_after_flush() was called
     bool offering_ = false;
     bool offer_wanted_ = false;  // resume_reading() was called; what was kept comes first
-    bool backed_up_ = false;   // reading waits until output is taken
+    bool backed_up_ = false;  // reading waits until output is taken
     bool overflowed_ = false;  // a message was left out
     bool slow_ = false;
 };

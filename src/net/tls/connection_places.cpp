@@ -17,16 +17,19 @@ ConnectionPlaces::ConnectionPlaces(std::size_t most, Count count, std::function<
       on_left_(std::move(on_left)) {}
 
 std::shared_ptr<ConnectionPlaces::Place> ConnectionPlaces::take() {
-    if (count_->load(std::memory_order_relaxed) >= most_ && !newcomers_.empty()) close(*newcomers_.front());
+    if (count_->load(std::memory_order_relaxed) >= most_ && !newcomers_.empty())
+        close(*newcomers_.front());
     return std::make_shared<Place>(*this);
 }
 
-void ConnectionPlaces::seat(const std::shared_ptr<Place>& place, const std::shared_ptr<Connection>& connection) {
+void ConnectionPlaces::seat(const std::shared_ptr<Place>& place,
+                            const std::shared_ptr<Connection>& connection) {
     place->connection_ = connection;
     if (place->proven_ || connection->fd() < 0) return;
     place->address_ = connection->peer().network();
     if (of_address_[place->address_] >= most_of_one_address_) {
-        const auto oldest = std::ranges::find(newcomers_, place->address_, [](const Place* other) { return other->address_; });
+        const auto oldest = std::ranges::find(newcomers_, place->address_,
+                                              [](const Place* other) { return other->address_; });
         if (oldest != newcomers_.end()) close(**oldest);
     }
     of_address_[place->address_] += 1;
@@ -34,7 +37,8 @@ void ConnectionPlaces::seat(const std::shared_ptr<Place>& place, const std::shar
     place->newcomer_ = true;
 }
 
-/// Its owner lets go of the place as it hears of the end; one that does not is no newcomer any more all the same.
+/// Its owner lets go of the place as it hears of the end; one that does not is no newcomer any more
+/// all the same.
 void ConnectionPlaces::close(Place& place) {
     const auto connection = place.connection_.lock();
     forget_newcomer(place);
@@ -56,7 +60,8 @@ std::vector<std::shared_ptr<Connection>> ConnectionPlaces::connections() const {
     return all;
 }
 
-ConnectionPlaces::Place::Place(ConnectionPlaces& places) : places_(places), before_(places.count_->fetch_add(1, std::memory_order_relaxed)) {
+ConnectionPlaces::Place::Place(ConnectionPlaces& places)
+    : places_(places), before_(places.count_->fetch_add(1, std::memory_order_relaxed)) {
     places_.places_.insert(this);
 }
 

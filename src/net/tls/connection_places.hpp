@@ -14,10 +14,11 @@
 
 namespace crab::net {
 
-/// The connections of one server, from accept on. Each holds a Place, and the count is that of the places there are, so that no way
-/// of ending, a handshake that never does included, leaves one counted. Those that have not proven who they are, newcomers, are the
-/// first to go: when there is no room the oldest of them makes way, and one address has a quarter of the places for them at most.
-/// Used on the server's loop; the count may be shared by servers of several loops.
+/// The connections of one server, from accept on. Each holds a Place, and the count is that of the
+/// places there are, so that no way of ending, a handshake that never does included, leaves one
+/// counted. Those that have not proven who they are, newcomers, are the first to go: when there is
+/// no room the oldest of them makes way, and one address has a quarter of the places for them at
+/// most. Used on the server's loop; the count may be shared by servers of several loops.
 class ConnectionPlaces {
 public:
     using Count = std::shared_ptr<std::atomic<std::size_t>>;
@@ -28,8 +29,8 @@ public:
     ConnectionPlaces(const ConnectionPlaces&) = delete;
     ConnectionPlaces& operator=(const ConnectionPlaces&) = delete;
 
-    /// A place for a socket that was accepted; it is free when the last owner lets go of it. When all are taken a newcomer is closed
-    /// for it; without any, this one is beyond the limit.
+    /// A place for a socket that was accepted; it is free when the last owner lets go of it. When
+    /// all are taken a newcomer is closed for it; without any, this one is beyond the limit.
     std::shared_ptr<Place> take();
     /// The place's connection, once it is made.
     void seat(const std::shared_ptr<Place>& place, const std::shared_ptr<Connection>& connection);
@@ -46,8 +47,9 @@ private:
     const Count count_;
     const std::function<void()> on_left_;
     std::unordered_set<Place*> places_;
-    std::list<Place*> newcomers_;                                 ///< the oldest first
-    std::unordered_map<std::uint64_t, std::size_t> of_address_;   ///< newcomers by PeerAddress::network()
+    std::list<Place*> newcomers_;  ///< the oldest first
+    /// Newcomers by PeerAddress::network()
+    std::unordered_map<std::uint64_t, std::size_t> of_address_;
 };
 
 class ConnectionPlaces::Place {

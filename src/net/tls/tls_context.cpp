@@ -9,7 +9,6 @@
 
 #include <arpa/inet.h>
 
-
 namespace crab::net {
 namespace {
 
@@ -27,11 +26,15 @@ using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 Result<std::string> load(const TlsContext::Pem& pem, std::string_view what) {
     if (pem.file.empty()) return pem.text;
     auto text = read_file(pem.file);
-    if (!text) return fail(ErrorCode::kInvalidArgs, "cannot read the TLS " + std::string(what) + " file; check its path and permissions");
+    if (!text)
+        return fail(ErrorCode::kInvalidArgs, "cannot read the TLS " + std::string(what) +
+                                                 " file; check its path and permissions");
     return text;
 }
 
-Bio reader(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+Bio reader(const std::string& text) {
+    return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
 
 bool use_chain(SSL_CTX* context, const std::string& pem) {
     const Bio in = reader(pem);
@@ -47,7 +50,8 @@ bool use_chain(SSL_CTX* context, const std::string& pem) {
 bool use_key(SSL_CTX* context, const std::string& pem) {
     const Bio in = reader(pem);
     const Key key(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
-    return key && SSL_CTX_use_PrivateKey(context, key.get()) == 1 && SSL_CTX_check_private_key(context) == 1;
+    return key && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
+           SSL_CTX_check_private_key(context) == 1;
 }
 
 bool use_anchors(SSL_CTX* context, const std::string& pem, bool announce) {
@@ -69,12 +73,14 @@ int accept_any(int, X509_STORE_CTX* chain) {
     return 1;
 }
 
-int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered, unsigned offered_size, void* ours) {
+int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size,
+                    const unsigned char* offered, unsigned offered_size, void* ours) {
     const std::string_view protocol(static_cast<const char*>(ours));
     for (unsigned at = 0; at < offered_size; at += 1U + offered[at]) {
         const unsigned length = offered[at];
         if (at + 1 + length > offered_size) break;
-        if (std::string_view(reinterpret_cast<const char*>(offered) + at + 1, length) != protocol) continue;
+        if (std::string_view(reinterpret_cast<const char*>(offered) + at + 1, length) != protocol)
+            continue;
         *chosen = offered + at + 1;
         *size = offered[at];
         return SSL_TLSEXT_ERR_OK;
@@ -83,10 +89,12 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, con
 }
 
 void speak(SSL_CTX* context, const char* protocol, bool server) {
-    if (server) return SSL_CTX_set_alpn_select_cb(context, choose_protocol, const_cast<char*>(protocol));
+    if (server)
+        return SSL_CTX_set_alpn_select_cb(context, choose_protocol, const_cast<char*>(protocol));
     const std::string_view name(protocol);
     const std::string wire = static_cast<char>(name.size()) + std::string(name);
-    SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(wire.data()), static_cast<unsigned>(wire.size()));
+    SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(wire.data()),
+                            static_cast<unsigned>(wire.size()));
 }
 
 int verify_mode(const TlsContext::Options& options) {
@@ -96,18 +104,24 @@ int verify_mode(const TlsContext::Options& options) {
         case TlsContext::PeerCheck::kAcceptAny:
         case TlsContext::PeerCheck::kChainIfPresent: return SSL_VERIFY_PEER;
         case TlsContext::PeerCheck::kChain:
-        case TlsContext::PeerCheck::kChainAndName: return SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+        case TlsContext::PeerCheck::kChainAndName:
+            return SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     }
     return SSL_VERIFY_PEER;
 }
 
 Result<std::shared_ptr<SSL_CTX>> build(const TlsContext::Options& options) {
     const bool server = options.role == TlsContext::Role::kServer;
-    const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()), SSL_CTX_free);
+    const std::shared_ptr<SSL_CTX> context(
+        SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()), SSL_CTX_free);
     if (!context) return fail(ErrorCode::kInternal, "OpenSSL gave no context");
-    SSL_CTX_set_min_proto_version(context.get(), options.versions == TlsContext::Versions::k13Only ? TLS1_3_VERSION : TLS1_2_VERSION);
-    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_min_proto_version(context.get(), options.versions == TlsContext::Versions::k13Only
+                                                     ? TLS1_3_VERSION
+                                                     : TLS1_2_VERSION);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION |
+                                           SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_read_ahead(context.get(), 1);
     if (!options.session_tickets) {
         SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET);
@@ -121,13 +135,18 @@ Result<std::shared_ptr<SSL_CTX>> build(const TlsContext::Options& options) {
     for (auto* part : {&certificate, &key, &anchors}) {
         if (!*part) return fail(std::move(part->error()));
     }
-    if (certificate->empty() && server) return fail(ErrorCode::kInvalidArgs, "a TLS server needs a certificate and a key");
+    if (certificate->empty() && server)
+        return fail(ErrorCode::kInvalidArgs, "a TLS server needs a certificate and a key");
     if (!certificate->empty()) {
-        if (!use_chain(context.get(), *certificate)) return fail(ErrorCode::kInvalidArgs, "the TLS certificate is no PEM certificate chain");
-        if (!use_key(context.get(), *key)) return fail(ErrorCode::kInvalidArgs, "the TLS key is no PEM key or does not fit the certificate");
+        if (!use_chain(context.get(), *certificate))
+            return fail(ErrorCode::kInvalidArgs, "the TLS certificate is no PEM certificate chain");
+        if (!use_key(context.get(), *key))
+            return fail(ErrorCode::kInvalidArgs,
+                        "the TLS key is no PEM key or does not fit the certificate");
     }
     if (!anchors->empty()) {
-        if (!use_anchors(context.get(), *anchors, server)) return fail(ErrorCode::kInvalidArgs, "the TLS CA file holds no PEM certificate");
+        if (!use_anchors(context.get(), *anchors, server))
+            return fail(ErrorCode::kInvalidArgs, "the TLS CA file holds no PEM certificate");
     } else if (!server) {
         SSL_CTX_set_default_verify_paths(context.get());
     }
@@ -184,7 +203,8 @@ ssl_st* TlsContext::new_stream(int fd, const std::string& server_name) {
     }
     SSL_set_connect_state(ssl);
     std::array<unsigned char, 16> ip{};
-    const bool numeric = ::inet_pton(AF_INET, server_name.c_str(), ip.data()) == 1 || ::inet_pton(AF_INET6, server_name.c_str(), ip.data()) == 1;
+    const bool numeric = ::inet_pton(AF_INET, server_name.c_str(), ip.data()) == 1 ||
+                         ::inet_pton(AF_INET6, server_name.c_str(), ip.data()) == 1;
     if (!numeric && !server_name.empty()) SSL_set_tlsext_host_name(ssl, server_name.c_str());
     if (options_.peer_check == PeerCheck::kChainAndName) {
         if (numeric) {

@@ -11,7 +11,8 @@ struct ssl_st;
 
 namespace crab::net {
 
-/// Certificates and rules for TLS connections of one listener or dialer. Thread-safe; connections keep the state they began with.
+/// Certificates and rules for TLS connections of one listener or dialer. Thread-safe; connections
+/// keep the state they began with.
 class TlsContext {
 public:
     enum class Role : std::uint8_t { kServer, kClient };
@@ -19,10 +20,11 @@ public:
     /// What is asked of the other side's certificate during the handshake.
     enum class PeerCheck : std::uint8_t {
         kNone,            ///< server: none is asked for
-        kAcceptAny,       ///< asked for and not judged: whoever uses the connection judges it before sending anything
-        kChain,           ///< must be there, in time and chain to `ca`; names are not compared
+        /// Asked for and not judged: whoever uses the connection judges it before sending anything
+        kAcceptAny,
+        kChain,  ///< must be there, in time and chain to `ca`; names are not compared
         kChainIfPresent,  ///< server: a client without one is let in, one with a bad one is not
-        kChainAndName,    ///< client: the chain, and the host name that is dialled
+        kChainAndName,  ///< client: the chain, and the host name that is dialled
     };
     /// PEM text, or the file to read it from at load and reload.
     struct Pem {
@@ -37,19 +39,23 @@ public:
         Pem key;
         Pem ca;  ///< trust anchors; empty on a client means the system's
         bool session_tickets = false;
-        const char* alpn = nullptr;  ///< the one application protocol, a literal; a server refuses clients that offer others only
+        /// The one application protocol, a literal; a server refuses clients that offer others only
+        const char* alpn = nullptr;
     };
 
     /// Errors: kInvalidArgs, naming which of certificate, key and ca cannot be used.
     static Result<std::shared_ptr<TlsContext>> make(Options options);
 
-    /// Reads the files again; new connections use what they hold. On failure everything stays as it was.
+    /// Reads the files again; new connections use what they hold. On failure everything stays as it
+    /// was.
     Result<void> reload();
-    /// Shows another certificate on new connections. Errors as for make(); then everything stays as it was.
+    /// Shows another certificate on new connections. Errors as for make(); then everything stays as
+    /// it was.
     Result<void> show(Pem certificate, Pem key);
     Role role() const { return options_.role; }
     PeerCheck peer_check() const { return options_.peer_check; }
-    /// A new SSL object for `fd`; `server_name` is sent and compared by clients. The caller frees it.
+    /// A new SSL object for `fd`; `server_name` is sent and compared by clients. The caller frees
+    /// it.
     ssl_st* new_stream(int fd, const std::string& server_name);
 
     ~TlsContext();

@@ -18,15 +18,18 @@ int clipped(std::size_t size) { return static_cast<int>(std::min<std::size_t>(si
 
 }  // namespace
 
-TlsStream::TlsStream(TlsContext& context, int fd, const std::string& server_name) : ssl_(context.new_stream(fd, server_name)) {
+TlsStream::TlsStream(TlsContext& context, int fd, const std::string& server_name)
+    : ssl_(context.new_stream(fd, server_name)) {
     if (ssl_ == nullptr) throw std::bad_alloc();
     BIO_set_callback_ex(SSL_get_rbio(ssl_), watch_reads);
     BIO_set_callback_arg(SSL_get_rbio(ssl_), reinterpret_cast<char*>(this));
 }
 
-long TlsStream::watch_reads(bio_st* socket, int operation, const char*, std::size_t asked, int, long, int result, std::size_t* got) {
+long TlsStream::watch_reads(bio_st* socket, int operation, const char*, std::size_t asked, int,
+                            long, int result, std::size_t* got) {
     if (operation == (BIO_CB_READ | BIO_CB_RETURN)) {
-        reinterpret_cast<TlsStream*>(BIO_get_callback_arg(socket))->short_read_ = result > 0 && got != nullptr && *got < asked;
+        reinterpret_cast<TlsStream*>(BIO_get_callback_arg(socket))->short_read_ =
+            result > 0 && got != nullptr && *got < asked;
     }
     return result;
 }
@@ -63,11 +66,15 @@ Transfer TlsStream::outcome_of(int result) {
         case SSL_ERROR_WANT_READ: return {Transfer::Outcome::kWantsRead, 0};
         case SSL_ERROR_WANT_WRITE: return {Transfer::Outcome::kWantsWrite, 0};
         case SSL_ERROR_ZERO_RETURN: return {Transfer::Outcome::kEnd, 0};
-        case SSL_ERROR_SYSCALL: failure_ = error_number != 0 ? std::strerror(error_number) : "the stream ended"; break;
+        case SSL_ERROR_SYSCALL:
+            failure_ = error_number != 0 ? std::strerror(error_number) : "the stream ended";
+            break;
         default: {
             const long verdict = SSL_get_verify_result(ssl_);
             const char* reason = ERR_reason_error_string(ERR_peek_error());
-            failure_ = verdict != X509_V_OK ? X509_verify_cert_error_string(verdict) : reason != nullptr ? reason : "TLS error";
+            failure_ = verdict != X509_V_OK ? X509_verify_cert_error_string(verdict)
+                       : reason != nullptr  ? reason
+                                            : "TLS error";
         }
     }
     ERR_clear_error();

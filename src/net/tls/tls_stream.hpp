@@ -20,7 +20,8 @@ struct Transfer {
     std::size_t bytes = 0;
 };
 
-/// TLS on a non-blocking descriptor that somebody else owns, watches and closes. OpenSSL reads and writes it directly.
+/// TLS on a non-blocking descriptor that somebody else owns, watches and closes. OpenSSL reads and
+/// writes it directly.
 class TlsStream {
 public:
     TlsStream(TlsContext& context, int fd, const std::string& server_name);
@@ -30,7 +31,8 @@ public:
 
     Transfer handshake();
     Transfer read(std::span<char> space);
-    /// The last read() left nothing behind: neither in OpenSSL's buffers nor, when it returned, in the socket.
+    /// The last read() left nothing behind: neither in OpenSSL's buffers nor, when it returned, in
+    /// the socket.
     bool emptied() const;
     /// May take a part. After kWants… the same bytes must be offered again, at any address.
     Transfer write(std::string_view bytes);
@@ -46,9 +48,10 @@ public:
 private:
     Transfer outcome_of(int result);
     /// OpenSSL asks the socket for as much as its buffer takes; one that gives less is empty.
-    static long watch_reads(bio_st* socket, int operation, const char* bytes, std::size_t asked, int, long, int result, std::size_t* got);
+    static long watch_reads(bio_st* socket, int operation, const char* bytes, std::size_t asked,
+                            int, long, int result, std::size_t* got);
     ssl_st* ssl_;
-    bool short_read_ = false;   ///< by the last read(2)
+    bool short_read_ = false;  ///< by the last read(2)
     std::string failure_;
 };
 

@@ -10,7 +10,8 @@
 
 namespace crab::net {
 
-static_assert(sizeof(Connection) + sizeof(WebSocketSession) <= 1024, "an idle WebSocket pays for this");
+static_assert(sizeof(Connection) + sizeof(WebSocketSession) <= 1024,
+              "an idle WebSocket pays for this");
 
 namespace {
 
@@ -21,7 +22,8 @@ constexpr std::uint16_t kLinkBroken = 1006;
 constexpr std::chrono::seconds kMessageTime{30};
 constexpr std::size_t kLeastBytesPerSecond = 1024;
 
-// One pair per thread serves all its connections: every message stands alone (RFC 7692 without context takeover).
+// One pair per thread serves all its connections: every message stands alone (RFC 7692 without
+// context takeover).
 MessageInflater& inflater() {
     thread_local MessageInflater instance;
     return instance;
@@ -46,20 +48,27 @@ std::uint32_t random_mask() {
     thread_local std::array<std::uint32_t, 64> masks;
     thread_local std::size_t left = 0;
     if (left == 0) {
-        if (::getrandom(masks.data(), sizeof masks, 0) != sizeof masks) throw std::system_error(errno, std::generic_category(), "getrandom");
+        if (::getrandom(masks.data(), sizeof masks, 0) != sizeof masks)
+            throw std::system_error(errno, std::generic_category(), "getrandom");
         left = masks.size();
     }
     return masks[--left];
 }
 
 WebSocketDecoder::Options decoder_options(const WebSocketOptions& options) {
-    return {.role = options.role, .max_message_bytes = options.max_message_bytes, .inflater = options.deflate ? &inflater() : nullptr};
+    return {.role = options.role,
+            .max_message_bytes = options.max_message_bytes,
+            .inflater = options.deflate ? &inflater() : nullptr};
 }
 
 }  // namespace
 
-WebSocketSession::WebSocketSession(const WebSocketOptions& options, std::shared_ptr<WebSocketHandler> handler)
-    : decoder_(decoder_options(options)), handler_(std::move(handler)), options_(options), partial_(options.budget) {
+WebSocketSession::WebSocketSession(const WebSocketOptions& options,
+                                   std::shared_ptr<WebSocketHandler> handler)
+    : decoder_(decoder_options(options)),
+      handler_(std::move(handler)),
+      options_(options),
+      partial_(options.budget) {
     options_.budget.reset();
 }
 
@@ -100,7 +109,8 @@ void WebSocketSession::end_text() {
 void WebSocketSession::send(Opcode opcode, std::string_view payload) {
     if (!is_open() || !connection_->make_room()) return;
     std::string& out = connection_->out();
-    if (options_.deflate && payload.size() > options_.deflate_above && (opcode == Opcode::kText || opcode == Opcode::kBinary)) {
+    if (options_.deflate && payload.size() > options_.deflate_above &&
+        (opcode == Opcode::kText || opcode == Opcode::kBinary)) {
         std::string compressed = loop_->take_buffer();
         deflater().deflate(payload, options_.deflate_window_bits, compressed);
         append_frame(out, opcode, compressed, next_mask(), Compressed::kYes);
@@ -114,7 +124,9 @@ void WebSocketSession::send(Opcode opcode, std::string_view payload) {
 
 void WebSocketSession::send_text(std::string_view text) { send(Opcode::kText, text); }
 void WebSocketSession::send_binary(std::string_view bytes) { send(Opcode::kBinary, bytes); }
-void WebSocketSession::ping(std::string_view payload) { send(Opcode::kPing, payload.substr(0, 125)); }
+void WebSocketSession::ping(std::string_view payload) {
+    send(Opcode::kPing, payload.substr(0, 125));
+}
 
 void WebSocketSession::close(std::uint16_t code, std::string_view reason) {
     if (!is_open()) return;
@@ -147,14 +159,17 @@ std::size_t WebSocketSession::on_bytes(Connection& connection, std::span<char> b
         if (is_open() && connection.backed_up()) break;
         const WebSocketEvent event = decoder_.next(in);
         if (event.kind == WebSocketEvent::Kind::kNeedMore) break;
-        if (event.kind == WebSocketEvent::Kind::kText || event.kind == WebSocketEvent::Kind::kBinary || event.last) partial_since_ = {};
+        if (event.kind == WebSocketEvent::Kind::kText ||
+            event.kind == WebSocketEvent::Kind::kBinary || event.last)
+            partial_since_ = {};
         handle(event, bytes);
     }
     if (!hold_partial()) drop(close_code::kPolicy, "too much of your messages is unfinished");
     return state_ == State::kOver ? bytes.size() : bytes.size() - in.size();
 }
 
-/// Puts what the decoder keeps of an unfinished message on its account; false when there is no room for it.
+/// Puts what the decoder keeps of an unfinished message on its account; false when there is no room
+/// for it.
 bool WebSocketSession::hold_partial() {
     const std::size_t kept = decoder_.buffered_bytes();
     if (kept == 0) {
@@ -185,10 +200,12 @@ void WebSocketSession::handle(const WebSocketEvent& event, std::span<char> read)
     }
 }
 
-// A message that came in one read lies in the read buffer, which has slack; one that was collected is copied to where slack is.
+// A message that came in one read lies in the read buffer, which has slack; one that was collected
+// is copied to where slack is.
 std::span<char> WebSocketSession::with_slack(std::string_view payload, std::span<char> read) {
     const std::less_equal<const char*> at_or_before;
-    if (at_or_before(read.data(), payload.data()) && at_or_before(payload.data() + payload.size(), read.data() + read.size())) {
+    if (at_or_before(read.data(), payload.data()) &&
+        at_or_before(payload.data() + payload.size(), read.data() + read.size())) {
         return {read.data() + (payload.data() - read.data()), payload.size()};
     }
     constexpr std::size_t kWorthKeeping = 256 * 1024;
@@ -200,11 +217,15 @@ std::span<char> WebSocketSession::with_slack(std::string_view payload, std::span
 }
 
 void WebSocketSession::on_close_frame(const WebSocketEvent& event) {
-    CloseInfo info{.code = event.code, .reason = std::string(event.payload), .clean = true, .peer_initiated = true};
+    CloseInfo info{.code = event.code,
+                   .reason = std::string(event.payload),
+                   .clean = true,
+                   .peer_initiated = true};
     if (state_ == State::kOpen) {
         append_close(connection_->out(), event.code, {}, next_mask());
     } else {
-        info = {.code = close_code_, .reason = close_reason_, .clean = true, .peer_initiated = false};
+        info = {
+            .code = close_code_, .reason = close_reason_, .clean = true, .peer_initiated = false};
     }
     connection_->close_after_flush();
     finish(std::move(info));
@@ -248,15 +269,22 @@ void WebSocketSession::on_closed(Connection&, CloseReason reason) {
     written_ = connection_ != nullptr ? connection_->bytes_written() : written_;
     connection_ = nullptr;
     if (ours) {
-        finish({.code = close_code_, .reason = close_reason_, .clean = false, .peer_initiated = false});
+        finish({.code = close_code_,
+                .reason = close_reason_,
+                .clean = false,
+                .peer_initiated = false});
     } else {
-        finish({.code = kLinkBroken, .reason = std::string(name_of(reason)), .clean = false, .peer_initiated = false});
+        finish({.code = kLinkBroken,
+                .reason = std::string(name_of(reason)),
+                .clean = false,
+                .peer_initiated = false});
     }
     held_.reset();
 }
 
 void WebSocketSession::watch_liveness(SteadyTime from) {
-    if (options_.ping_after > Milliseconds::zero()) loop_->timers().arm(*this, from + options_.ping_after);
+    if (options_.ping_after > Milliseconds::zero())
+        loop_->timers().arm(*this, from + options_.ping_after);
 }
 
 // Bytes that come do not touch the timer; it looks at them when it fires.
@@ -266,8 +294,11 @@ void WebSocketSession::on_expired() {
     const SteadyTime now = loop_->clock().steady_now();
     const bool reading = !connection_->waits_for_output() && !connection_->paused();
     if (!reading && partial_since_ != SteadyTime{}) partial_since_ = now;
-    if (connection_->waits_for_output()) return watch_liveness(now);  // nothing is read; the limit on stalling watches
-    if (partial_since_ != SteadyTime{} && now >= partial_since_ + kMessageTime + std::chrono::seconds(decoder_.buffered_bytes() / kLeastBytesPerSecond)) {
+    // nothing is read; the limit on stalling watches
+    if (connection_->waits_for_output()) return watch_liveness(now);
+    if (partial_since_ != SteadyTime{} &&
+        now >= partial_since_ + kMessageTime +
+                   std::chrono::seconds(decoder_.buffered_bytes() / kLeastBytesPerSecond)) {
         return drop(close_code::kPolicy, "a message does not come to its end");
     }
     if (now < last_heard_ + options_.ping_after) return watch_liveness(last_heard_);

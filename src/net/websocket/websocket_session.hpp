@@ -17,7 +17,8 @@ class WebSocketSession;
 
 /// How a WebSocket ended.
 struct CloseInfo {
-    std::uint16_t code = 1006;  ///< the peer's, or ours when we closed; 1005 when it sent none, 1006 when the link broke
+    /// The peer's, or ours when we closed; 1005 when it sent none, 1006 when the link broke
+    std::uint16_t code = 1006;
     std::string reason;
     bool clean = false;           ///< both close frames were seen
     bool peer_initiated = false;  ///< the peer's close frame came before ours
@@ -27,38 +28,46 @@ struct CloseInfo {
 class WebSocketHandler {
 public:
     virtual ~WebSocketHandler() = default;
-    /// The handshake is done; the session may be used and kept (shared_from_this) until on_closed().
+    /// The handshake is done; the session may be used and kept (shared_from_this) until
+    /// on_closed().
     virtual void on_open(WebSocketSession&) {}
-    /// A text message, valid UTF-8; valid during the call, may be overwritten, EventLoop::kSlack readable bytes behind it.
+    /// A text message, valid UTF-8; valid during the call, may be overwritten, EventLoop::kSlack
+    /// readable bytes behind it.
     virtual void on_text(WebSocketSession& session, std::span<char> text) = 0;
     virtual void on_binary(WebSocketSession&, std::span<char>) {}
-    /// A piece of a message that is larger than the limit, from its first to its last; of a compressed one only the beginning. True:
-    /// the rest may come, and the link goes on; false: it is closed with 1009.
+    /// A piece of a message that is larger than the limit, from its first to its last; of a
+    /// compressed one only the beginning. True: the rest may come, and the link goes on; false: it
+    /// is closed with 1009.
     virtual bool on_excess(WebSocketSession&, std::string_view piece, bool last) {
         static_cast<void>(piece), static_cast<void>(last);
         return false;
     }
     /// All output has been handed to the kernel.
     virtual void on_drained(WebSocketSession&) {}
-    /// The session is over, exactly once; sending leads nowhere from here on. With a slow reader, a silent peer or broken
-    /// framing it comes at once, while the close frame may still be on its way.
+    /// The session is over, exactly once; sending leads nowhere from here on. With a slow reader, a
+    /// silent peer or broken framing it comes at once, while the close frame may still be on its
+    /// way.
     virtual void on_closed(WebSocketSession& session, const CloseInfo& info) = 0;
 };
 
 struct WebSocketOptions {
     WebSocketDecoder::Role role = WebSocketDecoder::Role::kServer;
     std::size_t max_message_bytes = 8 * 1024 * 1024;
-    std::shared_ptr<ByteBudget> budget;  ///< whose account messages are held on until they are whole; null: nobody's
-    Milliseconds ping_after{20'000};     ///< of silence; zero: never
-    int max_unanswered_pings = 2;        ///< then, after one more `ping_after`, the link is dropped with 4408
-    Milliseconds close_timeout{5'000};   ///< from our close frame to the peer's
-    bool deflate = false;                ///< was negotiated
+    /// Whose account messages are held on until they are whole; null: nobody's
+    std::shared_ptr<ByteBudget> budget;
+    Milliseconds ping_after{20'000};  ///< of silence; zero: never
+    /// Then, after one more `ping_after`, the link is dropped with 4408
+    int max_unanswered_pings = 2;
+    Milliseconds close_timeout{5'000};  ///< from our close frame to the peer's
+    bool deflate = false;  ///< was negotiated
     int deflate_window_bits = 15;
-    std::size_t deflate_above = 1024;    ///< bytes; smaller messages go uncompressed
+    std::size_t deflate_above = 1024;  ///< bytes; smaller messages go uncompressed
 };
 
 /// One WebSocket over a connection: frames in and out, pings, the closing handshake. Either side.
-class WebSocketSession final : public ConnectionHandler, private TimerNode, public std::enable_shared_from_this<WebSocketSession> {
+class WebSocketSession final : public ConnectionHandler,
+                               private TimerNode,
+                               public std::enable_shared_from_this<WebSocketSession> {
 public:
     WebSocketSession(const WebSocketOptions& options, std::shared_ptr<WebSocketHandler> handler);
     ~WebSocketSession() override;
@@ -69,14 +78,15 @@ public:
     void hold(std::shared_ptr<void> object) { held_ = std::move(object); }
 
     bool is_open() const { return state_ == State::kOpen; }
-    /// A text message, written straight into the outgoing queue: append to what begin_text() returns, then end_text();
-    /// nothing else may be sent or awaited in between.
+    /// A text message, written straight into the outgoing queue: append to what begin_text()
+    /// returns, then end_text(); nothing else may be sent or awaited in between.
     std::string& begin_text();
     void end_text();
     void send_text(std::string_view text);
     void send_binary(std::string_view bytes);
     void ping(std::string_view payload = {});
-    /// Starts the closing handshake; on_closed() follows within `close_timeout`. 1000 for a good end; at most 123 bytes of reason.
+    /// Starts the closing handshake; on_closed() follows within `close_timeout`. 1000 for a good
+    /// end; at most 123 bytes of reason.
     void close(std::uint16_t code, std::string_view reason);
     /// Drops the link without a word; on_closed() is called before this returns.
     void abort();
@@ -84,8 +94,12 @@ public:
     /// When bytes last came.
     SteadyTime last_heard() const { return last_heard_; }
     /// Bytes of this connection that the kernel has taken; holds after the end too.
-    std::uint64_t bytes_written() const { return connection_ != nullptr ? connection_->bytes_written() : written_; }
-    std::size_t queued_bytes() const { return connection_ != nullptr ? connection_->queued_bytes() : 0; }
+    std::uint64_t bytes_written() const {
+        return connection_ != nullptr ? connection_->bytes_written() : written_;
+    }
+    std::size_t queued_bytes() const {
+        return connection_ != nullptr ? connection_->queued_bytes() : 0;
+    }
     void pause_reading();
     void resume_reading();
     EventLoop& loop() const { return *loop_; }
@@ -123,13 +137,13 @@ private:
     std::shared_ptr<void> held_;
     OpenFrame open_frame_{};
     PeerAddress peer_;
-    HeldBytes partial_;           // of a message that is not whole
+    HeldBytes partial_;  // of a message that is not whole
     SteadyTime partial_since_{};
     std::uint16_t close_code_ = 0;  // ours, once sent
     int unanswered_pings_ = 0;
     State state_ = State::kOver;  // until attach()
-    bool finished_ = false;       // on_closed() was called
-    bool writing_ = false;        // between begin_text() and end_text()
+    bool finished_ = false;  // on_closed() was called
+    bool writing_ = false;  // between begin_text() and end_text()
 };
 
 }  // namespace crab::net

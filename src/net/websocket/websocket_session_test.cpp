@@ -25,13 +25,13 @@ struct Output {
 /// Repeats what it hears; writes down what happens.
 class EchoHandler : public WebSocketHandler {
 public:
-    EchoHandler(Output& output, std::function<void(const CloseInfo&)> on_end) : output_(output), on_end_(std::move(on_end)) {}
-    void on_open(WebSocketSession& session) override {
-        session.send_text("welcome");
-    }
+    EchoHandler(Output& output, std::function<void(const CloseInfo&)> on_end)
+        : output_(output), on_end_(std::move(on_end)) {}
+    void on_open(WebSocketSession& session) override { session.send_text("welcome"); }
     void on_text(WebSocketSession& session, std::span<char> text) override {
         const std::string_view said(text.data(), text.size());
-        for (std::size_t i = 0; i < EventLoop::kSlack; ++i) slack_ ^= said.data()[said.size() + i];  // must be readable
+        // must be readable
+        for (std::size_t i = 0; i < EventLoop::kSlack; ++i) slack_ ^= said.data()[said.size() + i];
         if (said == "flood") {
             const std::string chunk(64 * 1024, 'f');
             for (int i = 0; i < 256; ++i) {
@@ -50,13 +50,16 @@ public:
         } else if (said == "pause") {
             session.pause_reading();
             session.send_text("paused");
-            asio::post(session.loop().executor(), [kept = session.shared_from_this()] { kept->resume_reading(); });
+            asio::post(session.loop().executor(),
+                       [kept = session.shared_from_this()] { kept->resume_reading(); });
         } else {
             session.begin_text() += said;
             session.end_text();
         }
     }
-    void on_binary(WebSocketSession& session, std::span<char> bytes) override { session.send_binary({bytes.data(), bytes.size()}); }
+    void on_binary(WebSocketSession& session, std::span<char> bytes) override {
+        session.send_binary({bytes.data(), bytes.size()});
+    }
     void on_closed(WebSocketSession& session, const CloseInfo& info) override {
         EXPECT_FALSE(session.is_open());
         session.send_text("into the void");
@@ -74,12 +77,16 @@ private:
 class ChatService : public HttpService {
 public:
     Task<void> serve(HttpExchange& exchange) override {
-        exchange.respond_error(exchange.request().path() == "/ws" ? 426 : 404, "NOT_FOUND", "no such path");
+        exchange.respond_error(exchange.request().path() == "/ws" ? 426 : 404, "NOT_FOUND",
+                               "no such path");
         co_return;
     }
-    std::optional<Upgrade> upgrade(const HttpRequest& request, const WebSocketOffer& offer) override {
+    std::optional<Upgrade> upgrade(const HttpRequest& request,
+                                   const WebSocketOffer& offer) override {
         if (request.path() != "/ws") return std::nullopt;
-        if (request.find("authorization") == "Bearer bad") return Refusal{.status = 401, .body = R"({"error":"bad token","code":"UNAUTHENTICATED"})"};
+        if (request.find("authorization") == "Bearer bad")
+            return Refusal{.status = 401,
+                           .body = R"({"error":"bad token","code":"UNAUTHENTICATED"})"};
         AcceptUpgrade accepted;
         if (offer && offer->offers("clawseed.v1")) accepted.subprotocol = "clawseed.v1";
         accepted.allow_deflate = request.query() == "deflate";
@@ -110,10 +117,13 @@ public:
 /// A raw client that speaks frames.
 class FrameClient : public RawClient {
 public:
-    explicit FrameClient(const Endpoint& endpoint, std::string_view target = "/ws", std::string_view more = {}, int receive_buffer = 0)
+    explicit FrameClient(const Endpoint& endpoint, std::string_view target = "/ws",
+                         std::string_view more = {}, int receive_buffer = 0)
         : RawClient(endpoint, receive_buffer) {
-        send(fmt::format("GET {} HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{}\r\n", target, more));
+        send(fmt::format(
+            "GET {} HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{}\r\n",
+            target, more));
     }
     std::string handshake() { return read_until("\r\n\r\n"); }
     void send_frame(Opcode opcode, std::string_view payload) {
@@ -148,14 +158,18 @@ public:
         const auto [first, payload] = read_frame();
         EXPECT_EQ(first, 0x88);
         if (payload.size() < 2) return "none";
-        return fmt::format("{} {}", static_cast<unsigned char>(payload[0]) << 8 | static_cast<unsigned char>(payload[1]), payload.substr(2));
+        return fmt::format(
+            "{} {}",
+            static_cast<unsigned char>(payload[0]) << 8 | static_cast<unsigned char>(payload[1]),
+            payload.substr(2));
     }
 };
 
 class WebSocketSessionTest : public ::testing::Test {
 protected:
     void wait_for_end() {
-        server.run_until([&] { return service.last_end().code != 0 && server.server->connections() == 0; });
+        server.run_until(
+            [&] { return service.last_end().code != 0 && server.server->connections() == 0; });
         EXPECT_EQ(service.ends.size(), 1u);
     }
     FakeClock clock;
@@ -164,7 +178,8 @@ protected:
 };
 
 TEST_F(WebSocketSessionTest, UpgradesAndEchoesWhatCameWithTheHandshake) {
-    FrameClient client(server.endpoint(), "/ws", "Sec-WebSocket-Protocol: bearer.x, clawseed.v1\r\n");
+    FrameClient client(server.endpoint(), "/ws",
+                       "Sec-WebSocket-Protocol: bearer.x, clawseed.v1\r\n");
     client.send_frame(Opcode::kText, "early");
     const std::string head = client.handshake();
     EXPECT_TRUE(head.starts_with("HTTP/1.1 101 ")) << head;
@@ -186,23 +201,28 @@ TEST_F(WebSocketSessionTest, UpgradesAfterOrdinaryRequestsOnTheSameConnection) {
     RawClient client(server.endpoint());
     client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
     EXPECT_TRUE(client.read_response().starts_with("HTTP/1.1 404 "));
-    client.send("GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    client.send(
+        "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
     EXPECT_TRUE(client.read_until("welcome").starts_with("HTTP/1.1 101 "));
 }
 
 TEST_F(WebSocketSessionTest, RefusalsHaveTheirStatusAndAJsonBody) {
     const auto answer_to = [&](std::string_view target, std::string_view head) {
         RawClient client(server.endpoint());
-        client.send(fmt::format("GET {} HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{}\r\n", target, head));
+        client.send(fmt::format(
+            "GET {} HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{}\r\n",
+            target, head));
         return client.read_response();
     };
-    const std::string good = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+    const std::string good =
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
     const std::string refused = answer_to("/ws", good + "Authorization: Bearer bad\r\n");
     EXPECT_TRUE(refused.starts_with("HTTP/1.1 401 ")) << refused;
     EXPECT_TRUE(refused.ends_with("\"code\":\"UNAUTHENTICATED\"}")) << refused;
     EXPECT_TRUE(answer_to("/ws", "Sec-WebSocket-Version: 13\r\n").starts_with("HTTP/1.1 400 "));
-    const std::string version = answer_to("/ws", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 12\r\n");
+    const std::string version = answer_to(
+        "/ws", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 12\r\n");
     EXPECT_TRUE(version.starts_with("HTTP/1.1 426 ")) << version;
     EXPECT_NE(version.find("Sec-WebSocket-Version: 13\r\n"), std::string::npos);
     EXPECT_TRUE(answer_to("/elsewhere", good).starts_with("HTTP/1.1 404 "));
@@ -341,7 +361,8 @@ TEST_F(WebSocketSessionTest, ASlowReaderIsToldSoOnceItReadsOn) {
     EXPECT_EQ(service.last_end().code, 1008);
     EXPECT_EQ(service.last_end().reason, "slow reader");
     auto [first, payload] = client.read_frame();
-    for (; first == 0x81; std::tie(first, payload) = client.read_frame()) ASSERT_EQ(payload.size(), 64u * 1024);
+    for (; first == 0x81; std::tie(first, payload) = client.read_frame())
+        ASSERT_EQ(payload.size(), 64u * 1024);
     EXPECT_EQ(first, 0x88);
     EXPECT_EQ(payload, "\x03\xf0slow reader");
     client.close();
@@ -437,13 +458,16 @@ TEST_F(WebSocketSessionTest, PausedReadingGoesOnWhereItStopped) {
     client.handshake();
     client.read_text();
     std::string burst;
-    for (int i = 0; i < 50; ++i) append_frame(burst, Opcode::kText, i % 5 == 0 ? "pause" : fmt::format("{}", i), 3u);
+    for (int i = 0; i < 50; ++i)
+        append_frame(burst, Opcode::kText, i % 5 == 0 ? "pause" : fmt::format("{}", i), 3u);
     client.send(burst);
-    for (int i = 0; i < 50; ++i) EXPECT_EQ(client.read_text(), i % 5 == 0 ? "paused" : fmt::format("{}", i));
+    for (int i = 0; i < 50; ++i)
+        EXPECT_EQ(client.read_text(), i % 5 == 0 ? "paused" : fmt::format("{}", i));
 }
 
 TEST_F(WebSocketSessionTest, CompressesLargeMessagesWhenThatWasAgreed) {
-    const std::string offer = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n";
+    const std::string offer =
+        "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n";
     FrameClient declined(server.endpoint(), "/ws", offer);
     EXPECT_EQ(declined.handshake().find("permessage-deflate"), std::string::npos);
     FrameClient client(server.endpoint(), "/ws?deflate", offer);
@@ -457,7 +481,8 @@ TEST_F(WebSocketSessionTest, CompressesLargeMessagesWhenThatWasAgreed) {
     const auto [first, payload] = client.read_frame();
     EXPECT_EQ(first, 0xc1);
     std::string inflated;
-    EXPECT_EQ(MessageInflater().inflate(payload, 1 << 20, inflated), MessageInflater::Outcome::kDone);
+    EXPECT_EQ(MessageInflater().inflate(payload, 1 << 20, inflated),
+              MessageInflater::Outcome::kDone);
     EXPECT_EQ(inflated, text);
 }
 
@@ -471,7 +496,9 @@ TEST_F(WebSocketSessionTest, ADrainingServerKeepsWebSocketsAndTakesNoNewOnes) {
     open.send_frame(Opcode::kText, "first");
     EXPECT_EQ(open.read_text(), "first");
     server.thread.run([&] { server.server->stop_accepting(); });
-    busy.send("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    busy.send(
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "
+        "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
     const std::string refused = busy.read_to_end();
     EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
     EXPECT_TRUE(refused.ends_with("\"code\":\"UNAVAILABLE\"}")) << refused;

@@ -39,7 +39,8 @@ void set_nonblocking(const Descriptor& descriptor) {
 std::vector<std::string> environment_of(const CommandRun& run) {
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
-        if (!std::string_view(*variable).starts_with("CRAB_TOKEN=")) variables.emplace_back(*variable);
+        if (!std::string_view(*variable).starts_with("CRAB_TOKEN="))
+            variables.emplace_back(*variable);
     }
     for (const auto& [name, value] : run.environment) {
         std::string variable = name + "=" + value;
@@ -72,10 +73,12 @@ public:
         ::posix_spawnattr_setsigmask(&attributes, &none);
         ::posix_spawnattr_setsigdefault(&attributes, &all);
         ::posix_spawnattr_setpgroup(&attributes, 0);
-        ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        ::posix_spawnattr_setflags(
+            &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         auto words = run.words;
         auto variables = environment_of(run);
-        const int error = ::posix_spawnp(&pid_, words.front().c_str(), &actions, &attributes, pointers_to(words).data(), pointers_to(variables).data());
+        const int error = ::posix_spawnp(&pid_, words.front().c_str(), &actions, &attributes,
+                                         pointers_to(words).data(), pointers_to(variables).data());
         if (error != 0) {
             pid_ = -1;
             return error;
@@ -95,8 +98,7 @@ public:
     siginfo_t reap() {
         kill_group(SIGKILL);  // the child itself is a zombie by now, or has been told often enough
         siginfo_t info{};
-        while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
-        }
+        while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {}
         pid_ = -1;
         return info;
     }
@@ -107,7 +109,8 @@ private:
     pid_t pid_ = -1;
 };
 
-/// Reads what is there, within reason: who prints without end must not keep us from looking at the clock. Closes at the end.
+/// Reads what is there, within reason: who prints without end must not keep us from looking at the
+/// clock. Closes at the end.
 void drain(Descriptor& from, const std::function<void(std::string_view)>& take) {
     std::array<char, 16 * 1024> part{};
     for (int turns = 0; from.is_open() && turns < 16; ++turns) {
@@ -146,8 +149,7 @@ public:
     }
     ~NoBrokenPipeSignal() {
         const timespec now{};
-        while (::sigtimedwait(&pipe_, nullptr, &now) > 0) {
-        }
+        while (::sigtimedwait(&pipe_, nullptr, &now) > 0) {}
         ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
 
@@ -171,16 +173,20 @@ public:
             ::poll(waits.data(), waits.size(), poll_timeout());
             read_from(child);
             if (waits[3].revents != 0) write_to(child);
-            if (waits[4].revents != 0) give_up(child, ErrorCode::kCancelled, "the call was cancelled");
+            if (waits[4].revents != 0)
+                give_up(child, ErrorCode::kCancelled, "the call was cancelled");
             if (end_.output.size() > run_.max_output_bytes) {
-                give_up(child, ErrorCode::kOversize, fmt::format("the command printed more than {} bytes", run_.max_output_bytes));
+                give_up(
+                    child, ErrorCode::kOversize,
+                    fmt::format("the command printed more than {} bytes", run_.max_output_bytes));
             }
             if (std::chrono::steady_clock::now() >= limit()) {
                 if (giving_up_) {
                     child.kill_group(SIGKILL);
                     mercy_ends_ = kNoDeadline;
                 } else {
-                    give_up(child, ErrorCode::kTimeout, "the command did not end before the deadline");
+                    give_up(child, ErrorCode::kTimeout,
+                            "the command did not end before the deadline");
                 }
             }
             if ((waits[0].revents & POLLIN) != 0) return finish(child);
@@ -191,7 +197,8 @@ private:
     Deadline limit() const { return giving_up_ ? mercy_ends_ : run_.deadline; }
     int poll_timeout() const {
         if (limit() == kNoDeadline) return -1;
-        const auto left = std::chrono::ceil<Milliseconds>(limit() - std::chrono::steady_clock::now()).count();
+        const auto left =
+            std::chrono::ceil<Milliseconds>(limit() - std::chrono::steady_clock::now()).count();
         return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
     }
     void give_up(Child& child, ErrorCode code, std::string message) {
@@ -207,12 +214,14 @@ private:
         tell_lines();
         drain(child.errors, [&](std::string_view part) {
             end_.last_errors += part;
-            if (end_.last_errors.size() > 2 * kErrorTail) end_.last_errors.erase(0, end_.last_errors.size() - kErrorTail);
+            if (end_.last_errors.size() > 2 * kErrorTail)
+                end_.last_errors.erase(0, end_.last_errors.size() - kErrorTail);
         });
     }
     void tell_lines() {
         if (!run_.on_line) return;
-        for (std::size_t end; (end = end_.output.find('\n', told_)) != std::string::npos; told_ = end + 1) {
+        for (std::size_t end; (end = end_.output.find('\n', told_)) != std::string::npos;
+             told_ = end + 1) {
             const std::string_view line = std::string_view(end_.output).substr(told_, end - told_);
             if (!line.empty()) run_.on_line(line);
         }
@@ -220,16 +229,20 @@ private:
     void write_to(Child& child) {
         const ssize_t n = ::write(child.input.get(), to_write_.data(), to_write_.size());
         if (n > 0) to_write_.remove_prefix(static_cast<std::size_t>(n));
-        if (to_write_.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) child.input.close();  // it need not read it
+        // it need not read it
+        if (to_write_.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) child.input.close();
     }
     Result<CommandEnd> finish(Child& child) {
-        read_from(child);  // what it left in the pipes; what its own children still say is not waited for
+        // what it left in the pipes; what its own children still say is not waited for
+        read_from(child);
         const siginfo_t info = child.reap();
         if (giving_up_) return fail(std::move(*giving_up_));
         if (end_.output.size() > run_.max_output_bytes) {
-            return fail(ErrorCode::kOversize, fmt::format("the command printed more than {} bytes", run_.max_output_bytes));
+            return fail(ErrorCode::kOversize, fmt::format("the command printed more than {} bytes",
+                                                          run_.max_output_bytes));
         }
-        if (end_.last_errors.size() > kErrorTail) end_.last_errors.erase(0, end_.last_errors.size() - kErrorTail);
+        if (end_.last_errors.size() > kErrorTail)
+            end_.last_errors.erase(0, end_.last_errors.size() - kErrorTail);
         end_.exit_status = info.si_code == CLD_EXITED ? info.si_status : -1;
         end_.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
         return std::move(end_);
@@ -238,7 +251,7 @@ private:
     const CommandRun& run_;
     std::string_view to_write_;
     CommandEnd end_;
-    std::size_t told_ = 0;   ///< of the output, in whole lines
+    std::size_t told_ = 0;  ///< of the output, in whole lines
     std::optional<Error> giving_up_;
     Deadline mercy_ends_ = kNoDeadline;
 };
@@ -251,7 +264,8 @@ Result<CommandEnd> run_command(const CommandRun& run) {
     Child child;
     if (const int error = child.start(run); error != 0) {
         return fail(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                    fmt::format("the command `{}` cannot be started: {}", run.words.front(), reason(error)));
+                    fmt::format("the command `{}` cannot be started: {}", run.words.front(),
+                                reason(error)));
     }
     if (run.on_cancel) run.on_cancel([cancel] { cancel->raise(); });
     return Attendance(run).attend(child, cancel->fd());

@@ -17,10 +17,14 @@ using Words = std::vector<std::string>;
 TEST(SplitCommand, QuotesAsAShellAndExpandsNothing) {
     EXPECT_EQ(split_command("uptime"), Words{"uptime"});
     EXPECT_EQ(*split_command("  df \t-h\n/ "), (Words{"df", "-h", "/"}));
-    EXPECT_EQ(*split_command(R"(say 'a  b' "c d" e\ f '' "")"), (Words{"say", "a  b", "c d", "e f", "", ""}));
-    EXPECT_EQ(*split_command(R"(x a'b'"c"d "\"\\\n" '\n')"), (Words{"x", "abcd", R"("\\n)", R"(\n)"}));
-    EXPECT_EQ(*split_command("rm -rf $HOME/* ~ ; `id` | cat > x && y"), (Words{"rm", "-rf", "$HOME/*", "~", ";", "`id`", "|", "cat", ">", "x", "&&", "y"}));
-    for (const char* broken : {"", "   ", "'open", "\"open", "end\\", "''"}) EXPECT_FALSE(split_command(broken)) << broken;
+    EXPECT_EQ(*split_command(R"(say 'a  b' "c d" e\ f '' "")"),
+              (Words{"say", "a  b", "c d", "e f", "", ""}));
+    EXPECT_EQ(*split_command(R"(x a'b'"c"d "\"\\\n" '\n')"),
+              (Words{"x", "abcd", R"("\\n)", R"(\n)"}));
+    EXPECT_EQ(*split_command("rm -rf $HOME/* ~ ; `id` | cat > x && y"),
+              (Words{"rm", "-rf", "$HOME/*", "~", ";", "`id`", "|", "cat", ">", "x", "&&", "y"}));
+    for (const char* broken : {"", "   ", "'open", "\"open", "end\\", "''"})
+        EXPECT_FALSE(split_command(broken)) << broken;
 }
 
 CommandRun shell(std::string script) { return {.words = {"/bin/sh", "-c", std::move(script)}}; }
@@ -66,7 +70,9 @@ TEST(CommandProcess, IsKilledWithItsWholeGroupAtTheDeadline) {
 TEST(CommandProcess, IsKilledEvenIfItIgnoresTheFirstSignal) {
     CommandRun run = shell("trap '' TERM; while :; do sleep 0.01; done");
     std::promise<std::function<void()>> registered;
-    run.on_cancel = [&](std::function<void()> callback) { registered.set_value(std::move(callback)); };
+    run.on_cancel = [&](std::function<void()> callback) {
+        registered.set_value(std::move(callback));
+    };
     auto end = std::async(std::launch::async, [&] { return run_command(run); });
     registered.get_future().get()();
     EXPECT_EQ(end.get().error().code, ErrorCode::kCancelled);
@@ -74,11 +80,15 @@ TEST(CommandProcess, IsKilledEvenIfItIgnoresTheFirstSignal) {
 
 TEST(CommandProcess, TellsEachLineAsItIsPrinted) {
     std::vector<std::string> lines;
-    CommandRun run{.words = {"/bin/sh", "-c", "echo one; printf 'tw'; printf 'o\\n\\nthree'"}, .input = {}, .environment = {}, .on_cancel = {}};
+    CommandRun run{.words = {"/bin/sh", "-c", "echo one; printf 'tw'; printf 'o\\n\\nthree'"},
+                   .input = {},
+                   .environment = {},
+                   .on_cancel = {}};
     run.on_line = [&](std::string_view line) { lines.emplace_back(line); };
     const auto end = run_command(run);
     ASSERT_TRUE(end) << end.error().message;
-    EXPECT_EQ(lines, (std::vector<std::string>{"one", "two"})) << "what has no end is in the result alone";
+    EXPECT_EQ(lines, (std::vector<std::string>{"one", "two"}))
+        << "what has no end is in the result alone";
     EXPECT_EQ(end->output, "one\ntwo\n\nthree");
 }
 

@@ -51,7 +51,9 @@ std::optional<Number> to_number(std::string_view text) {
 /// The number behind `key` in a file of `Key:   123 kB` lines, in bytes; 0 when there is none.
 std::uint64_t kilobytes_of(std::string_view text, std::string_view key) {
     const std::size_t at = text.find(key);
-    return at == std::string_view::npos ? 0 : to_number<std::uint64_t>(text.substr(at + key.size())).value_or(0) * 1024;
+    return at == std::string_view::npos
+               ? 0
+               : to_number<std::uint64_t>(text.substr(at + key.size())).value_or(0) * 1024;
 }
 
 std::string os_name(const path& etc) {
@@ -61,14 +63,16 @@ std::string os_name(const path& etc) {
     if (at == std::string::npos) return "Linux";
     std::string_view value = std::string_view(release).substr(release.find('=', at) + 1);
     value = value.substr(0, value.find('\n'));
-    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+        value = value.substr(1, value.size() - 2);
     return std::string(value);
 }
 
 std::vector<path> entries(const path& folder) {
     std::error_code missing;  // then there are none
     std::vector<path> found;
-    for (std::filesystem::directory_iterator entry(folder, missing), end; !missing && entry != end; entry.increment(missing)) {
+    for (std::filesystem::directory_iterator entry(folder, missing), end; !missing && entry != end;
+         entry.increment(missing)) {
         found.push_back(entry->path());
     }
     std::ranges::sort(found);
@@ -76,7 +80,8 @@ std::vector<path> entries(const path& folder) {
 }
 std::vector<path> batteries(const path& sys) {
     auto supplies = entries(sys / "class/power_supply");
-    std::erase_if(supplies, [](const path& supply) { return first_line(supply / "type") != "Battery"; });
+    std::erase_if(supplies,
+                  [](const path& supply) { return first_line(supply / "type") != "Battery"; });
     return supplies;
 }
 
@@ -92,18 +97,23 @@ std::optional<Process> read_process(const path& folder) {
     if (!pid) return std::nullopt;
     const std::string status = read_text(folder / "status");
     if (!status.starts_with("Name:\t")) return std::nullopt;
-    Process process{.pid = *pid, .name = status.substr(6, status.find('\n') - 6), .memory = kilobytes_of(status, "VmRSS:")};
-    if (const std::size_t at = status.find("\nState:\t"); at != std::string::npos) process.state = status.substr(at + 8, 1);
+    Process process{.pid = *pid,
+                    .name = status.substr(6, status.find('\n') - 6),
+                    .memory = kilobytes_of(status, "VmRSS:")};
+    if (const std::size_t at = status.find("\nState:\t"); at != std::string::npos)
+        process.state = status.substr(at + 8, 1);
     return process;
 }
 
 std::optional<std::string> address_text(const sockaddr* address) {
     char text[INET6_ADDRSTRLEN] = {};
     if (address->sa_family == AF_INET) {
-        return ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+        return ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text,
+                           sizeof text);
     }
     if (address->sa_family == AF_INET6) {
-        return ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
+        return ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr,
+                           text, sizeof text);
     }
     return std::nullopt;
 }
@@ -116,12 +126,25 @@ std::string MachineFacts::device_info() const {
     const std::string memory = read_text(roots_.proc / "meminfo");
     std::string out;
     json::Writer writer(out);
-    writer.begin_object().key("hostname").string_lossy(system.nodename).key("os").string_lossy(os_name(roots_.etc));
-    writer.key("kernel").string_lossy(fmt::format("{} {}", system.sysname, system.release)).key("architecture").string_lossy(system.machine);
+    writer.begin_object()
+        .key("hostname")
+        .string_lossy(system.nodename)
+        .key("os")
+        .string_lossy(os_name(roots_.etc));
+    writer.key("kernel")
+        .string_lossy(fmt::format("{} {}", system.sysname, system.release))
+        .key("architecture")
+        .string_lossy(system.machine);
     writer.key("cpus").unsigned_integer(std::max(1U, std::thread::hardware_concurrency()));
-    writer.key("memory").begin_object().key("total_bytes").unsigned_integer(kilobytes_of(memory, "MemTotal:"));
-    writer.key("available_bytes").unsigned_integer(kilobytes_of(memory, "MemAvailable:")).end_object();
-    writer.key("uptime_seconds").unsigned_integer(to_number<std::uint64_t>(first_line(roots_.proc / "uptime")).value_or(0));
+    writer.key("memory")
+        .begin_object()
+        .key("total_bytes")
+        .unsigned_integer(kilobytes_of(memory, "MemTotal:"));
+    writer.key("available_bytes")
+        .unsigned_integer(kilobytes_of(memory, "MemAvailable:"))
+        .end_object();
+    writer.key("uptime_seconds")
+        .unsigned_integer(to_number<std::uint64_t>(first_line(roots_.proc / "uptime")).value_or(0));
     writer.end_object();
     return out;
 }
@@ -134,8 +157,10 @@ std::string MachineFacts::battery() const {
     writer.begin_object().key("batteries").begin_array();
     for (const path& supply : batteries(roots_.sys)) {
         writer.begin_object().key("name").string_lossy(supply.filename().string());
-        if (const auto percent = to_number<int>(first_line(supply / "capacity"))) writer.key("percent").integer(*percent);
-        if (const std::string status = first_line(supply / "status"); !status.empty()) writer.key("status").string_lossy(status);
+        if (const auto percent = to_number<int>(first_line(supply / "capacity")))
+            writer.key("percent").integer(*percent);
+        if (const std::string status = first_line(supply / "status"); !status.empty())
+            writer.key("status").string_lossy(status);
         writer.end_object();
     }
     writer.end_array().end_object();
@@ -151,25 +176,37 @@ DevicePresence MachineFacts::presence() const {
             ++known;
         }
         const std::string status = first_line(supply / "status");
-        if (!status.empty()) presence.charging = presence.charging.value_or(false) || status == "Charging";
+        if (!status.empty())
+            presence.charging = presence.charging.value_or(false) || status == "Charging";
     }
     if (known > 0) presence.battery = charge / known;
     return presence;
 }
 
 Result<std::string> MachineFacts::disk_usage(const std::string& path) const {
-    struct statvfs disk {};
-    if (!path.starts_with('/') || path.find('\0') != std::string::npos) return fail(ErrorCode::kInvalidArgs, "path: give an absolute one");
+    struct statvfs disk{};
+    if (!path.starts_with('/') || path.find('\0') != std::string::npos)
+        return fail(ErrorCode::kInvalidArgs, "path: give an absolute one");
     if (::statvfs(path.c_str(), &disk) != 0) {
-        return fail(ErrorCode::kInvalidArgs, fmt::format("path: {}", std::generic_category().message(errno)));
+        return fail(ErrorCode::kInvalidArgs,
+                    fmt::format("path: {}", std::generic_category().message(errno)));
     }
     const std::uint64_t used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize;
     const std::uint64_t available = disk.f_bavail * disk.f_frsize;
     std::string out;
     json::Writer writer(out);
-    writer.begin_object().key("path").string_lossy(path).key("total_bytes").unsigned_integer(disk.f_blocks * disk.f_frsize);
-    writer.key("used_bytes").unsigned_integer(used).key("available_bytes").unsigned_integer(available);
-    writer.key("used_percent").unsigned_integer(used + available == 0 ? 0 : used * 100 / (used + available)).end_object();
+    writer.begin_object()
+        .key("path")
+        .string_lossy(path)
+        .key("total_bytes")
+        .unsigned_integer(disk.f_blocks * disk.f_frsize);
+    writer.key("used_bytes")
+        .unsigned_integer(used)
+        .key("available_bytes")
+        .unsigned_integer(available);
+    writer.key("used_percent")
+        .unsigned_integer(used + available == 0 ? 0 : used * 100 / (used + available))
+        .end_object();
     return out;
 }
 
@@ -189,17 +226,27 @@ std::string MachineFacts::network_interfaces() const {
         interface.flags = entry->ifa_flags;
         if (entry->ifa_addr == nullptr) continue;
         if (const auto text = address_text(entry->ifa_addr)) {
-            interface.addresses.emplace_back(entry->ifa_addr->sa_family == AF_INET ? "ipv4" : "ipv6", *text);
+            interface.addresses.emplace_back(
+                entry->ifa_addr->sa_family == AF_INET ? "ipv4" : "ipv6", *text);
         }
     }
     std::string out;
     json::Writer writer(out);
     writer.begin_object().key("interfaces").begin_array();
     for (const auto& [name, interface] : interfaces) {
-        writer.begin_object().key("name").string_lossy(name).key("up").boolean((interface.flags & IFF_UP) != 0);
-        writer.key("loopback").boolean((interface.flags & IFF_LOOPBACK) != 0).key("addresses").begin_array();
+        writer.begin_object().key("name").string_lossy(name).key("up").boolean(
+            (interface.flags & IFF_UP) != 0);
+        writer.key("loopback")
+            .boolean((interface.flags & IFF_LOOPBACK) != 0)
+            .key("addresses")
+            .begin_array();
         for (const auto& [family, address] : interface.addresses) {
-            writer.begin_object().key("family").string(family).key("address").string(address).end_object();
+            writer.begin_object()
+                .key("family")
+                .string(family)
+                .key("address")
+                .string(address)
+                .end_object();
         }
         writer.end_array().end_object();
     }
@@ -211,16 +258,31 @@ std::string MachineFacts::processes(const std::string& name, std::size_t limit) 
     std::vector<Process> found;
     for (const path& folder : entries(roots_.proc)) {
         auto process = read_process(folder);
-        if (process && process->name.find(name) != std::string::npos) found.push_back(*std::move(process));
+        if (process && process->name.find(name) != std::string::npos)
+            found.push_back(*std::move(process));
     }
-    std::ranges::sort(found, [](const Process& a, const Process& b) { return a.memory != b.memory ? a.memory > b.memory : a.pid < b.pid; });
+    std::ranges::sort(found, [](const Process& a, const Process& b) {
+        return a.memory != b.memory ? a.memory > b.memory : a.pid < b.pid;
+    });
     std::string out;
     json::Writer writer(out);
-    writer.begin_object().key("total").unsigned_integer(found.size()).key("processes").begin_array();
+    writer.begin_object()
+        .key("total")
+        .unsigned_integer(found.size())
+        .key("processes")
+        .begin_array();
     found.resize(std::min(found.size(), limit));
     for (const Process& process : found) {
-        writer.begin_object().key("pid").integer(process.pid).key("name").string_lossy(process.name);
-        writer.key("state").string_lossy(process.state).key("memory_bytes").unsigned_integer(process.memory).end_object();
+        writer.begin_object()
+            .key("pid")
+            .integer(process.pid)
+            .key("name")
+            .string_lossy(process.name);
+        writer.key("state")
+            .string_lossy(process.state)
+            .key("memory_bytes")
+            .unsigned_integer(process.memory)
+            .end_object();
     }
     writer.end_array().end_object();
     return out;

@@ -22,7 +22,8 @@ protected:
         folder_ = (std::filesystem::temp_directory_path() / "crab-machine-XXXXXX").string();
         if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("mkdtemp");
         roots = {.proc = folder_ + "/proc", .sys = folder_ + "/sys", .etc = folder_ + "/etc"};
-        write(roots.proc / "meminfo", "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    600 kB\n");
+        write(roots.proc / "meminfo",
+              "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    600 kB\n");
         write(roots.proc / "uptime", "4711.28 9000.10\n");
         write(roots.etc / "os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n");
         add_process(1, "init", 100);
@@ -37,7 +38,8 @@ protected:
     }
     void add_process(int pid, const std::string& name, int kilobytes) {
         write(roots.proc / std::to_string(pid) / "status",
-              "Name:\t" + name + "\nState:\tS (sleeping)\nVmRSS:\t     " + std::to_string(kilobytes) + " kB\n");
+              "Name:\t" + name + "\nState:\tS (sleeping)\nVmRSS:\t     " +
+                  std::to_string(kilobytes) + " kB\n");
     }
     void add_battery() {
         write(roots.sys / "class/power_supply/BAT0/type", "Battery\n");
@@ -71,7 +73,8 @@ TEST_F(MachineTest, ShowsABatteryOnlyWhereThereIsOne) {
     Device with({});
     add_machine_tools(with, roots);
     EXPECT_EQ(with.tool_count(), 5u);
-    EXPECT_EQ(facts.battery(), R"({"batteries":[{"name":"BAT0","percent":87,"status":"Discharging"}]})");
+    EXPECT_EQ(facts.battery(),
+              R"({"batteries":[{"name":"BAT0","percent":87,"status":"Discharging"}]})");
 }
 
 TEST_F(MachineTest, ItsPresenceIsTheChargeOfItsBatteries) {
@@ -87,9 +90,11 @@ TEST_F(MachineTest, ItsPresenceIsTheChargeOfItsBatteries) {
 
 TEST_F(MachineTest, ListsProcessesByMemoryWithLimitAndFilter) {
     const MachineFacts facts(roots);
-    EXPECT_EQ(facts.processes("", 2), R"({"total":3,"processes":[{"pid":77,"name":"sh","state":"S","memory_bytes":307200},)"
-                                      R"({"pid":78,"name":"bash","state":"S","memory_bytes":204800}]})");
-    EXPECT_EQ(json::Value::parse(facts.processes("sh", 9))->find("processes")->as_array()->size(), 2u);
+    EXPECT_EQ(facts.processes("", 2),
+              R"({"total":3,"processes":[{"pid":77,"name":"sh","state":"S","memory_bytes":307200},)"
+              R"({"pid":78,"name":"bash","state":"S","memory_bytes":204800}]})");
+    EXPECT_EQ(json::Value::parse(facts.processes("sh", 9))->find("processes")->as_array()->size(),
+              2u);
 }
 
 TEST_F(MachineTest, MeasuresDisksAndRefusesBadPaths) {
@@ -136,9 +141,11 @@ TEST(MachineTools, KeepTheirOwnSchemasOverAWire) {
     }
     EXPECT_GE(checked, 4);
     gateway.request("e1", "shout", R"({"text":"hello"})");
-    EXPECT_EQ(*gateway.wait_for("tool_result").find("output"), json::Value::parse(R"({"TEXT":"HELLO"})").value());
+    EXPECT_EQ(*gateway.wait_for("tool_result").find("output"),
+              json::Value::parse(R"({"TEXT":"HELLO"})").value());
     gateway.request("e2", "broken");
-    EXPECT_EQ(*gateway.wait_for("tool_error").find("error"), json::Value("TOOL_FAILED: the command ended with status 3: no luck"));
+    EXPECT_EQ(*gateway.wait_for("tool_error").find("error"),
+              json::Value("TOOL_FAILED: the command ended with status 3: no luck"));
 }
 
 }  // namespace

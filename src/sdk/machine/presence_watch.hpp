@@ -11,11 +11,13 @@
 
 namespace crab::sdk {
 
-/// While it lives, the gateway is told how this machine's batteries are. Does nothing on a machine without any.
+/// While it lives, the gateway is told how this machine's batteries are. Does nothing on a machine
+/// without any.
 class PresenceWatch {
 public:
     /// `device` outlives this.
-    explicit PresenceWatch(Device& device, const MachineRoots& roots = {}, std::chrono::milliseconds every = std::chrono::minutes(1));
+    explicit PresenceWatch(Device& device, const MachineRoots& roots = {},
+                           std::chrono::milliseconds every = std::chrono::minutes(1));
 
 private:
     std::mutex mutex_;

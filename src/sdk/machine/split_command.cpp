@@ -16,9 +16,13 @@ Result<std::vector<std::string>> split_command(std::string_view line) {
                 word += c;
             }
         } else if (c == '\\') {
-            if (++i == line.size()) return fail(ErrorCode::kInvalidArgs, "the command ends with a backslash");
-            // Inside double quotes a backslash is itself before most characters (POSIX Shell, 2.2.3).
-            if (quote == '"' && line[i] != '"' && line[i] != '\\' && line[i] != '$' && line[i] != '`') word += '\\';
+            if (++i == line.size())
+                return fail(ErrorCode::kInvalidArgs, "the command ends with a backslash");
+            // Inside double quotes a backslash is itself before most characters (POSIX
+            // Shell, 2.2.3).
+            if (quote == '"' && line[i] != '"' && line[i] != '\\' && line[i] != '$' &&
+                line[i] != '`')
+                word += '\\';
             word += line[i];
             in_word = true;
         } else if (c == quote && quote != '\0') {
@@ -37,7 +41,8 @@ Result<std::vector<std::string>> split_command(std::string_view line) {
     }
     if (quote != '\0') return fail(ErrorCode::kInvalidArgs, "the command has an open quote");
     if (in_word) words.push_back(std::move(word));
-    if (words.empty() || words.front().empty()) return fail(ErrorCode::kInvalidArgs, "the command is empty");
+    if (words.empty() || words.front().empty())
+        return fail(ErrorCode::kInvalidArgs, "the command is empty");
     return words;
 }
 

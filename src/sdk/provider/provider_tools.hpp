@@ -32,7 +32,8 @@ public:
     void on_change(std::function<void()> hook);
 
     /// Never throws. `most` is how much data the transport carries, in bytes.
-    cetp::Envelope answer(const cetp::MethodCall& call, const CetpCaller& caller, std::size_t most = cetp::kMaxData);
+    cetp::Envelope answer(const cetp::MethodCall& call, const CetpCaller& caller,
+                          std::size_t most = cetp::kMaxData);
 
 private:
     struct Tool {

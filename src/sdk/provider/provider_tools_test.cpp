@@ -15,14 +15,26 @@ using cetp::MethodCall;
 class ProviderToolsTest : public testing::Test {
 protected:
     ProviderToolsTest() {
-        tools.add("balance", "One balance", R"({"type":"object","properties":{"account":{"type":"string"}},"required":["account"]})",
-                  [](const CetpCall& call) { return CetpAnswer(call.text("account").value_or("?") + " for " + call.request_id()); });
-        tools.add("locked", "Wants consent", R"({"type":"object"})",
-                  [](const CetpCall&) { return CetpAnswer::error("AUTH_REQUIRED", "no consent").hint("allow it").intent("allow-tools"); });
-        tools.add("broken", "Throws", R"({"type":"object"})", [](const CetpCall&) -> CetpAnswer { throw std::runtime_error("a secret"); });
-        tools.add("large", "Gives much", R"({"type":"object"})", [](const CetpCall&) { return CetpAnswer(std::string(100, 'x')); });
+        tools.add(
+            "balance", "One balance",
+            R"({"type":"object","properties":{"account":{"type":"string"}},)"
+            R"("required":["account"]})",
+            [](const CetpCall& call) {
+                return CetpAnswer(call.text("account").value_or("?") + " for " + call.request_id());
+            });
+        tools.add("locked", "Wants consent", R"({"type":"object"})", [](const CetpCall&) {
+            return CetpAnswer::error("AUTH_REQUIRED", "no consent")
+                .hint("allow it")
+                .intent("allow-tools");
+        });
+        tools.add("broken", "Throws", R"({"type":"object"})",
+                  [](const CetpCall&) -> CetpAnswer { throw std::runtime_error("a secret"); });
+        tools.add("large", "Gives much", R"({"type":"object"})",
+                  [](const CetpCall&) { return CetpAnswer(std::string(100, 'x')); });
     }
-    Envelope execute(const std::string& tool, const std::string& args) { return tools.answer(MethodCall::execute_tool(tool, args, "c-1"), {}); }
+    Envelope execute(const std::string& tool, const std::string& args) {
+        return tools.answer(MethodCall::execute_tool(tool, args, "c-1"), {});
+    }
 
     ProviderTools tools{"org.example.Ledger", "Ledger", ""};
 };
@@ -33,10 +45,13 @@ TEST_F(ProviderToolsTest, ABridgeUnderstandsItsList) {
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed->tools.size(), 4U);
     EXPECT_TRUE(parsed->diagnostics.empty());
-    EXPECT_EQ(cetp::parse_provider_info(tools.answer(MethodCall::provider_info(), {}).data)->name, "Ledger");
+    EXPECT_EQ(cetp::parse_provider_info(tools.answer(MethodCall::provider_info(), {}).data)->name,
+              "Ledger");
 }
 
-TEST_F(ProviderToolsTest, AToolIsOneFunction) { EXPECT_EQ(execute("balance", R"({"account":"cash"})"), Envelope::ok("cash for c-1")); }
+TEST_F(ProviderToolsTest, AToolIsOneFunction) {
+    EXPECT_EQ(execute("balance", R"({"account":"cash"})"), Envelope::ok("cash for c-1"));
+}
 
 TEST_F(ProviderToolsTest, ArgumentsThatDoNotFitAreRefusedWithTheirPointer) {
     EXPECT_EQ(execute("balance", "[]").code, "INVALID_ARGS");
@@ -52,10 +67,15 @@ TEST_F(ProviderToolsTest, NoToolNameIsInvalidAndUnknownToolsAndMethodsAreNotFoun
     EXPECT_EQ(tools.answer({.method = "write_everything"}, {}).code, "TOOL_NOT_FOUND");
 }
 
-TEST_F(ProviderToolsTest, WhatAHandlerThrowsStaysOnThisMachine) { EXPECT_EQ(execute("broken", "{}"), Envelope::error("INTERNAL_ERROR", "the tool broke")); }
+TEST_F(ProviderToolsTest, WhatAHandlerThrowsStaysOnThisMachine) {
+    EXPECT_EQ(execute("broken", "{}"), Envelope::error("INTERNAL_ERROR", "the tool broke"));
+}
 
 TEST_F(ProviderToolsTest, AnErrorKeepsHintAndIntent) {
-    EXPECT_EQ(execute("locked", "{}"), (Envelope{.code = "AUTH_REQUIRED", .message = "no consent", .hint = "allow it", .intent = "allow-tools"}));
+    EXPECT_EQ(execute("locked", "{}"), (Envelope{.code = "AUTH_REQUIRED",
+                                                 .message = "no consent",
+                                                 .hint = "allow it",
+                                                 .intent = "allow-tools"}));
 }
 
 TEST_F(ProviderToolsTest, MoreDataThanTheTransportCarriesIsTooLarge) {

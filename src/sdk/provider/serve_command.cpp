@@ -16,11 +16,16 @@ int serve_command(ProviderTools& tools, const std::string& method) {
             const char* value = std::getenv(name);
             return std::string(value != nullptr ? value : "");
         };
-        const std::string args{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-        call = cetp::MethodCall::execute_tool(variable("CETP_TOOL_NAME"), args, variable("CETP_REQUEST_ID"));
+        const std::string args{std::istreambuf_iterator<char>(std::cin),
+                               std::istreambuf_iterator<char>()};
+        call = cetp::MethodCall::execute_tool(variable("CETP_TOOL_NAME"), args,
+                                              variable("CETP_REQUEST_ID"));
     }
     const std::string reply = to_wire(tools.answer(call, {.uid = ::getuid(), .pid = ::getppid()}));
-    return std::fwrite(reply.data(), 1, reply.size(), stdout) == reply.size() && std::fflush(stdout) == 0 ? 0 : 1;
+    return std::fwrite(reply.data(), 1, reply.size(), stdout) == reply.size() &&
+                   std::fflush(stdout) == 0
+               ? 0
+               : 1;
 }
 
 }  // namespace crab::sdk

@@ -46,7 +46,8 @@ Descriptor listen_at(const std::string& path) {
     const auto* raw = reinterpret_cast<const sockaddr*>(&*address);
     {
         const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (::connect(probe.get(), raw, sizeof *address) == 0) return errno = EADDRINUSE, Descriptor();
+        if (::connect(probe.get(), raw, sizeof *address) == 0)
+            return errno = EADDRINUSE, Descriptor();
         if (errno == ECONNREFUSED) ::unlink(path.c_str());
     }
     Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -70,16 +71,21 @@ std::optional<std::string> read_all(int socket) {
 }
 
 void answer_one(ProviderTools& tools, const Descriptor& socket) {
-    for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) ::setsockopt(socket.get(), SOL_SOCKET, option, &kPatience, sizeof kPatience);
+    for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
+        ::setsockopt(socket.get(), SOL_SOCKET, option, &kPatience, sizeof kPatience);
     ucred peer{};
     socklen_t size = sizeof peer;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
     const auto text = read_all(socket.get());
-    const auto call = text ? cetp::parse_method_call(*text) : fail(ErrorCode::kOversize, "the call is too long, or did not come");
-    const cetp::Envelope envelope = call ? tools.answer(*call, {.uid = peer.uid, .pid = peer.pid}) : cetp::Envelope::error(cetp::code::kInvalidArgs, call.error().message);
+    const auto call = text ? cetp::parse_method_call(*text)
+                           : fail(ErrorCode::kOversize, "the call is too long, or did not come");
+    const cetp::Envelope envelope =
+        call ? tools.answer(*call, {.uid = peer.uid, .pid = peer.pid})
+             : cetp::Envelope::error(cetp::code::kInvalidArgs, call.error().message);
     const std::string reply = to_wire(envelope);
     for (std::size_t sent = 0; sent < reply.size();) {
-        const ssize_t put = ::send(socket.get(), reply.data() + sent, reply.size() - sent, MSG_NOSIGNAL);
+        const ssize_t put =
+            ::send(socket.get(), reply.data() + sent, reply.size() - sent, MSG_NOSIGNAL);
         if (put <= 0) return;
         sent += static_cast<std::size_t>(put);
     }
@@ -112,14 +118,17 @@ int serve_socket(ProviderTools& tools, const std::string& path) {
     const ScopeExit remove([&path] { ::unlink(path.c_str()); });
     std::list<Connection> connections;  // each joins its thread as it goes
     while (true) {
-        std::array<pollfd, 2> ready{pollfd{listener.get(), POLLIN, 0}, pollfd{end.get(), POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{listener.get(), POLLIN, 0},
+                                    pollfd{end.get(), POLLIN, 0}};
         if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) break;
         if (ready[1].revents != 0) break;
         if (ready[0].revents == 0) continue;
         Descriptor accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!accepted.is_open()) continue;
         connections.remove_if([](const Connection& connection) { return connection.done->load(); });
-        if (connections.size() < kMaxConnections) connections.emplace_back(tools, std::move(accepted));  // else it is closed: no envelope
+        // else it is closed: no envelope
+        if (connections.size() < kMaxConnections)
+            connections.emplace_back(tools, std::move(accepted));
     }
     return 0;
 }

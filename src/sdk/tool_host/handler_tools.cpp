@@ -16,21 +16,29 @@ constexpr std::size_t kThreads = kCallsAtOnce;   // the gate lets no more in
 /// `CODE: message`; another word than an error's is the tool's own.
 core::Outcome failure(std::string_view content) {
     const std::size_t colon = content.find(": ");
-    const auto code = colon == std::string_view::npos ? std::nullopt : find_error_code(content.substr(0, colon));
+    const auto code =
+        colon == std::string_view::npos ? std::nullopt : find_error_code(content.substr(0, colon));
     if (!code) return fail(ErrorCode::kToolFailed, std::string(content));
     return fail(*code, std::string(content.substr(colon + 2)));
 }
 
 /// Results are objects on the wire, so they are objects before their schema is looked at.
 core::Outcome outcome_of(const ToolAnswer& answer, std::vector<std::string> logs) {
-    core::ToolResult result{.kind = core::ContentKind::kJson, .content = {}, .content_type = {}, .logs = std::move(logs), .usage = {}};
+    core::ToolResult result{.kind = core::ContentKind::kJson,
+                            .content = {},
+                            .content_type = {},
+                            .logs = std::move(logs),
+                            .usage = {}};
     json::Writer writer(result.content);
     switch (answer.kind()) {
         case ToolAnswer::Kind::kError: return failure(answer.content());
-        case ToolAnswer::Kind::kText: writer.begin_object().key("text").string_lossy(answer.content()).end_object(); break;
+        case ToolAnswer::Kind::kText:
+            writer.begin_object().key("text").string_lossy(answer.content()).end_object();
+            break;
         case ToolAnswer::Kind::kBytes: result.content = inline_bytes(answer); break;
         case ToolAnswer::Kind::kJson: {
-            const std::size_t begin = answer.content().find_first_not_of(" \t\r\n");   // there is one: it was parsed
+            // there is one: it was parsed
+            const std::size_t begin = answer.content().find_first_not_of(" \t\r\n");
             if (answer.content()[begin] == '{') {
                 result.content = answer.content().substr(begin);
             } else {
@@ -54,7 +62,8 @@ std::shared_ptr<CallState> state_of(const core::AdmittedCall& admitted) {
                                   .isolation_key = std::string(context.isolation_key),
                                   .trace_id = std::string(context.trace_id),
                                   .request_origin = std::string(context.request_origin)}};
-    return std::make_shared<CallState>(std::string(call.id), admitted.tool().spec.name, std::string(admitted.args()), admitted.deadline(), nullptr,
+    return std::make_shared<CallState>(std::string(call.id), admitted.tool().spec.name,
+                                       std::string(admitted.args()), admitted.deadline(), nullptr,
                                        std::move(origin));
 }
 
@@ -62,7 +71,8 @@ std::shared_ptr<CallState> state_of(const core::AdmittedCall& admitted) {
 
 /// One call whose handler has not returned yet, or has just done so.
 struct HandlerTools::Running {
-    Running(net::EventLoop& home, std::shared_ptr<CallState> state) : call(std::move(state)), waiter(home.timers()) {}
+    Running(net::EventLoop& home, std::shared_ptr<CallState> state)
+        : call(std::move(state)), waiter(home.timers()) {}
     std::shared_ptr<CallState> call;
     Waiter waiter;
     core::Outcome outcome = fail(ErrorCode::kInternal, "the handler has not returned");
@@ -91,14 +101,18 @@ Task<core::Outcome> HandlerTools::run(core::AdmittedCall call, core::FrameSink&)
         if (!handled.complaint.empty()) {
             const CallState& call = *running->call;
             const std::string& trace_id = call.origin().context.trace_id;
-            log::error("a handler failed", {{"call_id", call.id()}, {"trace_id", trace_id},
-                                            {"reason", handled.complaint}});
+            log::error(
+                "a handler failed",
+                {{"call_id", call.id()}, {"trace_id", trace_id}, {"reason", handled.complaint}});
         }
         running->outcome = outcome_of(handled.answer, running->call->take_logs());
         home_.post([this, running] { on_returned(running); });
     };
     if (!pool_.submit(std::move(job))) {
-        co_return fail(Error{.code = ErrorCode::kRateLimited, .message = "the host is busy; call again later", .details = {}, .retryable = true,
+        co_return fail(Error{.code = ErrorCode::kRateLimited,
+                             .message = "the host is busy; call again later",
+                             .details = {},
+                             .retryable = true,
                              .retry_after = Milliseconds(1000)});
     }
     running_.insert(running);
@@ -107,14 +121,16 @@ Task<core::Outcome> HandlerTools::run(core::AdmittedCall call, core::FrameSink&)
     running->late = call.leave_running();
     running->call->cancel();
     if (end == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the call was cancelled");
-    co_return fail(ErrorCode::kTimeout, "the tool did not answer before the deadline; it may still take effect");
+    co_return fail(ErrorCode::kTimeout,
+                   "the tool did not answer before the deadline; it may still take effect");
 }
 
 void HandlerTools::on_returned(const std::shared_ptr<Running>& running) {
     running_.erase(running);
     running->returned = true;
     if (running->late) {
-        late_results_.spawn("late result", running->late->finish(std::move(running->outcome)), running->late);
+        late_results_.spawn("late result", running->late->finish(std::move(running->outcome)),
+                            running->late);
     } else {
         running->waiter.wake();
     }
@@ -123,7 +139,8 @@ void HandlerTools::on_returned(const std::shared_ptr<Running>& running) {
 
 void HandlerTools::stop(std::function<void()> done) {
     on_stopped_ = std::move(done);
-    for (const auto& running : std::vector(running_.begin(), running_.end())) running->call->cancel();
+    for (const auto& running : std::vector(running_.begin(), running_.end()))
+        running->call->cancel();
     check_stopped();
 }
 

@@ -20,9 +20,10 @@ struct HandledTool {
     ToolHandler handler;
 };
 
-/// Tools whose calls are answered by handlers on threads. A call ends at its deadline, or when it is cancelled, whatever its handler does;
-/// a handler that goes on is told through its ToolRequest, keeps its place, and what it returns serves repeats.
-/// Lives on one loop. Source: docs/protocols/rtp.md, section 3, "Deadline".
+/// Tools whose calls are answered by handlers on threads. A call ends at its deadline, or when it
+/// is cancelled, whatever its handler does; a handler that goes on is told through its ToolRequest,
+/// keeps its place, and what it returns serves repeats. Lives on one loop. Source:
+/// docs/protocols/rtp.md, section 3, "Deadline".
 class HandlerTools final : public HostedTools, private core::ToolHost {
 public:
     /// `home` outlives it.
@@ -41,11 +42,11 @@ private:
 
     net::EventLoop& home_;
     const std::vector<HandledTool> tools_;
-    std::unordered_map<std::string_view, const ToolHandler*> handlers_;   ///< by name
+    std::unordered_map<std::string_view, const ToolHandler*> handlers_;  ///< by name
     std::unordered_set<std::shared_ptr<Running>> running_;
     std::function<void()> on_stopped_;
     TaskGroup late_results_;
-    HandlerPool pool_;   ///< last: joined first
+    HandlerPool pool_;  ///< last: joined first
 };
 
 }  // namespace crab::sdk

@@ -1,14 +1,14 @@
 #include "sdk/tool_host/host_engine.hpp"
 
-#include "adapters/rtp/pairing/pairing_remote.hpp"
 #include "adapters/rtp/calls/tools_api.hpp"
+#include "adapters/rtp/pairing/pairing_remote.hpp"
 #include "base/descriptor.hpp"
-#include "base/process/folder_lock.hpp"
 #include "base/log.hpp"
+#include "base/process/folder_lock.hpp"
 #include "core/audit/audit_store_none.hpp"
 #include "core/pipeline/pipeline.hpp"
-#include "net/loop/finish_on.hpp"
 #include "net/http/http_server.hpp"
+#include "net/loop/finish_on.hpp"
 #include "net/loop/listener.hpp"
 #include "net/loop/loop_group.hpp"
 #include "net/loop/periodic.hpp"
@@ -48,7 +48,8 @@ struct HostEngine::Parts {
     BlockingPool pool{2};
     std::shared_ptr<core::AuditStore> audit_store;
     std::unique_ptr<core::AuditLog> audit;
-    std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;   // it and the journal: null without a folder for state
+    // it and the journal: null without a folder for state
+    std::unique_ptr<store::sqlite::LedgerStoreSqlite> ledger_store;
     BlockingPool ledger_pool{1};
     std::unique_ptr<core::LedgerJournal> journal;
     core::Registry registry;
@@ -72,13 +73,16 @@ struct HostEngine::Parts {
     void build(const Options& options);
     Result<void> admit_callers(const Options& options);
     Result<void> listen(const Options& options);
-    rtp::ToolsApi::CancelAnswer cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id);
+    rtp::ToolsApi::CancelAnswer cancel(const core::Principal& asker, std::string_view tenant,
+                                       std::string_view call_id);
     void start();
     void stop();
 };
 
 Result<void> HostEngine::Parts::open_stores(const Options& options) {
-    const auto file = [&](std::string_view name) { return options.state_dir / (std::string(name) + ".db"); };
+    const auto file = [&](std::string_view name) {
+        return options.state_dir / (std::string(name) + ".db");
+    };
     audit_store = std::make_shared<core::AuditStoreNone>();
     if (!options.state_dir.empty()) {
         // Two hosts on one folder would each take the other's running calls for lost ones.
@@ -102,13 +106,17 @@ Result<void> HostEngine::Parts::open_stores(const Options& options) {
 }
 
 /// Whoever calls reaches only calls of its own.
-rtp::ToolsApi::CancelAnswer HostEngine::Parts::cancel(const core::Principal& asker, std::string_view tenant, std::string_view call_id) {
+rtp::ToolsApi::CancelAnswer HostEngine::Parts::cancel(const core::Principal& asker,
+                                                      std::string_view tenant,
+                                                      std::string_view call_id) {
     using Answer = rtp::ToolsApi::CancelAnswer;
-    const auto allowed = [id = asker.id, wanted = std::string(tenant)](const core::Principal& owner, std::string_view of_tenant) {
+    const auto allowed = [id = asker.id, wanted = std::string(tenant)](const core::Principal& owner,
+                                                                       std::string_view of_tenant) {
         return owner.id == id && of_tenant == wanted;
     };
     if (pipeline->running().cancel(call_id, allowed) > 0) return Answer::kCancelling;
-    if (ledger.has_finished({.tenant = tenant, .principal = asker.id, .key = call_id})) return Answer::kFinished;
+    if (ledger.has_finished({.tenant = tenant, .principal = asker.id, .key = call_id}))
+        return Answer::kFinished;
     early_cancels.remember(tenant, asker.id, call_id, clock.steady_now());
     return Answer::kNotFound;
 }
@@ -122,9 +130,13 @@ void HostEngine::Parts::build(const Options& options) {
                                       .early_cancels = early_cancels,
                                       .audit = *audit,
                                       .journal = journal.get()};
-    pipeline = std::make_unique<core::Pipeline>(services, loop.executor(), loop.timers(), loop.ids());
+    pipeline =
+        std::make_unique<core::Pipeline>(services, loop.executor(), loop.timers(), loop.ids());
     tools = std::make_unique<rtp::ToolsApi>(
-        *pipeline, options.service, [this](const core::Principal& asker, std::string_view tenant, std::string_view id) { return cancel(asker, tenant, id); });
+        *pipeline, options.service,
+        [this](const core::Principal& asker, std::string_view tenant, std::string_view id) {
+            return cancel(asker, tenant, id);
+        });
 }
 
 /// Who may call through the listener that is bound.
@@ -144,20 +156,24 @@ Result<void> HostEngine::Parts::admit_callers(const Options& options) {
     if (options.on_trust) options.on_trust(*trust);
     const auto ended = [](const trust::PairingStep& end) {
         if (end.error) {
-            log::warn("pairing failed", {{"code", trust::token_of(end.error->code)}, {"reason", end.error->message}});
+            log::warn("pairing failed",
+                      {{"code", trust::token_of(end.error->code)}, {"reason", end.error->message}});
         } else {
             log::info("paired with the gateway");
         }
     };
     pairing = std::make_unique<rtp::PairingRemote>(
         loops.at(0), pool,
-        rtp::PairingRemote::Options{.path = options.paired->pair_path, .identity = [this] { return trust->identity(); }, .on_end = ended});
+        rtp::PairingRemote::Options{.path = options.paired->pair_path,
+                                    .identity = [this] { return trust->identity(); },
+                                    .on_end = ended});
     callers = std::make_unique<PairedCallers>(*trust, *pairing, pool);
     return {};
 }
 
 Result<void> HostEngine::Parts::listen(const Options& options) {
-    auto bound = net::Listener::bind(options.paired ? options.paired->endpoint : net::Endpoint::unix_socket(options.socket));
+    auto bound = net::Listener::bind(options.paired ? options.paired->endpoint
+                                                    : net::Endpoint::unix_socket(options.socket));
     if (!bound) return fail(std::move(bound.error()));
     listener = std::move(*bound);
     if (auto admitted = admit_callers(options); !admitted) return admitted;
@@ -171,12 +187,20 @@ Result<void> HostEngine::Parts::listen(const Options& options) {
 
 void HostEngine::Parts::start() {
     net::EventLoop& loop = loops.at(0);
-    periodic.push_back(std::make_unique<net::Periodic>(loop, kAuditEvery, [this] { audit->flush(); }));
-    periodic.push_back(std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kPruneEvery),
-                                                  [this] { pool.post([this] { (void)audit_store->prune(clock.system_now() - kAuditKept); }); }));
-    periodic.push_back(std::make_unique<net::Periodic>(loop, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [this] {
-        if (ledger_store) pool.post([this] { (void)ledger_store->forget(clock.system_now() - core::LedgerJournal::Options{}.keep); });
-    }));
+    periodic.push_back(
+        std::make_unique<net::Periodic>(loop, kAuditEvery, [this] { audit->flush(); }));
+    periodic.push_back(std::make_unique<net::Periodic>(
+        loop, std::chrono::duration_cast<Milliseconds>(kPruneEvery), [this] {
+            pool.post([this] { (void)audit_store->prune(clock.system_now() - kAuditKept); });
+        }));
+    periodic.push_back(std::make_unique<net::Periodic>(
+        loop, std::chrono::duration_cast<Milliseconds>(kForgetEvery), [this] {
+            if (ledger_store)
+                pool.post([this] {
+                    (void)ledger_store->forget(clock.system_now() -
+                                               core::LedgerJournal::Options{}.keep);
+                });
+        }));
     loop.post([this] { hosted->start(); });
     loops.start();
     started = true;
@@ -209,7 +233,8 @@ Result<std::unique_ptr<HostEngine>> HostEngine::start(const Options& options) {
     auto parts = std::make_unique<Parts>();
     if (auto opened = parts->open_stores(options); !opened) return fail(std::move(opened.error()));
     parts->build(options);
-    if (auto listening = parts->listen(options); !listening) return fail(std::move(listening.error()));
+    if (auto listening = parts->listen(options); !listening)
+        return fail(std::move(listening.error()));
     parts->start();
     return std::unique_ptr<HostEngine>(new HostEngine(std::move(parts)));
 }
@@ -218,6 +243,8 @@ void HostEngine::stop() { parts_->stop(); }
 
 const net::Endpoint& HostEngine::endpoint() const { return parts_->listener->endpoint(); }
 
-std::string HostEngine::remote_key() const { return parts_->trust ? parts_->trust->key_text() : std::string(); }
+std::string HostEngine::remote_key() const {
+    return parts_->trust ? parts_->trust->key_text() : std::string();
+}
 
 }  // namespace crab::sdk

@@ -13,9 +13,10 @@
 
 namespace crab::sdk {
 
-/// A tool host as a process sees it, wired and running: one event loop, the stores, the pipeline that every call takes, and one listener:
-/// a Unix socket, or TLS for the gateway that pairs with it. Made and stopped by one thread, which is not its loop's.
-/// Source: docs/protocols/rtp.md, sections 1 to 3 and 6.
+/// A tool host as a process sees it, wired and running: one event loop, the stores, the pipeline
+/// that every call takes, and one listener: a Unix socket, or TLS for the gateway that pairs with
+/// it. Made and stopped by one thread, which is not its loop's. Source: docs/protocols/rtp.md,
+/// sections 1 to 3 and 6.
 class HostEngine {
 public:
     /// Behind mutual TLS.
@@ -30,15 +31,20 @@ public:
         std::string service;                    ///< a name for people
         std::filesystem::path socket;           ///< mode 0600; empty: `paired` is there
         std::optional<Paired> paired;
-        std::filesystem::path state_dir;        ///< made if need be; `ledger.db`, `audit.db` and the folder `pairing` are there; on a Unix socket it
-                                                ///< may be empty: then keys hold as long as the process
-        /// Makes the tools for the loop that will call them; what they have to tell beside calls goes to `audit`.
-        std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home, core::AuditLog& audit)> make_tools;
-        /// Told of what a paired host has for connections of its own to its gateway, before anything runs; may be empty.
+        /// Made if need be; `ledger.db`, `audit.db` and the folder `pairing` are there; on a Unix
+        /// socket it may be empty: then keys hold as long as the process
+        std::filesystem::path state_dir;
+        /// Makes the tools for the loop that will call them; what they have to tell beside calls
+        /// goes to `audit`.
+        std::function<Result<std::unique_ptr<HostedTools>>(net::EventLoop& home,
+                                                           core::AuditLog& audit)>
+            make_tools;
+        /// Told of what a paired host has for connections of its own to its gateway, before
+        /// anything runs; may be empty.
         std::function<void(RemoteTrust& trust)> on_trust;
     };
-    /// The listener answers when it returns. Errors: kUnavailable (address in use, store damaged), kInvalidArgs (address, component id), those
-    /// of RemoteTrust::open() and of `make_tools`.
+    /// The listener answers when it returns. Errors: kUnavailable (address in use, store damaged),
+    /// kInvalidArgs (address, component id), those of RemoteTrust::open() and of `make_tools`.
     static Result<std::unique_ptr<HostEngine>> start(const Options& options);
     HostEngine(const HostEngine&) = delete;
     HostEngine& operator=(const HostEngine&) = delete;
@@ -49,7 +55,8 @@ public:
     const net::Endpoint& endpoint() const;
     /// What a gateway's operator compares while pairing, base64; empty on a Unix socket.
     std::string remote_key() const;
-    /// Takes no more calls, leaves those that run 10 s, stores what is to be stored, joins all threads. Idempotent.
+    /// Takes no more calls, leaves those that run 10 s, stores what is to be stored, joins all
+    /// threads. Idempotent.
     void stop();
 
 private:

@@ -22,17 +22,25 @@ net::Refusal refusal_of(std::string_view path, const Error& error) {
         rtp::append_call_response(refusal.body, "", "", 0, outcome);
     } else {
         json::Writer writer(refusal.body);
-        writer.begin_object().key("error").string_lossy(error.message).key("code").string(rtp::wire_code(error.code)).end_object();
+        writer.begin_object()
+            .key("error")
+            .string_lossy(error.message)
+            .key("code")
+            .string(rtp::wire_code(error.code))
+            .end_object();
     }
     return refusal;
 }
 
 }  // namespace
 
-bool LocalCallers::knows(const net::Connection& connection) { return rtp::is_own_user(connection.peer()); }
+bool LocalCallers::knows(const net::Connection& connection) {
+    return rtp::is_own_user(connection.peer());
+}
 
 Result<core::PrincipalRef> LocalCallers::caller_of(const net::HttpRequest& request) {
-    if (!rtp::is_own_user(request.peer)) return fail(ErrorCode::kForbidden, "this socket is for the user who runs the host");
+    if (!rtp::is_own_user(request.peer))
+        return fail(ErrorCode::kForbidden, "this socket is for the user who runs the host");
     core::PrincipalRef& caller = callers_[request.peer.uid()];
     if (!caller) caller = trust::local_operator(request.peer.uid());
     return caller;
@@ -53,31 +61,41 @@ Task<void> PairedCallers::let_in(const net::HttpRequest& request) {
 net::BodyAdmission HostService::admit_body(const net::HttpRequest& request) {
     if (!rtp::is_tools_path(request.path())) return {.admitted = false, .budget = nullptr};
     const auto caller = callers_.caller_of(request);
-    return {.admitted = caller.has_value(), .budget = caller ? budgets_.of((*caller)->id) : nullptr};
+    return {.admitted = caller.has_value(),
+            .budget = caller ? budgets_.of((*caller)->id) : nullptr};
 }
 
 std::optional<net::Refusal> HostService::refuse_head(const net::HttpRequest& request) {
     if (!rtp::is_tools_path(request.path())) return std::nullopt;
-    if (const auto caller = callers_.caller_of(request); !caller) return refusal_of(request.path(), caller.error());
+    if (const auto caller = callers_.caller_of(request); !caller)
+        return refusal_of(request.path(), caller.error());
     if (stopping_ && request.path() == "/v1/tools/call") {
-        return refusal_of(request.path(), fail(ErrorCode::kUnavailable, "the host is stopping; call again when it is back").error());
+        return refusal_of(request.path(), fail(ErrorCode::kUnavailable,
+                                               "the host is stopping; call again when it is back")
+                                              .error());
     }
     return std::nullopt;
 }
 
-std::optional<net::Upgrade> PairedCallers::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+std::optional<net::Upgrade> PairedCallers::upgrade(const net::HttpRequest& request,
+                                                   const net::WebSocketOffer& offer) {
     if (pairing_.owns(request.path())) {
-        if (const auto may = trust_.may_pair(request.certificate_der()); !may) return net::Refusal{.status = 401, .content_type = {}, .body = may.error().message, .headers = {}};
+        if (const auto may = trust_.may_pair(request.certificate_der()); !may)
+            return net::Refusal{
+                .status = 401, .content_type = {}, .body = may.error().message, .headers = {}};
     }
     return pairing_.upgrade(request, offer);
 }
 
-std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+std::optional<net::Upgrade> HostService::upgrade(const net::HttpRequest& request,
+                                                 const net::WebSocketOffer& offer) {
     return callers_.upgrade(request, offer);
 }
 
-void HostService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) {
-    if (!rtp::append_refusal(request, status, reason, body)) HttpService::refusal_body(request, status, reason, body);
+void HostService::refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
+                               std::string& body) {
+    if (!rtp::append_refusal(request, status, reason, body))
+        HttpService::refusal_body(request, status, reason, body);
 }
 
 Task<void> HostService::serve(net::HttpExchange& exchange) {
@@ -85,12 +103,16 @@ Task<void> HostService::serve(net::HttpExchange& exchange) {
     if (path == "/healthz") {
         rtp::serve_health(exchange, exchange.request().method(), stopping_);
     } else if (callers_.is_websocket_path(path)) {
-        exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket", {{"Upgrade", "websocket"}});
+        exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
+                               {{"Upgrade", "websocket"}});
     } else if (!rtp::is_tools_path(path)) {
         rtp::respond_unknown_path(exchange);
     } else if (rtp::method_fits(exchange, path)) {
         const auto caller = callers_.caller_of(exchange.request());
-        if (!caller) co_return rtp::ToolsApi::refuse(exchange, status_of(caller.error().code), caller.error());   // changed since its head came
+        // changed since its head came
+        if (!caller)
+            co_return rtp::ToolsApi::refuse(exchange, status_of(caller.error().code),
+                                            caller.error());
         co_await callers_.let_in(exchange.request());
         if (path == "/v1/tools/call") {
             co_await tools_.call(exchange, *caller, "host");

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "adapters/rtp/pairing/pairing_remote.hpp"
 #include "adapters/rtp/calls/tools_api.hpp"
+#include "adapters/rtp/pairing/pairing_remote.hpp"
 #include "net/http/http_service.hpp"
 #include "sdk/tool_host/remote_trust.hpp"
 
@@ -10,7 +10,8 @@
 
 namespace crab::sdk {
 
-/// Who may call a tool host, and how a gateway is paired with it. Two of them exist, for one listener each.
+/// Who may call a tool host, and how a gateway is paired with it. Two of them exist, for one
+/// listener each.
 class HostCallers {
 public:
     virtual ~HostCallers() = default;
@@ -20,7 +21,10 @@ public:
     virtual Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) = 0;
     /// Awaited before a call of a caller that was let in runs.
     virtual Task<void> let_in(const net::HttpRequest&) { co_return; }
-    virtual std::optional<net::Upgrade> upgrade(const net::HttpRequest&, const net::WebSocketOffer&) { return std::nullopt; }
+    virtual std::optional<net::Upgrade> upgrade(const net::HttpRequest&,
+                                                const net::WebSocketOffer&) {
+        return std::nullopt;
+    }
     virtual bool is_websocket_path(std::string_view) const { return false; }
 };
 
@@ -37,11 +41,17 @@ private:
 /// Behind mutual TLS: the gateway that paired this host.
 class PairedCallers final : public HostCallers {
 public:
-    PairedCallers(RemoteTrust& trust, rtp::PairingRemote& pairing, BlockingPool& pool) : trust_(trust), pairing_(pairing), pool_(pool) {}
-    bool knows(const net::Connection& connection) override { return trust_.caller_of(connection.peer_certificate_der()).has_value(); }
-    Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override { return trust_.caller_of(request.certificate_der()); }
+    PairedCallers(RemoteTrust& trust, rtp::PairingRemote& pairing, BlockingPool& pool)
+        : trust_(trust), pairing_(pairing), pool_(pool) {}
+    bool knows(const net::Connection& connection) override {
+        return trust_.caller_of(connection.peer_certificate_der()).has_value();
+    }
+    Result<core::PrincipalRef> caller_of(const net::HttpRequest& request) override {
+        return trust_.caller_of(request.certificate_der());
+    }
     Task<void> let_in(const net::HttpRequest& request) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer) override;
     bool is_websocket_path(std::string_view path) const override { return pairing_.owns(path); }
 
 private:
@@ -50,8 +60,8 @@ private:
     BlockingPool& pool_;
 };
 
-/// What a tool host serves to those who may: discovery, calls, cancels; and to everybody health and pairing.
-/// Source: docs/protocols/rtp.md, sections 1 to 3.
+/// What a tool host serves to those who may: discovery, calls, cancels; and to everybody health and
+/// pairing. Source: docs/protocols/rtp.md, sections 1 to 3.
 class HostService final : public net::HttpService {
 public:
     HostService(rtp::ToolsApi& tools, HostCallers& callers) : tools_(tools), callers_(callers) {}
@@ -61,13 +71,15 @@ public:
     /// Rows 1 to 3 of section 3, before a byte of the body is read.
     std::optional<net::Refusal> refuse_head(const net::HttpRequest& request) override;
     Task<void> serve(net::HttpExchange& exchange) override;
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override;
-    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason, std::string& body) override;
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer) override;
+    void refusal_body(const net::HttpRequest* request, int status, std::string_view reason,
+                      std::string& body) override;
     /// From here on no call is taken, and `/healthz` says so.
     void stop() { stopping_ = true; }
 
 private:
-    static constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20;   ///< of bodies that come
+    static constexpr std::size_t kMostHeldBytes = std::size_t{64} << 20;  ///< of bodies that come
 
     rtp::ToolsApi& tools_;
     HostCallers& callers_;

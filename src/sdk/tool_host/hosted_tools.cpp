@@ -3,9 +3,11 @@
 #include <stdexcept>
 
 namespace crab::sdk {
-void register_tools(core::Registry& registry, std::vector<core::ToolSpec> specs, core::ToolHost& runs) {
+void register_tools(core::Registry& registry, std::vector<core::ToolSpec> specs,
+                    core::ToolHost& runs) {
     const auto gate = std::make_shared<core::ToolGate>(kCallsAtOnce, kCallsWaiting);
-    const std::shared_ptr<core::ToolHost> host(std::shared_ptr<void>(), &runs);   // not owned: the registry may live longer
+    // not owned: the registry may live longer
+    const std::shared_ptr<core::ToolHost> host(std::shared_ptr<void>(), &runs);
     std::vector<core::ToolRef> tools;
     for (core::ToolSpec& spec : specs) {
         auto tool = core::make_tool(std::move(spec));

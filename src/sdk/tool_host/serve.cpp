@@ -11,7 +11,8 @@
 namespace crab::sdk {
 namespace {
 
-/// `host:port`, with the path if it is not the usual one; this machine's name where every address is listened on.
+/// `host:port`, with the path if it is not the usual one; this machine's name where every address
+/// is listened on.
 std::string dialled_by_others(net::Endpoint endpoint, const std::string& pair_path) {
     char name[256] = {};
     const bool any = endpoint.host == "0.0.0.0" || endpoint.host == "::";
@@ -28,7 +29,8 @@ int serve_until_signal(const HostEngine::Options& options) {
     for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, as a full disk is
+    // a file that may not grow is an error of the write, as a full disk is
+    std::signal(SIGXFSZ, SIG_IGN);
 
     log::configure(log::Level::kInfo, log::Format::kText);
     const auto host = HostEngine::start(options);
@@ -37,8 +39,11 @@ int serve_until_signal(const HostEngine::Options& options) {
         return 1;
     }
     if (options.paired) {
-        fmt::print(stderr, "at the gateway: crab pair tool wss://{} {} --remote-key {}\n", dialled_by_others((*host)->endpoint(), options.paired->pair_path), options.paired->component_id, (*host)->remote_key());
-        fmt::print("remote_key={}\ncrab host ready name={} listen={}\n", (*host)->remote_key(), options.service, (*host)->endpoint().text());
+        fmt::print(stderr, "at the gateway: crab pair tool wss://{} {} --remote-key {}\n",
+                   dialled_by_others((*host)->endpoint(), options.paired->pair_path),
+                   options.paired->component_id, (*host)->remote_key());
+        fmt::print("remote_key={}\ncrab host ready name={} listen={}\n", (*host)->remote_key(),
+                   options.service, (*host)->endpoint().text());
     } else {
         fmt::print("crab host ready name={} unix={}\n", options.service, options.socket.string());
     }

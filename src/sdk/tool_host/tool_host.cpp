@@ -32,8 +32,11 @@ core::ToolSpec spec_of(HostTool&& tool) {
     spec.idempotent = tool.idempotent;
     spec.side_effects = tool.side_effects;
     spec.effects_known = true;
-    // Not `accepts_idempotency_key`: the host keeps the keys, a handler knows none and must not run again under one.
-    if (tool.max_concurrency != 0) spec.max_concurrency = static_cast<std::uint32_t>(std::min<std::size_t>(tool.max_concurrency, UINT32_MAX));
+    // Not `accepts_idempotency_key`: the host keeps the keys, a handler knows none and must not run
+    // again under one.
+    if (tool.max_concurrency != 0)
+        spec.max_concurrency =
+            static_cast<std::uint32_t>(std::min<std::size_t>(tool.max_concurrency, UINT32_MAX));
     return spec;
 }
 
@@ -45,31 +48,52 @@ public:
 
     void add(core::ToolSpec spec, ToolHandler handler) {
         const std::string name = spec.name;
-        const auto refuse = [&](std::string_view why) { throw std::invalid_argument(fmt::format("tool {}: {}", name, why)); };
+        const auto refuse = [&](std::string_view why) {
+            throw std::invalid_argument(fmt::format("tool {}: {}", name, why));
+        };
         if (!handler) refuse("it has no handler");
-        if (spec.description.empty() || spec.description.size() > kMaxDescription) refuse("describe it in 1-8192 bytes");
+        if (spec.description.empty() || spec.description.size() > kMaxDescription)
+            refuse("describe it in 1-8192 bytes");
         if (spec.max_timeout > kMaxTimeout) refuse("its maximum timeout is at most 120 s");
-        if (std::ranges::any_of(tools_, [&](const auto& other) { return other.spec.name == name; })) refuse("there is one of that name");
+        if (std::ranges::any_of(tools_, [&](const auto& other) { return other.spec.name == name; }))
+            refuse("there is one of that name");
         auto made = core::make_tool(spec);
         if (!made) refuse(made.error().message);
         tools_.push_back({(*made)->spec, std::move(handler)});
     }
 
-    sdk::HostEngine::Options on_socket(const std::filesystem::path& socket, const std::filesystem::path& state_dir) const {
-        return {.service = name_, .socket = std::filesystem::absolute(socket), .paired = {}, .state_dir = state_dir, .make_tools = maker()};
+    sdk::HostEngine::Options on_socket(const std::filesystem::path& socket,
+                                       const std::filesystem::path& state_dir) const {
+        return {.service = name_,
+                .socket = std::filesystem::absolute(socket),
+                .paired = {},
+                .state_dir = state_dir,
+                .make_tools = maker()};
     }
     Result<sdk::HostEngine::Options> paired(const PairedListener& listener) const {
         auto endpoint = net::parse_endpoint(listener.listen);
-        if (!endpoint || endpoint->is_unix()) return fail(ErrorCode::kInvalidArgs, "listen: write host:port, such as 0.0.0.0:7443");
+        if (!endpoint || endpoint->is_unix())
+            return fail(ErrorCode::kInvalidArgs, "listen: write host:port, such as 0.0.0.0:7443");
         const auto key = crypto::from_base64_exact<32>(listener.gateway_key);
-        if (!key) return fail(ErrorCode::kInvalidArgs, "gateway_key: give the base64 text that crab peers identity prints at the gateway");
+        if (!key)
+            return fail(
+                ErrorCode::kInvalidArgs,
+                "gateway_key: give the base64 text that crab peers identity prints at the gateway");
         const std::string& id = listener.id.empty() ? name_ : listener.id;
-        if (!trust::is_component_id(id)) return fail(ErrorCode::kInvalidArgs, "id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
-        if (listener.state_dir.empty()) return fail(ErrorCode::kInvalidArgs, "state_dir: a paired host needs a folder for its keys");
+        if (!trust::is_component_id(id))
+            return fail(ErrorCode::kInvalidArgs,
+                        "id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a "
+                        "letter or digit");
+        if (listener.state_dir.empty())
+            return fail(ErrorCode::kInvalidArgs,
+                        "state_dir: a paired host needs a folder for its keys");
         return sdk::HostEngine::Options{
             .service = name_,
             .socket = {},
-            .paired = sdk::HostEngine::Paired{.endpoint = std::move(*endpoint), .component_id = id, .gateway_key = *key, .pair_path = listener.pair_path},
+            .paired = sdk::HostEngine::Paired{.endpoint = std::move(*endpoint),
+                                              .component_id = id,
+                                              .gateway_key = *key,
+                                              .pair_path = listener.pair_path},
             .state_dir = listener.state_dir,
             .make_tools = maker()};
     }
@@ -90,8 +114,10 @@ public:
     void stop() { engine_.reset(); }
 
 private:
-    std::function<Result<std::unique_ptr<sdk::HostedTools>>(net::EventLoop&, core::AuditLog&)> maker() const {
-        return [tools = tools_](net::EventLoop& home, core::AuditLog&) -> Result<std::unique_ptr<sdk::HostedTools>> {
+    std::function<Result<std::unique_ptr<sdk::HostedTools>>(net::EventLoop&, core::AuditLog&)>
+    maker() const {
+        return [tools = tools_](net::EventLoop& home,
+                                core::AuditLog&) -> Result<std::unique_ptr<sdk::HostedTools>> {
             return std::make_unique<sdk::HandlerTools>(tools, home);
         };
     }
@@ -103,15 +129,21 @@ private:
 ToolHost::ToolHost(std::string name) : impl_(std::make_unique<Impl>(std::move(name))) {}
 ToolHost::~ToolHost() = default;
 
-void ToolHost::add(HostTool tool, ToolHandler handler) { impl_->add(spec_of(std::move(tool)), std::move(handler)); }
-int ToolHost::serve_unix(const std::filesystem::path& socket, const std::filesystem::path& state_dir) {
+void ToolHost::add(HostTool tool, ToolHandler handler) {
+    impl_->add(spec_of(std::move(tool)), std::move(handler));
+}
+int ToolHost::serve_unix(const std::filesystem::path& socket,
+                         const std::filesystem::path& state_dir) {
     return Impl::serve(impl_->on_socket(socket, state_dir));
 }
 int ToolHost::serve(const PairedListener& listener) { return Impl::serve(impl_->paired(listener)); }
-std::expected<void, ToolError> ToolHost::start_unix(const std::filesystem::path& socket, const std::filesystem::path& state_dir) {
+std::expected<void, ToolError> ToolHost::start_unix(const std::filesystem::path& socket,
+                                                    const std::filesystem::path& state_dir) {
     return impl_->start(impl_->on_socket(socket, state_dir));
 }
-std::expected<void, ToolError> ToolHost::start(const PairedListener& listener) { return impl_->start(impl_->paired(listener)); }
+std::expected<void, ToolError> ToolHost::start(const PairedListener& listener) {
+    return impl_->start(impl_->paired(listener));
+}
 std::string ToolHost::address() const { return impl_->address(); }
 void ToolHost::stop() { impl_->stop(); }
 

@@ -60,10 +60,17 @@ struct ToolHostTest : testing::Test {
         client = std::make_unique<ToolClient>("unix:" + socket.string());
     }
     std::future<CallResult> begin(std::string tool, CallOptions options = {}) {
-        return std::async(std::launch::async, [this, tool = std::move(tool), options = std::move(options)] { return client->call(tool, "{}", options); });
+        return std::async(std::launch::async,
+                          [this, tool = std::move(tool), options = std::move(options)] {
+                              return client->call(tool, "{}", options);
+                          });
     }
-    static HostTool tool(std::string name) { return {.name = std::move(name), .description = "A tool of a test"}; }
-    static CallOptions keyed(std::string key, std::chrono::milliseconds timeout = 0ms) { return {.timeout = timeout, .idempotency_key = std::move(key)}; }
+    static HostTool tool(std::string name) {
+        return {.name = std::move(name), .description = "A tool of a test"};
+    }
+    static CallOptions keyed(std::string key, std::chrono::milliseconds timeout = 0ms) {
+        return {.timeout = timeout, .idempotency_key = std::move(key)};
+    }
 };
 
 TEST_F(ToolHostTest, AToolIsListedAndAnswersWithWhatItsHandlerGives) {
@@ -72,7 +79,8 @@ TEST_F(ToolHostTest, AToolIsListedAndAnswersWithWhatItsHandlerGives) {
     read.idempotent = true;
     host->add(read, [](const ToolRequest& request) {
         request.log("looked at " + request.text("city").value_or("nothing"));
-        return ToolAnswer::json(R"( {"agent":")" + request.context().agent_id + R"(","tenant":")" + request.tenant_id() + "\"}");
+        return ToolAnswer::json(R"( {"agent":")" + request.context().agent_id + R"(","tenant":")" +
+                                request.tenant_id() + "\"}");
     });
     host->add(tool("say"), [](const ToolRequest&) { return "done"; });
     host->add(tool("count"), [](const ToolRequest&) { return ToolAnswer::json("7"); });
@@ -82,9 +90,11 @@ TEST_F(ToolHostTest, AToolIsListedAndAnswersWithWhatItsHandlerGives) {
     ASSERT_EQ(listed->size(), 3U);
     EXPECT_EQ((*listed)[1].name, "read");
     EXPECT_FALSE((*listed)[1].side_effects);
-    const auto answer = client->call("read", R"({"city":"Bonn"})", {.tenant_id = "harbour", .context = {.agent_id = "gull"}});
+    const auto answer = client->call("read", R"({"city":"Bonn"})",
+                                     {.tenant_id = "harbour", .context = {.agent_id = "gull"}});
     ASSERT_TRUE(answer.ok()) << answer.error.message;
-    EXPECT_EQ(answer.result, R"({"agent":"gull","tenant":"harbour"})") << "and no operation_id: it changes nothing";
+    EXPECT_EQ(answer.result, R"({"agent":"gull","tenant":"harbour"})")
+        << "and no operation_id: it changes nothing";
     EXPECT_EQ(answer.logs, std::vector<std::string>{"looked at Bonn"});
     EXPECT_NE(client->call("say").result.find(R"("text":"done")"), std::string::npos);
     EXPECT_NE(client->call("count").result.find(R"("value":7)"), std::string::npos);
@@ -92,9 +102,11 @@ TEST_F(ToolHostTest, AToolIsListedAndAnswersWithWhatItsHandlerGives) {
 
 TEST_F(ToolHostTest, AResultOfAToolWithSideEffectsHasAnOperationIdThatRepeatsShare) {
     host->add(tool("act"), [](const ToolRequest&) { return ToolAnswer::json("{}"); });
-    host->add(tool("own"), [](const ToolRequest&) { return ToolAnswer::json(R"({"operation_id":"mine"})"); });
+    host->add(tool("own"),
+              [](const ToolRequest&) { return ToolAnswer::json(R"({"operation_id":"mine"})"); });
     auto strict = tool("strict");
-    strict.output_schema = R"({"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":false})";
+    strict.output_schema =
+        R"({"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":false})";
     host->add(strict, [](const ToolRequest&) { return ToolAnswer::json(R"({"a":1})"); });
     start();
     const auto first = client->call("act", "{}", keyed("k"));
@@ -111,28 +123,36 @@ TEST_F(ToolHostTest, AResultOfAToolWithSideEffectsHasAnOperationIdThatRepeatsSha
 
 TEST_F(ToolHostTest, ArgumentsAndResultsAreHeldToTheirSchemas) {
     auto checked = tool("checked");
-    checked.input_schema = R"({"type":"object","properties":{"n":{"type":"integer","maximum":9}},"required":["n"]})";
+    checked.input_schema =
+        R"({"type":"object","properties":{"n":{"type":"integer","maximum":9}},"required":["n"]})";
     checked.output_schema = R"({"type":"object","required":["ok"]})";
-    host->add(checked, [](const ToolRequest& request) { return ToolAnswer::json(request.integer("n") == 1 ? R"({"ok":true})" : "{}"); });
+    host->add(checked, [](const ToolRequest& request) {
+        return ToolAnswer::json(request.integer("n") == 1 ? R"({"ok":true})" : "{}");
+    });
     start();
     EXPECT_TRUE(client->call("checked", R"({"n":1})").ok());
     const auto wrong = client->call("checked", R"({"n":10})");
     EXPECT_EQ(wrong.error.code, "INVALID_ARGS");
-    for (const char* part : {R"("pointer":"/n")", R"("rule":"maximum")"}) EXPECT_NE(wrong.error.details.find(part), std::string::npos) << wrong.error.details;
+    for (const char* part : {R"("pointer":"/n")", R"("rule":"maximum")"})
+        EXPECT_NE(wrong.error.details.find(part), std::string::npos) << wrong.error.details;
     EXPECT_EQ(client->call("checked", R"({"n":2})").error.code, "INTERNAL");
     EXPECT_EQ(client->call("unchecked").error.code, "TOOL_NOT_FOUND");
 }
 
 TEST_F(ToolHostTest, WhatAHandlerThrowsIsInternalAndTheHostLives) {
-    host->add(tool("broken"), [](const ToolRequest&) -> ToolAnswer { throw std::runtime_error("the secret is 7"); });
+    host->add(tool("broken"), [](const ToolRequest&) -> ToolAnswer {
+        throw std::runtime_error("the secret is 7");
+    });
     host->add(tool("odd"), [](const ToolRequest&) -> ToolAnswer { throw 7; });
-    host->add(tool("no"), [](const ToolRequest&) { return ToolAnswer::error("FORBIDDEN", "not today"); });
+    host->add(tool("no"),
+              [](const ToolRequest&) { return ToolAnswer::error("FORBIDDEN", "not today"); });
     host->add(tool("own"), [](const ToolRequest&) { return ToolAnswer::error("NO_LUCK", "none"); });
     start();
     for (const char* name : {"broken", "odd"}) {
         const auto answer = client->call(name);
         EXPECT_EQ(answer.error.code, "INTERNAL");
-        EXPECT_EQ(answer.error.message.find("secret"), std::string::npos) << "what went wrong is the log's business";
+        EXPECT_EQ(answer.error.message.find("secret"), std::string::npos)
+            << "what went wrong is the log's business";
     }
     EXPECT_EQ(client->call("no").error.code, "FORBIDDEN");
     EXPECT_EQ(client->call("no").error.message, "not today");
@@ -152,7 +172,8 @@ TEST_F(ToolHostTest, ADeafHandlerIsCutAtTheDeadlineAndWhatItReturnsServesRepeats
     EXPECT_EQ(cut.status, Status::kTimeout);
     EXPECT_EQ(cut.error.code, "TIMEOUT");
     EXPECT_GE(cut.duration, 50ms);
-    EXPECT_EQ(client->call("deaf", "{}", keyed("k", 20ms)).status, Status::kTimeout) << "a repeat waits under its own deadline";
+    EXPECT_EQ(client->call("deaf", "{}", keyed("k", 20ms)).status, Status::kTimeout)
+        << "a repeat waits under its own deadline";
     auto repeat = begin("deaf", keyed("k"));
     go_on.open();
     const auto served = repeat.get();
@@ -216,7 +237,8 @@ TEST_F(ToolHostTest, ACancelledCallEndsAtOnceAndItsHandlerIsTold) {
         request.on_cancel([&] { told.set_value(); });
         begun.set_value();
         go_on.wait();
-        return request.cancelled() ? ToolAnswer::error("CANCELLED", "as you wish") : ToolAnswer::text("finished");
+        return request.cancelled() ? ToolAnswer::error("CANCELLED", "as you wish")
+                                   : ToolAnswer::text("finished");
     });
     start();
     auto call = begin("slow", {.call_id = "c1"});
@@ -226,12 +248,15 @@ TEST_F(ToolHostTest, ACancelledCallEndsAtOnceAndItsHandlerIsTold) {
     told.get_future().wait();
     auto repeat = begin("slow", {.call_id = "c1"});
     go_on.open();
-    EXPECT_EQ(repeat.get().error.code, "OUTCOME_UNKNOWN") << "it is not idempotent, and nobody says what it did";
+    EXPECT_EQ(repeat.get().error.code, "OUTCOME_UNKNOWN")
+        << "it is not idempotent, and nobody says what it did";
 }
 
 TEST_F(ToolHostTest, AKeyRunsOnceOtherContentIsAConflictAndBothSurviveARestart) {
     std::atomic<int> runs = 0;
-    const auto count = [&](const ToolRequest&) { return ToolAnswer::json("{\"run\":" + std::to_string(++runs) + "}"); };
+    const auto count = [&](const ToolRequest&) {
+        return ToolAnswer::json("{\"run\":" + std::to_string(++runs) + "}");
+    };
     host->add(tool("act"), count);
     start(folder / "state");
     const auto first = client->call("act", R"({"n":1})", keyed("k"));
@@ -268,7 +293,9 @@ TEST_F(ToolHostTest, StoppingTellsHandlersAndWaitsForThem) {
 
 TEST_F(ToolHostTest, WhatCannotBeAToolOrAListenerIsRefusedByName) {
     const ToolHandler answer = [](const ToolRequest&) { return "ok"; };
-    const auto refuses = [&](HostTool wrong) { EXPECT_THROW(host->add(std::move(wrong), answer), std::invalid_argument); };
+    const auto refuses = [&](HostTool wrong) {
+        EXPECT_THROW(host->add(std::move(wrong), answer), std::invalid_argument);
+    };
     refuses(tool("two words"));
     refuses({.name = "nameless", .description = ""});
     refuses({.name = "bad", .description = "x", .input_schema = "{"});
@@ -276,14 +303,18 @@ TEST_F(ToolHostTest, WhatCannotBeAToolOrAListenerIsRefusedByName) {
     EXPECT_THROW(host->add(tool("none"), nullptr), std::invalid_argument);
     host->add(tool("once"), answer);
     refuses(tool("once"));
-    for (const PairedListener& wrong : {PairedListener{.listen = "nowhere"}, PairedListener{.gateway_key = "x"},
-                                        PairedListener{.gateway_key = std::string(43, 'A') + "=", .state_dir = {}},
-                                        PairedListener{.gateway_key = std::string(43, 'A') + "=", .id = "-", .state_dir = folder}}) {
+    for (const PairedListener& wrong :
+         {PairedListener{.listen = "nowhere"}, PairedListener{.gateway_key = "x"},
+          PairedListener{.gateway_key = std::string(43, 'A') + "=", .state_dir = {}},
+          PairedListener{
+              .gateway_key = std::string(43, 'A') + "=", .id = "-", .state_dir = folder}}) {
         const auto started = host->start(wrong);
         ASSERT_FALSE(started);
         EXPECT_EQ(started.error().code, "INVALID_ARGS");
     }
-    EXPECT_TRUE(host->start({.listen = "127.0.0.1:0", .gateway_key = std::string(43, 'A') + "=", .state_dir = folder / "state"}));
+    EXPECT_TRUE(host->start({.listen = "127.0.0.1:0",
+                             .gateway_key = std::string(43, 'A') + "=",
+                             .state_dir = folder / "state"}));
     EXPECT_TRUE(host->address().starts_with("127.0.0.1:"));
 }
 

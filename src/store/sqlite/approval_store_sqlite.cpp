@@ -26,31 +26,51 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
     ) STRICT, WITHOUT ROWID;
 )"};
 
-constexpr std::string_view kColumns = "approval_id, allow, tenant_id, principal, tool, source, place, rule, network, privilege, decided_by, decided_ms";
+constexpr std::string_view kColumns =
+    "approval_id, allow, tenant_id, principal, tool, source, place, rule, network, privilege, "
+    "decided_by, decided_ms";
 
 /// From the columns kColumns, which begin at 0.
 Result<RememberedApproval> approval_of(const Statement& row) {
     const auto network = core::find_network(row.text_view(8));
     const auto privilege = core::find_privilege(row.text_view(9));
-    if (!network || !privilege) return fail(ErrorCode::kInternal, fmt::format("approval {} is stored with labels that nobody knows", row.text(0)));
-    return RememberedApproval{.id = row.text(0), .allow = row.integer(1) != 0, .scope = core::ApprovalScope::kAlways,
-                              .subject = {.tenant = row.text(2), .principal = row.text(3), .tool = row.text(4), .source = row.text(5), .place = row.text(6),
-                                          .rule = row.text(7), .session = {}, .network = *network, .privilege = *privilege, .content = {}},
-                              .by = row.text(10), .at = row.time(11), .until = {}};
+    if (!network || !privilege)
+        return fail(
+            ErrorCode::kInternal,
+            fmt::format("approval {} is stored with labels that nobody knows", row.text(0)));
+    return RememberedApproval{.id = row.text(0),
+                              .allow = row.integer(1) != 0,
+                              .scope = core::ApprovalScope::kAlways,
+                              .subject = {.tenant = row.text(2),
+                                          .principal = row.text(3),
+                                          .tool = row.text(4),
+                                          .source = row.text(5),
+                                          .place = row.text(6),
+                                          .rule = row.text(7),
+                                          .session = {},
+                                          .network = *network,
+                                          .privilege = *privilege,
+                                          .content = {}},
+                              .by = row.text(10),
+                              .at = row.time(11),
+                              .until = {}};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ApprovalStoreSqlite>> ApprovalStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<ApprovalStoreSqlite>> ApprovalStoreSqlite::open(
+    const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("approvals", kSchema); !migrated) return fail(std::move(migrated.error()));
+    if (auto migrated = database->migrate("approvals", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
     return std::unique_ptr<ApprovalStoreSqlite>(new ApprovalStoreSqlite(std::move(*database)));
 }
 
 Result<std::vector<RememberedApproval>> ApprovalStoreSqlite::load() {
     const std::scoped_lock lock(mutex_);
-    auto rows = database_.query(fmt::format("SELECT {} FROM approvals ORDER BY decided_ms, approval_id", kColumns));
+    auto rows = database_.query(
+        fmt::format("SELECT {} FROM approvals ORDER BY decided_ms, approval_id", kColumns));
     if (!rows) return fail(std::move(rows.error()));
     std::vector<RememberedApproval> kept;
     for (;;) {
@@ -63,16 +83,23 @@ Result<std::vector<RememberedApproval>> ApprovalStoreSqlite::load() {
     }
 }
 
-Result<void> ApprovalStoreSqlite::keep(const RememberedApproval& decision, const std::vector<std::string>& instead) {
+Result<void> ApprovalStoreSqlite::keep(const RememberedApproval& decision,
+                                       const std::vector<std::string>& instead) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
         for (const std::string& id : instead) {
-            if (auto done = database_.run("DELETE FROM approvals WHERE approval_id = ?", id); !done) return done;
+            if (auto done = database_.run("DELETE FROM approvals WHERE approval_id = ?", id); !done)
+                return done;
         }
         const core::ApprovalSubject& subject = decision.subject;
-        return database_.run(fmt::format("INSERT OR REPLACE INTO approvals ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kColumns), decision.id,
-                             std::int64_t{decision.allow}, subject.tenant, subject.principal, subject.tool, subject.source, subject.place, subject.rule,
-                             core::name_of(subject.network), core::name_of(subject.privilege), decision.by, decision.at);
+        return database_.run(
+            fmt::format(
+                "INSERT OR REPLACE INTO approvals ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                kColumns),
+            decision.id, std::int64_t{decision.allow}, subject.tenant, subject.principal,
+            subject.tool, subject.source, subject.place, subject.rule,
+            core::name_of(subject.network), core::name_of(subject.privilege), decision.by,
+            decision.at);
     });
 }
 

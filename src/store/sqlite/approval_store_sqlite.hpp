@@ -9,15 +9,17 @@
 
 namespace crab::store::sqlite {
 
-/// Decisions that hold always, in the table `approvals`. What returns has survived the process and a loss of power. Times are kept to
-/// the millisecond. Thread-safe.
+/// Decisions that hold always, in the table `approvals`. What returns has survived the process and
+/// a loss of power. Times are kept to the millisecond. Thread-safe.
 class ApprovalStoreSqlite final : public core::ApprovalStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<ApprovalStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<ApprovalStoreSqlite>> open(const std::filesystem::path& path,
+                                                             DatabaseOptions options = {});
 
     Result<std::vector<core::RememberedApproval>> load() override;
-    Result<void> keep(const core::RememberedApproval& decision, const std::vector<std::string>& instead) override;
+    Result<void> keep(const core::RememberedApproval& decision,
+                      const std::vector<std::string>& instead) override;
     Result<void> forget(std::string_view id) override;
 
 private:

@@ -11,17 +11,31 @@ using core::RememberedApproval;
 
 struct ApprovalStoreSqliteTest : testing::Test {
     RememberedApproval decision(std::string id, bool allow) const {
-        return {.id = std::move(id), .allow = allow, .scope = core::ApprovalScope::kAlways,
-                .subject = {.tenant = "home", .principal = "caller/ann", .tool = "phone__sms", .source = "device/phone", .place = "garden/main", .rule = "policy[0]: \"sms\"",
-                            .session = {}, .network = core::Network::kFullAccess, .privilege = core::Privilege::kElevated, .content = {}},
-                .by = "local/1000", .at = std::chrono::floor<Milliseconds>(clock.system_now()), .until = {}};
+        return {.id = std::move(id),
+                .allow = allow,
+                .scope = core::ApprovalScope::kAlways,
+                .subject = {.tenant = "home",
+                            .principal = "caller/ann",
+                            .tool = "phone__sms",
+                            .source = "device/phone",
+                            .place = "garden/main",
+                            .rule = "policy[0]: \"sms\"",
+                            .session = {},
+                            .network = core::Network::kFullAccess,
+                            .privilege = core::Privilege::kElevated,
+                            .content = {}},
+                .by = "local/1000",
+                .at = std::chrono::floor<Milliseconds>(clock.system_now()),
+                .until = {}};
     }
     std::vector<std::string> ids() {
         std::vector<std::string> all;
         for (const RememberedApproval& each : store->load().value()) all.push_back(each.id);
         return all;
     }
-    std::unique_ptr<ApprovalStoreSqlite> open() { return std::move(ApprovalStoreSqlite::open(folder / "trust.db").value()); }
+    std::unique_ptr<ApprovalStoreSqlite> open() {
+        return std::move(ApprovalStoreSqlite::open(folder / "trust.db").value());
+    }
 
     FakeClock clock;
     TestFolder folder;

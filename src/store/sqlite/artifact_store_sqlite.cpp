@@ -41,13 +41,15 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
 )"};
 
 constexpr std::size_t kIdBytes = 16;
-constexpr std::uint64_t kLeastCharge = 4096;          // a block, so that many small ones do not fill the disk with files
+// a block, so that many small ones do not fill the disk with files
+constexpr std::uint64_t kLeastCharge = 4096;
 constexpr std::uint64_t kClaimStep = std::uint64_t{1} << 20;
 
 std::uint64_t charge_of(std::uint64_t bytes) { return std::max(bytes, kLeastCharge); }
 
 std::unexpected<Error> disk_error(std::string_view what) {
-    return fail(ErrorCode::kUnavailable, fmt::format("an artifact could not be {}: {}", what, std::strerror(errno)));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("an artifact could not be {}: {}", what, std::strerror(errno)));
 }
 
 /// Renames are durable once their folder is.
@@ -61,8 +63,13 @@ void sync_folder(const fs::path& folder) {
 /// Writes to a file in `incoming`, which it removes unless finish() moved it away.
 class ArtifactStoreSqlite::Upload final : public core::ArtifactUpload {
 public:
-    Upload(ArtifactStoreSqlite& store, core::Artifact artifact, Descriptor file, std::uint64_t claimed)
-        : store_(store), artifact_(std::move(artifact)), expected_bytes_(artifact_.bytes), path_(store.incoming() / artifact_.id), file_(std::move(file)),
+    Upload(ArtifactStoreSqlite& store, core::Artifact artifact, Descriptor file,
+           std::uint64_t claimed)
+        : store_(store),
+          artifact_(std::move(artifact)),
+          expected_bytes_(artifact_.bytes),
+          path_(store.incoming() / artifact_.id),
+          file_(std::move(file)),
           claimed_(claimed) {
         artifact_.bytes = 0;
     }
@@ -74,10 +81,12 @@ public:
 
     Result<void> append(std::string_view piece) override {
         const std::uint64_t after = artifact_.bytes + piece.size();
-        if (expected_bytes_ != 0 && after > expected_bytes_) return fail(ErrorCode::kInvalidArgs, "more bytes came than were announced");
+        if (expected_bytes_ != 0 && after > expected_bytes_)
+            return fail(ErrorCode::kInvalidArgs, "more bytes came than were announced");
         if (after > claimed_) {
             const std::uint64_t more = std::max(after - claimed_, kClaimStep);
-            if (auto claimed = store_.claim(artifact_.tenant, after, more); !claimed) return claimed;
+            if (auto claimed = store_.claim(artifact_.tenant, after, more); !claimed)
+                return claimed;
             claimed_ += more;
         }
         digest_.update(piece);
@@ -93,9 +102,12 @@ public:
 
     Result<core::Artifact> finish() override {
         if (expected_bytes_ != 0 && artifact_.bytes != expected_bytes_) {
-            return fail(ErrorCode::kInvalidArgs, fmt::format("{} bytes were announced and {} came", expected_bytes_, artifact_.bytes));
+            return fail(ErrorCode::kInvalidArgs, fmt::format("{} bytes were announced and {} came",
+                                                             expected_bytes_, artifact_.bytes));
         }
-        if (to_hex(digest_.finish()) != artifact_.sha256) return fail(ErrorCode::kInvalidArgs, "the bytes have another SHA-256 than was announced; send them again");
+        if (to_hex(digest_.finish()) != artifact_.sha256)
+            return fail(ErrorCode::kInvalidArgs,
+                        "the bytes have another SHA-256 than was announced; send them again");
         if (::fsync(file_.get()) != 0) return disk_error("stored");
         const fs::path kept = store_.folder_ / artifact_.id;
         if (::rename(path_.c_str(), kept.c_str()) != 0) return disk_error("stored");
@@ -105,7 +117,8 @@ public:
             return fail(std::move(stored.error()));
         }
         finished_ = true;
-        if (const std::uint64_t charge = charge_of(artifact_.bytes); claimed_ > charge) store_.release(artifact_.tenant, claimed_ - charge);
+        if (const std::uint64_t charge = charge_of(artifact_.bytes); claimed_ > charge)
+            store_.release(artifact_.tenant, claimed_ - charge);
         return artifact_;
     }
 
@@ -123,17 +136,23 @@ private:
 /// An open file, which lives on when its name goes.
 class ArtifactStoreSqlite::Bytes final : public core::ArtifactBytes {
 public:
-    Bytes(core::Artifact artifact, Descriptor file) : artifact_(std::move(artifact)), file_(std::move(file)) {}
+    Bytes(core::Artifact artifact, Descriptor file)
+        : artifact_(std::move(artifact)), file_(std::move(file)) {}
     const core::Artifact& artifact() const override { return artifact_; }
 
     Result<std::string> read(std::uint64_t offset, std::size_t most) override {
-        std::string bytes(offset < artifact_.bytes ? std::min<std::uint64_t>(most, artifact_.bytes - offset) : 0, '\0');
+        std::string bytes(
+            offset < artifact_.bytes ? std::min<std::uint64_t>(most, artifact_.bytes - offset) : 0,
+            '\0');
         std::size_t have = 0;
         while (have < bytes.size()) {
-            const ssize_t count = ::pread(file_.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(offset + have));
+            const ssize_t count = ::pread(file_.get(), bytes.data() + have, bytes.size() - have,
+                                          static_cast<off_t>(offset + have));
             if (count < 0 && errno == EINTR) continue;
             if (count < 0) return disk_error("read");
-            if (count == 0) return fail(ErrorCode::kUnavailable, "the file of an artifact is shorter than it was");
+            if (count == 0)
+                return fail(ErrorCode::kUnavailable,
+                            "the file of an artifact is shorter than it was");
             have += static_cast<std::size_t>(count);
         }
         return bytes;
@@ -144,33 +163,45 @@ private:
     const Descriptor file_;
 };
 
-Result<std::unique_ptr<ArtifactStoreSqlite>> ArtifactStoreSqlite::open(const fs::path& folder, Limits limits, const Clock& clock, DatabaseOptions options) {
+Result<std::unique_ptr<ArtifactStoreSqlite>> ArtifactStoreSqlite::open(const fs::path& folder,
+                                                                       Limits limits,
+                                                                       const Clock& clock,
+                                                                       DatabaseOptions options) {
     auto database = Database::open(folder / "index.db", options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("artifacts", kSchema); !migrated) return fail(std::move(migrated.error()));
-    std::unique_ptr<ArtifactStoreSqlite> store(new ArtifactStoreSqlite(std::move(*database), folder, limits, clock));
+    if (auto migrated = database->migrate("artifacts", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
+    std::unique_ptr<ArtifactStoreSqlite> store(
+        new ArtifactStoreSqlite(std::move(*database), folder, limits, clock));
     if (auto settled = store->settle(); !settled) return fail(std::move(settled.error()));
     return store;
 }
 
-/// Makes files and rows agree: a crash leaves unfinished uploads, and files whose row was not written or is removed already.
+/// Makes files and rows agree: a crash leaves unfinished uploads, and files whose row was not
+/// written or is removed already.
 Result<void> ArtifactStoreSqlite::settle() {
     std::error_code error;
     fs::remove_all(incoming(), error);
     fs::create_directory(incoming(), error);
-    if (error) return fail(ErrorCode::kUnavailable, "the folder of artifacts cannot be written: " + error.message());
+    if (error)
+        return fail(ErrorCode::kUnavailable,
+                    "the folder of artifacts cannot be written: " + error.message());
     auto known = select("", "");
     if (!known) return fail(std::move(known.error()));
     std::map<std::string, bool, std::less<>> has_file;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-        if (const std::string name = entry.path().filename().string(); core::is_artifact_id(name)) has_file[name] = false;
+        if (const std::string name = entry.path().filename().string(); core::is_artifact_id(name))
+            has_file[name] = false;
     }
-    if (error) return fail(ErrorCode::kUnavailable, "the folder of artifacts cannot be read: " + error.message());
+    if (error)
+        return fail(ErrorCode::kUnavailable,
+                    "the folder of artifacts cannot be read: " + error.message());
     for (const core::Artifact& artifact : *known) {
         const auto file = has_file.find(artifact.id);
         if (file == has_file.end()) {
             log::warn("an artifact has lost its file", {{"artifact", artifact.id}});
-            if (auto gone = database_.run("DELETE FROM artifact WHERE id = ?", artifact.id); !gone) return gone;
+            if (auto gone = database_.run("DELETE FROM artifact WHERE id = ?", artifact.id); !gone)
+                return gone;
             continue;
         }
         file->second = true;
@@ -191,15 +222,25 @@ void ArtifactStoreSqlite::set_limits(Limits limits) {
 }
 
 /// `more` for an artifact of at least `bytes`.
-Result<void> ArtifactStoreSqlite::claim(const std::string& tenant, std::uint64_t bytes, std::uint64_t more) {
+Result<void> ArtifactStoreSqlite::claim(const std::string& tenant, std::uint64_t bytes,
+                                        std::uint64_t more) {
     const std::scoped_lock lock(mutex_);
     if (bytes > limits_.artifact_bytes) {
-        return fail(ErrorCode::kOversize, fmt::format("an artifact has at most {} bytes here; send less", limits_.artifact_bytes));
+        return fail(ErrorCode::kOversize,
+                    fmt::format("an artifact has at most {} bytes here; send less",
+                                limits_.artifact_bytes));
     }
-    const auto quota = [&](std::string_view whose, std::uint64_t used, std::uint64_t most) -> Result<void> {
+    const auto quota = [&](std::string_view whose, std::uint64_t used,
+                           std::uint64_t most) -> Result<void> {
         if (used + more <= most) return {};
-        return fail(Error{.code = ErrorCode::kRateLimited, .message = fmt::format("the artifacts of {} have {} of {} bytes; some must expire or be deleted first", whose, used, most),
-                          .details = {}, .retryable = false, .retry_after = {}});
+        return fail(Error{
+            .code = ErrorCode::kRateLimited,
+            .message = fmt::format(
+                "the artifacts of {} have {} of {} bytes; some must expire or be deleted first",
+                whose, used, most),
+            .details = {},
+            .retryable = false,
+            .retry_after = {}});
     };
     if (auto fits = quota("this tenant", used_[tenant], limits_.tenant_bytes); !fits) return fits;
     if (auto fits = quota("this gateway", used_in_all_, limits_.total_bytes); !fits) return fits;
@@ -217,14 +258,16 @@ void ArtifactStoreSqlite::release(const std::string& tenant, std::uint64_t bytes
 
 Result<std::unique_ptr<core::ArtifactUpload>> ArtifactStoreSqlite::begin(core::Artifact artifact) {
     const std::uint64_t charge = charge_of(artifact.bytes);
-    if (auto claimed = claim(artifact.tenant, artifact.bytes, charge); !claimed) return fail(std::move(claimed.error()));
+    if (auto claimed = claim(artifact.tenant, artifact.bytes, charge); !claimed)
+        return fail(std::move(claimed.error()));
     artifact.id = crypto::random_hex(kIdBytes);
     artifact.created_at = clock_.system_now();
     {
         const std::scoped_lock lock(mutex_);
         artifact.expires_at = artifact.created_at + limits_.ttl;
     }
-    Descriptor file(::open((incoming() / artifact.id).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    Descriptor file(::open((incoming() / artifact.id).c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file.is_open()) {
         auto failure = disk_error("begun");
         release(artifact.tenant, charge);
@@ -235,19 +278,27 @@ Result<std::unique_ptr<core::ArtifactUpload>> ArtifactStoreSqlite::begin(core::A
 
 Result<void> ArtifactStoreSqlite::keep(const core::Artifact& artifact) {
     const std::scoped_lock lock(mutex_);
-    auto stored = database_.run("INSERT INTO artifact (id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, expires_ms)"
-                                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                artifact.id, artifact.tenant, artifact.owner, artifact.call_id, artifact.tool, artifact.content_type, artifact.sha256,
-                                static_cast<std::int64_t>(artifact.bytes), artifact.created_at, artifact.expires_at);
+    auto stored = database_.run(
+        "INSERT INTO artifact (id, tenant, owner, call_id, tool, content_type, sha256, bytes, "
+        "created_ms, expires_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        artifact.id, artifact.tenant, artifact.owner, artifact.call_id, artifact.tool,
+        artifact.content_type, artifact.sha256, static_cast<std::int64_t>(artifact.bytes),
+        artifact.created_at, artifact.expires_at);
     if (!stored) return stored;
     stats_.artifacts += 1;
     stats_.bytes += artifact.bytes;
     return {};
 }
 
-/// With mutex_ held, or before anybody else knows *this. `condition` has one parameter, or is empty.
-Result<std::vector<core::Artifact>> ArtifactStoreSqlite::select(std::string_view condition, std::string_view value) {
-    const std::string sql = fmt::format("SELECT id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, expires_ms FROM artifact {} ORDER BY created_ms, id", condition);
+/// With mutex_ held, or before anybody else knows *this. `condition` has one parameter, or is
+/// empty.
+Result<std::vector<core::Artifact>> ArtifactStoreSqlite::select(std::string_view condition,
+                                                                std::string_view value) {
+    const std::string sql = fmt::format(
+        "SELECT id, tenant, owner, call_id, tool, content_type, sha256, bytes, created_ms, "
+        "expires_ms FROM artifact {} ORDER BY created_ms, id",
+        condition);
     auto rows = condition.empty() ? database_.query(sql) : database_.query(sql, value);
     if (!rows) return fail(std::move(rows.error()));
     std::vector<core::Artifact> found;
@@ -255,20 +306,30 @@ Result<std::vector<core::Artifact>> ArtifactStoreSqlite::select(std::string_view
         const auto row = rows->step();
         if (!row) return fail(row.error());
         if (!*row) return found;
-        found.push_back({.id = rows->text(0), .tenant = rows->text(1), .owner = rows->text(2), .call_id = rows->text(3), .tool = rows->text(4),
-                         .content_type = rows->text(5), .sha256 = rows->text(6), .bytes = static_cast<std::uint64_t>(rows->integer(7)),
-                         .created_at = rows->time(8), .expires_at = rows->time(9)});
+        found.push_back({.id = rows->text(0),
+                         .tenant = rows->text(1),
+                         .owner = rows->text(2),
+                         .call_id = rows->text(3),
+                         .tool = rows->text(4),
+                         .content_type = rows->text(5),
+                         .sha256 = rows->text(6),
+                         .bytes = static_cast<std::uint64_t>(rows->integer(7)),
+                         .created_at = rows->time(8),
+                         .expires_at = rows->time(9)});
     }
 }
 
 Result<std::unique_ptr<core::ArtifactBytes>> ArtifactStoreSqlite::open(std::string_view id) {
-    const auto none = [] { return fail(ErrorCode::kNotFound, "there is no such artifact, or it has expired"); };
+    const auto none = [] {
+        return fail(ErrorCode::kNotFound, "there is no such artifact, or it has expired");
+    };
     if (!core::is_artifact_id(id)) return none();
     const std::scoped_lock lock(mutex_);
     auto found = select("WHERE id = ?", id);
     if (!found) return fail(std::move(found.error()));
     if (found->empty() || found->front().expires_at <= clock_.system_now()) return none();
-    Descriptor file(::open((folder_ / found->front().id).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    Descriptor file(
+        ::open((folder_ / found->front().id).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file.is_open()) return disk_error("opened");
     return std::make_unique<Bytes>(std::move(found->front()), std::move(file));
 }
@@ -276,16 +337,22 @@ Result<std::unique_ptr<core::ArtifactBytes>> ArtifactStoreSqlite::open(std::stri
 Result<std::vector<core::Artifact>> ArtifactStoreSqlite::list(std::string_view tenant) {
     const std::scoped_lock lock(mutex_);
     auto found = tenant.empty() ? select("", "") : select("WHERE tenant = ?", tenant);
-    if (found) std::erase_if(*found, [now = clock_.system_now()](const core::Artifact& artifact) { return artifact.expires_at <= now; });
+    if (found)
+        std::erase_if(*found, [now = clock_.system_now()](const core::Artifact& artifact) {
+            return artifact.expires_at <= now;
+        });
     return found;
 }
 
 /// With mutex_ held: the row first, so that no row is without its file.
 Result<void> ArtifactStoreSqlite::erase(const core::Artifact& artifact) {
-    if (auto gone = database_.run("DELETE FROM artifact WHERE id = ?", artifact.id); !gone) return gone;
+    if (auto gone = database_.run("DELETE FROM artifact WHERE id = ?", artifact.id); !gone)
+        return gone;
     ::unlink((folder_ / artifact.id).c_str());
     const std::uint64_t charge = charge_of(artifact.bytes);
-    if (const auto it = used_.find(artifact.tenant); it != used_.end() && (it->second -= std::min(it->second, charge)) == 0) used_.erase(it);
+    if (const auto it = used_.find(artifact.tenant);
+        it != used_.end() && (it->second -= std::min(it->second, charge)) == 0)
+        used_.erase(it);
     used_in_all_ -= std::min(used_in_all_, charge);
     stats_.artifacts -= 1;
     stats_.bytes -= artifact.bytes;
@@ -303,7 +370,8 @@ Result<bool> ArtifactStoreSqlite::remove(std::string_view id) {
 
 Result<std::size_t> ArtifactStoreSqlite::forget_expired() {
     const std::scoped_lock lock(mutex_);
-    auto found = select("WHERE expires_ms <= CAST(? AS INTEGER)", std::to_string(to_unix_ms(clock_.system_now())));
+    auto found = select("WHERE expires_ms <= CAST(? AS INTEGER)",
+                        std::to_string(to_unix_ms(clock_.system_now())));
     if (!found) return fail(std::move(found.error()));
     for (const core::Artifact& artifact : *found) {
         if (auto erased = erase(artifact); !erased) return fail(std::move(erased.error()));

@@ -12,12 +12,15 @@
 
 namespace crab::store::sqlite {
 
-/// Artifacts as files beside an index: `<folder>/index.db` and `<folder>/<id>`. A file gets its name once all its bytes are on disk,
-/// and its row after that; what a crash left in between is removed by open(). Thread-safe.
+/// Artifacts as files beside an index: `<folder>/index.db` and `<folder>/<id>`. A file gets its
+/// name once all its bytes are on disk, and its row after that; what a crash left in between is
+/// removed by open(). Thread-safe.
 class ArtifactStoreSqlite final : public core::ArtifactStore {
 public:
     /// Makes the folder (0700) if missing. `clock` must outlive it.
-    static Result<std::unique_ptr<ArtifactStoreSqlite>> open(const std::filesystem::path& folder, Limits limits, const Clock& clock, DatabaseOptions options = {});
+    static Result<std::unique_ptr<ArtifactStoreSqlite>> open(const std::filesystem::path& folder,
+                                                             Limits limits, const Clock& clock,
+                                                             DatabaseOptions options = {});
     /// After all uploads and readers.
     ~ArtifactStoreSqlite() override = default;
 
@@ -35,8 +38,12 @@ private:
     class Upload;
     class Bytes;
 
-    ArtifactStoreSqlite(Database database, std::filesystem::path folder, Limits limits, const Clock& clock)
-        : database_(std::move(database)), folder_(std::move(folder)), clock_(clock), limits_(limits) {}
+    ArtifactStoreSqlite(Database database, std::filesystem::path folder, Limits limits,
+                        const Clock& clock)
+        : database_(std::move(database)),
+          folder_(std::move(folder)),
+          clock_(clock),
+          limits_(limits) {}
     Result<void> settle();
     Result<std::vector<core::Artifact>> select(std::string_view condition, std::string_view value);
     Result<void> claim(const std::string& tenant, std::uint64_t bytes, std::uint64_t more);
@@ -50,7 +57,8 @@ private:
     const std::filesystem::path folder_;
     const Clock& clock_;
     Limits limits_;
-    std::map<std::string, std::uint64_t> used_;   ///< by tenant, as they are charged, those being written included
+    /// By tenant, as they are charged, those being written included
+    std::map<std::string, std::uint64_t> used_;
     std::uint64_t used_in_all_ = 0;
     Stats stats_;
 };

@@ -23,9 +23,15 @@ protected:
         ASSERT_TRUE(opened) << opened.error().message;
         store = std::move(*opened);
     }
-    static Artifact announced(std::string_view content, std::uint64_t bytes = 0, std::string tenant = "home") {
-        return {.tenant = std::move(tenant), .owner = "device/kitchen", .call_id = "call-1", .tool = "kitchen__photo", .content_type = "image/jpeg",
-                .sha256 = crypto::sha256_hex(content), .bytes = bytes};
+    static Artifact announced(std::string_view content, std::uint64_t bytes = 0,
+                              std::string tenant = "home") {
+        return {.tenant = std::move(tenant),
+                .owner = "device/kitchen",
+                .call_id = "call-1",
+                .tool = "kitchen__photo",
+                .content_type = "image/jpeg",
+                .sha256 = crypto::sha256_hex(content),
+                .bytes = bytes};
     }
     Result<Artifact> put(std::string_view content, std::string tenant = "home") {
         auto upload = store->begin(announced(content, content.size(), std::move(tenant)));
@@ -35,15 +41,22 @@ protected:
     }
     std::size_t files() const {
         std::size_t count = 0;
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "artifacts")) {
-            count += entry.is_regular_file() && !entry.path().filename().string().starts_with("index.db") ? 1 : 0;
+        for (const auto& entry :
+             std::filesystem::recursive_directory_iterator(folder / "artifacts")) {
+            count +=
+                entry.is_regular_file() && !entry.path().filename().string().starts_with("index.db")
+                    ? 1
+                    : 0;
         }
         return count;
     }
 
     TestFolder folder;
     FakeClock clock;
-    ArtifactStore::Limits limits{.artifact_bytes = 100'000, .tenant_bytes = 200'000, .total_bytes = 300'000, .ttl = std::chrono::hours(1)};
+    ArtifactStore::Limits limits{.artifact_bytes = 100'000,
+                                 .tenant_bytes = 200'000,
+                                 .total_bytes = 300'000,
+                                 .ttl = std::chrono::hours(1)};
     std::unique_ptr<ArtifactStoreSqlite> store;
 };
 
@@ -73,7 +86,8 @@ TEST_F(ArtifactStoreTest, OfAWrongHashOrLengthNothingIsKept) {
     wrong_hash->reset(), too_short->reset(), too_long->reset();
     EXPECT_EQ(files(), 0U);
     EXPECT_TRUE(store->list({}).value().empty());
-    EXPECT_TRUE(put(std::string(100'000, 'a')) && put(std::string(100'000, 'b'))) << "their quota is free again";
+    EXPECT_TRUE(put(std::string(100'000, 'a')) && put(std::string(100'000, 'b')))
+        << "their quota is free again";
 }
 
 TEST_F(ArtifactStoreTest, SizesAndQuotasAreRefusedBeforeAndWhileBytesCome) {
@@ -84,7 +98,8 @@ TEST_F(ArtifactStoreTest, SizesAndQuotasAreRefusedBeforeAndWhileBytesCome) {
     ASSERT_TRUE(put(std::string(100'000, 'a')) && put(std::string(90'000, 'b')));
     EXPECT_EQ(put(std::string(20'000, 'c')).error().code, ErrorCode::kRateLimited);
     EXPECT_TRUE(put(std::string(90'000, 'c'), "office")) << "another tenant has room";
-    EXPECT_EQ(put(std::string(90'000, 'd'), "shop").error().code, ErrorCode::kRateLimited) << "all of them together have not";
+    EXPECT_EQ(put(std::string(90'000, 'd'), "shop").error().code, ErrorCode::kRateLimited)
+        << "all of them together have not";
 }
 
 TEST_F(ArtifactStoreTest, ManySmallOnesCountAsBlocks) {
@@ -129,7 +144,8 @@ TEST_F(ArtifactStoreTest, WhatACrashLeftIsClearedAway) {
     const std::string orphan(32, 'a');
     std::ofstream(folder / "artifacts" / orphan) << "renamed, and no row written";
     // As a killed process leaves it: the upload's file is there when the next one starts.
-    auto second = ArtifactStoreSqlite::open(folder / "artifacts", limits, clock, {.check = StartCheck::kNone});
+    auto second = ArtifactStoreSqlite::open(folder / "artifacts", limits, clock,
+                                            {.check = StartCheck::kNone});
     ASSERT_TRUE(second) << second.error().message;
     EXPECT_EQ(files(), 1U);
     EXPECT_EQ((*second)->open(whole->id).value()->read(0, 100).value(), "whole");

@@ -34,19 +34,23 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
 
 constexpr std::string_view kAnchor = "SELECT sequence, hash FROM audit_anchor";
 constexpr std::string_view kHead =
-    "SELECT sequence, hash FROM (SELECT sequence, hash FROM audit UNION ALL SELECT sequence, hash FROM audit_anchor) ORDER BY sequence DESC LIMIT 1";
+    "SELECT sequence, hash FROM (SELECT sequence, hash FROM audit UNION ALL SELECT sequence, hash "
+    "FROM audit_anchor) ORDER BY sequence DESC LIMIT 1";
 
 /// A batch is up to a megabyte in one row: larger pages are fewer writes and less to link.
 constexpr std::int64_t kPageBytes = 16 * 1024;
 
-/// A transaction of prune() removes at most this many rows, so that appends get their turn in between.
+/// A transaction of prune() removes at most this many rows, so that appends get their turn in
+/// between.
 constexpr std::int64_t kPruneRows = 1'000;
 
-crypto::Sha256Digest hash_of(const crypto::Sha256Digest& previous, std::int64_t sequence, std::int64_t first_ms, std::int64_t last_ms,
-                             std::int64_t count, std::string_view records) {
+crypto::Sha256Digest hash_of(const crypto::Sha256Digest& previous, std::int64_t sequence,
+                             std::int64_t first_ms, std::int64_t last_ms, std::int64_t count,
+                             std::string_view records) {
     crypto::Sha256 hash;
     hash.update(previous);
-    for (const std::int64_t number : {sequence, first_ms, last_ms, count}) hash.update_number(static_cast<std::uint64_t>(number));
+    for (const std::int64_t number : {sequence, first_ms, last_ms, count})
+        hash.update_number(static_cast<std::uint64_t>(number));
     return hash.update(records).finish();
 }
 
@@ -66,7 +70,8 @@ std::string_view last_line_with(std::string_view text, std::string_view needle) 
     std::string_view line;
     for (std::size_t from = 0; from < text.size();) {
         // memmem instead of find(): every JSON text is full of the quote that a needle begins with.
-        const void* const hit = ::memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
+        const void* const hit =
+            ::memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
         if (hit == nullptr) break;
         const auto at = static_cast<std::size_t>(static_cast<const char*>(hit) - text.data());
         line = line_around(text, at);
@@ -77,26 +82,31 @@ std::string_view last_line_with(std::string_view text, std::string_view needle) 
 
 }  // namespace
 
-Result<std::unique_ptr<AuditStoreSqlite>> AuditStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<AuditStoreSqlite>> AuditStoreSqlite::open(const std::filesystem::path& path,
+                                                                 DatabaseOptions options) {
     options.page_bytes = kPageBytes;
     auto writer = Database::open(path, options);
     if (!writer) return fail(std::move(writer.error()));
-    if (auto migrated = writer->migrate("audit", kSchema); !migrated) return fail(std::move(migrated.error()));
+    if (auto migrated = writer->migrate("audit", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
     options.check = StartCheck::kNone;
     auto reader = Database::open(path, options);
     if (!reader) return fail(std::move(reader.error()));
-    return std::unique_ptr<AuditStoreSqlite>(new AuditStoreSqlite(std::move(*writer), std::move(*reader)));
+    return std::unique_ptr<AuditStoreSqlite>(
+        new AuditStoreSqlite(std::move(*writer), std::move(*reader)));
 }
 
 /// The one row of `sql`: a sequence and a hash.
-Result<AuditStoreSqlite::Link> AuditStoreSqlite::read_link(Database& database, std::string_view sql) {
+Result<AuditStoreSqlite::Link> AuditStoreSqlite::read_link(Database& database,
+                                                           std::string_view sql) {
     auto statement = database.query(sql);
     if (!statement) return fail(std::move(statement.error()));
     const auto row = statement->step();
     if (!row) return fail(row.error());
     Link link;
     if (!*row || statement->bytes(1).size() != link.hash.size()) {
-        return fail(ErrorCode::kInternal, "the audit chain has lost its anchor: restore it from a backup");
+        return fail(ErrorCode::kInternal,
+                    "the audit chain has lost its anchor: restore it from a backup");
     }
     link.sequence = statement->integer(0);
     std::ranges::copy(statement->bytes(1), link.hash.begin());
@@ -109,9 +119,12 @@ Result<void> AuditStoreSqlite::append(const core::AuditBatch& batch) {
         const auto head = read_link(writer_, kHead);
         if (!head) return fail(head.error());
         const std::int64_t sequence = head->sequence + 1;
-        const auto hash = hash_of(head->hash, sequence, to_unix_ms(batch.first), to_unix_ms(batch.last), batch.count, batch.records);
-        return writer_.run("INSERT INTO audit (sequence, first_ms, last_ms, count, previous, hash, records) VALUES (?, ?, ?, ?, ?, ?, ?)", sequence,
-                           batch.first, batch.last, batch.count, head->hash, hash, batch.records);
+        const auto hash = hash_of(head->hash, sequence, to_unix_ms(batch.first),
+                                  to_unix_ms(batch.last), batch.count, batch.records);
+        return writer_.run(
+            "INSERT INTO audit (sequence, first_ms, last_ms, count, previous, hash, records) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            sequence, batch.first, batch.last, batch.count, head->hash, hash, batch.records);
     });
 }
 
@@ -138,23 +151,29 @@ Result<std::vector<std::string>> AuditStoreSqlite::latest(std::size_t limit) {
     return records;
 }
 
-Result<std::optional<std::string>> AuditStoreSqlite::find_call(std::string_view call_id, SystemTime not_before) {
+Result<std::optional<std::string>> AuditStoreSqlite::find_call(std::string_view call_id,
+                                                               SystemTime not_before) {
     std::string needle = R"("call_id":)";
     json::append_quoted(needle, call_id);
     const std::scoped_lock lock(reading_);
-    auto statement = reader_.query("SELECT records FROM audit WHERE last_ms >= ? ORDER BY sequence DESC", not_before);
+    auto statement = reader_.query(
+        "SELECT records FROM audit WHERE last_ms >= ? ORDER BY sequence DESC", not_before);
     if (!statement) return fail(std::move(statement.error()));
     for (;;) {
         const auto row = statement->step();
         if (!row) return fail(row.error());
         if (!*row) return std::nullopt;
-        if (const std::string_view line = last_line_with(statement->text_view(0), needle); !line.empty()) return std::string(line);
+        if (const std::string_view line = last_line_with(statement->text_view(0), needle);
+            !line.empty())
+            return std::string(line);
     }
 }
 
-Result<void> AuditStoreSqlite::read(SystemTime not_before, const std::function<bool(std::string_view)>& take) {
+Result<void> AuditStoreSqlite::read(SystemTime not_before,
+                                    const std::function<bool(std::string_view)>& take) {
     const std::scoped_lock lock(reading_);
-    auto statement = reader_.query("SELECT records FROM audit WHERE last_ms >= ? ORDER BY sequence", not_before);
+    auto statement =
+        reader_.query("SELECT records FROM audit WHERE last_ms >= ? ORDER BY sequence", not_before);
     if (!statement) return fail(std::move(statement.error()));
     for (;;) {
         const auto row = statement->step();
@@ -170,7 +189,9 @@ Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
     const ScopeExit end([&] { (void)reader_.execute("COMMIT"); });
     auto link = read_link(reader_, kAnchor);
     if (!link) return fail(std::move(link.error()));
-    auto statement = reader_.query("SELECT sequence, first_ms, last_ms, count, previous, hash, records FROM audit ORDER BY sequence");
+    auto statement = reader_.query(
+        "SELECT sequence, first_ms, last_ms, count, previous, hash, records FROM audit ORDER BY "
+        "sequence");
     if (!statement) return fail(std::move(statement.error()));
     core::AuditCheck check;
     for (;;) {
@@ -178,7 +199,9 @@ Result<core::AuditCheck> AuditStoreSqlite::verify_chain() {
         if (!row) return fail(row.error());
         if (!*row) break;
         const std::int64_t sequence = statement->integer(0);
-        const auto hash = hash_of(link->hash, sequence, statement->integer(1), statement->integer(2), statement->integer(3), statement->text_view(6));
+        const auto hash =
+            hash_of(link->hash, sequence, statement->integer(1), statement->integer(2),
+                    statement->integer(3), statement->text_view(6));
         const char* problem = nullptr;
         if (sequence != link->sequence + 1) {
             problem = "batches before it are missing";
@@ -207,21 +230,27 @@ Result<std::uint64_t> AuditStoreSqlite::prune(SystemTime before) {
     for (;;) {
         const std::scoped_lock lock(writing_);
         auto part = writer_.transaction([&]() -> Result<std::int64_t> {
-            // Only from the oldest end, up to the first batch that stays: a gap would break the chain.
+            // Only from the oldest end, up to the first batch that stays: a gap would break the
+            // chain.
             const auto anchor = read_link(writer_, kAnchor);
             if (!anchor) return fail(anchor.error());
             auto last = writer_.query(
                 "SELECT sequence, hash FROM audit WHERE sequence <= ? AND sequence <"
-                " coalesce((SELECT min(sequence) FROM audit WHERE last_ms >= ?), 9223372036854775807) ORDER BY sequence DESC LIMIT 1",
+                " coalesce((SELECT min(sequence) FROM audit WHERE last_ms >= ?), "
+                "9223372036854775807) ORDER BY sequence DESC LIMIT 1",
                 anchor->sequence + kPruneRows, before);
             if (!last) return fail(std::move(last.error()));
             const auto row = last->step();
             if (!row) return fail(row.error());
             if (!*row) return 0;
             const std::int64_t sequence = last->integer(0);
-            if (auto moved = writer_.run("UPDATE audit_anchor SET sequence = ?, hash = ?", sequence, last->bytes(1)); !moved) return fail(moved.error());
+            if (auto moved = writer_.run("UPDATE audit_anchor SET sequence = ?, hash = ?", sequence,
+                                         last->bytes(1));
+                !moved)
+                return fail(moved.error());
             last->reset();
-            if (auto gone = writer_.run("DELETE FROM audit WHERE sequence <= ?", sequence); !gone) return fail(gone.error());
+            if (auto gone = writer_.run("DELETE FROM audit WHERE sequence <= ?", sequence); !gone)
+                return fail(gone.error());
             return writer_.changes();
         });
         if (!part) return fail(std::move(part.error()));

@@ -10,21 +10,25 @@
 
 namespace crab::store::sqlite {
 
-/// Audit batches in the table `audit`, one row each. The hash of a row covers the hash before it, its number, its times, its
-/// count and its records; row `audit_anchor` holds number and hash of the last row that prune() removed (0 and zeroes at
-/// first), so the chain can be followed from there. The chain shows accidents and edits of single rows; who may rewrite the
-/// whole file can rewrite the chain, or cut its end, unless a head hash was noted elsewhere.
-/// Two connections: searches on one hold up no append on the other. Thread-safe.
+/// Audit batches in the table `audit`, one row each. The hash of a row covers the hash before it,
+/// its number, its times, its count and its records; row `audit_anchor` holds number and hash of
+/// the last row that prune() removed (0 and zeroes at first), so the chain can be followed from
+/// there. The chain shows accidents and edits of single rows; who may rewrite the whole file can
+/// rewrite the chain, or cut its end, unless a head hash was noted elsewhere. Two connections:
+/// searches on one hold up no append on the other. Thread-safe.
 class AuditStoreSqlite final : public core::AuditStore {
 public:
     /// `path` is a file, never `:memory:`. Errors: those of Database.
-    static Result<std::unique_ptr<AuditStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<AuditStoreSqlite>> open(const std::filesystem::path& path,
+                                                          DatabaseOptions options = {});
 
     Result<void> append(const core::AuditBatch& batch) override;
     Result<std::vector<std::string>> latest(std::size_t limit) override;
     /// Reads every batch since `not_before` until it finds one.
-    Result<std::optional<std::string>> find_call(std::string_view call_id, SystemTime not_before) override;
-    Result<void> read(SystemTime not_before, const std::function<bool(std::string_view records)>& take) override;
+    Result<std::optional<std::string>> find_call(std::string_view call_id,
+                                                 SystemTime not_before) override;
+    Result<void> read(SystemTime not_before,
+                      const std::function<bool(std::string_view records)>& take) override;
     Result<core::AuditCheck> verify_chain() override;
     Result<std::uint64_t> prune(SystemTime before) override;
 
@@ -34,7 +38,8 @@ private:
         crypto::Sha256Digest hash{};
     };
 
-    AuditStoreSqlite(Database writer, Database reader) : writer_(std::move(writer)), reader_(std::move(reader)) {}
+    AuditStoreSqlite(Database writer, Database reader)
+        : writer_(std::move(writer)), reader_(std::move(reader)) {}
     static Result<Link> read_link(Database& database, std::string_view sql);
 
     std::mutex writing_;

@@ -12,7 +12,10 @@ namespace {
 core::AuditBatch batch_of(std::int64_t batch, std::int64_t count) {
     core::AuditBatch made{.count = static_cast<std::uint32_t>(count)};
     for (std::int64_t i = 0; i < count; ++i) {
-        made.records += fmt::format(R"({{"call_id":"0190-{}-{}","tool":"kitchen__camera","principal":"caller/bench","filler":"{}"}})", batch, i, std::string(220, 'x'));
+        made.records += fmt::format(
+            R"({{"call_id":"0190-{}-{}","tool":"kitchen__camera","principal":"caller/bench",)"
+            R"("filler":"{}"}})",
+            batch, i, std::string(220, 'x'));
         made.records += '\n';
     }
     return made;
@@ -32,7 +35,8 @@ BENCHMARK(BM_Append)->Arg(1)->Arg(100)->Arg(5'000)->UseRealTime();
 
 /// The store after range(0) batches of 100 records.
 std::unique_ptr<AuditStoreSqlite> filled(const TestFolder& folder, std::int64_t batches) {
-    auto store = std::move(AuditStoreSqlite::open(folder / "audit.db", {.durability = Durability::kProcess}).value());
+    auto store = std::move(
+        AuditStoreSqlite::open(folder / "audit.db", {.durability = Durability::kProcess}).value());
     for (std::int64_t i = 0; i < batches; ++i) (void)store->append(batch_of(i, 100));
     return store;
 }

@@ -8,9 +8,9 @@
 
 #include <thread>
 
-#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 namespace crab::store::sqlite {
 namespace {
@@ -27,9 +27,14 @@ std::string record(std::string_view call_id, int n) {
 
 class AuditStoreSqliteTest : public testing::Test {
 protected:
-    std::unique_ptr<AuditStoreSqlite> open(DatabaseOptions options = {}) { return std::move(AuditStoreSqlite::open(path, options).value()); }
+    std::unique_ptr<AuditStoreSqlite> open(DatabaseOptions options = {}) {
+        return std::move(AuditStoreSqlite::open(path, options).value());
+    }
     AuditBatch batch(std::string records, std::uint32_t count = 1) const {
-        return {.first = clock.system_now(), .last = clock.system_now(), .count = count, .records = std::move(records)};
+        return {.first = clock.system_now(),
+                .last = clock.system_now(),
+                .count = count,
+                .records = std::move(records)};
     }
     /// Five batches, one a day, numbered from 1.
     void append_five_days(AuditStoreSqlite& store) {
@@ -52,15 +57,19 @@ TEST_F(AuditStoreSqliteTest, TheLatestRecordsComeNewestFirstAcrossBatches) {
     ASSERT_TRUE(store->append(batch(record("a", 1) + "\n" + record("b", 2) + "\n", 2)));
     ASSERT_TRUE(store->append(batch(record("c", 3) + "\n" + record("d", 4), 2)));
     ASSERT_TRUE(store->append(batch("\n", 0)));
-    EXPECT_THAT(store->latest(3).value(), ElementsAre(record("d", 4), record("c", 3), record("b", 2)));
-    EXPECT_THAT(store->latest(99).value(), ElementsAre(record("d", 4), record("c", 3), record("b", 2), record("a", 1)));
+    EXPECT_THAT(store->latest(3).value(),
+                ElementsAre(record("d", 4), record("c", 3), record("b", 2)));
+    EXPECT_THAT(store->latest(99).value(),
+                ElementsAre(record("d", 4), record("c", 3), record("b", 2), record("a", 1)));
     EXPECT_THAT(store->latest(0).value(), IsEmpty());
 }
 
 TEST_F(AuditStoreSqliteTest, ACallIsFoundByItsWholeIdNewestRecordFirst) {
     const auto store = open();
     ASSERT_TRUE(store->append(batch(record("call-1", 1) + "\n" + record("call-12", 2), 2)));
-    ASSERT_TRUE(store->append(batch(record("call-3", 3) + "\n" + record("call-1", 4) + "\n" + record("call-1", 5) + "\n" + record("call-4", 6), 4)));
+    ASSERT_TRUE(store->append(batch(record("call-3", 3) + "\n" + record("call-1", 4) + "\n" +
+                                        record("call-1", 5) + "\n" + record("call-4", 6),
+                                    4)));
     EXPECT_EQ(store->find_call("call-1", {}).value(), record("call-1", 5));
     EXPECT_EQ(store->find_call("call-12", {}).value(), record("call-12", 2));
     EXPECT_EQ(store->find_call("call", {}).value(), std::nullopt);
@@ -99,14 +108,19 @@ TEST_F(AuditStoreSqliteTest, TheChainHoldsAcrossRestarts) {
 
 TEST_F(AuditStoreSqliteTest, EveryKindOfTamperingIsFoundAndNamed) {
     const std::pair<const char*, const char*> cases[] = {
-        {"UPDATE audit SET records = replace(records, 'c3', 'x3') WHERE sequence = 3", "batch 3: its content was changed"},
+        {"UPDATE audit SET records = replace(records, 'c3', 'x3') WHERE sequence = 3",
+         "batch 3: its content was changed"},
         {"UPDATE audit SET count = 9 WHERE sequence = 3", "batch 3: its content was changed"},
-        {"UPDATE audit SET last_ms = last_ms + 1 WHERE sequence = 3", "batch 3: its content was changed"},
+        {"UPDATE audit SET last_ms = last_ms + 1 WHERE sequence = 3",
+         "batch 3: its content was changed"},
         {"DELETE FROM audit WHERE sequence = 2", "batch 3: batches before it are missing"},
         {"DELETE FROM audit WHERE sequence = 1", "batch 2: batches before it are missing"},
-        {"UPDATE audit SET previous = zeroblob(32) WHERE sequence = 4", "batch 4: it does not follow the batch before it"},
-        {"UPDATE audit SET hash = zeroblob(32) WHERE sequence = 5", "batch 5: its content was changed"},
-        {"UPDATE audit_anchor SET hash = randomblob(32)", "batch 1: it does not follow the batch before it"},
+        {"UPDATE audit SET previous = zeroblob(32) WHERE sequence = 4",
+         "batch 4: it does not follow the batch before it"},
+        {"UPDATE audit SET hash = zeroblob(32) WHERE sequence = 5",
+         "batch 5: its content was changed"},
+        {"UPDATE audit_anchor SET hash = randomblob(32)",
+         "batch 1: it does not follow the batch before it"},
     };
     int number = 0;
     for (const auto& [sql, problem] : cases) {
@@ -232,7 +246,8 @@ TEST_F(AuditStoreSqliteTest, WhatAppendHasConfirmedSurvivesAKillAtAnyMoment) {
         }
         ::close(pipe_ends[1]);
         char byte;
-        for (int i = 0; i < 5 + round; ++i) {  // then it is killed in the middle of whatever comes next
+        // then it is killed in the middle of whatever comes next
+        for (int i = 0; i < 5 + round; ++i) {
             ASSERT_EQ(::read(pipe_ends[0], &byte, 1), 1);
             ++confirmed;
         }
@@ -246,7 +261,8 @@ TEST_F(AuditStoreSqliteTest, WhatAppendHasConfirmedSurvivesAKillAtAnyMoment) {
         const auto check = open()->verify_chain().value();
         EXPECT_TRUE(check.intact) << check.problem;
         EXPECT_GE(check.batches, confirmed);
-        EXPECT_LE(check.batches, confirmed + 1 + static_cast<std::uint64_t>(round));  // at most one unconfirmed per round
+        // at most one unconfirmed per round
+        EXPECT_LE(check.batches, confirmed + 1 + static_cast<std::uint64_t>(round));
     }
 }
 

@@ -13,21 +13,28 @@ namespace crab::store::sqlite {
 class ChatSessionStoreSqlite final : public core::ChatSessionStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<ChatSessionStoreSqlite>> open(const std::filesystem::path& path,
-                                                               DatabaseOptions options = {.durability = Durability::kProcess});
+    static Result<std::unique_ptr<ChatSessionStoreSqlite>> open(
+        const std::filesystem::path& path,
+        DatabaseOptions options = {.durability = Durability::kProcess});
 
     Result<core::OpenedChatSession> open(const core::NewChatSession& wanted) override;
     Result<std::optional<core::ChatSession>> find(const ChatSessionId& id) override;
     Result<std::vector<core::ChatSession>> list(std::string_view owner) override;
     Result<void> rename(const ChatSessionId& id, std::string_view name) override;
     Result<bool> remove(const ChatSessionId& id) override;
-    Result<void> append(const core::NewChatSession& session, const core::ChatMessage& message) override;
-    Result<void> keep_draft(const core::NewChatSession& session, const core::ChatDraft& draft) override;
-    Result<void> keep_picture(const core::NewChatSession& session, const core::Picture& picture, std::string_view bytes, SystemTime now) override;
-    Result<std::optional<core::StoredPicture>> find_picture(const ChatSessionId& id, std::string_view picture) override;
+    Result<void> append(const core::NewChatSession& session,
+                        const core::ChatMessage& message) override;
+    Result<void> keep_draft(const core::NewChatSession& session,
+                            const core::ChatDraft& draft) override;
+    Result<void> keep_picture(const core::NewChatSession& session, const core::Picture& picture,
+                              std::string_view bytes, SystemTime now) override;
+    Result<std::optional<core::StoredPicture>> find_picture(const ChatSessionId& id,
+                                                            std::string_view picture) override;
     Result<std::vector<core::ChatMessage>> messages(const ChatSessionId& id) override;
-    Result<std::vector<core::ChatMessage>> latest(const ChatSessionId& id, std::size_t most_bytes) override;
-    Result<std::optional<core::StoredTurn>> find_turn(const ChatSessionId& id, std::string_view turn) override;
+    Result<std::vector<core::ChatMessage>> latest(const ChatSessionId& id,
+                                                  std::size_t most_bytes) override;
+    Result<std::optional<core::StoredTurn>> find_turn(const ChatSessionId& id,
+                                                      std::string_view turn) override;
     Result<std::uint64_t> close_unanswered(std::string_view note, SystemTime now) override;
     Result<std::optional<core::ReopenedQuestion>> reopen(const ChatSessionId& id) override;
 

@@ -24,17 +24,30 @@ protected:
     ChatSessionStoreTest() {
         switch (GetParam()) {
             case Kind::kMemory: store = std::make_unique<core::ChatSessionMemory>(); break;
-            case Kind::kSqlite: store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value()); break;
+            case Kind::kSqlite:
+                store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
+                break;
         }
     }
-    core::OpenedChatSession open(std::string id, std::string owner = "device/phone", std::string name = {}) {
-        return store->open({.id = ChatSessionId(std::move(id)), .owner = std::move(owner), .name = std::move(name), .persona = "butler", .created_at = now}).value();
+    core::OpenedChatSession open(std::string id, std::string owner = "device/phone",
+                                 std::string name = {}) {
+        return store
+            ->open({.id = ChatSessionId(std::move(id)),
+                    .owner = std::move(owner),
+                    .name = std::move(name),
+                    .persona = "butler",
+                    .created_at = now})
+            .value();
     }
     void add(const ChatSessionId& id, ChatMessage message) {
         if (message.created_at == SystemTime{}) message.created_at = now += 1s;
-        ASSERT_TRUE(store->append({.id = id, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now}, message));
+        ASSERT_TRUE(store->append(
+            {.id = id, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now},
+            message));
     }
-    void say(const ChatSessionId& id, std::string text) { add(id, {.role = "user", .content = std::move(text)}); }
+    void say(const ChatSessionId& id, std::string text) {
+        add(id, {.role = "user", .content = std::move(text)});
+    }
 
     TestFolder folder;
     std::unique_ptr<core::ChatSessionStore> store;
@@ -48,7 +61,13 @@ TEST_P(ChatSessionStoreTest, OpeningMakesASessionOnceAndThenReturnsItWithItsOwne
     EXPECT_EQ(first.session.persona, "butler");
     EXPECT_EQ(first.session.created_at, now);
     now += 1h;
-    const auto again = store->open({.id = kitchen, .owner = "device/other", .name = "Mine", .persona = "pirate", .created_at = now}).value();
+    const auto again = store
+                           ->open({.id = kitchen,
+                                   .owner = "device/other",
+                                   .name = "Mine",
+                                   .persona = "pirate",
+                                   .created_at = now})
+                           .value();
     EXPECT_FALSE(again.created);
     EXPECT_EQ(again.session.owner, "device/phone");
     EXPECT_EQ(again.session.name, "") << "another principal names nothing";
@@ -67,7 +86,8 @@ TEST_P(ChatSessionStoreTest, ANameIsTakenOnlyWhileThereIsNone) {
 TEST_P(ChatSessionStoreTest, TheCountIsOfWhatPeopleAreShown) {
     open("kitchen");
     say(kitchen, "warm?");
-    add(kitchen, {.role = "assistant", .content = "", .created_at = {}, .extra = R"({"tool_calls":[]})"});
+    add(kitchen,
+        {.role = "assistant", .content = "", .created_at = {}, .extra = R"({"tool_calls":[]})"});
     add(kitchen, {.role = "tool", .content = "21"});
     add(kitchen, {.role = "tool", .content = ""});
     add(kitchen, {.role = "assistant", .content = "Yes."});
@@ -82,9 +102,11 @@ TEST_P(ChatSessionStoreTest, TheCountIsOfWhatPeopleAreShown) {
 
 TEST_P(ChatSessionStoreTest, ADraftIsNoMessageUntilItIsFoundThatNothingFollowed) {
     say(kitchen, "tell");
-    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    const core::NewChatSession session{
+        .id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
     ASSERT_TRUE(store->keep_draft(session, {.turn = "t1", .content = "Once", .created_at = now}));
-    ASSERT_TRUE(store->keep_draft(session, {.turn = "t1", .content = "Once upon", .created_at = now}));
+    ASSERT_TRUE(
+        store->keep_draft(session, {.turn = "t1", .content = "Once upon", .created_at = now}));
     EXPECT_EQ(store->messages(kitchen).value().size(), 1u);
     EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 1u);
     const auto messages = store->messages(kitchen).value();
@@ -96,8 +118,12 @@ TEST_P(ChatSessionStoreTest, ADraftIsNoMessageUntilItIsFoundThatNothingFollowed)
 }
 
 TEST_P(ChatSessionStoreTest, WhatFollowsEndsADraft) {
-    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
-    const auto draft = [&] { ASSERT_TRUE(store->keep_draft(session, {.turn = "t1", .content = "Once", .created_at = now})); };
+    const core::NewChatSession session{
+        .id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    const auto draft = [&] {
+        ASSERT_TRUE(
+            store->keep_draft(session, {.turn = "t1", .content = "Once", .created_at = now}));
+    };
     say(kitchen, "tell");
     draft();
     add(kitchen, {.role = "assistant", .content = "Once upon a time."});
@@ -109,12 +135,25 @@ TEST_P(ChatSessionStoreTest, WhatFollowsEndsADraft) {
     draft();
     EXPECT_TRUE(store->remove(kitchen).value());
     EXPECT_EQ(store->close_unanswered("[broke off]", now).value(), 0u);
-    EXPECT_EQ(store->keep_draft({.id = kitchen, .owner = "", .name = {}, .persona = {}, .created_at = now}, {.turn = {}, .content = {}, .created_at = now}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(
+        store
+            ->keep_draft({.id = kitchen, .owner = "", .name = {}, .persona = {}, .created_at = now},
+                         {.turn = {}, .content = {}, .created_at = now})
+            .error()
+            .code,
+        ErrorCode::kInvalidArgs);
 }
 
 TEST_P(ChatSessionStoreTest, PicturesBelongToTheirSessionAndGoWithIt) {
-    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
-    const auto picture = [](int n) { return core::Picture{.id = "att_" + std::string(30, 'a') + std::to_string(10 + n % 90), .mime_type = "image/png", .bytes = 3, .width = 2, .height = 1}; };
+    const core::NewChatSession session{
+        .id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    const auto picture = [](int n) {
+        return core::Picture{.id = "att_" + std::string(30, 'a') + std::to_string(10 + n % 90),
+                             .mime_type = "image/png",
+                             .bytes = 3,
+                             .width = 2,
+                             .height = 1};
+    };
     const std::string bytes("a\0b", 3);
     ASSERT_TRUE(store->keep_picture(session, picture(1), bytes, now));
     const auto kept = store->find_picture(kitchen, picture(1).id).value();
@@ -122,24 +161,40 @@ TEST_P(ChatSessionStoreTest, PicturesBelongToTheirSessionAndGoWithIt) {
     EXPECT_EQ(kept->bytes, bytes);
     EXPECT_EQ(kept->picture.mime_type, "image/png");
     EXPECT_EQ(kept->picture.width, 2u);
-    EXPECT_FALSE(store->find_picture(ChatSessionId("cellar"), picture(1).id).value()) << "of another session";
-    const core::NewChatSession theirs{.id = kitchen, .owner = "device/other", .name = {}, .persona = {}, .created_at = now};
-    EXPECT_EQ(store->keep_picture(theirs, picture(2), bytes, now).error().code, ErrorCode::kForbidden);
+    EXPECT_FALSE(store->find_picture(ChatSessionId("cellar"), picture(1).id).value())
+        << "of another session";
+    const core::NewChatSession theirs{
+        .id = kitchen, .owner = "device/other", .name = {}, .persona = {}, .created_at = now};
+    EXPECT_EQ(store->keep_picture(theirs, picture(2), bytes, now).error().code,
+              ErrorCode::kForbidden);
     EXPECT_TRUE(store->remove(kitchen).value());
     EXPECT_FALSE(store->find_picture(kitchen, picture(1).id).value());
 }
 
 TEST_P(ChatSessionStoreTest, ASessionHasABoundedNumberOfPictures) {
-    const core::NewChatSession session{.id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
+    const core::NewChatSession session{
+        .id = kitchen, .owner = "device/phone", .name = {}, .persona = {}, .created_at = now};
     for (std::size_t i = 0; i < core::kMostSessionPictures; ++i) {
-        ASSERT_TRUE(store->keep_picture(session, {.id = "p" + std::to_string(i), .mime_type = "image/png", .bytes = 1, .width = 1, .height = 1}, "x", now));
+        ASSERT_TRUE(store->keep_picture(session,
+                                        {.id = "p" + std::to_string(i),
+                                         .mime_type = "image/png",
+                                         .bytes = 1,
+                                         .width = 1,
+                                         .height = 1},
+                                        "x", now));
     }
-    EXPECT_EQ(store->keep_picture(session, {.id = "one more", .mime_type = "image/png"}, "x", now).error().code, ErrorCode::kRateLimited);
+    EXPECT_EQ(store->keep_picture(session, {.id = "one more", .mime_type = "image/png"}, "x", now)
+                  .error()
+                  .code,
+              ErrorCode::kRateLimited);
 }
 
 TEST_P(ChatSessionStoreTest, MalformedIdsAndOwnerlessSessionsAreRefused) {
-    for (const std::string& id : {std::string(), std::string("a b"), std::string("a/b"), std::string("ü"), std::string(129, 'a')}) {
-        EXPECT_EQ(store->open({.id = ChatSessionId(id), .owner = "device/phone"}).error().code, ErrorCode::kInvalidArgs) << id;
+    for (const std::string& id : {std::string(), std::string("a b"), std::string("a/b"),
+                                  std::string("ü"), std::string(129, 'a')}) {
+        EXPECT_EQ(store->open({.id = ChatSessionId(id), .owner = "device/phone"}).error().code,
+                  ErrorCode::kInvalidArgs)
+            << id;
     }
     EXPECT_EQ(store->open({.id = kitchen, .owner = ""}).error().code, ErrorCode::kInvalidArgs);
     EXPECT_TRUE(open(std::string(128, 'a')).created);
@@ -147,15 +202,19 @@ TEST_P(ChatSessionStoreTest, MalformedIdsAndOwnerlessSessionsAreRefused) {
 
 TEST_P(ChatSessionStoreTest, MessagesComeBackInOrderWithEverything) {
     open("kitchen");
-    const ChatMessage message{.role = "assistant", .content = "line\nün\"", .created_at = now + 5s, .extra = R"({"tool_calls":[]})"};
+    const ChatMessage message{.role = "assistant",
+                              .content = "line\nün\"",
+                              .created_at = now + 5s,
+                              .extra = R"({"tool_calls":[]})"};
     say(kitchen, "first");
     add(kitchen, message);
     const auto messages = store->messages(kitchen).value();
     ASSERT_EQ(messages.size(), 2u);
     EXPECT_EQ(messages[0].content, "first");
     EXPECT_EQ(messages[0].extra, "");
-    EXPECT_EQ(std::tie(messages[1].role, messages[1].content, messages[1].created_at, messages[1].extra),
-              std::tie(message.role, message.content, message.created_at, message.extra));
+    EXPECT_EQ(
+        std::tie(messages[1].role, messages[1].content, messages[1].created_at, messages[1].extra),
+        std::tie(message.role, message.content, message.created_at, message.extra));
     EXPECT_EQ(store->find(kitchen).value()->message_count, 2u);
     EXPECT_EQ(store->find(kitchen).value()->last_activity, message.created_at);
 }
@@ -166,7 +225,9 @@ TEST_P(ChatSessionStoreTest, AnOwnerSeesOwnSessionsLatestActivityFirst) {
     open("c", "caller/other");
     say(ChatSessionId("b"), "hello");
     say(ChatSessionId("a"), "hello");
-    EXPECT_THAT(store->list("device/phone").value(), ElementsAre(Field(&ChatSession::id, ChatSessionId("a")), Field(&ChatSession::id, ChatSessionId("b"))));
+    EXPECT_THAT(store->list("device/phone").value(),
+                ElementsAre(Field(&ChatSession::id, ChatSessionId("a")),
+                            Field(&ChatSession::id, ChatSessionId("b"))));
     EXPECT_THAT(store->list("device/nobody").value(), IsEmpty());
 }
 
@@ -196,7 +257,8 @@ TEST_P(ChatSessionStoreTest, AQuestionThatIsReopenedLosesWhatFollowedIt) {
 TEST_P(ChatSessionStoreTest, TheLatestMessagesAreWholeTurnsThatFit) {
     const auto contents = [&](std::size_t most_bytes) {
         std::vector<std::string> found;
-        for (const ChatMessage& message : store->latest(kitchen, most_bytes).value()) found.push_back(message.content);
+        for (const ChatMessage& message : store->latest(kitchen, most_bytes).value())
+            found.push_back(message.content);
         return found;
     };
     EXPECT_THAT(contents(100), IsEmpty());
@@ -212,7 +274,10 @@ TEST_P(ChatSessionStoreTest, TheLatestMessagesAreWholeTurnsThatFit) {
 
 TEST_P(ChatSessionStoreTest, WhatPeopleAreShownBesideAnAnswerTakesNoRoomFromModels) {
     say(kitchen, "question 1");
-    add(kitchen, {.role = "assistant", .content = "answer", .outcome = "answer", .display = R"({"metrics":{}})"});
+    add(kitchen, {.role = "assistant",
+                  .content = "answer",
+                  .outcome = "answer",
+                  .display = R"({"metrics":{}})"});
     say(kitchen, "question 2");
     add(kitchen, {.role = "assistant", .content = "answer", .outcome = "answer"});
     EXPECT_EQ(store->messages(kitchen).value().at(1).display, R"({"metrics":{}})");
@@ -224,7 +289,12 @@ TEST_P(ChatSessionStoreTest, WhatPeopleAreShownBesideAnAnswerTakesNoRoomFromMode
 
 TEST_P(ChatSessionStoreTest, ATurnIsFoundOnceItsLastWordsAreStored) {
     const auto part = [&](std::string role, std::string content, std::string outcome = {}) {
-        add(kitchen, {.role = std::move(role), .content = std::move(content), .created_at = now, .extra = {}, .turn = "t1", .outcome = std::move(outcome)});
+        add(kitchen, {.role = std::move(role),
+                      .content = std::move(content),
+                      .created_at = now,
+                      .extra = {},
+                      .turn = "t1",
+                      .outcome = std::move(outcome)});
     };
     part("user", "how warm?");
     part("assistant", "Let me see. ");
@@ -240,7 +310,12 @@ TEST_P(ChatSessionStoreTest, ATurnIsFoundOnceItsLastWordsAreStored) {
 }
 
 TEST_P(ChatSessionStoreTest, WhatWasNeverAnsweredIsClosedWithANote) {
-    const auto put = [&](const ChatSessionId& id, std::string role, std::string extra = {}) { add(id, {.role = std::move(role), .content = "x", .created_at = now, .extra = std::move(extra)}); };
+    const auto put = [&](const ChatSessionId& id, std::string role, std::string extra = {}) {
+        add(id, {.role = std::move(role),
+                 .content = "x",
+                 .created_at = now,
+                 .extra = std::move(extra)});
+    };
     const ChatSessionId answered{"answered"}, calling{"calling"}, told{"told"}, empty{"empty"};
     for (const ChatSessionId& id : {kitchen, answered, calling, told, empty}) open(id.text());
     say(kitchen, "hello?");
@@ -270,20 +345,28 @@ TEST_P(ChatSessionStoreTest, AnUnknownSessionIsNotFoundOrEmpty) {
 TEST_P(ChatSessionStoreTest, AMessageMakesItsSessionButEntersNoOther) {
     say(kitchen, "hello");
     EXPECT_EQ(store->find(kitchen).value()->owner, "device/phone");
-    EXPECT_EQ(store->append({.id = kitchen, .owner = "device/other"}, {.role = "user", .content = "mine"}).error().code, ErrorCode::kForbidden);
-    EXPECT_EQ(store->append({.id = ChatSessionId("a b"), .owner = "device/other"}, {}).error().code, ErrorCode::kInvalidArgs);
+    EXPECT_EQ(
+        store->append({.id = kitchen, .owner = "device/other"}, {.role = "user", .content = "mine"})
+            .error()
+            .code,
+        ErrorCode::kForbidden);
+    EXPECT_EQ(store->append({.id = ChatSessionId("a b"), .owner = "device/other"}, {}).error().code,
+              ErrorCode::kInvalidArgs);
     EXPECT_EQ(store->messages(kitchen).value().size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, ChatSessionStoreTest, testing::Values(Kind::kMemory, Kind::kSqlite),
-                         [](const auto& parameter) { return parameter.param == Kind::kMemory ? "Memory" : "Sqlite"; });
+INSTANTIATE_TEST_SUITE_P(Stores, ChatSessionStoreTest,
+                         testing::Values(Kind::kMemory, Kind::kSqlite), [](const auto& parameter) {
+                             return parameter.param == Kind::kMemory ? "Memory" : "Sqlite";
+                         });
 
 TEST(ChatSessionStoreSqliteTest, SessionsSurviveARestart) {
     TestFolder folder;
     const ChatSessionId id("kitchen");
     {
         auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
-        ASSERT_TRUE(store->append({.id = id, .owner = "device/phone"}, {.role = "user", .content = "hello"}));
+        ASSERT_TRUE(store->append({.id = id, .owner = "device/phone"},
+                                  {.role = "user", .content = "hello"}));
     }
     auto store = std::move(ChatSessionStoreSqlite::open(folder / "chat.db").value());
     EXPECT_EQ(store->find(id).value()->owner, "device/phone");

@@ -15,7 +15,10 @@ const SystemTime kBegin = FakeClock().system_now();   // 20:26:40
 
 /// A store with range(0) jobs, of which `due` are due at 20:27 and the others next year.
 struct Jobs {
-    Jobs(std::int64_t count, std::int64_t due) : store(std::move(CronStoreSqlite::open(folder / "cron.db", {.durability = Durability::kProcess}).value())) {
+    Jobs(std::int64_t count, std::int64_t due)
+        : store(std::move(
+              CronStoreSqlite::open(folder / "cron.db", {.durability = Durability::kProcess})
+                  .value())) {
         for (std::int64_t i = 0; i < count; ++i) {
             cron::CronJob job;
             job.job_id = fmt::format("{:036}", i);
@@ -27,10 +30,17 @@ struct Jobs {
             job.session_id = "s";
             job.created_at = job.updated_at = kBegin;
             job.next_run_at = i < due ? kBegin + 20s : kBegin + 24h * 200 + i * 1s;
-            (void)store->create({.tenant = job.tenant, .principal = "p", .key = job.job_id, .content = {}, .operation_id = "o", .at = kBegin}, job, 1000);
+            (void)store->create({.tenant = job.tenant,
+                                 .principal = "p",
+                                 .key = job.job_id,
+                                 .content = {},
+                                 .operation_id = "o",
+                                 .at = kBegin},
+                                job, 1000);
         }
         store.reset();
-        store = std::move(CronStoreSqlite::open(folder / "cron.db").value());   // durable, as in service
+        // durable, as in service
+        store = std::move(CronStoreSqlite::open(folder / "cron.db").value());
     }
     TestFolder folder;
     std::unique_ptr<CronStoreSqlite> store;
@@ -49,7 +59,8 @@ void BM_TickWithNothingDue(benchmark::State& state) {
 }
 BENCHMARK(BM_TickWithNothingDue)->Arg(100)->Arg(100'000)->UseRealTime();
 
-/// One minute in which range(1) of range(0) jobs fire and their events are accepted, with durable commits.
+/// One minute in which range(1) of range(0) jobs fire and their events are accepted, with durable
+/// commits.
 void BM_FireSome(benchmark::State& state) {
     Jobs jobs(state.range(0), state.range(1));
     SystemTime now = kBegin + 20s;
@@ -73,7 +84,12 @@ void BM_FireSome(benchmark::State& state) {
     }
     state.SetItemsProcessed(events);
 }
-BENCHMARK(BM_FireSome)->Args({100, 1})->Args({100'000, 1})->Args({100'000, 10'000})->UseRealTime()->MinTime(1);
+BENCHMARK(BM_FireSome)
+    ->Args({100, 1})
+    ->Args({100'000, 1})
+    ->Args({100'000, 10'000})
+    ->UseRealTime()
+    ->MinTime(1);
 
 }  // namespace
 }  // namespace crab::store::sqlite

@@ -29,7 +29,9 @@ protected:
     CronStoreTest() {
         switch (GetParam()) {
             case Kind::kMemory: store = std::make_unique<cron::CronStoreMemory>(); break;
-            case Kind::kSqlite: store = std::move(CronStoreSqlite::open(folder / "cron.db").value()); break;
+            case Kind::kSqlite:
+                store = std::move(CronStoreSqlite::open(folder / "cron.db").value());
+                break;
         }
     }
     CronJob job(std::string id, SystemTime next_run, std::string tenant = "acme") const {
@@ -49,19 +51,35 @@ protected:
         made.next_run_at = next_run;
         return made;
     }
-    CronRequest request(std::string key, std::string content = "c", std::string tenant = "acme") const {
-        return {.tenant = TenantId(std::move(tenant)), .principal = "caller/ann", .key = std::move(key), .content = std::move(content), .operation_id = "op-" + std::to_string(now.time_since_epoch().count()), .at = now};
+    CronRequest request(std::string key, std::string content = "c",
+                        std::string tenant = "acme") const {
+        return {.tenant = TenantId(std::move(tenant)),
+                .principal = "caller/ann",
+                .key = std::move(key),
+                .content = std::move(content),
+                .operation_id = "op-" + std::to_string(now.time_since_epoch().count()),
+                .at = now};
     }
-    void create(const CronJob& made) { ASSERT_TRUE(store->create(request(made.job_id, "c", made.tenant.text()), made, 1000)); }
+    void create(const CronJob& made) {
+        ASSERT_TRUE(store->create(request(made.job_id, "c", made.tenant.text()), made, 1000));
+    }
     CronFiring firing(const cron::DueJob& due, std::vector<std::string> envelopes) const {
-        return {.number = due.number, .was_due = due.job.next_run_at, .decided_at = now, .next_run_at = due.job.next_run_at + 1min, .wake_at = due.job.next_run_at + 1min, .envelopes = std::move(envelopes)};
+        return {.number = due.number,
+                .was_due = due.job.next_run_at,
+                .decided_at = now,
+                .next_run_at = due.job.next_run_at + 1min,
+                .wake_at = due.job.next_run_at + 1min,
+                .envelopes = std::move(envelopes)};
     }
     std::vector<std::string> waiting_events() {
         std::vector<std::string> found;
-        for (const auto& event : store->unpublished(now, 100).value()) found.push_back(event.envelope);
+        for (const auto& event : store->unpublished(now, 100).value())
+            found.push_back(event.envelope);
         return found;
     }
-    std::vector<CronJob> jobs(std::string tenant = "acme") { return store->list(TenantId(std::move(tenant)), "", 100, 1 << 20).value().jobs; }
+    std::vector<CronJob> jobs(std::string tenant = "acme") {
+        return store->list(TenantId(std::move(tenant)), "", 100, 1 << 20).value().jobs;
+    }
 
     TestFolder folder;
     std::unique_ptr<cron::CronStore> store;
@@ -82,9 +100,11 @@ TEST_P(CronStoreTest, ARepeatedRequestGetsTheFirstAnswerAndAnotherContentIsAConf
     EXPECT_EQ(again.operation_id, first.operation_id);
     EXPECT_EQ(again.job, first.job);
     EXPECT_THAT(jobs(), SizeIs(1));
-    EXPECT_EQ(store->create(request("k", "other"), job("b", now), 1000).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(store->create(request("k", "other"), job("b", now), 1000).error().code,
+              ErrorCode::kConflict);
     EXPECT_EQ(store->remove(request("k", "other"), "a").error().code, ErrorCode::kConflict);
-    EXPECT_TRUE(store->create(request("k", "other", "elsewhere"), job("b", now, "elsewhere"), 1000)) << "another tenant's key";
+    EXPECT_TRUE(store->create(request("k", "other", "elsewhere"), job("b", now, "elsewhere"), 1000))
+        << "another tenant's key";
 }
 
 TEST_P(CronStoreTest, ARepeatAfterTheJobWasRemovedStillAnswersAsTheFirst) {
@@ -161,9 +181,12 @@ TEST_P(CronStoreTest, AFiringWithoutEventsLeavesTheLastRun) {
 
 TEST_P(CronStoreTest, EventsLeaveWhenAcceptedAndWaitWhenRefused) {
     create(job("a", now));
-    ASSERT_TRUE(store->fire(std::array{firing(store->due(now, 1).value()[0], {"one", "two", "three"})}));
+    ASSERT_TRUE(
+        store->fire(std::array{firing(store->due(now, 1).value()[0], {"one", "two", "three"})}));
     const auto events = store->unpublished(now, 10).value();
-    ASSERT_TRUE(store->settle(std::array{events[0].number}, std::array{cron::EventDelay{.number = events[1].number, .until = now + 1min}}));
+    ASSERT_TRUE(store->settle(
+        std::array{events[0].number},
+        std::array{cron::EventDelay{.number = events[1].number, .until = now + 1min}}));
     EXPECT_THAT(waiting_events(), ElementsAre("three"));
     ASSERT_TRUE(store->settle(std::array{events[2].number}, {}));
     EXPECT_EQ(store->next_publish().value(), now + 1min);
@@ -183,7 +206,9 @@ TEST_P(CronStoreTest, ATenantsJobsAreCountedByThemselves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, CronStoreTest, testing::Values(Kind::kMemory, Kind::kSqlite),
-                         [](const auto& info) { return std::string(info.param == Kind::kMemory ? "Memory" : "Sqlite"); });
+                         [](const auto& info) {
+                             return std::string(info.param == Kind::kMemory ? "Memory" : "Sqlite");
+                         });
 
 class Accepting final : public cron::CronEventSink {
 public:
@@ -203,7 +228,14 @@ protected:
     void start() {
         store = std::move(CronStoreSqlite::open(folder / "cron.db").value());
         scheduler = std::make_unique<cron::CronScheduler>(
-            cron::CronScheduler::Services{.store = *store, .zones = zones, .pool = pool, .clock = loop.clock, .timers = loop.timers, .ids = ids, .sink = sink}, loop.executor());
+            cron::CronScheduler::Services{.store = *store,
+                                          .zones = zones,
+                                          .pool = pool,
+                                          .clock = loop.clock,
+                                          .timers = loop.timers,
+                                          .ids = ids,
+                                          .sink = sink},
+            loop.executor());
         scheduler->start();
         drain();
     }
@@ -238,13 +270,25 @@ protected:
         made.session_id = "s";
         made.missed_ticks = policy;
         made.created_at = made.updated_at = loop.clock.system_now();
-        made.next_run_at = *cron::CronOccurrences(cron::CronSchedule::parse(made.schedule).value(), zones.find("UTC").value()).next_after(made.created_at);
-        store->create({.tenant = made.tenant, .principal = "p", .key = id, .content = {}, .operation_id = "o", .at = made.created_at}, made, 1000).value();
+        made.next_run_at = *cron::CronOccurrences(cron::CronSchedule::parse(made.schedule).value(),
+                                                  zones.find("UTC").value())
+                                .next_after(made.created_at);
+        store
+            ->create({.tenant = made.tenant,
+                      .principal = "p",
+                      .key = id,
+                      .content = {},
+                      .operation_id = "o",
+                      .at = made.created_at},
+                     made, 1000)
+            .value();
         scheduler->wake();
         drain();
     }
     int count(std::string_view part) const {
-        return static_cast<int>(std::ranges::count_if(sink.accepted, [&](const std::string& envelope) { return envelope.find(part) != std::string::npos; }));
+        return static_cast<int>(std::ranges::count_if(
+            sink.accepted,
+            [&](const std::string& envelope) { return envelope.find(part) != std::string::npos; }));
     }
 
     TestLoop loop;   // 20:26:40

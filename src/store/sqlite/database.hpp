@@ -21,7 +21,8 @@ namespace crab::store::sqlite {
 /// When a commit counts as done. In WAL mode both survive a crash of the process.
 enum class Durability : std::uint8_t {
     kMachine,   ///< synchronous=FULL: a commit survives a loss of power
-    kProcess,   ///< synchronous=NORMAL: a loss of power may undo the latest commits, and harms nothing else
+    /// synchronous=NORMAL: a loss of power may undo the latest commits, and harms nothing else
+    kProcess,
 };
 
 enum class StartCheck : std::uint8_t {
@@ -33,17 +34,20 @@ struct DatabaseOptions {
     Durability durability = Durability::kMachine;
     StartCheck check = StartCheck::kQuick;
     Milliseconds busy_timeout{5000};         ///< how long to wait for another connection's lock
-    std::int64_t page_bytes = 4096;          ///< of a file that is new; larger ones suit rows of many kilobytes
+    /// Of a file that is new; larger ones suit rows of many kilobytes
+    std::int64_t page_bytes = 4096;
     std::optional<std::int64_t> max_pages;   ///< more is "disk full"
 };
 
-/// One connection to an SQLite file. Not thread-safe: its owner locks around it. Everything may block.
-/// Errors of all functions: kUnavailable when the disk is full, the file locked or unreadable; kInternal for all else,
-/// a damaged file included. Messages name the file without its folder.
+/// One connection to an SQLite file. Not thread-safe: its owner locks around it. Everything may
+/// block. Errors of all functions: kUnavailable when the disk is full, the file locked or
+/// unreadable; kInternal for all else, a damaged file included. Messages name the file without its
+/// folder.
 class Database {
 public:
-    /// Opens or creates the file (mode 0600, its folder 0700 if that has to be made) in WAL mode with foreign keys on, and
-    /// checks it. `:memory:` is a database of its own that ends with the connection.
+    /// Opens or creates the file (mode 0600, its folder 0700 if that has to be made) in WAL mode
+    /// with foreign keys on, and checks it. `:memory:` is a database of its own that ends with the
+    /// connection.
     static Result<Database> open(const std::filesystem::path& path, DatabaseOptions options = {});
 
     Database(Database&&) noexcept = default;
@@ -66,22 +70,27 @@ public:
     }
     /// Runs one or more statements without parameters.
     Result<void> execute(std::string_view sql);
-    /// Writes the state of this moment, whatever other connections do meanwhile, to a file that is not there yet (mode 0600).
+    /// Writes the state of this moment, whatever other connections do meanwhile, to a file that is
+    /// not there yet (mode 0600).
     Result<void> copy_to(const std::filesystem::path& path);
 
-    /// Runs `work()`, which returns a Result, between BEGIN IMMEDIATE and COMMIT; a failure of either rolls back.
+    /// Runs `work()`, which returns a Result, between BEGIN IMMEDIATE and COMMIT; a failure of
+    /// either rolls back.
     template <class F>
     std::invoke_result_t<F> transaction(F work) {
-        if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return std::unexpected(std::move(begun.error()));
+        if (auto begun = execute("BEGIN IMMEDIATE"); !begun)
+            return std::unexpected(std::move(begun.error()));
         RollbackUnlessCommitted rollback{*this};
         auto result = work();
         if (!result) return result;
-        if (auto committed = execute("COMMIT"); !committed) return std::unexpected(std::move(committed.error()));
+        if (auto committed = execute("COMMIT"); !committed)
+            return std::unexpected(std::move(committed.error()));
         return result;
     }
 
-    /// Brings the part of the schema called `name` to version `steps.size()`: step i leads from version i to i + 1, and all
-    /// that are missing run in one transaction. A published step is never edited. Errors: kInternal for a newer version.
+    /// Brings the part of the schema called `name` to version `steps.size()`: step i leads from
+    /// version i to i + 1, and all that are missing run in one transaction. A published step is
+    /// never edited. Errors: kInternal for a newer version.
     Result<void> migrate(std::string_view name, std::span<const std::string_view> steps);
 
     /// The connection itself, for what is registered on it; the Database keeps owning it.
@@ -100,7 +109,8 @@ private:
         ~RollbackUnlessCommitted();
     };
 
-    Database(sqlite3* connection, std::string name) : name_(std::make_unique<std::string>(std::move(name))), connection_(connection) {}
+    Database(sqlite3* connection, std::string name)
+        : name_(std::make_unique<std::string>(std::move(name))), connection_(connection) {}
     Result<void> configure(const DatabaseOptions& options);
     Result<void> check();
 

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 mode_t mode_of(const std::filesystem::path& path) {
-    struct stat status {};
+    struct stat status{};
     EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
     return status.st_mode & 0777;
 }
@@ -32,7 +32,9 @@ std::int64_t number(Database& database, std::string_view sql) {
 
 class DatabaseTest : public testing::Test {
 protected:
-    Database open(DatabaseOptions options = {}) { return std::move(Database::open(path, options).value()); }
+    Database open(DatabaseOptions options = {}) {
+        return std::move(Database::open(path, options).value());
+    }
 
     TestFolder folder;
     std::filesystem::path path = folder / "state/test.db";
@@ -49,7 +51,9 @@ TEST_F(DatabaseTest, FileAndFolderAreForTheirOwnerOnly) {
 
 TEST_F(DatabaseTest, ACopyIsTheStateOfOneMomentAndForItsOwnerOnly) {
     auto database = open();
-    ASSERT_TRUE(database.execute("CREATE TABLE t (a); CREATE VIRTUAL TABLE f USING fts5(text); INSERT INTO t VALUES (1); INSERT INTO f VALUES ('kettle')"));
+    ASSERT_TRUE(
+        database.execute("CREATE TABLE t (a); CREATE VIRTUAL TABLE f USING fts5(text); INSERT INTO "
+                         "t VALUES (1); INSERT INTO f VALUES ('kettle')"));
     auto other = open({.check = StartCheck::kNone});
     ASSERT_TRUE(other.execute("BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"));
     ASSERT_TRUE(database.copy_to(folder / "copy.db"));
@@ -77,19 +81,32 @@ TEST_F(DatabaseTest, ForeignKeysAreOnAndTheJournalIsAWriteAheadLog) {
     EXPECT_EQ(journal.text(0), "wal");
 }
 
-// POSIX takes all of a process's locks on a file when it closes any descriptor of it; then a process that looks in believes to be
-// the last one, and deletes the journal that is still written to.
+// POSIX takes all of a process's locks on a file when it closes any descriptor of it; then a
+// process that looks in believes to be the last one, and deletes the journal that is still written
+// to.
 TEST_F(DatabaseTest, AnotherConnectionThatComesAndGoesTakesNoLocksWithIt) {
     auto database = open();
     ASSERT_TRUE(database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)"));
     open();
-    const std::string look = "import sqlite3, sys; found = sqlite3.connect(sys.argv[1]); print(found.execute('SELECT count(*) FROM t').fetchone()[0]); found.close()";
-    const auto looked = run_subprocess({.argv = {"python3", "-c", look, path.native()}, .input = {}, .environment = {}, .deadline = kNoDeadline, .cancelled = {}});
+    const std::string look =
+        "import sqlite3, sys; found = sqlite3.connect(sys.argv[1]); print(found.execute('SELECT "
+        "count(*) FROM t').fetchone()[0]); found.close()";
+    const auto looked = run_subprocess({.argv = {"python3", "-c", look, path.native()},
+                                        .input = {},
+                                        .environment = {},
+                                        .deadline = kNoDeadline,
+                                        .cancelled = {}});
     ASSERT_TRUE(looked) << looked.error().message;
     EXPECT_EQ(looked->output, "1\n") << looked->error_tail;
     EXPECT_TRUE(std::filesystem::exists(path.native() + "-wal"));
     ASSERT_TRUE(database.execute("INSERT INTO t VALUES (2)"));
-    EXPECT_EQ(run_subprocess({.argv = {"python3", "-c", look, path.native()}, .input = {}, .environment = {}, .deadline = kNoDeadline, .cancelled = {}})->output, "2\n");
+    EXPECT_EQ(run_subprocess({.argv = {"python3", "-c", look, path.native()},
+                              .input = {},
+                              .environment = {},
+                              .deadline = kNoDeadline,
+                              .cancelled = {}})
+                  ->output,
+              "2\n");
 }
 
 TEST_F(DatabaseTest, ValuesComeBackAsTheyWereBound) {
@@ -97,7 +114,8 @@ TEST_F(DatabaseTest, ValuesComeBackAsTheyWereBound) {
     ASSERT_TRUE(database.execute("CREATE TABLE t (i, t, e, b, n, time)"));
     const std::array<std::uint8_t, 3> bytes{0, 255, 7};
     const SystemTime time{Milliseconds(1'780'000'000'123)};
-    ASSERT_TRUE(database.run("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", -5, std::string("a\0b", 3), std::string_view{}, bytes, nullptr, time));
+    ASSERT_TRUE(database.run("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", -5, std::string("a\0b", 3),
+                             std::string_view{}, bytes, nullptr, time));
     auto row = database.query("SELECT * FROM t").value();
     ASSERT_TRUE(row.step().value());
     EXPECT_EQ(row.integer(0), -5);
@@ -123,7 +141,8 @@ TEST_F(DatabaseTest, AFailedTransactionLeavesNothingAndTheNextOneWorks) {
     EXPECT_THROW((void)database.transaction([&]() -> Result<void> {
         (void)database.run("INSERT INTO t VALUES (1)");
         throw std::runtime_error("on the way");
-    }), std::runtime_error);
+    }),
+                 std::runtime_error);
     EXPECT_TRUE(database.transaction([&] { return database.run("INSERT INTO t VALUES (2)"); }));
     EXPECT_EQ(number(database, "SELECT count(*) FROM t"), 1);
 }
@@ -142,7 +161,8 @@ TEST_F(DatabaseTest, AFullDiskIsUnavailableAndHarmsNothing) {
 TEST_F(DatabaseTest, ALockOfAnotherConnectionIsUnavailableAfterTheBusyTimeout) {
     auto first = open();
     auto second = open({.busy_timeout = 1ms});
-    const auto blocked = first.transaction([&]() -> Result<void> { return second.execute("CREATE TABLE t (a)"); });
+    const auto blocked =
+        first.transaction([&]() -> Result<void> { return second.execute("CREATE TABLE t (a)"); });
     EXPECT_EQ(blocked.error().code, ErrorCode::kUnavailable);
     EXPECT_THAT(blocked.error().message, HasSubstr("locked"));
     EXPECT_TRUE(second.execute("CREATE TABLE t (a)"));
@@ -163,7 +183,8 @@ TEST_F(DatabaseTest, ADamagedPageIsFoundAtTheStart) {
     {
         auto database = open();
         ASSERT_TRUE(database.execute("CREATE TABLE t (a); CREATE INDEX i ON t (a)"));
-        for (int i = 0; i < 20; ++i) ASSERT_TRUE(database.run("INSERT INTO t VALUES (?)", std::string(1'000, 'x')));
+        for (int i = 0; i < 20; ++i)
+            ASSERT_TRUE(database.run("INSERT INTO t VALUES (?)", std::string(1'000, 'x')));
         ASSERT_TRUE(database.execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     }
     {
@@ -183,7 +204,8 @@ TEST_F(DatabaseTest, AFolderThatCannotBeMadeIsUnavailable) {
     EXPECT_EQ(Database::open(folder / "").error().code, ErrorCode::kUnavailable);
 }
 
-constexpr std::array<std::string_view, 2> kSteps{"CREATE TABLE t (a); INSERT INTO t VALUES (1)", "ALTER TABLE t ADD COLUMN b DEFAULT 7"};
+constexpr std::array<std::string_view, 2> kSteps{"CREATE TABLE t (a); INSERT INTO t VALUES (1)",
+                                                 "ALTER TABLE t ADD COLUMN b DEFAULT 7"};
 
 TEST_F(DatabaseTest, MigrationsRunOnceInOrderFromWhereTheFileIs) {
     {

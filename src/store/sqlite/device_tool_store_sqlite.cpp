@@ -16,23 +16,27 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceToolStoreSqlite>> DeviceToolStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<DeviceToolStoreSqlite>> DeviceToolStoreSqlite::open(
+    const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("device_tools", kSchema); !migrated) return fail(std::move(migrated.error()));
+    if (auto migrated = database->migrate("device_tools", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
     return std::unique_ptr<DeviceToolStoreSqlite>(new DeviceToolStoreSqlite(std::move(*database)));
 }
 
 Result<std::vector<trust::DeviceToolRecord>> DeviceToolStoreSqlite::load() {
     const std::scoped_lock lock(mutex_);
-    auto rows = database_.query("SELECT device, tool, waiting FROM device_tools ORDER BY device, tool");
+    auto rows =
+        database_.query("SELECT device, tool, waiting FROM device_tools ORDER BY device, tool");
     if (!rows) return fail(std::move(rows.error()));
     std::vector<trust::DeviceToolRecord> records;
     for (;;) {
         const auto more = rows->step();
         if (!more) return fail(more.error());
         if (!*more) return records;
-        records.push_back({.device = rows->text(0), .tool = rows->text(1), .waiting = rows->integer(2) != 0});
+        records.push_back(
+            {.device = rows->text(0), .tool = rows->text(1), .waiting = rows->integer(2) != 0});
     }
 }
 
@@ -40,7 +44,9 @@ Result<void> DeviceToolStoreSqlite::put(std::span<const trust::DeviceToolRecord>
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
         for (const trust::DeviceToolRecord& record : records) {
-            auto done = database_.run("INSERT OR REPLACE INTO device_tools (device, tool, waiting) VALUES (?, ?, ?)", record.device, record.tool, std::int64_t{record.waiting});
+            auto done = database_.run(
+                "INSERT OR REPLACE INTO device_tools (device, tool, waiting) VALUES (?, ?, ?)",
+                record.device, record.tool, std::int64_t{record.waiting});
             if (!done) return done;
         }
         return {};

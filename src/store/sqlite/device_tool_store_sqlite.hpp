@@ -9,11 +9,13 @@
 
 namespace crab::store::sqlite {
 
-/// Tool names of devices in the table `device_tools`. What returns has survived the process and a loss of power. Thread-safe.
+/// Tool names of devices in the table `device_tools`. What returns has survived the process and a
+/// loss of power. Thread-safe.
 class DeviceToolStoreSqlite final : public trust::DeviceToolStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<DeviceToolStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<DeviceToolStoreSqlite>> open(const std::filesystem::path& path,
+                                                               DatabaseOptions options = {});
 
     Result<std::vector<trust::DeviceToolRecord>> load() override;
     Result<void> put(std::span<const trust::DeviceToolRecord> records) override;

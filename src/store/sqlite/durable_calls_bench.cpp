@@ -1,10 +1,10 @@
 #include "core/pipeline/pipeline.hpp"
 
-#include "base/task/spawn.hpp"
 #include "base/process/test_folder.hpp"
-#include "core/events/event_outbox.hpp"
+#include "base/task/spawn.hpp"
 #include "core/call/function_host.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/events/event_outbox.hpp"
 #include "store/sqlite/audit_store_sqlite.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
 #include "store/sqlite/ledger_store_sqlite.hpp"
@@ -25,7 +25,8 @@ public:
         const auto receipt = co_await outbox_.publish(std::move(event), call.deadline());
         co_return receipt.has_value();
     }
-    void ended(const core::AdmittedCall&, UuidText request_id, UuidText event_id, const core::Outcome&, std::chrono::nanoseconds) override {
+    void ended(const core::AdmittedCall&, UuidText request_id, UuidText event_id,
+               const core::Outcome&, std::chrono::nanoseconds) override {
         core::NewEvent event = make(core::EventType::kToolCallCompleted, event_id);
         event.step = core::CallStep::kEnded;
         event.requested_id = request_id.view();
@@ -35,7 +36,13 @@ public:
 private:
     static core::NewEvent make(core::EventType type, UuidText id) {
         core::NewEvent event;
-        event.event = {.type = type, .event_id = std::string(id.view()), .tenant = "default", .agent_id = "bench", .session_id = "bench", .addressee = {}, .envelope = std::string(600, 'x')};
+        event.event = {.type = type,
+                       .event_id = std::string(id.view()),
+                       .tenant = "default",
+                       .agent_id = "bench",
+                       .session_id = "bench",
+                       .addressee = {},
+                       .envelope = std::string(600, 'x')};
         return event;
     }
     core::EventOutbox& outbox_;
@@ -43,25 +50,31 @@ private:
 
 enum class Told : std::uint8_t { kNo, kYes };
 
-/// A gateway's inside on one loop with its files, and a tool with side effects that answers at once. TMPDIR says which disk is
-/// measured.
+/// A gateway's inside on one loop with its files, and a tool with side effects that answers at
+/// once. TMPDIR says which disk is measured.
 struct Gateway {
     RealClock clock;
     TimerWheel timers{clock};
     TestFolder folder;
     BlockingPool pool{1}, ledger_pool{1};
-    std::unique_ptr<LedgerStoreSqlite> store = std::move(LedgerStoreSqlite::open(folder / "ledger.db").value());
+    std::unique_ptr<LedgerStoreSqlite> store =
+        std::move(LedgerStoreSqlite::open(folder / "ledger.db").value());
     core::LedgerJournal journal{*store, ledger_pool, clock};
-    core::AuditLog audit{std::move(AuditStoreSqlite::open(folder / "audit.db").value()), pool, clock};
+    core::AuditLog audit{std::move(AuditStoreSqlite::open(folder / "audit.db").value()), pool,
+                         clock};
     IdSource ids{clock, 1};
     core::Registry registry;
-    Published<core::CallRules> rules{std::make_shared<const core::CallRules>(
-        core::CallRules{.policy = core::policy_of(), .hooks = {}, .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
+    Published<core::CallRules> rules{std::make_shared<const core::CallRules>(core::CallRules{
+        .policy = core::policy_of(),
+        .hooks = {},
+        .rates = std::make_shared<core::RateLimits>(std::vector<core::RateRule>{})})};
     core::Ledger ledger{clock, {}};
     core::EarlyCancels early_cancels;
     BlockingPool event_pool{1};
-    std::unique_ptr<EventStoreSqlite> event_store = std::move(EventStoreSqlite::open(folder / "events.db").value());
-    std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(*event_store, event_pool, pool, clock).value();
+    std::unique_ptr<EventStoreSqlite> event_store =
+        std::move(EventStoreSqlite::open(folder / "events.db").value());
+    std::unique_ptr<core::EventOutbox> outbox =
+        core::EventOutbox::open(*event_store, event_pool, pool, clock).value();
     BenchEvents events{*outbox};
     const Told told;
     asio::io_context io{1};
@@ -83,11 +96,12 @@ struct Gateway {
         core::ToolSpec spec;
         spec.side_effects = side_effects;
         auto tool = core::tool_of("act", "", ConnectionId{1}, "", spec);
-        tool->host = std::make_shared<core::FunctionHost>([](std::string_view args, const core::Principal&) -> core::Outcome {
-            core::ToolResult result;
-            result.content = args;
-            return result;
-        });
+        tool->host = std::make_shared<core::FunctionHost>(
+            [](std::string_view args, const core::Principal&) -> core::Outcome {
+                core::ToolResult result;
+                result.content = args;
+                return result;
+            });
         registry.change(ConnectionId{1}, std::array<core::ToolRef, 1>{tool}, {});
     }
 
@@ -98,7 +112,9 @@ struct Gateway {
             const UuidText id = ids.uuid_v7();
             call.id = id.view();
             call.tool = "act";
-            call.args = R"({"text":"a few words of an ordinary length, as a model would write them","n":42})";
+            call.args =
+                R"({"text":"a few words of an ordinary length, as a model would write them",)"
+                R"("n":42})";
             call.front = "bench";
             const auto end = co_await pipeline.run(core::AuthenticatedCall(call, principal), sink);
             if (!*end.outcome) ++failed;
@@ -116,14 +132,16 @@ void measure(benchmark::State& state, bool side_effects, Told told) {
         gateway.left = kCalls;
         gateway.io.restart();
         for (std::int64_t i = 0; i < state.range(0); ++i)
-            spawn(gateway.io.get_executor(), gateway.call_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
+            spawn(gateway.io.get_executor(), gateway.call_again_and_again(),
+                  [](std::exception_ptr, std::optional<bool>) {});
         gateway.io.run();
         done += kCalls;
     }
     if (gateway.failed > 0) state.SkipWithError("a call failed");
     state.SetItemsProcessed(done);
     const auto commits = static_cast<double>(gateway.journal.commits());
-    state.counters["changes_per_commit"] = commits > 0 ? static_cast<double>(gateway.journal.changes()) / commits : 0;
+    state.counters["changes_per_commit"] =
+        commits > 0 ? static_cast<double>(gateway.journal.changes()) / commits : 0;
 }
 
 void with_side_effects(benchmark::State& state) { measure(state, true, Told::kNo); }
@@ -131,7 +149,11 @@ BENCHMARK(with_side_effects)->Arg(16)->Arg(256)->UseRealTime()->Unit(benchmark::
 
 /// The same with an event before and after each, the first of them durable before the call is sent.
 void with_side_effects_and_events(benchmark::State& state) { measure(state, true, Told::kYes); }
-BENCHMARK(with_side_effects_and_events)->Arg(16)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(with_side_effects_and_events)
+    ->Arg(16)
+    ->Arg(256)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 /// What is not recorded, for comparison.
 void without(benchmark::State& state) { measure(state, false, Told::kNo); }

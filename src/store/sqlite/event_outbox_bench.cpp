@@ -1,8 +1,8 @@
 #include "core/events/event_outbox.hpp"
 
 #include "base/id_source.hpp"
-#include "base/task/spawn.hpp"
 #include "base/process/test_folder.hpp"
+#include "base/task/spawn.hpp"
 #include "store/sqlite/event_store_sqlite.hpp"
 
 #include <benchmark/benchmark.h>
@@ -16,16 +16,23 @@ struct Outbox {
     TimerWheel timers{clock};
     TestFolder folder;
     BlockingPool writer{1}, pool{1};
-    std::unique_ptr<EventStoreSqlite> store = std::move(EventStoreSqlite::open(folder / "events.db").value());
+    std::unique_ptr<EventStoreSqlite> store =
+        std::move(EventStoreSqlite::open(folder / "events.db").value());
     asio::io_context io{1};
-    std::unique_ptr<core::EventOutbox> outbox = std::move(core::EventOutbox::open(*store, writer, pool, clock).value());
+    std::unique_ptr<core::EventOutbox> outbox =
+        std::move(core::EventOutbox::open(*store, writer, pool, clock).value());
     IdSource ids{clock, 1};
     std::int64_t left = 0, failed = 0;
 
     core::NewEvent event() {
         core::NewEvent made;
-        made.event = {.type = core::EventType::kChannelMessageReceived, .event_id = std::string(ids.uuid_v7().view()), .tenant = "default", .agent_id = "bench",
-                      .session_id = "bench", .addressee = {}, .envelope = std::string(600, 'x')};
+        made.event = {.type = core::EventType::kChannelMessageReceived,
+                      .event_id = std::string(ids.uuid_v7().view()),
+                      .tenant = "default",
+                      .agent_id = "bench",
+                      .session_id = "bench",
+                      .addressee = {},
+                      .envelope = std::string(600, 'x')};
         made.publisher = "listener/bench";
         return made;
     }
@@ -39,7 +46,9 @@ struct Outbox {
     void publish(std::int64_t events, std::int64_t at_once) {
         left = events;
         io.restart();
-        for (std::int64_t i = 0; i < at_once; ++i) spawn(io.get_executor(), publish_again_and_again(), [](std::exception_ptr, std::optional<bool>) {});
+        for (std::int64_t i = 0; i < at_once; ++i)
+            spawn(io.get_executor(), publish_again_and_again(),
+                  [](std::exception_ptr, std::optional<bool>) {});
         io.run();
     }
     /// Reads all events as a stream does, 256 at a time.
@@ -60,7 +69,8 @@ void publish(benchmark::State& state) {
     for (auto _ : state) outbox.publish(kEvents, state.range(0));
     if (outbox.failed > 0) state.SkipWithError("an event was refused");
     state.SetItemsProcessed(state.iterations() * kEvents);
-    state.counters["events_per_commit"] = static_cast<double>(outbox.outbox->accepted()) / static_cast<double>(outbox.outbox->commits());
+    state.counters["events_per_commit"] = static_cast<double>(outbox.outbox->accepted()) /
+                                          static_cast<double>(outbox.outbox->commits());
 }
 BENCHMARK(publish)->Arg(16)->Arg(256)->UseRealTime()->Unit(benchmark::kMillisecond);
 
@@ -70,7 +80,10 @@ void deliver(benchmark::State& state) {
     outbox.publish(state.range(0), 256);
     for (auto _ : state) {
         outbox.io.restart();
-        spawn(outbox.io.get_executor(), outbox.read_all(), [&](std::exception_ptr, std::optional<bool> all) { outbox.failed += !all.value_or(false); });
+        spawn(outbox.io.get_executor(), outbox.read_all(),
+              [&](std::exception_ptr, std::optional<bool> all) {
+                  outbox.failed += !all.value_or(false);
+              });
         outbox.io.run();
     }
     if (outbox.failed > 0) state.SkipWithError("an event is missing");

@@ -17,9 +17,11 @@ using core::EventPosition;
 using core::EventReceipt;
 using core::EventStanding;
 
-// `step` and `request` tell which calls are open; they stand before the envelope, so that looking for those reads no long rows.
-// `event_mark` has the next position and the oldest open call, so that a start looks at the end of the outbox only.
-constexpr std::array<std::string_view, 2> kSchema{R"(
+// `step` and `request` tell which calls are open; they stand before the envelope, so that looking
+// for those reads no long rows. `event_mark` has the next position and the oldest open call, so
+// that a start looks at the end of the outbox only.
+constexpr std::array<std::string_view, 2> kSchema{
+    R"(
     CREATE TABLE event_outbox (
         position INTEGER PRIMARY KEY,
         at_ms INTEGER NOT NULL,
@@ -64,25 +66,29 @@ constexpr std::array<std::string_view, 2> kSchema{R"(
         PRIMARY KEY (peer, name)
     ) STRICT, WITHOUT ROWID;
 )",
-                                                  // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
-                                                  R"(
+    // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
+    R"(
     ALTER TABLE event_seen ADD COLUMN digest TEXT NOT NULL DEFAULT 'mix64';
     ALTER TABLE event_seen DROP COLUMN content;
 )"};
 
 constexpr std::int64_t kForgetRows = 1'000;
-constexpr std::string_view kColumns = "position, at_ms, type, event_id, tenant, agent_id, session_id, addressee, envelope";
+constexpr std::string_view kColumns =
+    "position, at_ms, type, event_id, tenant, agent_id, session_id, addressee, envelope";
 
 core::StoredEvent event_of(const Statement& row) {
-    return {.position = row.integer(0),
-            .at = row.time(1),
-            .event = {.type = core::find_event_type(row.text_view(2)).value_or(core::EventType::kHeartbeatTick),
-                      .event_id = row.text(3),
-                      .tenant = row.text(4),
-                      .agent_id = row.text(5),
-                      .session_id = row.text(6),
-                      .addressee = row.text(7),
-                      .envelope = row.text(8)}};
+    return {
+        .position = row.integer(0),
+        .at = row.time(1),
+        .event = {
+            .type =
+                core::find_event_type(row.text_view(2)).value_or(core::EventType::kHeartbeatTick),
+            .event_id = row.text(3),
+            .tenant = row.text(4),
+            .agent_id = row.text(5),
+            .session_id = row.text(6),
+            .addressee = row.text(7),
+            .envelope = row.text(8)}};
 }
 
 bool is_end(CallStep step) { return step == CallStep::kEnded || step == CallStep::kEndedUnknown; }
@@ -97,30 +103,40 @@ Result<std::int64_t> ask(Database& database, std::string_view sql) {
 
 }  // namespace
 
-Result<std::unique_ptr<EventStoreSqlite>> EventStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<EventStoreSqlite>> EventStoreSqlite::open(const std::filesystem::path& path,
+                                                                 DatabaseOptions options) {
     auto writer = Database::open(path, options);
     if (!writer) return fail(std::move(writer.error()));
-    if (auto migrated = writer->migrate("event", kSchema); !migrated) return fail(std::move(migrated.error()));
+    if (auto migrated = writer->migrate("event", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
     options.check = StartCheck::kNone;
     auto reader = Database::open(path, options);
     if (!reader) return fail(std::move(reader.error()));
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 6> all{{
         {&statements.insert,
-         "INSERT INTO event_outbox (position, at_ms, type, step, request, event_id, tenant, agent_id, session_id, addressee, envelope)"
+         "INSERT INTO event_outbox (position, at_ms, type, step, request, event_id, tenant, "
+         "agent_id, session_id, addressee, envelope)"
          " VALUES (?, ?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?)"},
-        {&statements.find_seen, "SELECT digest, event_id FROM event_seen WHERE publisher = ? AND id = ?"},
-        {&statements.see, "INSERT OR IGNORE INTO event_seen (publisher, id, digest, event_id, position) VALUES (?, ?, ?, ?, ?)"},
+        {&statements.find_seen,
+         "SELECT digest, event_id FROM event_seen WHERE publisher = ? AND id = ?"},
+        {&statements.see,
+         "INSERT OR IGNORE INTO event_seen (publisher, id, digest, event_id, position) VALUES (?, "
+         "?, ?, ?, ?)"},
         {&statements.mark, "UPDATE event_mark SET next = ?, open_from = ?"},
-        {&statements.doubt, "INSERT OR REPLACE INTO event_doubt (tenant, call_id, addressee, position) VALUES (?, ?, ?, ?)"},
-        {&statements.settle, "DELETE FROM event_doubt WHERE tenant = ? AND call_id = ? AND addressee = ?"},
+        {&statements.doubt,
+         "INSERT OR REPLACE INTO event_doubt (tenant, call_id, addressee, position) VALUES (?, ?, "
+         "?, ?)"},
+        {&statements.settle,
+         "DELETE FROM event_doubt WHERE tenant = ? AND call_id = ? AND addressee = ?"},
     }};
     for (const auto& [statement, sql] : all) {
         auto prepared = writer->prepare(sql);
         if (!prepared) return fail(std::move(prepared.error()));
         *statement = std::move(*prepared);
     }
-    std::unique_ptr<EventStoreSqlite> store(new EventStoreSqlite(std::move(*writer), std::move(*reader), std::move(statements)));
+    std::unique_ptr<EventStoreSqlite> store(
+        new EventStoreSqlite(std::move(*writer), std::move(*reader), std::move(statements)));
     if (auto loaded = store->load(); !loaded) return fail(std::move(loaded.error()));
     return store;
 }
@@ -131,8 +147,10 @@ Result<void> EventStoreSqlite::load() {
     if (!next) return fail(next.error());
     next_ = *next;
     open_calls_.clear();
-    auto steps = writer_.query("SELECT position, step, event_id, request FROM event_outbox WHERE position >= (SELECT open_from FROM event_mark)"
-                               " AND step != 0 ORDER BY position");
+    auto steps = writer_.query(
+        "SELECT position, step, event_id, request FROM event_outbox WHERE position >= (SELECT "
+        "open_from FROM event_mark)"
+        " AND step != 0 ORDER BY position");
     if (!steps) return fail(std::move(steps.error()));
     for (;;) {
         const auto row = steps->step();
@@ -140,11 +158,15 @@ Result<void> EventStoreSqlite::load() {
         if (!*row) return {};
         const auto step = static_cast<CallStep>(steps->integer(1));
         if (step == CallStep::kRequested) open_calls_.emplace(steps->text(2), steps->integer(0));
-        if (const auto open = is_end(step) ? open_calls_.find(steps->text_view(3)) : open_calls_.end(); open != open_calls_.end()) open_calls_.erase(open);
+        if (const auto open =
+                is_end(step) ? open_calls_.find(steps->text_view(3)) : open_calls_.end();
+            open != open_calls_.end())
+            open_calls_.erase(open);
     }
 }
 
-std::vector<Result<EventReceipt>> EventStoreSqlite::append(const std::vector<core::NewEvent>& events, SystemTime at) {
+std::vector<Result<EventReceipt>> EventStoreSqlite::append(
+    const std::vector<core::NewEvent>& events, SystemTime at) {
     const std::scoped_lock lock(writing_);
     std::vector<Result<EventReceipt>> receipts;
     receipts.reserve(events.size());
@@ -160,39 +182,53 @@ std::vector<Result<EventReceipt>> EventStoreSqlite::append(const std::vector<cor
     if (!written) {
         receipts.assign(events.size(), fail(written.error()));
         next_ = next_before;
-        if (const auto loaded = load(); !loaded) log::error("open calls could not be read again", {{"reason", loaded.error().message}});
+        if (const auto loaded = load(); !loaded)
+            log::error("open calls could not be read again", {{"reason", loaded.error().message}});
     }
     return receipts;
 }
 
 Result<EventReceipt> EventStoreSqlite::apply(const core::NewEvent& event, SystemTime at) {
-    if (auto repeat = find_repeat(event); !repeat || *repeat) return repeat ? Result<EventReceipt>(std::move(**repeat)) : fail(std::move(repeat.error()));
+    if (auto repeat = find_repeat(event); !repeat || *repeat)
+        return repeat ? Result<EventReceipt>(std::move(**repeat)) : fail(std::move(repeat.error()));
     const core::Event& about = event.event;
     if (event.step == CallStep::kSettles) {
-        if (const auto settled = statements_.settle.bind(about.tenant, event.call_id, event.publisher).run(); !settled) return fail(settled.error());
-        if (writer_.changes() == 0) return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
+        if (const auto settled =
+                statements_.settle.bind(about.tenant, event.call_id, event.publisher).run();
+            !settled)
+            return fail(settled.error());
+        if (writer_.changes() == 0)
+            return EventReceipt{.standing = EventStanding::kDropped, .position = 0, .event_id = {}};
     }
-    const auto inserted = statements_.insert
-                              .bind(next_, at, core::name_of(about.type), static_cast<std::int64_t>(event.step), event.requested_id, about.event_id,
-                                    about.tenant, about.agent_id, about.session_id, about.addressee, about.envelope)
-                              .run();
+    const auto inserted =
+        statements_.insert
+            .bind(next_, at, core::name_of(about.type), static_cast<std::int64_t>(event.step),
+                  event.requested_id, about.event_id, about.tenant, about.agent_id,
+                  about.session_id, about.addressee, about.envelope)
+            .run();
     if (!inserted) return fail(inserted.error());
     if (auto seen = remember_repeat(event); !seen) return fail(std::move(seen.error()));
     if (auto told = account(event); !told) return fail(std::move(told.error()));
     return EventReceipt{.standing = EventStanding::kAccepted, .position = next_++, .event_id = {}};
 }
 
-/// Whether its publisher has sent the event before: by its id, or under its key. Ids and keys are told apart by their first letter.
+/// Whether its publisher has sent the event before: by its id, or under its key. Ids and keys are
+/// told apart by their first letter.
 Result<std::optional<EventReceipt>> EventStoreSqlite::find_repeat(const core::NewEvent& event) {
     if (event.publisher.empty()) return std::nullopt;
-    for (const std::string& id : {"e" + event.event.event_id, event.idempotency_key.empty() ? std::string() : "k" + event.idempotency_key}) {
+    for (const std::string& id :
+         {"e" + event.event.event_id,
+          event.idempotency_key.empty() ? std::string() : "k" + event.idempotency_key}) {
         if (id.empty()) continue;
         Statement& find = statements_.find_seen.bind(event.publisher, id);
         const auto row = find.step();
         if (!row) return fail(row.error());
         if (!*row) continue;
         const bool same = find.text_view(0) == core::to_stored(event.content);
-        EventReceipt receipt{.standing = same ? EventStanding::kDuplicate : EventStanding::kConflict, .position = 0, .event_id = find.text(1)};
+        EventReceipt receipt{
+            .standing = same ? EventStanding::kDuplicate : EventStanding::kConflict,
+            .position = 0,
+            .event_id = find.text(1)};
         find.reset();
         return receipt;
     }
@@ -203,9 +239,11 @@ Result<void> EventStoreSqlite::remember_repeat(const core::NewEvent& event) {
     if (event.publisher.empty()) return {};
     const std::string digest = core::to_stored(event.content);
     const std::string& id = event.event.event_id;
-    if (auto seen = statements_.see.bind(event.publisher, "e" + id, digest, id, next_).run(); !seen) return seen;
+    if (auto seen = statements_.see.bind(event.publisher, "e" + id, digest, id, next_).run(); !seen)
+        return seen;
     if (event.idempotency_key.empty()) return {};
-    return statements_.see.bind(event.publisher, "k" + event.idempotency_key, digest, id, next_).run();
+    return statements_.see.bind(event.publisher, "k" + event.idempotency_key, digest, id, next_)
+        .run();
 }
 
 Result<void> EventStoreSqlite::account(const core::NewEvent& event) {
@@ -215,7 +253,12 @@ Result<void> EventStoreSqlite::account(const core::NewEvent& event) {
         case CallStep::kRequested: open_calls_.emplace(event.event.event_id, next_); return {};
         case CallStep::kEndedUnknown:
             if (!event.event.addressee.empty()) {
-                if (auto doubted = statements_.doubt.bind(event.event.tenant, event.call_id, event.event.addressee, next_).run(); !doubted) return doubted;
+                if (auto doubted =
+                        statements_.doubt
+                            .bind(event.event.tenant, event.call_id, event.event.addressee, next_)
+                            .run();
+                    !doubted)
+                    return doubted;
             }
             [[fallthrough]];
         case CallStep::kEnded: open_calls_.erase(event.requested_id); return {};
@@ -229,10 +272,13 @@ Result<void> EventStoreSqlite::mark() {
     return statements_.mark.bind(next_, open_from).run();
 }
 
-Result<std::vector<core::StoredEvent>> EventStoreSqlite::read(EventPosition after, std::size_t most, std::size_t bytes) {
+Result<std::vector<core::StoredEvent>> EventStoreSqlite::read(EventPosition after, std::size_t most,
+                                                              std::size_t bytes) {
     const std::scoped_lock lock(reading_);
-    auto rows = reader_.query(fmt::format("SELECT {} FROM event_outbox WHERE position > ? ORDER BY position LIMIT ?", kColumns), after,
-                              static_cast<std::int64_t>(most));
+    auto rows = reader_.query(
+        fmt::format("SELECT {} FROM event_outbox WHERE position > ? ORDER BY position LIMIT ?",
+                    kColumns),
+        after, static_cast<std::int64_t>(most));
     if (!rows) return fail(std::move(rows.error()));
     std::vector<core::StoredEvent> events;
     std::size_t size = 0;
@@ -253,7 +299,8 @@ Result<core::EventBounds> EventStoreSqlite::bounds() {
 
 Result<core::EventBounds> EventStoreSqlite::read_bounds() {
     core::EventBounds bounds{.first = next_, .last = next_ - 1, .bytes = 0, .oldest = {}};
-    auto oldest = writer_.query("SELECT position, at_ms FROM event_outbox ORDER BY position LIMIT 1");
+    auto oldest =
+        writer_.query("SELECT position, at_ms FROM event_outbox ORDER BY position LIMIT 1");
     if (!oldest) return fail(std::move(oldest.error()));
     const auto row = oldest->step();
     if (!row) return fail(row.error());
@@ -262,7 +309,9 @@ Result<core::EventBounds> EventStoreSqlite::read_bounds() {
         bounds.oldest = oldest->time(1);
     }
     oldest->reset();
-    const auto bytes = ask(writer_, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()");
+    const auto bytes = ask(writer_,
+                           "SELECT (page_count - freelist_count) * page_size FROM "
+                           "pragma_page_count(), pragma_freelist_count(), pragma_page_size()");
     if (!bytes) return fail(bytes.error());
     bounds.bytes = static_cast<std::uint64_t>(*bytes);
     return bounds;
@@ -275,7 +324,8 @@ Result<std::vector<core::StoredEvent>> EventStoreSqlite::open_calls() {
     std::ranges::sort(positions);
     std::vector<core::StoredEvent> events;
     for (const EventPosition position : positions) {
-        auto found = writer_.query(fmt::format("SELECT {} FROM event_outbox WHERE position = ?", kColumns), position);
+        auto found = writer_.query(
+            fmt::format("SELECT {} FROM event_outbox WHERE position = ?", kColumns), position);
         if (!found) return fail(std::move(found.error()));
         const auto row = found->step();
         if (!row) return fail(row.error());
@@ -286,27 +336,35 @@ Result<std::vector<core::StoredEvent>> EventStoreSqlite::open_calls() {
 
 Result<std::vector<std::string>> EventStoreSqlite::requests_since(SystemTime since) {
     const std::scoped_lock lock(writing_);
-    auto newest = writer_.query("SELECT at_ms, step, event_id FROM event_outbox ORDER BY position DESC");
+    auto newest =
+        writer_.query("SELECT at_ms, step, event_id FROM event_outbox ORDER BY position DESC");
     if (!newest) return fail(std::move(newest.error()));
     std::vector<std::string> ids;
     for (;;) {
         const auto row = newest->step();
         if (!row) return fail(row.error());
         if (!*row || newest->time(0) < since) return ids;
-        if (static_cast<CallStep>(newest->integer(1)) == CallStep::kRequested) ids.push_back(newest->text(2));
+        if (static_cast<CallStep>(newest->integer(1)) == CallStep::kRequested)
+            ids.push_back(newest->text(2));
     }
 }
 
 Result<std::vector<core::SubscriptionState>> EventStoreSqlite::subscriptions() {
     const std::scoped_lock lock(writing_);
-    auto rows = writer_.query("SELECT peer, name, acknowledged, types, seen_ms FROM event_subscription ORDER BY peer, name");
+    auto rows = writer_.query(
+        "SELECT peer, name, acknowledged, types, seen_ms FROM event_subscription ORDER BY peer, "
+        "name");
     if (!rows) return fail(std::move(rows.error()));
     std::vector<core::SubscriptionState> states;
     for (;;) {
         const auto row = rows->step();
         if (!row) return fail(row.error());
         if (!*row) return states;
-        states.push_back({.peer = rows->text(0), .name = rows->text(1), .acknowledged = rows->integer(2), .types = rows->text(3), .seen = rows->time(4)});
+        states.push_back({.peer = rows->text(0),
+                          .name = rows->text(1),
+                          .acknowledged = rows->integer(2),
+                          .types = rows->text(3),
+                          .seen = rows->time(4)});
     }
 }
 
@@ -314,8 +372,10 @@ Result<void> EventStoreSqlite::remember(const std::vector<core::SubscriptionStat
     const std::scoped_lock lock(writing_);
     return writer_.transaction([&]() -> Result<void> {
         for (const core::SubscriptionState& state : states) {
-            auto written = writer_.run("INSERT OR REPLACE INTO event_subscription (peer, name, acknowledged, types, seen_ms) VALUES (?, ?, ?, ?, ?)",
-                                       state.peer, state.name, state.acknowledged, state.types, state.seen);
+            auto written = writer_.run(
+                "INSERT OR REPLACE INTO event_subscription (peer, name, acknowledged, types, "
+                "seen_ms) VALUES (?, ?, ?, ?, ?)",
+                state.peer, state.name, state.acknowledged, state.types, state.seen);
             if (!written) return written;
         }
         return {};
@@ -329,16 +389,24 @@ Result<core::EventBounds> EventStoreSqlite::forget(SystemTime before, std::uint6
     // The events of the file's beginning are taken for as large as the average.
     const auto kept = now->last - now->first + 1;
     const std::uint64_t excess = now->bytes > max_bytes ? now->bytes - max_bytes : 0;
-    const auto by_size = now->bytes == 0 ? 0 : static_cast<std::int64_t>(static_cast<double>(kept) * static_cast<double>(excess) / static_cast<double>(now->bytes));
-    auto aged = writer_.query("SELECT coalesce(max(position), 0) FROM (SELECT position, at_ms FROM event_outbox ORDER BY position LIMIT ?) WHERE at_ms < ?",
-                              kForgetRows, before);
+    const auto by_size =
+        now->bytes == 0
+            ? 0
+            : static_cast<std::int64_t>(static_cast<double>(kept) * static_cast<double>(excess) /
+                                        static_cast<double>(now->bytes));
+    auto aged = writer_.query(
+        "SELECT coalesce(max(position), 0) FROM (SELECT position, at_ms FROM event_outbox ORDER BY "
+        "position LIMIT ?) WHERE at_ms < ?",
+        kForgetRows, before);
     if (!aged) return fail(std::move(aged.error()));
     if (const auto row = aged->step(); !row) return fail(row.error());
-    const EventPosition last = std::max(aged->integer(0), now->first - 1 + std::min<std::int64_t>(by_size, kForgetRows));
+    const EventPosition last =
+        std::max(aged->integer(0), now->first - 1 + std::min<std::int64_t>(by_size, kForgetRows));
     aged->reset();
     if (last < now->first) return now;
     const auto cut = writer_.transaction([&]() -> Result<void> {
-        for (const std::string_view sql : {"DELETE FROM event_outbox WHERE position <= ?", "DELETE FROM event_seen WHERE position <= ?",
+        for (const std::string_view sql : {"DELETE FROM event_outbox WHERE position <= ?",
+                                           "DELETE FROM event_seen WHERE position <= ?",
                                            "DELETE FROM event_doubt WHERE position <= ?"}) {
             if (auto gone = writer_.run(sql, last); !gone) return gone;
         }

@@ -11,16 +11,19 @@
 
 namespace crab::store::sqlite {
 
-/// Events in the table `event_outbox`, which grows at its end and is cut at its beginning. What is known of publishers' repeats,
-/// of calls whose outcome is unknown and of subscriptions is beside it. Two connections, so that whoever reads old events holds up
-/// no commit. Thread-safe.
+/// Events in the table `event_outbox`, which grows at its end and is cut at its beginning. What is
+/// known of publishers' repeats, of calls whose outcome is unknown and of subscriptions is beside
+/// it. Two connections, so that whoever reads old events holds up no commit. Thread-safe.
 class EventStoreSqlite final : public core::EventStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<EventStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<EventStoreSqlite>> open(const std::filesystem::path& path,
+                                                          DatabaseOptions options = {});
 
-    std::vector<Result<core::EventReceipt>> append(const std::vector<core::NewEvent>& events, SystemTime at) override;
-    Result<std::vector<core::StoredEvent>> read(core::EventPosition after, std::size_t most, std::size_t bytes) override;
+    std::vector<Result<core::EventReceipt>> append(const std::vector<core::NewEvent>& events,
+                                                   SystemTime at) override;
+    Result<std::vector<core::StoredEvent>> read(core::EventPosition after, std::size_t most,
+                                                std::size_t bytes) override;
     Result<core::EventBounds> bounds() override;
     Result<std::vector<core::StoredEvent>> open_calls() override;
     Result<std::vector<std::string>> requests_since(SystemTime since) override;
@@ -36,7 +39,9 @@ private:
     using OpenCalls = std::map<std::string, core::EventPosition, std::less<>>;
 
     EventStoreSqlite(Database writer, Database reader, Statements statements)
-        : writer_(std::move(writer)), reader_(std::move(reader)), statements_(std::move(statements)) {}
+        : writer_(std::move(writer)),
+          reader_(std::move(reader)),
+          statements_(std::move(statements)) {}
     Result<void> load();
     Result<core::EventReceipt> apply(const core::NewEvent& event, SystemTime at);
     Result<std::optional<core::EventReceipt>> find_repeat(const core::NewEvent& event);

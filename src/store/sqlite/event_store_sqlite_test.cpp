@@ -44,11 +44,17 @@ struct EventStoreSqliteTest : testing::Test {
     }
     static NewEvent event(std::string id, std::string envelope = "{}") {
         NewEvent made;
-        made.event = {.type = EventType::kCronTriggered, .event_id = std::move(id), .tenant = "acme", .agent_id = "butler", .session_id = "s1",
-                      .addressee = {}, .envelope = std::move(envelope)};
+        made.event = {.type = EventType::kCronTriggered,
+                      .event_id = std::move(id),
+                      .tenant = "acme",
+                      .agent_id = "butler",
+                      .session_id = "s1",
+                      .addressee = {},
+                      .envelope = std::move(envelope)};
         return made;
     }
-    static NewEvent published(std::string id, std::string key = {}, std::uint64_t content = 1, std::string by = "listener/mail") {
+    static NewEvent published(std::string id, std::string key = {}, std::uint64_t content = 1,
+                              std::string by = "listener/mail") {
         NewEvent made = event(std::move(id));
         made.publisher = std::move(by);
         made.idempotency_key = std::move(key);
@@ -61,7 +67,8 @@ struct EventStoreSqliteTest : testing::Test {
         made.event.addressee = std::move(addressee);
         return made;
     }
-    static NewEvent ended(std::string request, CallStep step = CallStep::kEnded, std::string addressee = {}) {
+    static NewEvent ended(std::string request, CallStep step = CallStep::kEnded,
+                          std::string addressee = {}) {
         NewEvent made = event("end of " + request);
         made.step = step;
         made.requested_id = std::move(request);
@@ -75,20 +82,26 @@ struct EventStoreSqliteTest : testing::Test {
         made.call_id = "call";
         return made;
     }
-    EventReceipt append(NewEvent one) { return store->append({std::move(one)}, now).front().value(); }
+    EventReceipt append(NewEvent one) {
+        return store->append({std::move(one)}, now).front().value();
+    }
     void append_many(int count, std::size_t bytes = 2) {
         std::vector<NewEvent> many;
-        for (int i = 0; i < count; ++i) many.push_back(event(std::to_string(i), std::string(bytes, 'x')));
-        for (const auto& receipt : store->append(many, now)) ASSERT_TRUE(receipt) << receipt.error().message;
+        for (int i = 0; i < count; ++i)
+            many.push_back(event(std::to_string(i), std::string(bytes, 'x')));
+        for (const auto& receipt : store->append(many, now))
+            ASSERT_TRUE(receipt) << receipt.error().message;
     }
     std::vector<std::string> ids(EventPosition after = 0, std::size_t most = 1'000) {
         std::vector<std::string> found;
-        for (const auto& stored : store->read(after, most, 1 << 20).value()) found.push_back(stored.event.event_id);
+        for (const auto& stored : store->read(after, most, 1 << 20).value())
+            found.push_back(stored.event.event_id);
         return found;
     }
     std::vector<std::string> open_ids() {
         std::vector<std::string> found;
-        for (const auto& stored : store->open_calls().value()) found.push_back(stored.event.event_id);
+        for (const auto& stored : store->open_calls().value())
+            found.push_back(stored.event.event_id);
         return found;
     }
 };
@@ -144,7 +157,8 @@ TEST_F(EventStoreSqliteTest, WhatAnOlderProgramSawIsAConflictAndNotTheSame) {
         )"};
         Database old = std::move(Database::open(folder / "events.db").value());
         ASSERT_TRUE(old.migrate("event", kOldSchema));
-        ASSERT_TRUE(old.execute("INSERT INTO event_seen VALUES ('listener/mail', 'eone', 1, 'one', 1)"));
+        ASSERT_TRUE(
+            old.execute("INSERT INTO event_seen VALUES ('listener/mail', 'eone', 1, 'one', 1)"));
     }
     store = open();
     EXPECT_EQ(append(published("one")).standing, EventStanding::kConflict);
@@ -194,7 +208,8 @@ TEST_F(EventStoreSqliteTest, ARepeatIsFoundByIdAndByKeyAlsoAfterAStartAndOnlyFor
 }
 
 TEST_F(EventStoreSqliteTest, RepeatsInOneCommitAreFoundToo) {
-    const auto receipts = store->append({published("one", "k"), published("one", "k"), published("two", "k", 2)}, now);
+    const auto receipts = store->append(
+        {published("one", "k"), published("one", "k"), published("two", "k", 2)}, now);
     EXPECT_EQ(receipts[0]->standing, EventStanding::kAccepted);
     EXPECT_EQ(receipts[1]->standing, EventStanding::kDuplicate);
     EXPECT_EQ(receipts[2]->standing, EventStanding::kConflict);
@@ -227,7 +242,8 @@ TEST_F(EventStoreSqliteTest, RequestsAreFoundFromATimeOnWhetherOrNotTheyHaveEnde
 
 TEST_F(EventStoreSqliteTest, AHostSettlesACallOfItsOwnWhoseOutcomeIsUnknownOnce) {
     append(requested("a", "tool_host/east"));
-    EXPECT_EQ(append(settles("tool_host/east")).standing, EventStanding::kDropped) << "it has not ended yet";
+    EXPECT_EQ(append(settles("tool_host/east")).standing, EventStanding::kDropped)
+        << "it has not ended yet";
     append(ended("a", CallStep::kEndedUnknown, "tool_host/east"));
     start_again();
     EXPECT_EQ(append(settles("tool_host/west")).standing, EventStanding::kDropped);
@@ -257,9 +273,14 @@ TEST_F(EventStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndLeavesTheAccountOf
 }
 
 TEST_F(EventStoreSqliteTest, SubscriptionsAreRemembered) {
-    ASSERT_TRUE(store->remember({{.peer = "subscriber/log", .name = "a", .acknowledged = 1, .types = "cron.*", .seen = now}}));
-    ASSERT_TRUE(store->remember({{.peer = "subscriber/log", .name = "a", .acknowledged = 7, .types = "", .seen = now + 1s},
-                                 {.peer = "subscriber/log", .name = "", .acknowledged = 2, .types = "a", .seen = now}}));
+    ASSERT_TRUE(store->remember({{.peer = "subscriber/log",
+                                  .name = "a",
+                                  .acknowledged = 1,
+                                  .types = "cron.*",
+                                  .seen = now}}));
+    ASSERT_TRUE(store->remember(
+        {{.peer = "subscriber/log", .name = "a", .acknowledged = 7, .types = "", .seen = now + 1s},
+         {.peer = "subscriber/log", .name = "", .acknowledged = 2, .types = "a", .seen = now}}));
     start_again();
     const auto known = store->subscriptions().value();
     ASSERT_EQ(known.size(), 2U);
@@ -271,7 +292,8 @@ TEST_F(EventStoreSqliteTest, SubscriptionsAreRemembered) {
 
 TEST_F(EventStoreSqliteTest, WhatIsOldGoesAThousandAtATimeAndPositionsGoOn) {
     append_many(1'200);
-    ASSERT_TRUE(store->remember({{.peer = "p", .name = "", .acknowledged = 1, .types = "", .seen = now}}));
+    ASSERT_TRUE(
+        store->remember({{.peer = "p", .name = "", .acknowledged = 1, .types = "", .seen = now}}));
     now += 1h;
     append(published("young", "k"));
     EXPECT_EQ(store->forget(kStart, 1 << 30)->first, 1) << "not older";
@@ -285,7 +307,8 @@ TEST_F(EventStoreSqliteTest, WhatIsOldGoesAThousandAtATimeAndPositionsGoOn) {
     EXPECT_EQ(store->forget(now + 1ms, 1 << 30)->first, 1'202);
     start_again();
     EXPECT_EQ(store->bounds()->last, 1'201) << "also when nothing is left";
-    EXPECT_EQ(append(published("young", "k")).standing, EventStanding::kAccepted) << "forgotten with the event";
+    EXPECT_EQ(append(published("young", "k")).standing, EventStanding::kAccepted)
+        << "forgotten with the event";
     EXPECT_THAT(ids(1'201), ElementsAre("young"));
 }
 
@@ -308,17 +331,23 @@ TEST_F(EventStoreSqliteTest, WhatWasAnsweredIsThereAfterTheProcessWasKilled) {
     if (child == 0) {
         auto mine = std::move(EventStoreSqlite::open(folder / "events.db").value());
         for (int i = 0;; ++i) {
-            const auto receipts = mine->append({requested(std::to_string(2 * i)), ended(std::to_string(2 * i)), requested(std::to_string(2 * i + 1))}, kStart);
+            const auto receipts =
+                mine->append({requested(std::to_string(2 * i)), ended(std::to_string(2 * i)),
+                              requested(std::to_string(2 * i + 1))},
+                             kStart);
             const EventPosition last = receipts.back()->position;
             if (::write(answers[1], &last, sizeof last) != sizeof last) ::_exit(1);
         }
     }
     EventPosition last = 0;
-    for (int i = 0; i < 50; ++i) ASSERT_EQ(::read(answers[0], &last, sizeof last), static_cast<ssize_t>(sizeof last));
+    for (int i = 0; i < 50; ++i)
+        ASSERT_EQ(::read(answers[0], &last, sizeof last), static_cast<ssize_t>(sizeof last));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     ::close(answers[1]);
-    for (EventPosition more = 0; ::read(answers[0], &more, sizeof more) == static_cast<ssize_t>(sizeof more);) last = more;
+    for (EventPosition more = 0;
+         ::read(answers[0], &more, sizeof more) == static_cast<ssize_t>(sizeof more);)
+        last = more;
     ::close(answers[0]);
     store = open();
     const auto bounds = store->bounds().value();

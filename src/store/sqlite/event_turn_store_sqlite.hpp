@@ -13,7 +13,8 @@ namespace crab::store::sqlite {
 class EventTurnStoreSqlite final : public core::EventTurnStore {
 public:
     /// Errors: those of Database::open().
-    static Result<std::unique_ptr<EventTurnStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<EventTurnStoreSqlite>> open(const std::filesystem::path& path,
+                                                              DatabaseOptions options = {});
 
     Result<std::optional<core::EventPosition>> position(std::string_view agent) override;
     Result<void> advance(std::string_view agent, core::EventPosition position) override;

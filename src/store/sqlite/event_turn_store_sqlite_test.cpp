@@ -13,9 +13,16 @@ class EventTurnStoreSqliteTest : public testing::Test {
 protected:
     core::EventTurn turn(std::string event_id, std::string agent = "butler") {
         const SystemTime now = std::chrono::floor<Milliseconds>(clock.system_now());
-        return {.turn_id = agent + event_id, .agent = agent, .event_id = std::move(event_id), .event_type = "cron.triggered", .session = ChatSessionId("agent-butler"), .begun = now};
+        return {.turn_id = agent + event_id,
+                .agent = agent,
+                .event_id = std::move(event_id),
+                .event_type = "cron.triggered",
+                .session = ChatSessionId("agent-butler"),
+                .begun = now};
     }
-    std::unique_ptr<EventTurnStoreSqlite> open() { return std::move(EventTurnStoreSqlite::open(folder / "agents.db").value()); }
+    std::unique_ptr<EventTurnStoreSqlite> open() {
+        return std::move(EventTurnStoreSqlite::open(folder / "agents.db").value());
+    }
 
     FakeClock clock;
     TestFolder folder;

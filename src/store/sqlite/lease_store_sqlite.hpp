@@ -9,12 +9,13 @@
 
 namespace crab::store::sqlite {
 
-/// Leases in the table `peer_leases`. What returns has survived the process and a loss of power. Times are kept to the millisecond.
-/// Thread-safe.
+/// Leases in the table `peer_leases`. What returns has survived the process and a loss of power.
+/// Times are kept to the millisecond. Thread-safe.
 class LeaseStoreSqlite final : public trust::LeaseStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<LeaseStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<LeaseStoreSqlite>> open(const std::filesystem::path& path,
+                                                          DatabaseOptions options = {});
 
     Result<std::vector<trust::Lease>> load_live(SystemTime now) override;
     Result<void> insert(const trust::Lease& lease) override;

@@ -14,10 +14,22 @@ class LeaseStoreSqliteTest : public testing::Test {
 protected:
     Lease lease(std::string id, Milliseconds ttl) {
         const SystemTime now = std::chrono::floor<Milliseconds>(clock.system_now());
-        return {.id = std::move(id), .owner = "subscriber/log", .tenant_id = "harbour", .agent_id = "a\"1", .session_id = "s", .capabilities = {"events.subscribe:cron.*", "control.config:x"},
-                .disconnect_bound = true, .ttl = ttl, .issued_at = now, .expires_at = now + ttl, .revoked_at = {}, .revoke_reason = {}};
+        return {.id = std::move(id),
+                .owner = "subscriber/log",
+                .tenant_id = "harbour",
+                .agent_id = "a\"1",
+                .session_id = "s",
+                .capabilities = {"events.subscribe:cron.*", "control.config:x"},
+                .disconnect_bound = true,
+                .ttl = ttl,
+                .issued_at = now,
+                .expires_at = now + ttl,
+                .revoked_at = {},
+                .revoke_reason = {}};
     }
-    std::unique_ptr<LeaseStoreSqlite> open() { return std::move(LeaseStoreSqlite::open(folder / "trust.db").value()); }
+    std::unique_ptr<LeaseStoreSqlite> open() {
+        return std::move(LeaseStoreSqlite::open(folder / "trust.db").value());
+    }
 
     FakeClock clock;
     TestFolder folder;
@@ -36,7 +48,8 @@ TEST_F(LeaseStoreSqliteTest, OnlyTheLivingAreLoaded) {
     ASSERT_TRUE(store->insert(lease("renewed", 1s)));
     ASSERT_TRUE(store->insert(lease("revoked", 1h)));
     ASSERT_TRUE(store->set_expiry("renewed", clock.system_now() + 1h));
-    const std::vector<trust::LeaseEnd> ends{{.lease_id = "revoked", .at = clock.system_now(), .reason = "lost"}};
+    const std::vector<trust::LeaseEnd> ends{
+        {.lease_id = "revoked", .at = clock.system_now(), .reason = "lost"}};
     ASSERT_TRUE(store->end(ends));
     clock.advance(2s);
     const auto live = store->load_live(clock.system_now()).value();
@@ -48,8 +61,10 @@ TEST_F(LeaseStoreSqliteTest, TheFirstEndCountsAndOldLeasesAreForgotten) {
     ASSERT_TRUE(store->insert(lease("l1", 1h)));
     ASSERT_TRUE(store->insert(lease("l2", 10h)));
     const SystemTime now = clock.system_now();
-    ASSERT_TRUE(store->end(std::vector<trust::LeaseEnd>{{.lease_id = "l1", .at = now, .reason = "first"}}));
-    ASSERT_TRUE(store->end(std::vector<trust::LeaseEnd>{{.lease_id = "l1", .at = now + 5h, .reason = "second"}}));
+    ASSERT_TRUE(
+        store->end(std::vector<trust::LeaseEnd>{{.lease_id = "l1", .at = now, .reason = "first"}}));
+    ASSERT_TRUE(store->end(
+        std::vector<trust::LeaseEnd>{{.lease_id = "l1", .at = now + 5h, .reason = "second"}}));
     ASSERT_TRUE(store->forget(now + 1h));
     ASSERT_TRUE(store->insert(lease("l1", 1h))) << "its row is gone";
     EXPECT_FALSE(store->insert(lease("l2", 1h)));

@@ -9,7 +9,8 @@
 
 namespace crab::store::sqlite {
 
-Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock) {
+Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditStore& audit,
+                                 const Clock& clock) {
     auto store = LedgerStoreSqlite::open(file);
     if (!store) return fail(std::move(store.error()));
     auto unfinished = (*store)->unfinished();
@@ -21,11 +22,17 @@ Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditS
             if (!found) return fail(found.error());
             if (*found) continue;
         }
-        const auto added = audit.append({.first = clock.system_now(), .last = clock.system_now(), .count = 1, .records = call.record});
+        const auto added = audit.append({.first = clock.system_now(),
+                                         .last = clock.system_now(),
+                                         .count = 1,
+                                         .records = call.record});
         if (!added) return fail(added.error());
     }
-    const auto open = std::ranges::count_if(*unfinished, [](const core::UnfinishedCall& call) { return call.outcome == nullptr; });
-    if (open > 0) log::warn("calls were running when this process stopped; their outcome is unknown", {{"calls", open}});
+    const auto open = std::ranges::count_if(
+        *unfinished, [](const core::UnfinishedCall& call) { return call.outcome == nullptr; });
+    if (open > 0)
+        log::warn("calls were running when this process stopped; their outcome is unknown",
+                  {{"calls", open}});
     return OpenedLedger{.store = std::move(*store), .unfinished = std::move(*unfinished)};
 }
 

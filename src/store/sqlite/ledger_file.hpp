@@ -12,11 +12,12 @@ namespace crab::store::sqlite {
 
 struct OpenedLedger {
     std::unique_ptr<LedgerStoreSqlite> store;
-    std::vector<core::UnfinishedCall> unfinished;   ///< of earlier lives, until `store->mark_told()`
+    std::vector<core::UnfinishedCall> unfinished;  ///< of earlier lives, until `store->mark_told()`
 };
 
 /// Opens the durable ledger at `file` and brings into the audit trail what a crash kept from it.
 /// Errors: those of the two stores.
-Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditStore& audit, const Clock& clock);
+Result<OpenedLedger> open_ledger(const std::filesystem::path& file, core::AuditStore& audit,
+                                 const Clock& clock);
 
 }  // namespace crab::store::sqlite

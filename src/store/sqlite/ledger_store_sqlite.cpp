@@ -13,7 +13,8 @@ namespace {
 using core::LedgerEntry;
 using core::Standing;
 
-constexpr std::array<std::string_view, 4> kSchema{R"(
+constexpr std::array<std::string_view, 4> kSchema{
+    R"(
     CREATE TABLE ledger (
         number INTEGER PRIMARY KEY,
         tenant TEXT NOT NULL,
@@ -44,35 +45,40 @@ constexpr std::array<std::string_view, 4> kSchema{R"(
     ) STRICT;
     INSERT INTO ledger_told VALUES (1, 0);
 )",
-                                                  R"(
+    R"(
     ALTER TABLE ledger ADD COLUMN event TEXT;
     ALTER TABLE ledger ADD COLUMN addressee TEXT;
 )",
-                                                  R"(
+    R"(
     ALTER TABLE ledger ADD COLUMN tool TEXT;
     ALTER TABLE ledger ADD COLUMN source TEXT;
     ALTER TABLE ledger ADD COLUMN side_effects INTEGER;
     ALTER TABLE ledger ADD COLUMN may_run_again INTEGER;
 )",
-                                                  // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
-                                                  R"(
+    // What there is has 64 bits that are no proof of anything: they go, and equal nothing.
+    R"(
     ALTER TABLE ledger ADD COLUMN digest TEXT NOT NULL DEFAULT 'mix64';
     ALTER TABLE ledger DROP COLUMN content;
 )"};
 
-constexpr int kFirstOutcomeColumn = 9;         ///< of what `find` selects
-constexpr std::int64_t kLateMs = 5'000;        ///< of the last life: whose records the audit trail may lack
+constexpr int kFirstOutcomeColumn = 9;  ///< of what `find` selects
+/// Of the last life: whose records the audit trail may lack
+constexpr std::int64_t kLateMs = 5'000;
 constexpr std::int64_t kMostLate = 1'000;
 constexpr std::int64_t kForgetRows = 1'000;
 
-std::int64_t micros(std::chrono::nanoseconds span) { return std::chrono::duration_cast<std::chrono::microseconds>(span).count(); }
+std::int64_t micros(std::chrono::nanoseconds span) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(span).count();
+}
 
 }  // namespace
 
-Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(
+    const std::filesystem::path& path, DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("ledger", kSchema); !migrated) return fail(std::move(migrated.error()));
+    if (auto migrated = database->migrate("ledger", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
     std::int64_t next = 1;
     {
         auto last = database->query("SELECT coalesce(max(number), 0) + 1 FROM ledger");
@@ -81,15 +87,21 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
         next = last->integer(0);
     }
     const std::string find = fmt::format(
-        "SELECT l.number, l.digest, l.admitted_ms, e.number, e.duration_us, coalesce(l.tool, ''), coalesce(l.source, ''),"
-        " coalesce(l.side_effects, 1), coalesce(l.may_run_again, 0), {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
+        "SELECT l.number, l.digest, l.admitted_ms, e.number, e.duration_us, coalesce(l.tool, ''), "
+        "coalesce(l.source, ''),"
+        " coalesce(l.side_effects, 1), coalesce(l.may_run_again, 0), {} FROM ledger l LEFT JOIN "
+        "ledger_end e ON e.number = l.number"
         " WHERE l.tenant = ? AND l.principal = ? AND l.key = ?",
         kOutcomeColumns);
-    const std::string end = fmt::format("INSERT INTO ledger_end (number, duration_us, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kOutcomeColumns);
+    const std::string end = fmt::format(
+        "INSERT INTO ledger_end (number, duration_us, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?)",
+        kOutcomeColumns);
     Statements statements;
     const std::array<std::pair<Statement*, std::string_view>, 5> all{{
         {&statements.insert,
-         "INSERT INTO ledger (number, tenant, principal, key, digest, admitted_ms, record, event, addressee, tool, source, side_effects, may_run_again)"
+         "INSERT INTO ledger (number, tenant, principal, key, digest, admitted_ms, record, event, "
+         "addressee, tool, source, side_effects, may_run_again)"
          " VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''), ?, ?, ?, ?)"
          " ON CONFLICT (tenant, principal, key) DO NOTHING"},
         {&statements.find, find},
@@ -102,10 +114,12 @@ Result<std::unique_ptr<LedgerStoreSqlite>> LedgerStoreSqlite::open(const std::fi
         if (!prepared) return fail(std::move(prepared.error()));
         *statement = std::move(*prepared);
     }
-    return std::unique_ptr<LedgerStoreSqlite>(new LedgerStoreSqlite(std::move(*database), std::move(statements), next));
+    return std::unique_ptr<LedgerStoreSqlite>(
+        new LedgerStoreSqlite(std::move(*database), std::move(statements), next));
 }
 
-std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(const std::vector<core::LedgerChange>& changes) {
+std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(
+    const std::vector<core::LedgerChange>& changes) {
     const std::scoped_lock lock(mutex_);
     std::vector<Result<LedgerEntry>> answers;
     answers.reserve(changes.size());
@@ -124,15 +138,22 @@ std::vector<Result<LedgerEntry>> LedgerStoreSqlite::write(const std::vector<core
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admission) {
     const std::string digest = core::to_stored(admission.content);
     const auto insert = [&]() -> Result<bool> {
-        const auto done = statements_.insert
-                              .bind(next_, admission.tenant, admission.principal, admission.key, digest, admission.at, admission.record, admission.event,
-                                    admission.addressee, admission.tool, admission.source, std::int64_t{admission.side_effects},
-                                    std::int64_t{admission.may_run_again})
-                              .run();
+        const auto done =
+            statements_.insert
+                .bind(next_, admission.tenant, admission.principal, admission.key, digest,
+                      admission.at, admission.record, admission.event, admission.addressee,
+                      admission.tool, admission.source, std::int64_t{admission.side_effects},
+                      std::int64_t{admission.may_run_again})
+                .run();
         if (!done) return fail(done.error());
         return database_.changes() > 0;
     };
-    const auto admitted = [&] { return LedgerEntry{.standing = Standing::kAdmitted, .number = next_++, .outcome = {}, .admitted_at = admission.at}; };
+    const auto admitted = [&] {
+        return LedgerEntry{.standing = Standing::kAdmitted,
+                           .number = next_++,
+                           .outcome = {},
+                           .admitted_at = admission.at};
+    };
     const auto inserted = insert();
     if (!inserted) return fail(inserted.error());
     if (*inserted) return admitted();
@@ -140,20 +161,27 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerAdmission& admiss
     auto found = find(admission.tenant, admission.principal, admission.key);
     if (!found) return found;
     LedgerEntry& known = *found;
-    if (known.standing == Standing::kAbsent) return fail(ErrorCode::kInternal, "the ledger lost an entry while it was read");
+    if (known.standing == Standing::kAbsent)
+        return fail(ErrorCode::kInternal, "the ledger lost an entry while it was read");
     const bool same = known.content == admission.content;
-    if (known.admitted_at < admission.forgotten_before || (same && known.standing == Standing::kOpen && admission.may_run_again)) {
+    if (known.admitted_at < admission.forgotten_before ||
+        (same && known.standing == Standing::kOpen && admission.may_run_again)) {
         if (const auto gone = remove(known.number); !gone) return fail(gone.error());
         if (const auto again = insert(); !again) return fail(again.error());
         return admitted();
     }
     if (!same) {
-        return LedgerEntry{.standing = known.content ? Standing::kConflict : Standing::kIncomparable, .number = known.number, .outcome = {}, .admitted_at = known.admitted_at};
+        return LedgerEntry{
+            .standing = known.content ? Standing::kConflict : Standing::kIncomparable,
+            .number = known.number,
+            .outcome = {},
+            .admitted_at = known.admitted_at};
     }
     return found;
 }
 
-Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std::string& principal, const std::string& key) {
+Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std::string& principal,
+                                            const std::string& key) {
     Statement& find = statements_.find.bind(tenant, principal, key);
     const auto row = find.step();
     if (!row) return fail(row.error());
@@ -161,9 +189,15 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
         find.reset();
         return LedgerEntry{.standing = Standing::kAbsent, .outcome = {}, .admitted_at = {}};
     }
-    LedgerEntry known{.standing = Standing::kOpen, .number = find.integer(0), .content = core::from_stored(find.text_view(1)),
-                      .tool = std::string(find.text(5)), .source = std::string(find.text(6)), .side_effects = find.integer(7) != 0,
-                      .may_run_again = find.integer(8) != 0, .outcome = {}, .admitted_at = find.time(2)};
+    LedgerEntry known{.standing = Standing::kOpen,
+                      .number = find.integer(0),
+                      .content = core::from_stored(find.text_view(1)),
+                      .tool = std::string(find.text(5)),
+                      .source = std::string(find.text(6)),
+                      .side_effects = find.integer(7) != 0,
+                      .may_run_again = find.integer(8) != 0,
+                      .outcome = {},
+                      .admitted_at = find.time(2)};
     if (!find.is_null(3)) {
         known.standing = Standing::kFinished;
         known.duration = std::chrono::microseconds(find.integer(4));
@@ -175,7 +209,9 @@ Result<LedgerEntry> LedgerStoreSqlite::find(const std::string& tenant, const std
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerQuestion& question) {
     auto known = find(question.tenant, question.principal, question.key);
-    if (known && known->standing != Standing::kAbsent && known->admitted_at < question.forgotten_before) known->standing = Standing::kAbsent;
+    if (known && known->standing != Standing::kAbsent &&
+        known->admitted_at < question.forgotten_before)
+        known->standing = Standing::kAbsent;
     return known;
 }
 
@@ -183,12 +219,16 @@ Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerEnd& end) {
     Statement& statement = statements_.end.bind(end.number, micros(end.duration));
     bind_outcome(statement, 3, *end.outcome);
     if (const auto done = statement.run(); !done) return fail(done.error());
-    return LedgerEntry{.standing = Standing::kFinished, .number = end.number, .outcome = {}, .admitted_at = {}};
+    return LedgerEntry{
+        .standing = Standing::kFinished, .number = end.number, .outcome = {}, .admitted_at = {}};
 }
 
 Result<LedgerEntry> LedgerStoreSqlite::apply(const core::LedgerRelease& release) {
     if (const auto gone = remove(release.number); !gone) return fail(gone.error());
-    return LedgerEntry{.standing = Standing::kAdmitted, .number = release.number, .outcome = {}, .admitted_at = {}};
+    return LedgerEntry{.standing = Standing::kAdmitted,
+                       .number = release.number,
+                       .outcome = {},
+                       .admitted_at = {}};
 }
 
 Result<void> LedgerStoreSqlite::remove(std::int64_t number) {
@@ -199,9 +239,12 @@ Result<void> LedgerStoreSqlite::remove(std::int64_t number) {
 Result<std::vector<core::UnfinishedCall>> LedgerStoreSqlite::unfinished() {
     const std::scoped_lock lock(mutex_);
     auto late = database_.query(
-        fmt::format("SELECT l.record, l.event, l.addressee, l.admitted_ms, e.number, e.duration_us, {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
-                    " WHERE l.number > (SELECT number FROM ledger_told) AND (e.number IS NULL OR (l.number > (SELECT max(number) FROM ledger) - ?"
-                    " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC LIMIT 1) - ?)) ORDER BY l.number",
+        fmt::format("SELECT l.record, l.event, l.addressee, l.admitted_ms, e.number, "
+                    "e.duration_us, {} FROM ledger l LEFT JOIN ledger_end e ON e.number = l.number"
+                    " WHERE l.number > (SELECT number FROM ledger_told) AND (e.number IS NULL OR "
+                    "(l.number > (SELECT max(number) FROM ledger) - ?"
+                    " AND l.admitted_ms >= (SELECT admitted_ms FROM ledger ORDER BY number DESC "
+                    "LIMIT 1) - ?)) ORDER BY l.number",
                     kOutcomeColumns),
         kMostLate, kLateMs);
     if (!late) return fail(std::move(late.error()));
@@ -210,8 +253,13 @@ Result<std::vector<core::UnfinishedCall>> LedgerStoreSqlite::unfinished() {
         const auto row = late->step();
         if (!row) return fail(row.error());
         if (!*row) return calls;
-        core::UnfinishedCall& call = calls.emplace_back(
-            core::UnfinishedCall{.record = late->text(0), .event = late->text(1), .addressee = late->text(2), .admitted_at = late->time(3), .outcome = {}, .duration = {}});
+        core::UnfinishedCall& call =
+            calls.emplace_back(core::UnfinishedCall{.record = late->text(0),
+                                                    .event = late->text(1),
+                                                    .addressee = late->text(2),
+                                                    .admitted_at = late->time(3),
+                                                    .outcome = {},
+                                                    .duration = {}});
         if (late->is_null(4)) continue;
         call.duration = std::chrono::microseconds(late->integer(5));
         call.outcome = read_outcome(*late, 6);
@@ -226,15 +274,20 @@ Result<void> LedgerStoreSqlite::mark_told() {
 Result<std::uint64_t> LedgerStoreSqlite::forget(SystemTime before) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<std::uint64_t> {
-        auto last = database_.query("SELECT max(number) FROM (SELECT number, admitted_ms FROM ledger ORDER BY number LIMIT ?) WHERE admitted_ms < ?",
-                                    kForgetRows, before);
+        auto last = database_.query(
+            "SELECT max(number) FROM (SELECT number, admitted_ms FROM ledger ORDER BY number LIMIT "
+            "?) WHERE admitted_ms < ?",
+            kForgetRows, before);
         if (!last) return fail(std::move(last.error()));
         if (const auto row = last->step(); !row) return fail(row.error());
         if (last->is_null(0)) return 0;
         const std::int64_t number = last->integer(0);
         last->reset();
-        if (const auto gone = database_.run("DELETE FROM ledger_end WHERE number <= ?", number); !gone) return fail(gone.error());
-        if (const auto gone = database_.run("DELETE FROM ledger WHERE number <= ?", number); !gone) return fail(gone.error());
+        if (const auto gone = database_.run("DELETE FROM ledger_end WHERE number <= ?", number);
+            !gone)
+            return fail(gone.error());
+        if (const auto gone = database_.run("DELETE FROM ledger WHERE number <= ?", number); !gone)
+            return fail(gone.error());
         return static_cast<std::uint64_t>(database_.changes());
     });
 }

@@ -9,14 +9,17 @@
 
 namespace crab::store::sqlite {
 
-/// Calls in the table `ledger`, in the order of their admission, and their outcomes in `ledger_end`: both grow at their end, so
-/// that a commit touches few pages. An entry without an end is open. One connection, one lock. Thread-safe.
+/// Calls in the table `ledger`, in the order of their admission, and their outcomes in
+/// `ledger_end`: both grow at their end, so that a commit touches few pages. An entry without an
+/// end is open. One connection, one lock. Thread-safe.
 class LedgerStoreSqlite final : public core::LedgerStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<LedgerStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<LedgerStoreSqlite>> open(const std::filesystem::path& path,
+                                                           DatabaseOptions options = {});
 
-    std::vector<Result<core::LedgerEntry>> write(const std::vector<core::LedgerChange>& changes) override;
+    std::vector<Result<core::LedgerEntry>> write(
+        const std::vector<core::LedgerChange>& changes) override;
     Result<std::vector<core::UnfinishedCall>> unfinished() override;
     Result<void> mark_told() override;
     Result<std::uint64_t> forget(SystemTime before) override;
@@ -32,7 +35,8 @@ private:
     Result<core::LedgerEntry> apply(const core::LedgerEnd& end);
     Result<core::LedgerEntry> apply(const core::LedgerRelease& release);
     Result<core::LedgerEntry> apply(const core::LedgerQuestion& question);
-    Result<core::LedgerEntry> find(const std::string& tenant, const std::string& principal, const std::string& key);
+    Result<core::LedgerEntry> find(const std::string& tenant, const std::string& principal,
+                                   const std::string& key);
     Result<void> remove(std::int64_t number);
 
     std::mutex mutex_;

@@ -52,34 +52,50 @@ struct LedgerStoreSqliteTest : testing::Test {
                 .may_run_again = false,
                 .record = {}};
     }
-    Result<LedgerEntry> write(LedgerChange change) { return store->write({std::move(change)}).front(); }
-    LedgerEntry admit(std::string key, std::uint64_t content = 1) { return write(admission(std::move(key), content)).value(); }
+    Result<LedgerEntry> write(LedgerChange change) {
+        return store->write({std::move(change)}).front();
+    }
+    LedgerEntry admit(std::string key, std::uint64_t content = 1) {
+        return write(admission(std::move(key), content)).value();
+    }
     void admit_many(int count) {
         std::vector<LedgerChange> changes;
         for (int i = 0; i < count; ++i) changes.emplace_back(admission("key-" + std::to_string(i)));
-        for (const auto& answer : store->write(changes)) ASSERT_EQ(answer->standing, Standing::kAdmitted);
+        for (const auto& answer : store->write(changes))
+            ASSERT_EQ(answer->standing, Standing::kAdmitted);
     }
-    void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) { ASSERT_TRUE(write(core::LedgerEnd{entry.number, std::move(outcome), 7ms})); }
+    void end(const LedgerEntry& entry, std::shared_ptr<const Outcome> outcome) {
+        ASSERT_TRUE(write(core::LedgerEnd{entry.number, std::move(outcome), 7ms}));
+    }
 };
 
 /// A file as the program before the SHA-256 digests left it.
 void write_old_ledger(const std::filesystem::path& path) {
-    constexpr std::array<std::string_view, 2> kOldSchema{R"(
-        CREATE TABLE ledger (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, principal TEXT NOT NULL, key TEXT NOT NULL, content INTEGER NOT NULL,
-                             admitted_ms INTEGER NOT NULL, record TEXT, UNIQUE (tenant, principal, key)) STRICT;
-        CREATE TABLE ledger_end (number INTEGER PRIMARY KEY, duration_us INTEGER NOT NULL, code TEXT, kind INTEGER NOT NULL, first BLOB NOT NULL, second BLOB NOT NULL,
-                                 logs TEXT NOT NULL, retryable INTEGER, retry_after_ms INTEGER, cpu_ms INTEGER NOT NULL, wall_ms INTEGER NOT NULL, peak_memory INTEGER NOT NULL) STRICT;
-        CREATE TABLE ledger_told (only INTEGER PRIMARY KEY CHECK (only = 1), number INTEGER NOT NULL) STRICT;
+    constexpr std::array<std::string_view, 2> kOldSchema{
+        R"(
+        CREATE TABLE ledger (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL,)"
+        R"( principal TEXT NOT NULL, key TEXT NOT NULL, content INTEGER NOT NULL,
+                             admitted_ms INTEGER NOT NULL, record TEXT, UNIQUE (tenant, principal,)"
+        R"( key)) STRICT;
+        CREATE TABLE ledger_end (number INTEGER PRIMARY KEY, duration_us INTEGER NOT NULL,)"
+        R"( code TEXT, kind INTEGER NOT NULL, first BLOB NOT NULL, second BLOB NOT NULL,
+                                 logs TEXT NOT NULL, retryable INTEGER, retry_after_ms INTEGER,)"
+        R"( cpu_ms INTEGER NOT NULL, wall_ms INTEGER NOT NULL, peak_memory INTEGER NOT NULL) STRICT;
+        CREATE TABLE ledger_told (only INTEGER PRIMARY KEY CHECK (only = 1),)"
+        R"( number INTEGER NOT NULL) STRICT;
         INSERT INTO ledger_told VALUES (1, 0);
     )",
-                                                           "ALTER TABLE ledger ADD COLUMN event TEXT; ALTER TABLE ledger ADD COLUMN addressee TEXT;"};
+        "ALTER TABLE ledger ADD COLUMN event TEXT; ALTER TABLE ledger ADD COLUMN addressee TEXT;"};
     Database old = std::move(Database::open(path).value());
     ASSERT_TRUE(old.migrate("ledger", kOldSchema));
     for (const auto& [number, key] : {std::pair(1, "open"), std::pair(2, "ended")}) {
-        ASSERT_TRUE(old.run("INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, record) VALUES (?, 'acme', 'ann', ?, 1, ?, 'record')",
-                            std::int64_t{number}, std::string_view(key), kStart));
+        ASSERT_TRUE(
+            old.run("INSERT INTO ledger (number, tenant, principal, key, content, admitted_ms, "
+                    "record) VALUES (?, 'acme', 'ann', ?, 1, ?, 'record')",
+                    std::int64_t{number}, std::string_view(key), kStart));
     }
-    ASSERT_TRUE(old.execute("INSERT INTO ledger_end VALUES (2, 7, NULL, 0, x'61', x'', '[]', NULL, NULL, 0, 0, 0)"));
+    ASSERT_TRUE(old.execute(
+        "INSERT INTO ledger_end VALUES (2, 7, NULL, 0, x'61', x'', '[]', NULL, NULL, 0, 0, 0)"));
 }
 
 TEST_F(LedgerStoreSqliteTest, WhatAnOlderProgramRecordedEqualsNothing) {
@@ -95,7 +111,8 @@ TEST_F(LedgerStoreSqliteTest, WhatAnOlderProgramRecordedEqualsNothing) {
     EXPECT_EQ(admit("ended").standing, Standing::kIncomparable);
     EXPECT_EQ(admit("ended").outcome, nullptr);
     EXPECT_EQ(admit("ended", 2).standing, Standing::kIncomparable);
-    EXPECT_EQ(store->unfinished().value().size(), 2u) << "what the audit trail may lack is still told";
+    EXPECT_EQ(store->unfinished().value().size(), 2u)
+        << "what the audit trail may lack is still told";
     EXPECT_EQ(admit("new").standing, Standing::kAdmitted);
     now += 25h;
     EXPECT_EQ(admit("ended").standing, Standing::kAdmitted) << "old entries do not count";
@@ -172,7 +189,11 @@ TEST_F(LedgerStoreSqliteTest, OutcomesComeBackAsTheyWere) {
     bytes.logs = {"one", "two\nlines \"quoted\""};
     bytes.usage = {.cpu = 5ms, .wall = 6ms, .peak_memory_bytes = 7};
     end(admit("bytes"), std::make_shared<const Outcome>(bytes));
-    const Error busy{.code = ErrorCode::kToolFailed, .message = "busy", .details = R"({"a":1})", .retryable = false, .retry_after = 90ms};
+    const Error busy{.code = ErrorCode::kToolFailed,
+                     .message = "busy",
+                     .details = R"({"a":1})",
+                     .retryable = false,
+                     .retry_after = 90ms};
     end(admit("error"), std::make_shared<const Outcome>(fail(busy)));
     end(admit("plain"), std::make_shared<const Outcome>(fail(ErrorCode::kTimeout, "late")));
     start_again();
@@ -198,8 +219,9 @@ TEST_F(LedgerStoreSqliteTest, OutcomesComeBackAsTheyWere) {
 
 TEST_F(LedgerStoreSqliteTest, OneCommitCarriesAdmissionsEndsAndReleasesInTheirOrder) {
     const LedgerEntry first = admit("first"), second = admit("second");
-    const auto answers =
-        store->write({core::LedgerEnd{first.number, ok("done"), 1ms}, core::LedgerRelease{second.number}, admission("second", 2), admission("first")});
+    const auto answers = store->write({core::LedgerEnd{first.number, ok("done"), 1ms},
+                                       core::LedgerRelease{second.number}, admission("second", 2),
+                                       admission("first")});
     ASSERT_EQ(answers.size(), 4u);
     EXPECT_EQ(answers[2]->standing, Standing::kAdmitted);
     EXPECT_EQ(answers[3]->standing, Standing::kFinished);
@@ -209,8 +231,10 @@ TEST_F(LedgerStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndWhatWasWrittenBef
     const LedgerEntry first = admit("first");
     store.reset();
     store = open({.max_pages = 12});
-    std::vector<LedgerChange> many{core::LedgerEnd{first.number, ok(std::string(10'000, 'x')), 1ms}};
-    for (int i = 0; i < 200; ++i) many.emplace_back(admission("key-" + std::string(100, 'x') + std::to_string(i)));
+    std::vector<LedgerChange> many{
+        core::LedgerEnd{first.number, ok(std::string(10'000, 'x')), 1ms}};
+    for (int i = 0; i < 200; ++i)
+        many.emplace_back(admission("key-" + std::string(100, 'x') + std::to_string(i)));
     const auto answers = store->write(many);
     ASSERT_EQ(answers.size(), many.size());
     for (const auto& answer : answers) {
@@ -224,7 +248,8 @@ TEST_F(LedgerStoreSqliteTest, AFullDiskRefusesTheWholeCommitAndWhatWasWrittenBef
 TEST_F(LedgerStoreSqliteTest, OldEntriesDoNotCountAndAreRemovedInParts) {
     end(admit("old"), ok("done"));
     now += 25h;
-    EXPECT_EQ(admit("old", 2).standing, Standing::kAdmitted) << "an old entry does not count even before it is removed";
+    EXPECT_EQ(admit("old", 2).standing, Standing::kAdmitted)
+        << "an old entry does not count even before it is removed";
     admit_many(1'200);
     EXPECT_EQ(store->forget(now).value(), 0u);
     now += 1ms;
@@ -251,11 +276,14 @@ TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreTo
     const auto told = [&] {
         std::vector<std::string> lines;
         for (const core::UnfinishedCall& call : store->unfinished().value()) {
-            lines.push_back(call.record + ", " + call.event + ", " + call.addressee + (call.outcome ? ", ended" : ", open"));
+            lines.push_back(call.record + ", " + call.event + ", " + call.addressee +
+                            (call.outcome ? ", ended" : ", open"));
         }
         return lines;
     };
-    const std::vector<std::string> expected{"record of open, event of open, tool_host/x, open", "record of just before, event of just before, tool_host/x, ended", ", , , open"};
+    const std::vector<std::string> expected{
+        "record of open, event of open, tool_host/x, open",
+        "record of just before, event of just before, tool_host/x, ended", ", , , open"};
     EXPECT_EQ(told(), expected);
     start_again();
     EXPECT_EQ(told(), expected) << "until it is marked";
@@ -268,12 +296,15 @@ TEST_F(LedgerStoreSqliteTest, AfterACrashTheRecordsThatTheAuditTrailMayLackAreTo
 TEST_F(LedgerStoreSqliteTest, AFileLeftByACrashIsReadUpToItsLastWholeCommit) {
     end(admit("k"), ok("done"));
     admit("open");
-    // What a crash leaves: the file, and a write-ahead log that was not folded into it and whose last commit is torn.
+    // What a crash leaves: the file, and a write-ahead log that was not folded into it and whose
+    // last commit is torn.
     const TestFolder crashed;
-    for (const char* name : {"ledger.db", "ledger.db-wal"}) std::filesystem::copy_file(folder / name, crashed / name);
+    for (const char* name : {"ledger.db", "ledger.db-wal"})
+        std::filesystem::copy_file(folder / name, crashed / name);
     admit("after the copy");
     const auto size = std::filesystem::file_size(folder / "ledger.db-wal");
-    std::filesystem::copy_file(folder / "ledger.db-wal", crashed / "ledger.db-wal", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(folder / "ledger.db-wal", crashed / "ledger.db-wal",
+                               std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(crashed / "ledger.db-wal", size - 100);
     store = std::move(LedgerStoreSqlite::open(crashed / "ledger.db").value());
     EXPECT_EQ(admit("k").standing, Standing::kFinished);

@@ -4,8 +4,8 @@
 
 #include "base/process/test_folder.hpp"
 #include "base/task/test_loop.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "hosts/memory/memory_tools.hpp"
 #include "json/schema/format.hpp"
 #include "json/value.hpp"
@@ -38,7 +38,8 @@ struct MemoryHostTest : testing::Test {
     Published<core::CallRules> rules{std::make_shared<const core::CallRules>()};
     std::unique_ptr<core::Ledger> ledger;
     core::EarlyCancels early_cancels;
-    std::shared_ptr<core::AuditStoreMemory> audit_store = std::make_shared<core::AuditStoreMemory>();
+    std::shared_ptr<core::AuditStoreMemory> audit_store =
+        std::make_shared<core::AuditStoreMemory>();
     core::AuditLog audit{audit_store, pool, loop.clock};
     std::unique_ptr<MemoryStoreSqlite> store;
     std::shared_ptr<memory::MemoryHost> host;
@@ -59,7 +60,9 @@ struct MemoryHostTest : testing::Test {
         std::vector<core::ToolRef> tools;
         host.reset();
         store.reset();
-        store = std::move(MemoryStoreSqlite::open(folder / "memory.db", {.durability = Durability::kProcess}).value());
+        store = std::move(
+            MemoryStoreSqlite::open(folder / "memory.db", {.durability = Durability::kProcess})
+                .value());
         host = std::make_shared<memory::MemoryHost>(*store, pool, loop.clock, host_ids);
         for (const core::ToolSpec& spec : memory::memory_tools()) {
             auto tool = core::make_tool(spec).value();
@@ -68,10 +71,13 @@ struct MemoryHostTest : testing::Test {
         }
         registry.change(ConnectionId{}, tools, {});
         ledger = std::make_unique<core::Ledger>(loop.clock, core::Ledger::Options{});
-        pipeline.emplace(
-            core::CallServices{
-                .clock = loop.clock, .registry = registry, .rules = rules, .ledger = *ledger, .early_cancels = early_cancels, .audit = audit},
-            loop.executor(), loop.timers, ids);
+        pipeline.emplace(core::CallServices{.clock = loop.clock,
+                                            .registry = registry,
+                                            .rules = rules,
+                                            .ledger = *ledger,
+                                            .early_cancels = early_cancels,
+                                            .audit = audit},
+                         loop.executor(), loop.timers, ids);
     }
     Outcome run(Asked& asked) {
         core::Call& call = asked.call;
@@ -83,7 +89,8 @@ struct MemoryHostTest : testing::Test {
         call.context.agent_id = asked.agent;
         call.context.isolation_key = asked.isolation_key;
         call.front = "test";
-        const auto end = loop.run(pipeline->run(core::AuthenticatedCall(call, asked.principal), asked.sink));
+        const auto end =
+            loop.run(pipeline->run(core::AuthenticatedCall(call, asked.principal), asked.sink));
         return *end.outcome;
     }
     Outcome run(std::string tool, std::string args, std::string isolation_key = {}) {
@@ -104,18 +111,22 @@ struct MemoryHostTest : testing::Test {
         const json::Value* found = value.resolve(pointer);
         return found != nullptr && found->as_string() != nullptr ? *found->as_string() : "(none)";
     }
-    static std::size_t entries(const json::Value& value) { return value.find("entries")->as_array()->size(); }
+    static std::size_t entries(const json::Value& value) {
+        return value.find("entries")->as_array()->size();
+    }
 };
 
 TEST_F(MemoryHostTest, WhatIsAppendedIsFoundAndWhatIsDeletedIsGone) {
-    const auto appended = ok(run(
-        "memory.append",
-        R"({"entries":[{"text":"Ann likes tea","tags":["taste"],"metadata":{"n":[1,2.0]},"occurred_at":"2026-01-02T03:04:05+01:00"},{"text":"Bob likes coffee"}]})"));
+    const auto appended =
+        ok(run("memory.append",
+               R"({"entries":[{"text":"Ann likes tea","tags":["taste"],"metadata":{"n":[1,2.0]},)"
+               R"("occurred_at":"2026-01-02T03:04:05+01:00"},{"text":"Bob likes coffee"}]})"));
     EXPECT_TRUE(json::formats::is_uuid(text(appended, "/operation_id")));
     EXPECT_EQ(text(appended, "/operation_id")[14], '7');
     ASSERT_EQ(entries(appended), 2u);
     EXPECT_TRUE(json::formats::is_uuid(text(appended, "/entries/0/entry_id")));
-    EXPECT_LT(text(appended, "/entries/0/entry_id"), text(appended, "/entries/1/entry_id")) << "ids are in the order of the entries";
+    EXPECT_LT(text(appended, "/entries/0/entry_id"), text(appended, "/entries/1/entry_id"))
+        << "ids are in the order of the entries";
     EXPECT_EQ(text(appended, "/entries/1/created_at"), to_rfc3339(loop.clock.system_now()));
 
     const auto found = ok(run("memory.query", R"({"query":"likes TÉA"})"));
@@ -133,7 +144,8 @@ TEST_F(MemoryHostTest, WhatIsAppendedIsFoundAndWhatIsDeletedIsGone) {
     EXPECT_EQ(text(all, "/entries/0/occurred_at"), text(all, "/entries/0/created_at"));
     EXPECT_EQ(all.resolve("/entries/0/score"), nullptr);
 
-    const auto gone = ok(run("memory.delete", fmt::format(R"({{"entry_ids":["{}","nobody"]}})", text(appended, "/entries/0/entry_id"))));
+    const auto gone = ok(run("memory.delete", fmt::format(R"({{"entry_ids":["{}","nobody"]}})",
+                                                          text(appended, "/entries/0/entry_id"))));
     EXPECT_TRUE(json::formats::is_uuid(text(gone, "/operation_id")));
     EXPECT_EQ(gone.find("deleted")->as_int64(), 1);
     EXPECT_EQ(text(gone, "/not_found/0"), "nobody");
@@ -180,23 +192,29 @@ TEST_F(MemoryHostTest, AKeyNamesTheChangeWhateverTheCallIdAndWhiteSpaceDoesNotMa
         asked.key = "key";
         return run(asked).value().content;
     };
-    EXPECT_EQ(with("a", R"({"entries":[{"text":"once","tags":["t"]}]})"), with("b", R"( {"entries" : [ {"tags": ["t"], "text":"\u006fnce"} ] })"));
+    EXPECT_EQ(with("a", R"({"entries":[{"text":"once","tags":["t"]}]})"),
+              with("b", R"( {"entries" : [ {"tags": ["t"], "text":"\u006fnce"} ] })"));
     EXPECT_EQ(entries(ok(run("memory.query", "{}"))), 1u);
 }
 
 TEST_F(MemoryHostTest, ACursorLeadsOnForAnHourAndOnlyWithItsQueryAndScope) {
-    for (int i = 0; i < 5; ++i) ok(run("memory.append", fmt::format(R"({{"entries":[{{"text":"tea {}"}}]}})", i)));
+    for (int i = 0; i < 5; ++i)
+        ok(run("memory.append", fmt::format(R"({{"entries":[{{"text":"tea {}"}}]}})", i)));
     const auto first = ok(run("memory.query", R"({"query":"tea","limit":2})"));
     const std::string cursor = text(first, "/next_cursor");
-    std::string seen = text(first, "/entries/0/text").substr(4) + text(first, "/entries/1/text").substr(4);
+    std::string seen =
+        text(first, "/entries/0/text").substr(4) + text(first, "/entries/1/text").substr(4);
     for (std::string next = cursor; next != "(none)";) {
-        const auto page = ok(run("memory.query", fmt::format(R"({{"query":"tea","limit":1,"cursor":"{}"}})", next)));
+        const auto page = ok(
+            run("memory.query", fmt::format(R"({{"query":"tea","limit":1,"cursor":"{}"}})", next)));
         seen += text(page, "/entries/0/text").substr(4);
         next = text(page, "/next_cursor");
     }
     EXPECT_EQ(seen, "43210");
     const auto refused = [&](std::string query, std::string isolation_key = {}) {
-        const auto outcome = run("memory.query", fmt::format(R"({{"query":"{}","cursor":"{}"}})", query, cursor), std::move(isolation_key));
+        const auto outcome =
+            run("memory.query", fmt::format(R"({{"query":"{}","cursor":"{}"}})", query, cursor),
+                std::move(isolation_key));
         return !outcome && outcome.error().code == ErrorCode::kInvalidArgs;
     };
     EXPECT_FALSE(refused("tea"));
@@ -210,7 +228,8 @@ TEST_F(MemoryHostTest, UnknownMembersAndBadTimesAreRefusedByName) {
     const auto unknown = run("memory.query", R"({"tenant_id":"other"})");
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgs);
-    const auto time = run("memory.append", R"({"entries":[{"text":"x","occurred_at":"2026-02-30T00:00:00Z"}]})");
+    const auto time =
+        run("memory.append", R"({"entries":[{"text":"x","occurred_at":"2026-02-30T00:00:00Z"}]})");
     ASSERT_FALSE(time);
     EXPECT_NE(time.error().message.find("/entries/0/occurred_at"), std::string::npos);
     EXPECT_EQ(entries(ok(run("memory.query", "{}"))), 0u);
@@ -218,12 +237,16 @@ TEST_F(MemoryHostTest, UnknownMembersAndBadTimesAreRefusedByName) {
 
 TEST_F(MemoryHostTest, TheLargestPageFitsTheReplyLimit) {
     std::string worst;
-    for (int i = 0; i < 32'768; ++i) worst += R"(\u0001)";   // six bytes each, in the request as in the reply
-    for (int i = 0; i < 60; ++i) ok(run("memory.append", R"({"entries":[{"text":")" + worst + R"("}]})"));
+    for (int i = 0; i < 32'768; ++i)
+        worst += R"(\u0001)";   // six bytes each, in the request as in the reply
+    for (int i = 0; i < 60; ++i)
+        ok(run("memory.append", R"({"entries":[{"text":")" + worst + R"("}]})"));
     std::size_t seen = 0;
     std::string cursor;
     do {
-        const auto outcome = run("memory.query", fmt::format(R"({{"limit":100{}}})", cursor.empty() ? "" : R"(,"cursor":")" + cursor + '"'));
+        const auto outcome =
+            run("memory.query", fmt::format(R"({{"limit":100{}}})",
+                                            cursor.empty() ? "" : R"(,"cursor":")" + cursor + '"'));
         ASSERT_TRUE(outcome) << outcome.error().message;
         EXPECT_LT(outcome->content.size(), std::size_t{8} << 20);
         const auto page = ok(outcome);

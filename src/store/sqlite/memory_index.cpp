@@ -24,9 +24,12 @@ struct Unicode61 {
     }
     int open(fts5_api* api) {
         void* context = nullptr;
-        if (const int code = api->xFindTokenizer(api, "unicode61", &context, &calls); code != SQLITE_OK) return code;
+        if (const int code = api->xFindTokenizer(api, "unicode61", &context, &calls);
+            code != SQLITE_OK)
+            return code;
         std::array<const char*, 2> arguments{"remove_diacritics", "2"};
-        return calls.xCreate(context, arguments.data(), static_cast<int>(arguments.size()), &instance);
+        return calls.xCreate(context, arguments.data(), static_cast<int>(arguments.size()),
+                             &instance);
     }
 };
 
@@ -42,7 +45,8 @@ Result<fts5_api*> find_fts5(Database& database) {
         code = sqlite3_finalize(statement);
     }
     if (code != SQLITE_OK) return fail(error_of(code, database.handle(), database.name()));
-    if (api == nullptr) return fail(ErrorCode::kInternal, "this SQLite has no FTS5: install one that has it");
+    if (api == nullptr)
+        return fail(ErrorCode::kInternal, "this SQLite has no FTS5: install one that has it");
     return api;
 }
 
@@ -64,7 +68,8 @@ struct MemoryIndex::Tokens {
     };
 
     /// crab_count(table, n)
-    static void count_phrases(const Fts5ExtensionApi* api, Fts5Context* row, sqlite3_context* result, int arguments, sqlite3_value** values) {
+    static void count_phrases(const Fts5ExtensionApi* api, Fts5Context* row,
+                              sqlite3_context* result, int arguments, sqlite3_value** values) {
         if (arguments != 1) return sqlite3_result_error(result, "crab_count(table, n)", -1);
         std::vector<std::uint32_t>& counts = static_cast<Tokens*>(api->xUserData(row))->counts;
         counts.assign(static_cast<std::size_t>(sqlite3_value_int(values[0])), 0);
@@ -72,7 +77,9 @@ struct MemoryIndex::Tokens {
         for (std::size_t phrase = 0; phrase < counts.size(); ++phrase) {
             Fts5PhraseIter at;
             int column = -1, position = 0;
-            if (const int code = api->xPhraseFirst(row, static_cast<int>(phrase), &at, &column, &position); code != SQLITE_OK) {
+            if (const int code =
+                    api->xPhraseFirst(row, static_cast<int>(phrase), &at, &column, &position);
+                code != SQLITE_OK) {
                 return sqlite3_result_error_code(result, code);
             }
             for (; column >= 0; api->xPhraseNext(row, &at, &column, &position)) {
@@ -86,27 +93,31 @@ struct MemoryIndex::Tokens {
     static int create(void* context, const char**, int, Fts5Tokenizer** made) {
         auto scoped = std::make_unique<Scoped>();
         scoped->tokens = static_cast<Tokens*>(context);
-        if (const int code = scoped->inner.open(scoped->tokens->api); code != SQLITE_OK) return code;
+        if (const int code = scoped->inner.open(scoped->tokens->api); code != SQLITE_OK)
+            return code;
         *made = reinterpret_cast<Fts5Tokenizer*>(scoped.release());
         return SQLITE_OK;
     }
     static void destroy(Fts5Tokenizer* tokenizer) { delete reinterpret_cast<Scoped*>(tokenizer); }
-    static int tokenize(Fts5Tokenizer* tokenizer, void* context, int flags, const char* text, int size, TokenCallback* callback) {
+    static int tokenize(Fts5Tokenizer* tokenizer, void* context, int flags, const char* text,
+                        int size, TokenCallback* callback) {
         auto* const scoped = reinterpret_cast<Scoped*>(tokenizer);
         struct Forward {
             Scoped* scoped;
             void* context;
             TokenCallback* callback;
         } forward{scoped, context, callback};
-        return scoped->inner.calls.xTokenize(scoped->inner.instance, &forward, flags, text, size,
-                                             [](void* to, int token_flags, const char* token, int token_size, int start, int end) {
-                                                 const auto& target = *static_cast<Forward*>(to);
-                                                 std::string& word = target.scoped->word;
-                                                 word = target.scoped->tokens->prefix;
-                                                 word.append(token, static_cast<std::size_t>(token_size));
-                                                 ++target.scoped->tokens->seen;
-                                                 return target.callback(target.context, token_flags, word.data(), static_cast<int>(word.size()), start, end);
-                                             });
+        return scoped->inner.calls.xTokenize(
+            scoped->inner.instance, &forward, flags, text, size,
+            [](void* to, int token_flags, const char* token, int token_size, int start, int end) {
+                const auto& target = *static_cast<Forward*>(to);
+                std::string& word = target.scoped->word;
+                word = target.scoped->tokens->prefix;
+                word.append(token, static_cast<std::size_t>(token_size));
+                ++target.scoped->tokens->seen;
+                return target.callback(target.context, token_flags, word.data(),
+                                       static_cast<int>(word.size()), start, end);
+            });
     }
 };
 
@@ -119,9 +130,13 @@ Result<std::unique_ptr<MemoryIndex>> MemoryIndex::attach(Database& database) {
     auto tokens = std::make_unique<Tokens>();
     tokens->api = *api;
     int code = tokens->plain.open(*api);
-    fts5_tokenizer calls{.xCreate = &Tokens::create, .xDelete = &Tokens::destroy, .xTokenize = &Tokens::tokenize};
-    if (code == SQLITE_OK) code = (*api)->xCreateTokenizer(*api, "crab_scoped", tokens.get(), &calls, nullptr);
-    if (code == SQLITE_OK) code = (*api)->xCreateFunction(*api, "crab_count", tokens.get(), &Tokens::count_phrases, nullptr);
+    fts5_tokenizer calls{
+        .xCreate = &Tokens::create, .xDelete = &Tokens::destroy, .xTokenize = &Tokens::tokenize};
+    if (code == SQLITE_OK)
+        code = (*api)->xCreateTokenizer(*api, "crab_scoped", tokens.get(), &calls, nullptr);
+    if (code == SQLITE_OK)
+        code = (*api)->xCreateFunction(*api, "crab_count", tokens.get(), &Tokens::count_phrases,
+                                       nullptr);
     if (code != SQLITE_OK) return fail(error_of(code, database.handle(), database.name()));
     return std::unique_ptr<MemoryIndex>(new MemoryIndex(std::move(tokens)));
 }
@@ -138,7 +153,8 @@ std::span<const std::uint32_t> MemoryIndex::last_counts() const { return tokens_
 std::size_t MemoryIndex::count_words(std::string_view text) const {
     std::size_t count = 0;
     const Unicode61& plain = tokens_->plain;
-    plain.calls.xTokenize(plain.instance, &count, FTS5_TOKENIZE_QUERY, text.data(), static_cast<int>(text.size()),
+    plain.calls.xTokenize(plain.instance, &count, FTS5_TOKENIZE_QUERY, text.data(),
+                          static_cast<int>(text.size()),
                           [](void* to, int, const char*, int, int, int) {
                               ++*static_cast<std::size_t*>(to);
                               return SQLITE_OK;

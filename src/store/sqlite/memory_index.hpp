@@ -12,12 +12,15 @@
 namespace crab::store::sqlite {
 
 /// What the full-text index of memories needs of a connection beyond FTS5 itself:
-/// - the tokenizer `crab_scoped`: unicode61 without diacritics, each word with the number of the current scope before it
-///   (`12:kitchen`). A scope has its own words and lists: searching one costs what that scope holds, whatever others hold,
-///   prefixes included, and no query can reach the words of another;
-/// - the function `crab_count(table, n)`: counts how often each of the first n phrases of the query occurs in the current row,
+/// - the tokenizer `crab_scoped`: unicode61 without diacritics, each word with the number of the
+/// current scope before it
+///   (`12:kitchen`). A scope has its own words and lists: searching one costs what that scope
+///   holds, whatever others hold, prefixes included, and no query can reach the words of another;
+/// - the function `crab_count(table, n)`: counts how often each of the first n phrases of the query
+/// occurs in the current row,
 ///   for last_counts(), and returns the position of the last word that does.
-/// Made once for each connection, before the index is used there, and kept until that is closed. Not thread-safe, as the connection.
+/// Made once for each connection, before the index is used there, and kept until that is closed.
+/// Not thread-safe, as the connection.
 class MemoryIndex {
 public:
     /// Errors: kInternal when this SQLite has no FTS5.

@@ -20,19 +20,25 @@ using memory::MemoryQuery;
 /// The usual constants of BM25 (Robertson and Zaragoza, 2009, section 3.2).
 constexpr double kSaturation = 1.2, kLengthWeight = 0.75;
 
-constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(), kLast = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(),
+                       kLast = std::numeric_limits<std::int64_t>::max();
 
 /// An entry `e` has all tags of the JSON array ?1, in the scope ?2.
 constexpr std::string_view kHasTags =
-    " AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS wanted WHERE NOT EXISTS (SELECT 1 FROM memory_tag AS t"
-    " WHERE t.scope = ?2 AND t.tag = wanted.value AND t.occurred_ms = e.occurred_ms AND t.row = e.row))";
+    " AND NOT EXISTS (SELECT 1 FROM json_each(?1) AS wanted WHERE NOT EXISTS (SELECT 1 FROM "
+    "memory_tag AS t"
+    " WHERE t.scope = ?2 AND t.tag = wanted.value AND t.occurred_ms = e.occurred_ms AND t.row = "
+    "e.row))";
 
-/// BM25 in whole millionths, so that a page can be continued at a score without worrying about its last bit. `weights` are the
-/// mean number of words of an entry and the weight of each phrase. It only falls as `words` grows.
-std::int64_t score_of(std::span<const std::uint32_t> counts, std::span<const double> weights, double words) {
+/// BM25 in whole millionths, so that a page can be continued at a score without worrying about its
+/// last bit. `weights` are the mean number of words of an entry and the weight of each phrase. It
+/// only falls as `words` grows.
+std::int64_t score_of(std::span<const std::uint32_t> counts, std::span<const double> weights,
+                      double words) {
     const double damping = kSaturation * (1 - kLengthWeight + kLengthWeight * words / weights[0]);
     double score = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) score += weights[i + 1] * counts[i] * (kSaturation + 1) / (counts[i] + damping);
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        score += weights[i + 1] * counts[i] * (kSaturation + 1) / (counts[i] + damping);
     return std::llround(score * 1e6);
 }
 
@@ -44,89 +50,108 @@ struct MemorySearch::Scope {
     std::int64_t number = 0, last_row = 0, entries = 0, words = 0;
 };
 
-/// Where an entry stands in the order of a query. The score counts millionths; 0 when the order is by time.
+/// Where an entry stands in the order of a query. The score counts millionths; 0 when the order is
+/// by time.
 struct MemorySearch::Mark {
     std::int64_t score = 0, occurred_ms = 0, row = 0;
 
     /// Whether this one comes before `other`.
     bool precedes(const Mark& other, MemoryOrder order) const {
-        const auto mine = std::tie(score, occurred_ms, row), others = std::tie(other.score, other.occurred_ms, other.row);
+        const auto mine = std::tie(score, occurred_ms, row),
+                   others = std::tie(other.score, other.occurred_ms, other.row);
         return order == MemoryOrder::kOldest ? mine < others : mine > others;
     }
 };
 
-/// What one page leaves to the next: the state of the first, as far as the order depends on it, and the last entry given.
-/// Entries never change, so with the weights and the newest row of the first page the order stays what it was; deleted ones
-/// just drop out.
+/// What one page leaves to the next: the state of the first, as far as the order depends on it, and
+/// the last entry given. Entries never change, so with the weights and the newest row of the first
+/// page the order stays what it was; deleted ones just drop out.
 struct MemorySearch::Position {
-    std::int64_t last_row = 0;       ///< what was appended later is not seen
-    std::vector<double> weights;     ///< for score_of(); empty when the order is by time
+    std::int64_t last_row = 0;  ///< what was appended later is not seen
+    std::vector<double> weights;  ///< for score_of(); empty when the order is by time
     bool first_page = true;
-    Mark mark;                       ///< of the last entry given, unless this is the first page
+    Mark mark;  ///< of the last entry given, unless this is the first page
 
     std::string to_bytes() const {
         std::string bytes;
-        for (const std::int64_t number : {last_row, mark.score, mark.occurred_ms, mark.row}) put(bytes, static_cast<std::uint64_t>(number));
+        for (const std::int64_t number : {last_row, mark.score, mark.occurred_ms, mark.row})
+            put(bytes, static_cast<std::uint64_t>(number));
         for (const double weight : weights) put(bytes, std::bit_cast<std::uint64_t>(weight));
         return bytes;
     }
     /// Errors: kInvalidArgs unless there are `weights` weights.
     static Result<Position> parse(std::string_view bytes, std::size_t weights) {
         constexpr std::size_t kNumbers = 4;
-        if (bytes.size() != 8 * (kNumbers + weights)) return fail(ErrorCode::kInvalidArgs, "the cursor is not of this query; ask again without it");
+        if (bytes.size() != 8 * (kNumbers + weights))
+            return fail(ErrorCode::kInvalidArgs,
+                        "the cursor is not of this query; ask again without it");
         Position position;
         position.first_page = false;
-        for (std::int64_t* number : {&position.last_row, &position.mark.score, &position.mark.occurred_ms, &position.mark.row}) {
+        for (std::int64_t* number : {&position.last_row, &position.mark.score,
+                                     &position.mark.occurred_ms, &position.mark.row}) {
             *number = static_cast<std::int64_t>(take(bytes));
         }
         while (!bytes.empty()) {
             position.weights.push_back(std::bit_cast<double>(take(bytes)));
-            if (!std::isfinite(position.weights.back())) return fail(ErrorCode::kInvalidArgs, "the cursor is damaged; ask again without it");
+            if (!std::isfinite(position.weights.back()))
+                return fail(ErrorCode::kInvalidArgs, "the cursor is damaged; ask again without it");
         }
         return position;
     }
 
 private:
     static void put(std::string& bytes, std::uint64_t number) {
-        for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xff);
+        for (int shift = 56; shift >= 0; shift -= 8)
+            bytes += static_cast<char>(number >> shift & 0xff);
     }
     static std::uint64_t take(std::string_view& bytes) {
         std::uint64_t number = 0;
-        for (const char byte : bytes.substr(0, 8)) number = number << 8 | static_cast<unsigned char>(byte);
+        for (const char byte : bytes.substr(0, 8))
+            number = number << 8 | static_cast<unsigned char>(byte);
         bytes.remove_prefix(8);
         return number;
     }
 };
 
-Result<std::unique_ptr<MemorySearch>> MemorySearch::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<MemorySearch>> MemorySearch::open(const std::filesystem::path& path,
+                                                         DatabaseOptions options) {
     options.check = StartCheck::kNone;
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto set = database->execute("PRAGMA cache_size=-32768; PRAGMA query_only=ON"); !set) return fail(std::move(set.error()));
+    if (auto set = database->execute("PRAGMA cache_size=-32768; PRAGMA query_only=ON"); !set)
+        return fail(std::move(set.error()));
     auto index = MemoryIndex::attach(*database);
     if (!index) return fail(std::move(index.error()));
     return std::unique_ptr<MemorySearch>(new MemorySearch(std::move(*index), std::move(*database)));
 }
 
-Result<memory::MemoryPage> MemorySearch::find(const memory::MemoryScope& wanted, const MemoryQuery& query) {
+Result<memory::MemoryPage> MemorySearch::find(const memory::MemoryScope& wanted,
+                                              const MemoryQuery& query) {
     // One transaction is one snapshot: weights, matches and entries belong together.
     if (auto begun = database_.execute("BEGIN"); !begun) return fail(std::move(begun.error()));
     const ScopeExit end([&] { (void)database_.execute("COMMIT"); });
-    auto statement = database_.query("SELECT number, next_row - 1, entries, words FROM memory_scope WHERE tenant = ? AND agent_id = ? AND isolation_key = ?",
-                                     wanted.tenant.text(), wanted.agent_id, wanted.isolation_key);
+    auto statement = database_.query(
+        "SELECT number, next_row - 1, entries, words FROM memory_scope WHERE tenant = ? AND "
+        "agent_id = ? AND isolation_key = ?",
+        wanted.tenant.text(), wanted.agent_id, wanted.isolation_key);
     if (!statement) return fail(std::move(statement.error()));
     const auto row = statement->step();
     if (!row) return fail(row.error());
     if (!*row) return memory::MemoryPage{};
-    return find_in({.number = statement->integer(0), .last_row = statement->integer(1), .entries = statement->integer(2), .words = statement->integer(3)},
+    return find_in({.number = statement->integer(0),
+                    .last_row = statement->integer(1),
+                    .entries = statement->integer(2),
+                    .words = statement->integer(3)},
                    query);
 }
 
 Result<memory::MemoryPage> MemorySearch::find_in(const Scope& scope, const MemoryQuery& asked) {
     index_->use_scope(scope.number);
-    const MemoryExpression expression = make_expression(asked.terms, [&](std::string_view text) { return index_->count_words(text); });
+    const MemoryExpression expression = make_expression(
+        asked.terms, [&](std::string_view text) { return index_->count_words(text); });
     MemoryQuery query = asked;
-    if (expression.match.empty() && query.order == MemoryOrder::kRelevance) query.order = MemoryOrder::kNewest;
+    if (expression.match.empty() && query.order == MemoryOrder::kRelevance)
+        query.order = MemoryOrder::kNewest;
     const bool ranked = query.order == MemoryOrder::kRelevance;
 
     Position position;
@@ -142,18 +167,22 @@ Result<memory::MemoryPage> MemorySearch::find_in(const Scope& scope, const Memor
             position.weights = std::move(*weights);
         }
     }
-    auto marks = expression.match.empty() ? listed(expression, query, position, scope.number) : matching(expression, query, position, scope.number);
+    auto marks = expression.match.empty() ? listed(expression, query, position, scope.number)
+                                          : matching(expression, query, position, scope.number);
     if (!marks) return fail(std::move(marks.error()));
     return read_page(std::move(*marks), query, std::move(position));
 }
 
-/// The mean length of the scope's entries, then the weight of each wanted phrase: its inverse document frequency in the form
-/// that is never negative, ln(1 + (N - n + 0.5) / (n + 0.5)). A prefix weighs as much as a word that every second entry has:
-/// counting its entries would cost as much as finding them.
-Result<std::vector<double>> MemorySearch::weigh(const Scope& scope, const MemoryExpression& expression) {
+/// The mean length of the scope's entries, then the weight of each wanted phrase: its inverse
+/// document frequency in the form that is never negative, ln(1 + (N - n + 0.5) / (n + 0.5)). A
+/// prefix weighs as much as a word that every second entry has: counting its entries would cost as
+/// much as finding them.
+Result<std::vector<double>> MemorySearch::weigh(const Scope& scope,
+                                                const MemoryExpression& expression) {
     const auto entries = static_cast<double>(std::max<std::int64_t>(scope.entries, 1));
     std::vector<double> weights{std::max(static_cast<double>(scope.words) / entries, 1.0)};
-    auto statement = database_.prepare("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?");
+    auto statement =
+        database_.prepare("SELECT count(*) FROM memory_text WHERE memory_text MATCH ?");
     if (!statement) return fail(std::move(statement.error()));
     for (const auto& phrase : expression.wanted) {
         double found = entries / 2;
@@ -169,13 +198,18 @@ Result<std::vector<double>> MemorySearch::weigh(const Scope& scope, const Memory
 }
 
 /// The first `limit` + 1 entries after `position` that match the words, in order.
-Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpression& expression, const MemoryQuery& query, const Position& position,
+Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpression& expression,
+                                                               const MemoryQuery& query,
+                                                               const Position& position,
                                                                std::int64_t scope) {
     const bool ranked = query.order == MemoryOrder::kRelevance;
-    auto matches = database_.prepare("SELECT rowid, crab_count(memory_text, ?) FROM memory_text WHERE memory_text MATCH ? AND rowid <= ?");
+    auto matches = database_.prepare(
+        "SELECT rowid, crab_count(memory_text, ?) FROM memory_text WHERE memory_text MATCH ? AND "
+        "rowid <= ?");
     if (!matches) return fail(std::move(matches.error()));
     auto entry =
-        database_.prepare(fmt::format("SELECT e.occurred_ms, e.words FROM memory_entry AS e WHERE e.row = ?3 AND e.occurred_ms >= ?4 AND e.occurred_ms < ?5{}",
+        database_.prepare(fmt::format("SELECT e.occurred_ms, e.words FROM memory_entry AS e WHERE "
+                                      "e.row = ?3 AND e.occurred_ms >= ?4 AND e.occurred_ms < ?5{}",
                                       has_tags(query) ? kHasTags : ""));
     if (!entry) return fail(std::move(entry.error()));
     if (has_tags(query)) {
@@ -184,17 +218,24 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpre
     }
     entry->bind_at(4, query.since ? to_unix_ms(*query.since) : kFirst);
     entry->bind_at(5, query.until ? to_unix_ms(*query.until) : kLast);
-    matches->bind(static_cast<std::int64_t>(ranked ? expression.wanted.size() : 0), expression.match, position.last_row);
+    matches->bind(static_cast<std::int64_t>(ranked ? expression.wanted.size() : 0),
+                  expression.match, position.last_row);
 
-    const auto precedes = [&](const Mark& left, const Mark& right) { return left.precedes(right, query.order); };
-    std::vector<Mark> best;   // a heap whose top is the last one
+    const auto precedes = [&](const Mark& left, const Mark& right) {
+        return left.precedes(right, query.order);
+    };
+    std::vector<Mark> best;  // a heap whose top is the last one
     for (;;) {
         const auto row = matches->step();
         if (!row) return fail(row.error());
         if (!*row) break;
-        // An entry is as long as its last match at least. Most are out of the question by that alone and need no look.
+        // An entry is as long as its last match at least. Most are out of the question by that
+        // alone and need no look.
         const bool is_full = best.size() > query.limit;
-        if (ranked && is_full && score_of(index_->last_counts(), position.weights, static_cast<double>(matches->integer(1) + 1)) < best.front().score) continue;
+        if (ranked && is_full &&
+            score_of(index_->last_counts(), position.weights,
+                     static_cast<double>(matches->integer(1) + 1)) < best.front().score)
+            continue;
         Mark mark{.score = 0, .occurred_ms = 0, .row = matches->integer(0)};
         entry->reset();
         entry->bind_at(3, mark.row);
@@ -202,7 +243,9 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpre
         if (!passes) return fail(passes.error());
         if (!*passes) continue;
         mark.occurred_ms = entry->integer(0);
-        if (ranked) mark.score = score_of(index_->last_counts(), position.weights, static_cast<double>(entry->integer(1)));
+        if (ranked)
+            mark.score = score_of(index_->last_counts(), position.weights,
+                                  static_cast<double>(entry->integer(1)));
         if (!position.first_page && !precedes(position.mark, mark)) continue;
         if (is_full) {
             if (!precedes(mark, best.front())) continue;
@@ -216,18 +259,27 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::matching(const MemoryExpre
     return best;
 }
 
-/// The first `limit` + 1 entries after `position` in the order of time, less those with an excluded word.
-Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpression& expression, const MemoryQuery& query, const Position& position,
+/// The first `limit` + 1 entries after `position` in the order of time, less those with an excluded
+/// word.
+Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpression& expression,
+                                                             const MemoryQuery& query,
+                                                             const Position& position,
                                                              std::int64_t scope) {
     const bool oldest = query.order == MemoryOrder::kOldest;
-    // The rows of one tag are in the order of time too, so either table can be read in order until the page is full.
-    auto statement =
-        database_.prepare(fmt::format("SELECT e.row, e.occurred_ms FROM {} WHERE e.scope = ?2 AND (e.occurred_ms, e.row) {} (?3, ?4) AND +e.row <= ?5"
-                                      " AND e.occurred_ms >= ?6 AND e.occurred_ms < ?7{}{} ORDER BY e.occurred_ms {}, e.row {} LIMIT ?8",
-                                      has_tags(query) ? "memory_tag AS e" : "memory_entry AS e INDEXED BY memory_by_time", oldest ? ">" : "<",
-                                      has_tags(query) ? fmt::format(" AND e.tag = json_extract(?1, '$[0]'){}", kHasTags) : "",
-                                      expression.excluded.empty() ? "" : " AND e.row NOT IN (SELECT rowid FROM memory_text WHERE memory_text MATCH ?9)",
-                                      oldest ? "ASC" : "DESC", oldest ? "ASC" : "DESC"));
+    // The rows of one tag are in the order of time too, so either table can be read in order until
+    // the page is full.
+    auto statement = database_.prepare(fmt::format(
+        "SELECT e.row, e.occurred_ms FROM {} WHERE e.scope = ?2 AND (e.occurred_ms, e.row) {} (?3, "
+        "?4) AND +e.row <= ?5"
+        " AND e.occurred_ms >= ?6 AND e.occurred_ms < ?7{}{} ORDER BY e.occurred_ms {}, e.row {} "
+        "LIMIT ?8",
+        has_tags(query) ? "memory_tag AS e" : "memory_entry AS e INDEXED BY memory_by_time",
+        oldest ? ">" : "<",
+        has_tags(query) ? fmt::format(" AND e.tag = json_extract(?1, '$[0]'){}", kHasTags) : "",
+        expression.excluded.empty()
+            ? ""
+            : " AND e.row NOT IN (SELECT rowid FROM memory_text WHERE memory_text MATCH ?9)",
+        oldest ? "ASC" : "DESC", oldest ? "ASC" : "DESC"));
     if (!statement) return fail(std::move(statement.error()));
     const std::int64_t start = oldest ? kFirst : kLast;
     if (has_tags(query)) statement->bind_at(1, query.tags);
@@ -244,14 +296,17 @@ Result<std::vector<MemorySearch::Mark>> MemorySearch::listed(const MemoryExpress
         const auto row = statement->step();
         if (!row) return fail(row.error());
         if (!*row) return marks;
-        marks.push_back({.score = 0, .occurred_ms = statement->integer(1), .row = statement->integer(0)});
+        marks.push_back(
+            {.score = 0, .occurred_ms = statement->integer(1), .row = statement->integer(0)});
     }
 }
 
-Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks, const MemoryQuery& query, Position position) {
+Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks,
+                                                   const MemoryQuery& query, Position position) {
     memory::MemoryPage page;
     auto statement = database_.prepare(
-        "SELECT e.entry_id, c.text, c.tags, c.metadata, e.occurred_ms, c.created_ms FROM memory_entry AS e"
+        "SELECT e.entry_id, c.text, c.tags, c.metadata, e.occurred_ms, c.created_ms FROM "
+        "memory_entry AS e"
         " JOIN memory_content AS c ON c.row = e.row WHERE e.row = ?");
     if (!statement) return fail(std::move(statement.error()));
     std::size_t bytes = 0;
@@ -259,9 +314,14 @@ Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks, cons
         statement->bind(mark.row);
         const auto row = statement->step();
         if (!row) return fail(row.error());
-        if (!*row) return fail(ErrorCode::kInternal, "an entry is in the index and nowhere else: restore the memory store from a backup");
-        bytes += statement->text_view(1).size() + statement->text_view(2).size() + statement->text_view(3).size();
-        if (page.entries.size() == query.limit || (!page.entries.empty() && bytes > query.max_bytes)) {
+        if (!*row)
+            return fail(ErrorCode::kInternal,
+                        "an entry is in the index and nowhere else: restore the memory store from "
+                        "a backup");
+        bytes += statement->text_view(1).size() + statement->text_view(2).size() +
+                 statement->text_view(3).size();
+        if (page.entries.size() == query.limit ||
+            (!page.entries.empty() && bytes > query.max_bytes)) {
             page.next = position.to_bytes();
             break;
         }
@@ -272,7 +332,8 @@ Result<memory::MemoryPage> MemorySearch::read_page(std::vector<Mark> marks, cons
                                 .occurred_at = statement->time(4),
                                 .created_at = statement->time(5),
                                 .score = {}});
-        if (query.order == MemoryOrder::kRelevance) page.entries.back().score = static_cast<double>(mark.score) / 1e6;
+        if (query.order == MemoryOrder::kRelevance)
+            page.entries.back().score = static_cast<double>(mark.score) / 1e6;
         position.mark = mark;
     }
     return page;

@@ -12,27 +12,37 @@ namespace crab::store::sqlite {
 
 struct MemoryExpression;
 
-/// One reading connection: finds a page of memories. Not thread-safe; MemoryStoreSqlite gives one to one query at a time.
+/// One reading connection: finds a page of memories. Not thread-safe; MemoryStoreSqlite gives one
+/// to one query at a time.
 class MemorySearch {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<MemorySearch>> open(const std::filesystem::path& path, DatabaseOptions options);
+    static Result<std::unique_ptr<MemorySearch>> open(const std::filesystem::path& path,
+                                                      DatabaseOptions options);
 
-    Result<memory::MemoryPage> find(const memory::MemoryScope& scope, const memory::MemoryQuery& query);
+    Result<memory::MemoryPage> find(const memory::MemoryScope& scope,
+                                    const memory::MemoryQuery& query);
 
 private:
     struct Scope;
     struct Mark;
     struct Position;
 
-    MemorySearch(std::unique_ptr<MemoryIndex> index, Database database) : index_(std::move(index)), database_(std::move(database)) {}
+    MemorySearch(std::unique_ptr<MemoryIndex> index, Database database)
+        : index_(std::move(index)), database_(std::move(database)) {}
     Result<memory::MemoryPage> find_in(const Scope& scope, const memory::MemoryQuery& query);
     Result<std::vector<double>> weigh(const Scope& scope, const MemoryExpression& expression);
-    Result<std::vector<Mark>> matching(const MemoryExpression& expression, const memory::MemoryQuery& query, const Position& position, std::int64_t scope);
-    Result<std::vector<Mark>> listed(const MemoryExpression& expression, const memory::MemoryQuery& query, const Position& position, std::int64_t scope);
-    Result<memory::MemoryPage> read_page(std::vector<Mark> marks, const memory::MemoryQuery& query, Position position);
+    Result<std::vector<Mark>> matching(const MemoryExpression& expression,
+                                       const memory::MemoryQuery& query, const Position& position,
+                                       std::int64_t scope);
+    Result<std::vector<Mark>> listed(const MemoryExpression& expression,
+                                     const memory::MemoryQuery& query, const Position& position,
+                                     std::int64_t scope);
+    Result<memory::MemoryPage> read_page(std::vector<Mark> marks, const memory::MemoryQuery& query,
+                                         Position position);
 
-    std::unique_ptr<MemoryIndex> index_;   ///< before the database, which refers to it until it is closed
+    /// Before the database, which refers to it until it is closed
+    std::unique_ptr<MemoryIndex> index_;
     Database database_;
 };
 

@@ -6,7 +6,8 @@
 
 namespace crab::store::sqlite {
 
-Result<std::unique_ptr<MemoryStoreSqlite>> MemoryStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options, std::size_t searches) {
+Result<std::unique_ptr<MemoryStoreSqlite>> MemoryStoreSqlite::open(
+    const std::filesystem::path& path, DatabaseOptions options, std::size_t searches) {
     auto changes = MemoryChanges::open(path, options);
     if (!changes) return fail(std::move(changes.error()));
     std::vector<std::unique_ptr<MemorySearch>> idle;
@@ -15,15 +16,18 @@ Result<std::unique_ptr<MemoryStoreSqlite>> MemoryStoreSqlite::open(const std::fi
         if (!search) return fail(std::move(search.error()));
         idle.push_back(std::move(*search));
     }
-    return std::unique_ptr<MemoryStoreSqlite>(new MemoryStoreSqlite(std::move(*changes), std::move(idle)));
+    return std::unique_ptr<MemoryStoreSqlite>(
+        new MemoryStoreSqlite(std::move(*changes), std::move(idle)));
 }
 
-std::vector<Result<memory::MemoryWritten>> MemoryStoreSqlite::write(std::span<const memory::MemoryWrite> writes) {
+std::vector<Result<memory::MemoryWritten>> MemoryStoreSqlite::write(
+    std::span<const memory::MemoryWrite> writes) {
     const std::scoped_lock lock(writing_);
     return changes_->write(writes);
 }
 
-Result<memory::MemoryPage> MemoryStoreSqlite::query(const memory::MemoryScope& scope, const memory::MemoryQuery& query) {
+Result<memory::MemoryPage> MemoryStoreSqlite::query(const memory::MemoryScope& scope,
+                                                    const memory::MemoryQuery& query) {
     auto search = take_search();
     const ScopeExit done([&] { give_back(std::move(search)); });
     return search->find(scope, query);

@@ -13,18 +13,24 @@
 
 namespace crab::store::sqlite {
 
-/// Memories in one file: one connection writes (MemoryChanges), a few search beside it (MemorySearch). Thread-safe; a query never
-/// waits for a write, and for another query only when all of them are busy.
+/// Memories in one file: one connection writes (MemoryChanges), a few search beside it
+/// (MemorySearch). Thread-safe; a query never waits for a write, and for another query only when
+/// all of them are busy.
 class MemoryStoreSqlite final : public memory::MemoryStore {
 public:
     /// `path` is a file, never `:memory:`. Errors: those of Database.
-    static Result<std::unique_ptr<MemoryStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {}, std::size_t searches = 4);
+    static Result<std::unique_ptr<MemoryStoreSqlite>> open(const std::filesystem::path& path,
+                                                           DatabaseOptions options = {},
+                                                           std::size_t searches = 4);
 
-    std::vector<Result<memory::MemoryWritten>> write(std::span<const memory::MemoryWrite> writes) override;
-    Result<memory::MemoryPage> query(const memory::MemoryScope& scope, const memory::MemoryQuery& query) override;
+    std::vector<Result<memory::MemoryWritten>> write(
+        std::span<const memory::MemoryWrite> writes) override;
+    Result<memory::MemoryPage> query(const memory::MemoryScope& scope,
+                                     const memory::MemoryQuery& query) override;
 
 private:
-    MemoryStoreSqlite(std::unique_ptr<MemoryChanges> changes, std::vector<std::unique_ptr<MemorySearch>> idle)
+    MemoryStoreSqlite(std::unique_ptr<MemoryChanges> changes,
+                      std::vector<std::unique_ptr<MemorySearch>> idle)
         : changes_(std::move(changes)), idle_(std::move(idle)) {}
     std::unique_ptr<MemorySearch> take_search();
     void give_back(std::unique_ptr<MemorySearch> search);

@@ -28,7 +28,9 @@ protected:
 
     void reopen() {
         store.reset();
-        store = std::move(MemoryStoreSqlite::open(folder / "memory.db", {.durability = Durability::kProcess}, 2).value());
+        store = std::move(
+            MemoryStoreSqlite::open(folder / "memory.db", {.durability = Durability::kProcess}, 2)
+                .value());
     }
     MemoryWrite write_of(std::variant<MemoryAppend, MemoryDelete> change, std::string key = {}) {
         ++made;
@@ -39,11 +41,16 @@ protected:
                 .at = now,
                 .change = std::move(change)};
     }
-    Result<MemoryWritten> write(const MemoryWrite& one) { return store->write(std::span(&one, 1)).at(0); }
-    NewMemory entry(std::string text, std::string tags = "[]") {
-        return {.entry_id = fmt::format("entry-{:06}", ++entries), .text = std::move(text), .tags = std::move(tags)};
+    Result<MemoryWritten> write(const MemoryWrite& one) {
+        return store->write(std::span(&one, 1)).at(0);
     }
-    std::string add(std::string text, std::string tags = "[]", std::optional<SystemTime> occurred = {}) {
+    NewMemory entry(std::string text, std::string tags = "[]") {
+        return {.entry_id = fmt::format("entry-{:06}", ++entries),
+                .text = std::move(text),
+                .tags = std::move(tags)};
+    }
+    std::string add(std::string text, std::string tags = "[]",
+                    std::optional<SystemTime> occurred = {}) {
         MemoryAppend append;
         append.entries.push_back(entry(std::move(text), std::move(tags)));
         append.entries.back().occurred_at = occurred;
@@ -91,8 +98,9 @@ TEST_F(MemoryStoreTest, AnEntryComesBackAsItWasGiven) {
 }
 
 TEST_F(MemoryStoreTest, WordsMatchSo) {
-    for (const char* text : {"The red car is in the garage", "A red bicycle; no car", "Café au lait, déjà vu", "ÜBER-große Straße",
-                             "well-known fact: don't panic", "日本 東京", "C++ and C#"}) {
+    for (const char* text :
+         {"The red car is in the garage", "A red bicycle; no car", "Café au lait, déjà vu",
+          "ÜBER-große Straße", "well-known fact: don't panic", "日本 東京", "C++ and C#"}) {
         add(text);
     }
     struct Row {
@@ -142,7 +150,8 @@ TEST_F(MemoryStoreTest, WordsMatchSo) {
         auto expected = row.found;
         std::ranges::sort(expected);
         ASSERT_EQ(found.size(), expected.size()) << row.query;
-        for (std::size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(found[i].starts_with(expected[i])) << row.query << ": " << found[i];
+        for (std::size_t i = 0; i < found.size(); ++i)
+            EXPECT_TRUE(found[i].starts_with(expected[i])) << row.query << ": " << found[i];
     }
 }
 
@@ -150,7 +159,8 @@ TEST_F(MemoryStoreTest, AQueryWithoutAWordIsNone) {
     add("one");
     now += 1s;
     add("two");
-    for (const char* text : {"", "  ", "!?", "\"\"", "*", "-", "-!", "\"...\""}) EXPECT_THAT(find(text), ElementsAre("two", "one")) << text;
+    for (const char* text : {"", "  ", "!?", "\"\"", "*", "-", "-!", "\"...\""})
+        EXPECT_THAT(find(text), ElementsAre("two", "one")) << text;
     EXPECT_THAT(find("-one"), ElementsAre("two"));
     EXPECT_THAT(find("-one -two"), IsEmpty());
     EXPECT_FALSE(ask(query("-one")).entries[0].score) << "there is nothing to rank by";
@@ -174,7 +184,8 @@ TEST_F(MemoryStoreTest, MoreAndRarerAndDenserMatchesRankHigher) {
     add("a car among very many other words that make this entry quite a long one");
     add("a car and a boat");
     for (int i = 0; i < 5; ++i) add("a boat");
-    EXPECT_THAT(find("car"), ElementsAre("car car car", "a car and a boat", testing::StartsWith("a car among")));
+    EXPECT_THAT(find("car"),
+                ElementsAre("car car car", "a car and a boat", testing::StartsWith("a car among")));
     const auto page = ask(query("car"));
     EXPECT_GT(page.entries[0].score.value(), page.entries[1].score.value());
     EXPECT_GT(page.entries[2].score.value(), 0);
@@ -210,7 +221,8 @@ TEST_F(MemoryStoreTest, TimeOrdersGoByWhenItOccurred) {
 }
 
 TEST_F(MemoryStoreTest, SinceIsInclusiveAndUntilIsNot) {
-    for (int hour = 1; hour <= 4; ++hour) add(fmt::format("hour {}", hour), "[]", now + std::chrono::hours(hour));
+    for (int hour = 1; hour <= 4; ++hour)
+        add(fmt::format("hour {}", hour), "[]", now + std::chrono::hours(hour));
     for (const char* text : {"", "hour"}) {
         MemoryQuery of = query(text);
         of.order = MemoryOrder::kOldest;
@@ -245,17 +257,20 @@ TEST_F(MemoryStoreTest, AllTagsMustMatchExactly) {
 }
 
 TEST_F(MemoryStoreTest, ScopesNeverMix) {
-    // Random changes in scopes whose names are as alike as names can be; a model in memory says what each must hold.
+    // Random changes in scopes whose names are as alike as names can be; a model in memory says
+    // what each must hold.
     const unsigned seed = std::random_device{}();
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     std::vector<MemoryScope> scopes;
     for (const char* tenant : {"", "a", "1"}) {
         for (const char* agent : {"", "a", "1:x"}) {
-            for (const char* key : {"", "global", "1"}) scopes.push_back({.tenant = TenantId(tenant), .agent_id = agent, .isolation_key = key});
+            for (const char* key : {"", "global", "1"})
+                scopes.push_back(
+                    {.tenant = TenantId(tenant), .agent_id = agent, .isolation_key = key});
         }
     }
-    std::map<MemoryScope, std::map<std::string, std::string>> model;   // texts by id
+    std::map<MemoryScope, std::map<std::string, std::string>> model;  // texts by id
     for (int round = 0; round < 60; ++round) {
         std::vector<MemoryWrite> batch;
         for (int i = 0; i < 12; ++i) {
@@ -285,7 +300,8 @@ TEST_F(MemoryStoreTest, ScopesNeverMix) {
             scope = one;
             std::vector<std::string> expected;
             for (const auto& [id, text] : model[one]) expected.push_back(text);
-            for (MemoryQuery of : {query(""), query("shared"), query("s*"), query("-nothing"), query("\"shared\" word*")}) {
+            for (MemoryQuery of : {query(""), query("shared"), query("s*"), query("-nothing"),
+                                   query("\"shared\" word*")}) {
                 of.limit = 1'000;
                 of.max_bytes = 1 << 30;
                 EXPECT_THAT(texts(ask(of)), testing::UnorderedElementsAreArray(expected));
@@ -313,13 +329,15 @@ TEST_F(MemoryStoreTest, PagesNeitherRepeatNorLoseWhileEntriesComeAndGo) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     for (const char* text : {"", "common", "common w1*", "-w3"}) {
-        for (const MemoryOrder order : {MemoryOrder::kRelevance, MemoryOrder::kNewest, MemoryOrder::kOldest}) {
+        for (const MemoryOrder order :
+             {MemoryOrder::kRelevance, MemoryOrder::kNewest, MemoryOrder::kOldest}) {
             remove(DeleteAll{});
             const auto add_some = [&](int count) {
                 MemoryAppend append;
                 for (int i = 0; i < count; ++i) {
-                    append.entries.push_back(
-                        entry(fmt::format("common w{} {}", random() % 20, std::string(random() % 3, 'x')), random() % 2 == 0 ? R"(["t"])" : "[]"));
+                    append.entries.push_back(entry(
+                        fmt::format("common w{} {}", random() % 20, std::string(random() % 3, 'x')),
+                        random() % 2 == 0 ? R"(["t"])" : "[]"));
                     append.entries.back().occurred_at = now + std::chrono::seconds(random() % 20);
                 }
                 write(write_of(std::move(append))).value();
@@ -343,7 +361,8 @@ TEST_F(MemoryStoreTest, PagesNeitherRepeatNorLoseWhileEntriesComeAndGo) {
                 of.after = page.next;
                 add_some(3);
                 DeleteIds ids;
-                for (int i = 0; i < 2 && !before.empty(); ++i) ids.entry_ids.push_back(before[random() % before.size()]);
+                for (int i = 0; i < 2 && !before.empty(); ++i)
+                    ids.entry_ids.push_back(before[random() % before.size()]);
                 if (ids.entry_ids.empty()) continue;
                 remove(ids);
                 for (const std::string& id : ids.entry_ids) {
@@ -358,7 +377,9 @@ TEST_F(MemoryStoreTest, PagesNeitherRepeatNorLoseWhileEntriesComeAndGo) {
 }
 
 TEST_F(MemoryStoreTest, APageEndsEarlyToFitAndGoesOnWhereItEnded) {
-    for (int i = 0; i < 5; ++i) add(std::string(400, static_cast<char>('a' + i)) + " word", "[]", now + std::chrono::seconds(i));
+    for (int i = 0; i < 5; ++i)
+        add(std::string(400, static_cast<char>('a' + i)) + " word", "[]",
+            now + std::chrono::seconds(i));
     for (const char* text : {"", "word"}) {
         MemoryQuery of = query(text);
         of.order = MemoryOrder::kOldest;
@@ -383,7 +404,8 @@ TEST_F(MemoryStoreTest, APlaceOfAnotherQueryIsRefused) {
     MemoryQuery of = query("car");
     of.limit = 1;
     const auto next = ask(of).next;
-    for (const std::string& after : {std::string("x"), next + "12345678", next.substr(8), std::string(next.size(), '\xff')}) {
+    for (const std::string& after :
+         {std::string("x"), next + "12345678", next.substr(8), std::string(next.size(), '\xff')}) {
         of.after = after;
         const auto page = store->query(scope, of);
         ASSERT_FALSE(page);
@@ -408,7 +430,8 @@ TEST_F(MemoryStoreTest, ARepeatedChangeChangesNothingAndAnswersTheSame) {
         EXPECT_EQ(second.at, first.at);
         EXPECT_EQ(find("").size(), 2u);
     }
-    const auto remove_one = write_of(MemoryDelete(DeleteIds{{first.entry_ids[0], "nobody"}}), "gone");
+    const auto remove_one =
+        write_of(MemoryDelete(DeleteIds{{first.entry_ids[0], "nobody"}}), "gone");
     const auto gone = write(remove_one).value();
     auto again = remove_one;
     again.operation_id = "another";
@@ -416,14 +439,16 @@ TEST_F(MemoryStoreTest, ARepeatedChangeChangesNothingAndAnswersTheSame) {
     EXPECT_EQ(gone_again.deleted, 1u);
     EXPECT_THAT(gone_again.not_found, ElementsAre("nobody"));
     EXPECT_EQ(gone_again.operation_id, gone.operation_id);
-    EXPECT_EQ(write(append).value().entry_ids, first.entry_ids) << "what was deleted since does not come back";
+    EXPECT_EQ(write(append).value().entry_ids, first.entry_ids)
+        << "what was deleted since does not come back";
     EXPECT_EQ(find("").size(), 1u);
 }
 
 TEST_F(MemoryStoreTest, ARepeatInTheSameCommitIsOneToo) {
     const auto append = write_of(MemoryAppend{{entry("once")}}, "same");
     const std::vector<MemoryWrite> batch{append, append, append};
-    for (const auto& answer : store->write(batch)) EXPECT_EQ(answer.value().operation_id, append.operation_id);
+    for (const auto& answer : store->write(batch))
+        EXPECT_EQ(answer.value().operation_id, append.operation_id);
     EXPECT_EQ(find("once").size(), 1u);
 }
 
@@ -469,7 +494,8 @@ TEST_F(MemoryStoreTest, AScopeHasABoundAndTheOthersDoNotMind) {
         write(write_of(std::move(append))).value();
     }
     const std::vector<MemoryWrite> batch{write_of(MemoryAppend{{entry("too much")}}), [&] {
-                                             auto other = write_of(MemoryAppend{{entry("elsewhere")}});
+                                             auto other =
+                                                 write_of(MemoryAppend{{entry("elsewhere")}});
                                              other.scope.agent_id = "other";
                                              return other;
                                          }()};
@@ -481,7 +507,8 @@ TEST_F(MemoryStoreTest, AScopeHasABoundAndTheOthersDoNotMind) {
 
     const auto last = ask(query("")).entries[0].entry_id;
     EXPECT_EQ(remove(DeleteIds{{last}}).deleted, 1u);
-    EXPECT_FALSE(write(write_of(MemoryAppend{{entry("two"), entry("many")}}))) << "all of them or none";
+    EXPECT_FALSE(write(write_of(MemoryAppend{{entry("two"), entry("many")}})))
+        << "all of them or none";
     EXPECT_TRUE(write(batch[0])) << "a refusal is not remembered";
     EXPECT_EQ(remove(DeleteAll{}).deleted, kMostEntriesPerScope);
     EXPECT_THAT(find(""), IsEmpty());
@@ -489,7 +516,8 @@ TEST_F(MemoryStoreTest, AScopeHasABoundAndTheOthersDoNotMind) {
 }
 
 TEST_F(MemoryStoreTest, DeletesTakeWhatTheyNameAndNothingElse) {
-    const auto a = add("a car", R"(["x"])", now - 3h), b = add("b car", R"(["x","y"])", now - 2h), c = add("c car", "[]", now - 1h);
+    const auto a = add("a car", R"(["x"])", now - 3h), b = add("b car", R"(["x","y"])", now - 2h),
+               c = add("c car", "[]", now - 1h);
     const auto gone = remove(DeleteIds{{a, "nobody", a, "nobody"}});
     EXPECT_EQ(gone.deleted, 1u);
     EXPECT_THAT(gone.not_found, ElementsAre("nobody"));
@@ -514,18 +542,23 @@ TEST_F(MemoryStoreTest, AWriterThatDiedBeforeItsCommitLeavesNothingBehind) {
     add("kept");
     store.reset();
     {
-        // What a process leaves that was killed: the file and its journal, copied while a transaction is open.
+        // What a process leaves that was killed: the file and its journal, copied while a
+        // transaction is open.
         auto changes = std::move(MemoryChanges::open(folder / "memory.db", {}).value());
         auto open = std::move(Database::open(folder / "memory.db", {}).value());
         ASSERT_TRUE(open.execute("PRAGMA cache_size=1; PRAGMA cache_spill=1; BEGIN IMMEDIATE"));
         for (int i = 0; i < 500; ++i) {
-            ASSERT_TRUE(open.run("INSERT INTO memory_content (row, created_ms, tags, metadata, text) VALUES (?, 0, '[]', '{}', ?)", std::int64_t{1'000'000 + i},
-                                 std::string(4'000, 'x')));
+            ASSERT_TRUE(
+                open.run("INSERT INTO memory_content (row, created_ms, tags, metadata, text) "
+                         "VALUES (?, 0, '[]', '{}', ?)",
+                         std::int64_t{1'000'000 + i}, std::string(4'000, 'x')));
         }
         std::filesystem::create_directory(folder / "crashed");
         for (const char* suffix : {"", "-wal"})
-            std::filesystem::copy_file(folder / fmt::format("memory.db{}", suffix), folder / fmt::format("crashed/memory.db{}", suffix));
-        EXPECT_GT(std::filesystem::file_size(folder / "crashed/memory.db-wal"), 1'000'000u) << "the transaction has reached the disk";
+            std::filesystem::copy_file(folder / fmt::format("memory.db{}", suffix),
+                                       folder / fmt::format("crashed/memory.db{}", suffix));
+        EXPECT_GT(std::filesystem::file_size(folder / "crashed/memory.db-wal"), 1'000'000u)
+            << "the transaction has reached the disk";
     }
     store = std::move(MemoryStoreSqlite::open(folder / "crashed/memory.db").value());
     EXPECT_THAT(find(""), ElementsAre("kept"));
@@ -542,7 +575,8 @@ TEST_F(MemoryStoreTest, AFullDiskChangesNothingAndSaysSoToAll) {
     store = std::move(MemoryStoreSqlite::open(folder / "small.db", {.max_pages = 64}).value());
     add("kept");
     std::vector<MemoryWrite> batch;
-    for (int i = 0; i < 20; ++i) batch.push_back(write_of(MemoryAppend{{entry(std::string(32'000, 'x'))}}));
+    for (int i = 0; i < 20; ++i)
+        batch.push_back(write_of(MemoryAppend{{entry(std::string(32'000, 'x'))}}));
     for (const auto& answer : store->write(batch)) {
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);

@@ -8,8 +8,12 @@
 namespace crab::store::sqlite {
 namespace {
 
-std::span<const std::uint8_t> bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-std::string text_of(std::span<const std::uint8_t> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::span<const std::uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+std::string text_of(std::span<const std::uint8_t> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 std::string logs_to_text(const std::vector<std::string>& logs) {
     std::string text;
@@ -67,20 +71,25 @@ void bind_outcome(Statement& statement, int index, const core::Outcome& outcome)
 }
 
 std::shared_ptr<const core::Outcome> read_outcome(const Statement& statement, int column) {
-    std::string first = text_of(statement.bytes(column + 2)), second = text_of(statement.bytes(column + 3));
+    std::string first = text_of(statement.bytes(column + 2)),
+                second = text_of(statement.bytes(column + 3));
     if (!statement.is_null(column)) {
-        Error error{.code = find_error_code(statement.text_view(column)).value_or(ErrorCode::kInternal),
-                    .message = std::move(first),
-                    .details = std::move(second),
-                    .retryable = {},
-                    .retry_after = {}};
+        Error error{
+            .code = find_error_code(statement.text_view(column)).value_or(ErrorCode::kInternal),
+            .message = std::move(first),
+            .details = std::move(second),
+            .retryable = {},
+            .retry_after = {}};
         if (!statement.is_null(column + 5)) error.retryable = statement.integer(column + 5) != 0;
-        if (!statement.is_null(column + 6)) error.retry_after = Milliseconds(statement.integer(column + 6));
+        if (!statement.is_null(column + 6))
+            error.retry_after = Milliseconds(statement.integer(column + 6));
         return std::make_shared<const core::Outcome>(fail(std::move(error)));
     }
     core::ToolResult result;
     const std::int64_t kind = statement.integer(column + 1);
-    result.kind = kind == 1 ? core::ContentKind::kJson : kind == 2 ? core::ContentKind::kBytes : core::ContentKind::kText;
+    result.kind = kind == 1   ? core::ContentKind::kJson
+                  : kind == 2 ? core::ContentKind::kBytes
+                              : core::ContentKind::kText;
     result.content = std::move(first);
     result.content_type = std::move(second);
     result.logs = logs_from(statement.text_view(column + 4));

@@ -8,9 +8,10 @@
 
 namespace crab::store::sqlite {
 
-/// The columns that say how a call ended, in this order. `code` is NULL for a success, else the error's token; `first` and
-/// `second` are content and content type, or message and details.
-inline constexpr std::string_view kOutcomeColumns = "code, kind, first, second, logs, retryable, retry_after_ms, cpu_ms, wall_ms, peak_memory";
+/// The columns that say how a call ended, in this order. `code` is NULL for a success, else the
+/// error's token; `first` and `second` are content and content type, or message and details.
+inline constexpr std::string_view kOutcomeColumns =
+    "code, kind, first, second, logs, retryable, retry_after_ms, cpu_ms, wall_ms, peak_memory";
 inline constexpr int kOutcomeColumnCount = 10;
 
 /// Binds `outcome` to the parameters from `index` on.

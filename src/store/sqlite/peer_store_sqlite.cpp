@@ -53,20 +53,27 @@ constexpr std::array<std::string_view, 1> kSchema{R"(
 )"};
 
 constexpr std::string_view kPeerColumns =
-    "component_type, component_id, endpoint, public_key_ed25519, public_key_x25519, fingerprint, serial_number, not_after_ms, pairing_id, paired_ms,"
+    "component_type, component_id, endpoint, public_key_ed25519, public_key_x25519, fingerprint, "
+    "serial_number, not_after_ms, pairing_id, paired_ms,"
     " last_seen_ms, status, tool_url";
 /// Not OR REPLACE: that would also delete another peer that is active at the endpoint.
 constexpr std::string_view kPeerReplaces =
-    "ON CONFLICT (component_type, component_id) DO UPDATE SET endpoint = excluded.endpoint, public_key_ed25519 = excluded.public_key_ed25519,"
-    " public_key_x25519 = excluded.public_key_x25519, fingerprint = excluded.fingerprint, serial_number = excluded.serial_number,"
-    " not_after_ms = excluded.not_after_ms, pairing_id = excluded.pairing_id, paired_ms = excluded.paired_ms, last_seen_ms = excluded.last_seen_ms,"
+    "ON CONFLICT (component_type, component_id) DO UPDATE SET endpoint = excluded.endpoint, "
+    "public_key_ed25519 = excluded.public_key_ed25519,"
+    " public_key_x25519 = excluded.public_key_x25519, fingerprint = excluded.fingerprint, "
+    "serial_number = excluded.serial_number,"
+    " not_after_ms = excluded.not_after_ms, pairing_id = excluded.pairing_id, paired_ms = "
+    "excluded.paired_ms, last_seen_ms = excluded.last_seen_ms,"
     " status = excluded.status, tool_url = excluded.tool_url";
 constexpr std::string_view kCertificateColumns =
-    "serial_number, fingerprint, component_type, component_id, pairing_id, key_digest, certificate_pem, not_before_ms, not_after_ms, issued_ms, renews,"
+    "serial_number, fingerprint, component_type, component_id, pairing_id, key_digest, "
+    "certificate_pem, not_before_ms, not_after_ms, issued_ms, renews,"
     " state, revoked_ms, revoke_reason";
 
 std::unexpected<Error> unknown_word(std::string_view what) {
-    return fail(ErrorCode::kInternal, fmt::format("a peer's {} is none that this program knows: use the newer program", what));
+    return fail(
+        ErrorCode::kInternal,
+        fmt::format("a peer's {} is none that this program knows: use the newer program", what));
 }
 
 template <std::size_t N>
@@ -82,10 +89,19 @@ Result<PeerRecord> peer_of(const Statement& row) {
     if (!type) return unknown_word("type");
     const auto status = trust::find_peer_status(row.text_view(11));
     if (!status) return unknown_word("status");
-    PeerRecord record{.name = {*type, row.text(1)}, .endpoint = row.text(2), .mtls_cert_fingerprint = row.text(5), .serial_number = row.text(6),
-                      .not_after = row.time(7), .pairing_id = row.text(8), .paired_at = row.time(9), .last_seen_at = row.optional_time(10),
-                      .status = *status, .tool_url = row.text(12)};
-    if (!read_bytes(row.bytes(3), record.public_key_ed25519) || !read_bytes(row.bytes(4), record.public_key_x25519)) return unknown_word("key");
+    PeerRecord record{.name = {*type, row.text(1)},
+                      .endpoint = row.text(2),
+                      .mtls_cert_fingerprint = row.text(5),
+                      .serial_number = row.text(6),
+                      .not_after = row.time(7),
+                      .pairing_id = row.text(8),
+                      .paired_at = row.time(9),
+                      .last_seen_at = row.optional_time(10),
+                      .status = *status,
+                      .tool_url = row.text(12)};
+    if (!read_bytes(row.bytes(3), record.public_key_ed25519) ||
+        !read_bytes(row.bytes(4), record.public_key_x25519))
+        return unknown_word("key");
     return record;
 }
 
@@ -95,16 +111,26 @@ Result<PeerCertificate> certificate_of(const Statement& row) {
     if (!type) return unknown_word("type");
     const auto state = trust::find_certificate_state(row.text_view(11));
     if (!state) return unknown_word("certificate's state");
-    PeerCertificate certificate{.serial_number = row.text(0), .fingerprint = row.text(1), .name = {*type, row.text(3)}, .pairing_id = row.text(4),
-                                .certificate_pem = row.text(6), .not_before = row.time(7), .not_after = row.time(8), .issued_at = row.time(9),
-                                .renews = row.text(10), .state = *state, .revoked_at = row.optional_time(12), .revoke_reason = row.text(13)};
+    PeerCertificate certificate{.serial_number = row.text(0),
+                                .fingerprint = row.text(1),
+                                .name = {*type, row.text(3)},
+                                .pairing_id = row.text(4),
+                                .certificate_pem = row.text(6),
+                                .not_before = row.time(7),
+                                .not_after = row.time(8),
+                                .issued_at = row.time(9),
+                                .renews = row.text(10),
+                                .state = *state,
+                                .revoked_at = row.optional_time(12),
+                                .revoke_reason = row.text(13)};
     if (!read_bytes(row.bytes(5), certificate.key_digest)) return unknown_word("key digest");
     return certificate;
 }
 
 /// The first row as `read` reads it; nothing when there is none.
 template <class Read>
-auto find_one(Result<Statement> statement, Read read) -> Result<std::optional<typename decltype(read(*statement))::value_type>> {
+auto find_one(Result<Statement> statement, Read read)
+    -> Result<std::optional<typename decltype(read(*statement))::value_type>> {
     if (!statement) return fail(std::move(statement.error()));
     const auto more = statement->step();
     if (!more) return fail(more.error());
@@ -114,20 +140,28 @@ auto find_one(Result<Statement> statement, Read read) -> Result<std::optional<ty
     return std::move(*one);
 }
 
-std::unexpected<Error> no_such_peer() { return fail(ErrorCode::kNotFound, "no such peer; crab peers list shows them all"); }
+std::unexpected<Error> no_such_peer() {
+    return fail(ErrorCode::kNotFound, "no such peer; crab peers list shows them all");
+}
 
 }  // namespace
 
-Result<std::unique_ptr<PeerStoreSqlite>> PeerStoreSqlite::open(const std::filesystem::path& path, DatabaseOptions options) {
+Result<std::unique_ptr<PeerStoreSqlite>> PeerStoreSqlite::open(const std::filesystem::path& path,
+                                                               DatabaseOptions options) {
     auto database = Database::open(path, options);
     if (!database) return fail(std::move(database.error()));
-    if (auto migrated = database->migrate("peers", kSchema); !migrated) return fail(std::move(migrated.error()));
+    if (auto migrated = database->migrate("peers", kSchema); !migrated)
+        return fail(std::move(migrated.error()));
     return std::unique_ptr<PeerStoreSqlite>(new PeerStoreSqlite(std::move(*database)));
 }
 
 Result<std::optional<PeerRecord>> PeerStoreSqlite::load(const PeerName& name) {
-    return find_one(database_.query(fmt::format("SELECT {} FROM peer WHERE component_type = ? AND component_id = ?", kPeerColumns), to_text(name.type), name.id),
-                    peer_of);
+    return find_one(
+        database_.query(
+            fmt::format("SELECT {} FROM peer WHERE component_type = ? AND component_id = ?",
+                        kPeerColumns),
+            to_text(name.type), name.id),
+        peer_of);
 }
 
 Result<PeerRecord> PeerStoreSqlite::load_existing(const PeerName& name) {
@@ -138,10 +172,14 @@ Result<PeerRecord> PeerStoreSqlite::load_existing(const PeerName& name) {
 }
 
 Result<void> PeerStoreSqlite::save(const PeerRecord& record) {
-    return database_.run(fmt::format("INSERT INTO peer ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {}", kPeerColumns, kPeerReplaces),
-                         to_text(record.name.type), record.name.id, record.endpoint, std::span<const std::uint8_t>(record.public_key_ed25519),
-                         std::span<const std::uint8_t>(record.public_key_x25519), record.mtls_cert_fingerprint, record.serial_number, record.not_after,
-                         record.pairing_id, record.paired_at, record.last_seen_at, to_text(record.status), record.tool_url);
+    return database_.run(
+        fmt::format("INSERT INTO peer ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {}",
+                    kPeerColumns, kPeerReplaces),
+        to_text(record.name.type), record.name.id, record.endpoint,
+        std::span<const std::uint8_t>(record.public_key_ed25519),
+        std::span<const std::uint8_t>(record.public_key_x25519), record.mtls_cert_fingerprint,
+        record.serial_number, record.not_after, record.pairing_id, record.paired_at,
+        record.last_seen_at, to_text(record.status), record.tool_url);
 }
 
 Result<std::optional<PeerRecord>> PeerStoreSqlite::find_peer(const PeerName& name) {
@@ -151,29 +189,45 @@ Result<std::optional<PeerRecord>> PeerStoreSqlite::find_peer(const PeerName& nam
 
 Result<std::optional<PeerRecord>> PeerStoreSqlite::find_active_at(std::string_view endpoint) {
     const std::scoped_lock lock(mutex_);
-    return find_one(database_.query(fmt::format("SELECT {} FROM peer WHERE endpoint = ? AND status = 'active'", kPeerColumns), endpoint), peer_of);
+    return find_one(
+        database_.query(fmt::format("SELECT {} FROM peer WHERE endpoint = ? AND status = 'active'",
+                                    kPeerColumns),
+                        endpoint),
+        peer_of);
 }
 
-Result<std::optional<PeerCertificate>> PeerStoreSqlite::find_certificate(std::string_view fingerprint) {
+Result<std::optional<PeerCertificate>> PeerStoreSqlite::find_certificate(
+    std::string_view fingerprint) {
     const std::scoped_lock lock(mutex_);
-    return find_one(database_.query(fmt::format("SELECT {} FROM peer_certificate WHERE fingerprint = ?", kCertificateColumns), fingerprint), certificate_of);
+    return find_one(
+        database_.query(fmt::format("SELECT {} FROM peer_certificate WHERE fingerprint = ?",
+                                    kCertificateColumns),
+                        fingerprint),
+        certificate_of);
 }
 
 Result<bool> PeerStoreSqlite::has_key(const crypto::Sha256Digest& key_digest) {
     const std::scoped_lock lock(mutex_);
-    auto found = database_.query("SELECT 1 FROM peer_certificate WHERE key_digest = ? LIMIT 1", std::span<const std::uint8_t>(key_digest));
+    auto found = database_.query("SELECT 1 FROM peer_certificate WHERE key_digest = ? LIMIT 1",
+                                 std::span<const std::uint8_t>(key_digest));
     if (!found) return fail(std::move(found.error()));
     return found->step();
 }
 
-Result<void> PeerStoreSqlite::add_certificate(const PeerCertificate& certificate, const PeerRecord& pending) {
+Result<void> PeerStoreSqlite::add_certificate(const PeerCertificate& certificate,
+                                              const PeerRecord& pending) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<void> {
-        auto added = database_.run(fmt::format("INSERT INTO peer_certificate ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kCertificateColumns),
-                                   certificate.serial_number, certificate.fingerprint, to_text(certificate.name.type), certificate.name.id,
-                                   certificate.pairing_id, std::span<const std::uint8_t>(certificate.key_digest), certificate.certificate_pem,
-                                   certificate.not_before, certificate.not_after, certificate.issued_at, certificate.renews, to_text(certificate.state),
-                                   certificate.revoked_at, certificate.revoke_reason);
+        auto added = database_.run(
+            fmt::format("INSERT INTO peer_certificate ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                        "?, ?, ?, ?)",
+                        kCertificateColumns),
+            certificate.serial_number, certificate.fingerprint, to_text(certificate.name.type),
+            certificate.name.id, certificate.pairing_id,
+            std::span<const std::uint8_t>(certificate.key_digest), certificate.certificate_pem,
+            certificate.not_before, certificate.not_after, certificate.issued_at,
+            certificate.renews, to_text(certificate.state), certificate.revoked_at,
+            certificate.revoke_reason);
         if (!added) return added;
         const auto stored = load(pending.name);
         if (!stored) return fail(stored.error());
@@ -184,7 +238,9 @@ Result<void> PeerStoreSqlite::add_certificate(const PeerCertificate& certificate
 
 /// Whether the record's certificate is there and was not used before.
 Result<bool> PeerStoreSqlite::is_issued(const PeerRecord& record) {
-    auto found = database_.query("SELECT 1 FROM peer_certificate WHERE serial_number = ? AND state = 'issued'", record.serial_number);
+    auto found = database_.query(
+        "SELECT 1 FROM peer_certificate WHERE serial_number = ? AND state = 'issued'",
+        record.serial_number);
     if (!found) return fail(std::move(found.error()));
     return found->step();
 }
@@ -198,22 +254,31 @@ Result<void> PeerStoreSqlite::commit(const trust::PairingCommit& commit) {
         if (!stored) return fail(stored.error());
         const auto issued = is_issued(commit.record);
         if (!issued) return fail(issued.error());
-        if (!trust::is_unchanged(*stored, commit.previous) || !*issued) return fail(ErrorCode::kConflict, "the peer was changed during the handshake");
+        if (!trust::is_unchanged(*stored, commit.previous) || !*issued)
+            return fail(ErrorCode::kConflict, "the peer was changed during the handshake");
         if (commit.old_certificate == trust::PairingCommit::OldCertificate::kRevoke) {
-            auto revoked = database_.run("UPDATE peer_certificate SET state = 'revoked', revoked_ms = ?, revoke_reason = 'replaced'"
-                                         " WHERE component_type = ? AND component_id = ? AND state = 'current'",
-                                         commit.at, type, id);
+            auto revoked = database_.run(
+                "UPDATE peer_certificate SET state = 'revoked', revoked_ms = ?, revoke_reason = "
+                "'replaced'"
+                " WHERE component_type = ? AND component_id = ? AND state = 'current'",
+                commit.at, type, id);
             if (!revoked) return revoked;
         }
-        auto retired = database_.run("UPDATE peer_certificate SET state = 'retired'"
-                                     " WHERE component_type = ? AND component_id = ? AND state IN ('issued', 'current') AND serial_number <> ?",
-                                     type, id, commit.record.serial_number);
+        auto retired = database_.run(
+            "UPDATE peer_certificate SET state = 'retired'"
+            " WHERE component_type = ? AND component_id = ? AND state IN ('issued', 'current') AND "
+            "serial_number <> ?",
+            type, id, commit.record.serial_number);
         if (!retired) return retired;
-        auto pinned = database_.run("UPDATE peer_certificate SET state = 'current' WHERE serial_number = ?", commit.record.serial_number);
+        auto pinned =
+            database_.run("UPDATE peer_certificate SET state = 'current' WHERE serial_number = ?",
+                          commit.record.serial_number);
         if (!pinned) return pinned;
         if (commit.record.status == PeerStatus::kActive) {
-            auto displaced = database_.run("UPDATE peer SET status = 'inactive' WHERE endpoint = ? AND status = 'active' AND NOT (component_type = ? AND component_id = ?)",
-                                           commit.record.endpoint, type, id);
+            auto displaced = database_.run(
+                "UPDATE peer SET status = 'inactive' WHERE endpoint = ? AND status = 'active' AND "
+                "NOT (component_type = ? AND component_id = ?)",
+                commit.record.endpoint, type, id);
             if (!displaced) return displaced;
         }
         return save(commit.record);
@@ -222,7 +287,8 @@ Result<void> PeerStoreSqlite::commit(const trust::PairingCommit& commit) {
 
 Result<std::vector<PeerRecord>> PeerStoreSqlite::list_peers() {
     const std::scoped_lock lock(mutex_);
-    auto rows = database_.query(fmt::format("SELECT {} FROM peer ORDER BY component_type || '/' || component_id", kPeerColumns));
+    auto rows = database_.query(fmt::format(
+        "SELECT {} FROM peer ORDER BY component_type || '/' || component_id", kPeerColumns));
     if (!rows) return fail(std::move(rows.error()));
     std::vector<PeerRecord> all;
     for (;;) {
@@ -236,19 +302,26 @@ Result<std::vector<PeerRecord>> PeerStoreSqlite::list_peers() {
 }
 
 Result<PeerRecord> PeerStoreSqlite::set_status(const PeerName& name, PeerStatus status) {
-    const auto may_change = [](PeerStatus one) { return one == PeerStatus::kActive || one == PeerStatus::kInactive; };
+    const auto may_change = [](PeerStatus one) {
+        return one == PeerStatus::kActive || one == PeerStatus::kInactive;
+    };
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<PeerRecord> {
         auto record = load_existing(name);
         if (!record) return record;
-        if (!may_change(status) || !may_change(record->status)) return fail(ErrorCode::kConflict, "only active and inactive peers change places");
+        if (!may_change(status) || !may_change(record->status))
+            return fail(ErrorCode::kConflict, "only active and inactive peers change places");
         if (status == PeerStatus::kActive) {
-            auto others = database_.query("SELECT 1 FROM peer WHERE endpoint = ? AND status = 'active' AND NOT (component_type = ? AND component_id = ?)",
-                                          record->endpoint, to_text(name.type), name.id);
+            auto others = database_.query(
+                "SELECT 1 FROM peer WHERE endpoint = ? AND status = 'active' AND NOT "
+                "(component_type = ? AND component_id = ?)",
+                record->endpoint, to_text(name.type), name.id);
             if (!others) return fail(std::move(others.error()));
             const auto in_the_way = others->step();
             if (!in_the_way) return fail(in_the_way.error());
-            if (*in_the_way) return fail(ErrorCode::kConflict, "another peer is active at this endpoint; put that one aside first");
+            if (*in_the_way)
+                return fail(ErrorCode::kConflict,
+                            "another peer is active at this endpoint; put that one aside first");
         }
         record->status = status;
         if (auto saved = save(*record); !saved) return fail(std::move(saved.error()));
@@ -267,15 +340,17 @@ Result<PeerRecord> PeerStoreSqlite::set_tool_url(const PeerName& name, std::stri
     });
 }
 
-Result<PeerRecord> PeerStoreSqlite::revoke(const PeerName& name, std::string_view reason, SystemTime at) {
+Result<PeerRecord> PeerStoreSqlite::revoke(const PeerName& name, std::string_view reason,
+                                           SystemTime at) {
     const std::scoped_lock lock(mutex_);
     return database_.transaction([&]() -> Result<PeerRecord> {
         auto record = load_existing(name);
         if (!record) return record;
         record->status = PeerStatus::kRevoked;
-        auto revoked = database_.run("UPDATE peer_certificate SET state = 'revoked', revoked_ms = ?, revoke_reason = ?"
-                                     " WHERE component_type = ? AND component_id = ? AND state IN ('issued', 'current')",
-                                     at, reason, to_text(name.type), name.id);
+        auto revoked = database_.run(
+            "UPDATE peer_certificate SET state = 'revoked', revoked_ms = ?, revoke_reason = ?"
+            " WHERE component_type = ? AND component_id = ? AND state IN ('issued', 'current')",
+            at, reason, to_text(name.type), name.id);
         if (!revoked) return fail(std::move(revoked.error()));
         if (auto saved = save(*record); !saved) return fail(std::move(saved.error()));
         return record;
@@ -284,7 +359,9 @@ Result<PeerRecord> PeerStoreSqlite::revoke(const PeerName& name, std::string_vie
 
 Result<void> PeerStoreSqlite::record_seen(const PeerName& name, SystemTime at) {
     const std::scoped_lock lock(mutex_);
-    return database_.run("UPDATE peer SET last_seen_ms = ? WHERE component_type = ? AND component_id = ?", at, to_text(name.type), name.id);
+    return database_.run(
+        "UPDATE peer SET last_seen_ms = ? WHERE component_type = ? AND component_id = ?", at,
+        to_text(name.type), name.id);
 }
 
 }  // namespace crab::store::sqlite

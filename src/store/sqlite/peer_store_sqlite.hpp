@@ -9,24 +9,31 @@
 
 namespace crab::store::sqlite {
 
-/// Peers and every certificate that was issued to them, in the tables `peer` and `peer_certificate`. What returns has survived the
-/// process and a loss of power; each change is one transaction. Times are kept to the millisecond. Thread-safe.
+/// Peers and every certificate that was issued to them, in the tables `peer` and
+/// `peer_certificate`. What returns has survived the process and a loss of power; each change is
+/// one transaction. Times are kept to the millisecond. Thread-safe.
 class PeerStoreSqlite final : public trust::PeerStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<PeerStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<PeerStoreSqlite>> open(const std::filesystem::path& path,
+                                                         DatabaseOptions options = {});
 
     Result<std::optional<trust::PeerRecord>> find_peer(const trust::PeerName& name) override;
     Result<std::optional<trust::PeerRecord>> find_active_at(std::string_view endpoint) override;
-    Result<std::optional<trust::PeerCertificate>> find_certificate(std::string_view fingerprint) override;
+    Result<std::optional<trust::PeerCertificate>> find_certificate(
+        std::string_view fingerprint) override;
     Result<bool> has_key(const crypto::Sha256Digest& key_digest) override;
-    Result<void> add_certificate(const trust::PeerCertificate& certificate, const trust::PeerRecord& pending) override;
+    Result<void> add_certificate(const trust::PeerCertificate& certificate,
+                                 const trust::PeerRecord& pending) override;
     Result<void> commit(const trust::PairingCommit& commit) override;
 
     Result<std::vector<trust::PeerRecord>> list_peers() override;
-    Result<trust::PeerRecord> set_status(const trust::PeerName& name, trust::PeerStatus status) override;
-    Result<trust::PeerRecord> set_tool_url(const trust::PeerName& name, std::string_view url) override;
-    Result<trust::PeerRecord> revoke(const trust::PeerName& name, std::string_view reason, SystemTime at) override;
+    Result<trust::PeerRecord> set_status(const trust::PeerName& name,
+                                         trust::PeerStatus status) override;
+    Result<trust::PeerRecord> set_tool_url(const trust::PeerName& name,
+                                           std::string_view url) override;
+    Result<trust::PeerRecord> revoke(const trust::PeerName& name, std::string_view reason,
+                                     SystemTime at) override;
     Result<void> record_seen(const trust::PeerName& name, SystemTime at) override;
 
 private:

@@ -20,13 +20,23 @@ using trust::PeerStatus;
 
 class PeerStoreSqliteTest : public testing::Test {
 protected:
-    std::unique_ptr<PeerStoreSqlite> open(DatabaseOptions options = {}) { return std::move(PeerStoreSqlite::open(folder / "trust.db", options).value()); }
+    std::unique_ptr<PeerStoreSqlite> open(DatabaseOptions options = {}) {
+        return std::move(PeerStoreSqlite::open(folder / "trust.db", options).value());
+    }
 
-    PeerRecord record(const PeerName& name, const std::string& serial, PeerStatus status = PeerStatus::kActive) const {
-        return {.name = name, .endpoint = "wss://a.example:443", .mtls_cert_fingerprint = "sha256:" + serial, .serial_number = serial, .status = status};
+    PeerRecord record(const PeerName& name, const std::string& serial,
+                      PeerStatus status = PeerStatus::kActive) const {
+        return {.name = name,
+                .endpoint = "wss://a.example:443",
+                .mtls_cert_fingerprint = "sha256:" + serial,
+                .serial_number = serial,
+                .status = status};
     }
     PeerCertificate certificate(const PeerName& name, const std::string& serial) const {
-        return {.serial_number = serial, .fingerprint = "sha256:" + serial, .name = name, .key_digest = crypto::sha256(serial)};
+        return {.serial_number = serial,
+                .fingerprint = "sha256:" + serial,
+                .name = name,
+                .key_digest = crypto::sha256(serial)};
     }
 
     TestFolder folder;
@@ -36,10 +46,25 @@ protected:
 
 TEST_F(PeerStoreSqliteTest, EveryFieldSurvives) {
     const SystemTime now = clock.system_now();
-    PeerCertificate leaf{.serial_number = "7f", .fingerprint = "sha256:7f", .name = memory, .pairing_id = "p1", .key_digest = crypto::sha256("key"),
-                         .certificate_pem = "PEM", .not_before = now - 5min, .not_after = now + 24h, .issued_at = now, .renews = "sha256:6e"};
-    PeerRecord peer{.name = memory, .endpoint = "wss://a.example:443/x", .mtls_cert_fingerprint = "sha256:7f", .serial_number = "7f",
-                    .not_after = now + 24h, .pairing_id = "p1", .paired_at = now, .last_seen_at = now + 1s, .status = PeerStatus::kActive,
+    PeerCertificate leaf{.serial_number = "7f",
+                         .fingerprint = "sha256:7f",
+                         .name = memory,
+                         .pairing_id = "p1",
+                         .key_digest = crypto::sha256("key"),
+                         .certificate_pem = "PEM",
+                         .not_before = now - 5min,
+                         .not_after = now + 24h,
+                         .issued_at = now,
+                         .renews = "sha256:6e"};
+    PeerRecord peer{.name = memory,
+                    .endpoint = "wss://a.example:443/x",
+                    .mtls_cert_fingerprint = "sha256:7f",
+                    .serial_number = "7f",
+                    .not_after = now + 24h,
+                    .pairing_id = "p1",
+                    .paired_at = now,
+                    .last_seen_at = now + 1s,
+                    .status = PeerStatus::kActive,
                     .tool_url = "https://b.example"};
     peer.public_key_ed25519.fill(1);
     peer.public_key_x25519.fill(2);
@@ -60,38 +85,56 @@ TEST_F(PeerStoreSqliteTest, EveryFieldSurvives) {
 
 TEST_F(PeerStoreSqliteTest, ACommitThatFailsChangesNothing) {
     const auto store = open();
-    ASSERT_TRUE(store->add_certificate(certificate(memory, "a1"), record(memory, "a1", PeerStatus::kPending)));
+    ASSERT_TRUE(store->add_certificate(certificate(memory, "a1"),
+                                       record(memory, "a1", PeerStatus::kPending)));
     ASSERT_TRUE(store->commit({.record = record(memory, "a1"), .previous = {}, .at = {}}));
-    ASSERT_TRUE(store->add_certificate(certificate(memory, "a2"), record(memory, "a2", PeerStatus::kPending)));
-    EXPECT_EQ(store->commit({.record = record(memory, "a2"), .previous = record(memory, "a0"), .at = {}}).error().code, ErrorCode::kConflict);
+    ASSERT_TRUE(store->add_certificate(certificate(memory, "a2"),
+                                       record(memory, "a2", PeerStatus::kPending)));
+    EXPECT_EQ(
+        store->commit({.record = record(memory, "a2"), .previous = record(memory, "a0"), .at = {}})
+            .error()
+            .code,
+        ErrorCode::kConflict);
     EXPECT_EQ(store->find_peer(memory).value(), record(memory, "a1"));
-    EXPECT_EQ(store->find_certificate("sha256:a2").value()->state, trust::CertificateState::kIssued);
-    EXPECT_FALSE(store->add_certificate(certificate(memory, "a2"), record(memory, "a2", PeerStatus::kPending)));  // a serial never comes twice
+    EXPECT_EQ(store->find_certificate("sha256:a2").value()->state,
+              trust::CertificateState::kIssued);
+    // a serial never comes twice
+    EXPECT_FALSE(store->add_certificate(certificate(memory, "a2"),
+                                        record(memory, "a2", PeerStatus::kPending)));
 }
 
 TEST_F(PeerStoreSqliteTest, AFullDiskIsUnavailableAndLeavesTheOldRecord) {
     { open(); }
     const auto store = open({.max_pages = 20});
-    ASSERT_TRUE(store->add_certificate(certificate(memory, "a1"), record(memory, "a1", PeerStatus::kPending)));
+    ASSERT_TRUE(store->add_certificate(certificate(memory, "a1"),
+                                       record(memory, "a1", PeerStatus::kPending)));
     PeerCertificate large = certificate(memory, "a2");
     large.certificate_pem.assign(200'000, 'x');
-    EXPECT_EQ(store->add_certificate(large, record(memory, "a2", PeerStatus::kPending)).error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(
+        store->add_certificate(large, record(memory, "a2", PeerStatus::kPending)).error().code,
+        ErrorCode::kUnavailable);
     EXPECT_EQ(store->find_peer(memory).value(), record(memory, "a1", PeerStatus::kPending));
 }
 
-/// Random changes to this store and to the one in memory, whose rules trust/pairing/peer_store_test.cpp spells out.
+/// Random changes to this store and to the one in memory, whose rules
+/// trust/pairing/peer_store_test.cpp spells out.
 TEST_F(PeerStoreSqliteTest, DoesWhatTheStoreInMemoryDoes) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
-    const auto pick = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most - 1)(random); };
-    const std::array<PeerName, 3> names{memory, {ComponentType::kToolHost, "cron"}, {ComponentType::kListener, "log"}};
-    const std::array<PeerStatus, 4> statuses{PeerStatus::kPending, PeerStatus::kActive, PeerStatus::kInactive, PeerStatus::kRevoked};
+    const auto pick = [&](std::size_t most) {
+        return std::uniform_int_distribution<std::size_t>(0, most - 1)(random);
+    };
+    const std::array<PeerName, 3> names{
+        memory, {ComponentType::kToolHost, "cron"}, {ComponentType::kListener, "log"}};
+    const std::array<PeerStatus, 4> statuses{PeerStatus::kPending, PeerStatus::kActive,
+                                             PeerStatus::kInactive, PeerStatus::kRevoked};
     const auto store = open({.durability = Durability::kProcess});
     trust::PeerStoreMemory model;
     std::vector<std::string> serials{"0"};
     const auto is_same = [](const auto& ours, const auto& theirs) {
-        return ours.has_value() == theirs.has_value() && (ours ? true : ours.error().code == theirs.error().code);
+        return ours.has_value() == theirs.has_value() &&
+               (ours ? true : ours.error().code == theirs.error().code);
     };
     for (int step = 0; step < 600; ++step) {
         clock.advance(1s);
@@ -103,37 +146,47 @@ TEST_F(PeerStoreSqliteTest, DoesWhatTheStoreInMemoryDoes) {
             case 1: {
                 serials.push_back(std::to_string(serials.size()));
                 PeerRecord pending = record(name, serials.back(), PeerStatus::kPending);
-                ASSERT_EQ(store->add_certificate(certificate(name, serials.back()), pending).has_value(),
-                          model.add_certificate(certificate(name, serials.back()), pending).has_value());
+                ASSERT_EQ(
+                    store->add_certificate(certificate(name, serials.back()), pending).has_value(),
+                    model.add_certificate(certificate(name, serials.back()), pending).has_value());
                 break;
             }
             case 2: {
-                PairingCommit commit{.record = next, .previous = model.find_peer(name).value(), .at = clock.system_now()};
+                PairingCommit commit{.record = next,
+                                     .previous = model.find_peer(name).value(),
+                                     .at = clock.system_now()};
                 if (pick(4) == 0) commit.previous.reset();
                 if (pick(2) == 0) commit.old_certificate = PairingCommit::OldCertificate::kRevoke;
                 // A certificate is committed for its own name only; the machine sees to that.
                 const auto leaf = model.find_certificate(next.mtls_cert_fingerprint).value();
                 if (leaf && leaf->name != name) break;
-                ASSERT_TRUE(is_same(store->commit(commit), model.commit(commit))) << "step " << step;
+                ASSERT_TRUE(is_same(store->commit(commit), model.commit(commit)))
+                    << "step " << step;
                 break;
             }
             case 3: {
                 const PeerStatus status = statuses[pick(statuses.size())];
-                ASSERT_TRUE(is_same(store->set_status(name, status), model.set_status(name, status))) << "step " << step;
+                ASSERT_TRUE(
+                    is_same(store->set_status(name, status), model.set_status(name, status)))
+                    << "step " << step;
                 break;
             }
             case 4:
-                ASSERT_TRUE(is_same(store->set_tool_url(name, "https://c.example"), model.set_tool_url(name, "https://c.example")));
-                ASSERT_TRUE(is_same(store->record_seen(name, clock.system_now()), model.record_seen(name, clock.system_now())));
+                ASSERT_TRUE(is_same(store->set_tool_url(name, "https://c.example"),
+                                    model.set_tool_url(name, "https://c.example")));
+                ASSERT_TRUE(is_same(store->record_seen(name, clock.system_now()),
+                                    model.record_seen(name, clock.system_now())));
                 break;
             case 5:
                 if (pick(10) != 0) break;
-                ASSERT_TRUE(is_same(store->revoke(name, "lost", clock.system_now()), model.revoke(name, "lost", clock.system_now())));
+                ASSERT_TRUE(is_same(store->revoke(name, "lost", clock.system_now()),
+                                    model.revoke(name, "lost", clock.system_now())));
                 break;
         }
         ASSERT_EQ(store->list_peers().value(), model.list_peers().value()) << "step " << step;
     }
-    for (const PeerCertificate& one : model.certificates) EXPECT_EQ(store->find_certificate(one.fingerprint).value(), one);
+    for (const PeerCertificate& one : model.certificates)
+        EXPECT_EQ(store->find_certificate(one.fingerprint).value(), one);
     for (const std::string endpoint : {"wss://a.example:443", "wss://b.example:443"})
         EXPECT_EQ(store->find_active_at(endpoint).value(), model.find_active_at(endpoint).value());
 }

@@ -16,9 +16,7 @@ void require(int code) {
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
-    sqlite3_finalize(statement);
-}
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 Result<bool> Statement::step() {
     const int code = sqlite3_step(statement_.get());
@@ -40,7 +38,8 @@ Result<void> Statement::run() {
 }
 
 void Statement::reset() {
-    sqlite3_reset(statement_.get());  // repeats the error of the last step, which step() has reported
+    // repeats the error of the last step, which step() has reported
+    sqlite3_reset(statement_.get());
 }
 
 bool Statement::is_null(int column) const {
@@ -51,9 +50,7 @@ std::int64_t Statement::integer(int column) const {
     return sqlite3_column_int64(statement_.get(), column);
 }
 
-std::string Statement::text(int column) const {
-    return std::string(text_view(column));
-}
+std::string Statement::text(int column) const { return std::string(text_view(column)); }
 
 std::string_view Statement::text_view(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
@@ -61,7 +58,8 @@ std::string_view Statement::text_view(int column) const {
 }
 
 std::span<const std::uint8_t> Statement::bytes(int column) const {
-    const auto* bytes = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_.get(), column));
+    const auto* bytes =
+        static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_.get(), column));
     return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
@@ -75,12 +73,16 @@ void Statement::bind_at(int index, std::int64_t value) {
 }
 
 void Statement::bind_at(int index, std::string_view text) {
-    const char* const data = text.data() != nullptr ? text.data() : "";  // a null pointer would bind NULL
-    require(sqlite3_bind_text64(statement_.get(), index, data, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+    // a null pointer would bind NULL
+    const char* const data = text.data() != nullptr ? text.data() : "";
+    require(sqlite3_bind_text64(statement_.get(), index, data, text.size(), SQLITE_TRANSIENT,
+                                SQLITE_UTF8));
 }
 
 void Statement::bind_at(int index, std::span<const std::uint8_t> bytes) {
-    require(sqlite3_bind_blob64(statement_.get(), index, bytes.empty() ? "" : static_cast<const void*>(bytes.data()), bytes.size(), SQLITE_TRANSIENT));
+    require(sqlite3_bind_blob64(statement_.get(), index,
+                                bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
+                                bytes.size(), SQLITE_TRANSIENT));
 }
 
 void Statement::bind_at(int index, std::nullptr_t) {

@@ -14,8 +14,8 @@ struct sqlite3_stmt;
 
 namespace crab::store::sqlite {
 
-/// A prepared statement; used on the thread that holds its Database, which outlives it. Parameters count from 1, columns
-/// from 0. Times are stored as milliseconds of Unix time.
+/// A prepared statement; used on the thread that holds its Database, which outlives it. Parameters
+/// count from 1, columns from 0. Times are stored as milliseconds of Unix time.
 class Statement {
 public:
     Statement() = default;
@@ -58,7 +58,8 @@ private:
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const;
     };
-    Statement(sqlite3_stmt* statement, const std::string& database_name) : statement_(statement), database_name_(&database_name) {}
+    Statement(sqlite3_stmt* statement, const std::string& database_name)
+        : statement_(statement), database_name_(&database_name) {}
 
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
     const std::string* database_name_ = nullptr;

@@ -13,10 +13,12 @@ namespace crab::store::sqlite {
 class TokenStoreSqlite final : public trust::TokenStore {
 public:
     /// Errors: those of Database.
-    static Result<std::unique_ptr<TokenStoreSqlite>> open(const std::filesystem::path& path, DatabaseOptions options = {});
+    static Result<std::unique_ptr<TokenStoreSqlite>> open(const std::filesystem::path& path,
+                                                          DatabaseOptions options = {});
 
     Result<Contents> load_all() override;
-    Result<void> insert(const trust::TokenRecord& token, const std::optional<trust::DeviceRecord>& new_device) override;
+    Result<void> insert(const trust::TokenRecord& token,
+                        const std::optional<trust::DeviceRecord>& new_device) override;
     Result<void> name_callers(std::span<const trust::CallerName> names) override;
     Result<void> revoke(std::span<const std::string> token_ids, SystemTime at) override;
     Result<void> record_uses(std::span<const trust::TokenUse> uses) override;

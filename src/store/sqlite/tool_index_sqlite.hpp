@@ -8,12 +8,14 @@
 
 namespace crab::store::sqlite {
 
-/// core::ToolIndex by FTS5 in memory, ranked by BM25 with names above descriptions. Words match by their stem and their beginning.
+/// core::ToolIndex by FTS5 in memory, ranked by BM25 with names above descriptions. Words match by
+/// their stem and their beginning.
 class ToolIndexSqlite final : public core::ToolIndex {
 public:
     static constexpr std::size_t kMostCatalogs = 8;   ///< that are kept
 
-    Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>& catalog, std::string_view words, std::size_t most) override;
+    Result<std::vector<std::string>> find(const std::shared_ptr<const core::ToolCatalog>& catalog,
+                                          std::string_view words, std::size_t most) override;
     /// How often a catalog has been indexed.
     std::size_t built() const;
 

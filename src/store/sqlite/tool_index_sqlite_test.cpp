@@ -13,19 +13,25 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 std::shared_ptr<const core::ToolCatalog> catalog_of(std::vector<core::ToolCatalog::Entry> entries) {
-    return std::make_shared<const core::ToolCatalog>(core::ToolCatalog{.entries = std::move(entries)});
+    return std::make_shared<const core::ToolCatalog>(
+        core::ToolCatalog{.entries = std::move(entries)});
 }
 
-const std::shared_ptr<const core::ToolCatalog> kTools = catalog_of({{.name = "phone__sms.send", .description = "Send a text message to a number"},
-                                                                     {.name = "readThermometer", .description = "Room temperature in Celsius"},
-                                                                     {.name = "mail.list", .description = "Lists messages of a mailbox; they can be sent on"},
-                                                                     {.name = "camera", .description = "Takes a picture with the camera of the phone"}});
+const std::shared_ptr<const core::ToolCatalog> kTools = catalog_of(
+    {{.name = "phone__sms.send", .description = "Send a text message to a number"},
+     {.name = "readThermometer", .description = "Room temperature in Celsius"},
+     {.name = "mail.list", .description = "Lists messages of a mailbox; they can be sent on"},
+     {.name = "camera", .description = "Takes a picture with the camera of the phone"}});
 
-std::vector<std::string> found(ToolIndexSqlite& index, std::string_view words, std::size_t most = 10) { return index.find(kTools, words, most).value(); }
+std::vector<std::string> found(ToolIndexSqlite& index, std::string_view words,
+                               std::size_t most = 10) {
+    return index.find(kTools, words, most).value();
+}
 
 TEST(ToolIndexSqlite, FindsByWordsOfNamesAndDescriptionsNamesFirst) {
     ToolIndexSqlite index;
-    EXPECT_THAT(found(index, "send a message"), ElementsAre("phone__sms.send", "mail.list", "camera"));
+    EXPECT_THAT(found(index, "send a message"),
+                ElementsAre("phone__sms.send", "mail.list", "camera"));
     EXPECT_THAT(found(index, "thermometer"), ElementsAre("readThermometer"));
     EXPECT_THAT(found(index, "phone"), ElementsAre("phone__sms.send", "camera"));
     EXPECT_THAT(found(index, "phone", 1), ElementsAre("phone__sms.send"));
@@ -40,7 +46,9 @@ TEST(ToolIndexSqlite, WordsMatchByStemBeginningAndWithoutAccents) {
 
 TEST(ToolIndexSqlite, NoTextIsReadAsSyntax) {
     ToolIndexSqlite index;
-    for (const char* text : {"", "\"", "AND OR NOT", "name:", "(", "*", "a* ^b -c", "NEAR(", "\"); DROP TABLE tool; --", "\xff\xfe"}) EXPECT_TRUE(index.find(kTools, text, 5)) << text;
+    for (const char* text : {"", "\"", "AND OR NOT", "name:", "(", "*", "a* ^b -c", "NEAR(",
+                             "\"); DROP TABLE tool; --", "\xff\xfe"})
+        EXPECT_TRUE(index.find(kTools, text, 5)) << text;
     EXPECT_THAT(found(index, " - * \" "), IsEmpty());
 }
 
@@ -50,7 +58,11 @@ TEST(ToolIndexSqlite, EqualCatalogsAreIndexedOnceAndOldOnesAreDropped) {
     (void)index.find(std::make_shared<const core::ToolCatalog>(*kTools), "mail", 3);
     EXPECT_EQ(index.built(), 1u);
     for (std::size_t i = 0; i < ToolIndexSqlite::kMostCatalogs; ++i) {
-        EXPECT_THAT(index.find(catalog_of({{.name = fmt::format("tool{}", i), .description = ""}}), "tool", 3).value(), ElementsAre(fmt::format("tool{}", i)));
+        EXPECT_THAT(index
+                        .find(catalog_of({{.name = fmt::format("tool{}", i), .description = ""}}),
+                              "tool", 3)
+                        .value(),
+                    ElementsAre(fmt::format("tool{}", i)));
     }
     (void)found(index, "mail");
     EXPECT_EQ(index.built(), 2 + ToolIndexSqlite::kMostCatalogs);

@@ -19,7 +19,8 @@ CanonicalWriter& CanonicalWriter::text(std::string_view name, std::string_view v
     return *this;
 }
 
-CanonicalWriter& CanonicalWriter::texts(std::string_view name, const std::vector<std::string>& values) {
+CanonicalWriter& CanonicalWriter::texts(std::string_view name,
+                                        const std::vector<std::string>& values) {
     key(name);
     out_ += '[';
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -6,8 +6,9 @@
 
 namespace crab::trust {
 
-/// Writes the object that both sides of a pairing rebuild in order to sign it: members in the order of the calls, no white space,
-/// and its own escapes. Text is valid UTF-8. Source: docs/protocols/rtp.md, section 5.4.
+/// Writes the object that both sides of a pairing rebuild in order to sign it: members in the order
+/// of the calls, no white space, and its own escapes. Text is valid UTF-8. Source:
+/// docs/protocols/rtp.md, section 5.4.
 class CanonicalWriter {
 public:
     CanonicalWriter& text(std::string_view name, std::string_view value);

@@ -11,7 +11,9 @@
 namespace crab::trust {
 namespace {
 
-std::unexpected<PairingError> invalid(std::string_view what) { return refuse(PairingCode::kInvalidArgs, fmt::format("endpoint: {}", what)); }
+std::unexpected<PairingError> invalid(std::string_view what) {
+    return refuse(PairingCode::kInvalidArgs, fmt::format("endpoint: {}", what));
+}
 
 std::string lower(std::string_view text) {
     std::string out(text);
@@ -47,7 +49,8 @@ bool read_host(std::string_view text, PairingEndpoint& out) {
     const auto address = address_text(bracketed ? AF_INET6 : AF_INET, plain);
     out.host = address.value_or(plain);
     out.is_address = address.has_value();
-    out.loopback = out.host == "localhost" || (address && (bracketed ? out.host == "::1" : out.host.starts_with("127.")));
+    out.loopback = out.host == "localhost" ||
+                   (address && (bracketed ? out.host == "::1" : out.host.starts_with("127.")));
     return address || (!bracketed && is_dns_name(plain));
 }
 
@@ -62,9 +65,12 @@ PairingResult<PairingEndpoint> PairingEndpoint::parse(std::string_view text) {
     constexpr std::string_view kSeparator = "://";
     const std::size_t scheme_end = text.find(kSeparator);
     const std::string scheme = lower(text.substr(0, std::min(scheme_end, text.size())));
-    if (scheme_end == std::string_view::npos || (scheme != "ws" && scheme != "wss")) return invalid("it begins with ws:// or wss://");
+    if (scheme_end == std::string_view::npos || (scheme != "ws" && scheme != "wss"))
+        return invalid("it begins with ws:// or wss://");
     if (text.size() > 2048) return invalid("it has at most 2048 characters");
-    if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' && c != '\\'; })) {
+    if (!std::ranges::all_of(text, [](char c) {
+            return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' && c != '\\';
+        })) {
         return invalid("it holds characters that belong percent-encoded");
     }
     if (text.find('#') != std::string_view::npos) return invalid("it has no fragment");
@@ -76,17 +82,22 @@ PairingResult<PairingEndpoint> PairingEndpoint::parse(std::string_view text) {
     rest.remove_prefix(authority_end);
     if (authority.find('@') != std::string_view::npos) return invalid("it has no user info");
     const std::size_t colon = authority.rfind(':');
-    const bool has_port = colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;
-    if (!read_host(authority.substr(0, has_port ? colon : authority.size()), endpoint)) return invalid("its host is no DNS name or IP address");
+    const bool has_port =
+        colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;
+    if (!read_host(authority.substr(0, has_port ? colon : authority.size()), endpoint))
+        return invalid("its host is no DNS name or IP address");
     endpoint.port = endpoint.tls ? 443 : 80;
-    if (has_port && !read_port(authority.substr(colon + 1), endpoint.port)) return invalid("its port is a number from 1 to 65535");
+    if (has_port && !read_port(authority.substr(colon + 1), endpoint.port))
+        return invalid("its port is a number from 1 to 65535");
     const std::size_t query = std::min(rest.find('?'), rest.size());
     endpoint.path = rest.substr(0, query);
     endpoint.query = rest.substr(query);
     return endpoint;
 }
 
-std::string PairingEndpoint::text() const { return fmt::format("{}://{}{}{}", tls ? "wss" : "ws", authority(), path, query); }
+std::string PairingEndpoint::text() const {
+    return fmt::format("{}://{}{}{}", tls ? "wss" : "ws", authority(), path, query);
+}
 
 std::string PairingEndpoint::authority() const {
     const bool brackets = is_address && host.find(':') != std::string::npos;
@@ -104,7 +115,8 @@ crypto::AltNames PairingEndpoint::names() const {
 PairingResult<void> check_transport(const PairingEndpoint& endpoint, bool allow_insecure_loopback) {
     if (endpoint.tls || (endpoint.loopback && allow_insecure_loopback)) return {};
     return refuse(PairingCode::kMtlsRequired,
-                  endpoint.loopback ? "plain ws:// to loopback is switched off; use wss://" : "plain ws:// goes to this machine only; use wss://");
+                  endpoint.loopback ? "plain ws:// to loopback is switched off; use wss://"
+                                    : "plain ws:// goes to this machine only; use wss://");
 }
 
 }  // namespace crab::trust

@@ -16,7 +16,8 @@ TEST(PairingEndpointTest, EndpointsAreStoredInOneForm) {
         {"WS://LocalHost", "ws://localhost:80", "/v1/pair", true},
         {"ws://localhost/", "ws://localhost:80/", "/", true},
         {"wss://Memory.Example", "wss://memory.example:443", "/v1/pair", false},
-        {"wss://memory.example:0443/A/b?C=d", "wss://memory.example:443/A/b?C=d", "/A/b?C=d", false},
+        {"wss://memory.example:0443/A/b?C=d", "wss://memory.example:443/A/b?C=d", "/A/b?C=d",
+         false},
         {"wss://memory.example?x=1", "wss://memory.example:443?x=1", "/v1/pair?x=1", false},
         {"wss://memory.example/p?", "wss://memory.example:443/p?", "/p?", false},
         {"ws://127.255.0.9:1", "ws://127.255.0.9:1", "/v1/pair", true},
@@ -81,19 +82,26 @@ TEST(PairingEndpointTest, OtherTextsAreRefused) {
 }
 
 TEST(PairingEndpointTest, PlainWebSocketsGoToLoopbackAndOnlyIfAllowed) {
-    const auto allowed = [](std::string_view text, bool allow) { return check_transport(*PairingEndpoint::parse(text), allow).has_value(); };
+    const auto allowed = [](std::string_view text, bool allow) {
+        return check_transport(*PairingEndpoint::parse(text), allow).has_value();
+    };
     EXPECT_TRUE(allowed("ws://127.0.0.1", true));
     EXPECT_FALSE(allowed("ws://127.0.0.1", false));
-    for (const std::string_view text : {"ws://192.0.2.7", "ws://memory.example", "ws://127.1", "ws://[::ffff:127.0.0.1]", "ws://[::2]"}) {
-        EXPECT_EQ(check_transport(*PairingEndpoint::parse(text), true).error().code, PairingCode::kMtlsRequired) << text;
+    for (const std::string_view text : {"ws://192.0.2.7", "ws://memory.example", "ws://127.1",
+                                        "ws://[::ffff:127.0.0.1]", "ws://[::2]"}) {
+        EXPECT_EQ(check_transport(*PairingEndpoint::parse(text), true).error().code,
+                  PairingCode::kMtlsRequired)
+            << text;
     }
     EXPECT_TRUE(allowed("wss://192.0.2.7", false));
 }
 
 TEST(PairingEndpointTest, CertificatesNameTheHostAndRequestsTheAuthority) {
-    EXPECT_EQ(PairingEndpoint::parse("wss://[2001:db8::1]")->names().ip_addresses, std::vector<std::string>{"2001:db8::1"});
+    EXPECT_EQ(PairingEndpoint::parse("wss://[2001:db8::1]")->names().ip_addresses,
+              std::vector<std::string>{"2001:db8::1"});
     EXPECT_EQ(PairingEndpoint::parse("wss://[2001:db8::1]")->authority(), "[2001:db8::1]:443");
-    EXPECT_EQ(PairingEndpoint::parse("wss://Memory.example")->names().dns_names, std::vector<std::string>{"memory.example"});
+    EXPECT_EQ(PairingEndpoint::parse("wss://Memory.example")->names().dns_names,
+              std::vector<std::string>{"memory.example"});
 }
 
 }  // namespace

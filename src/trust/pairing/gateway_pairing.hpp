@@ -15,9 +15,9 @@
 
 namespace crab::trust {
 
-/// The gateway's side of one pairing, without a socket: texts in, texts out. Not thread-safe; start() and on_message() block on the
-/// store. The first check that fails ends it with a pair.error and changes no record.
-/// Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
+/// The gateway's side of one pairing, without a socket: texts in, texts out. Not thread-safe;
+/// start() and on_message() block on the store. The first check that fails ends it with a
+/// pair.error and changes no record. Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
 class GatewayPairing final : public PairingMachine {
 public:
     /// What outlives the handshake.
@@ -33,21 +33,28 @@ public:
     /// `deadline` is the dial's time and kPairingTimeout.
     GatewayPairing(Gateway gateway, PairingPlan plan, Deadline deadline);
 
-    /// Judges the connection and begins. `leaf` is the remote's certificate on `wss`, nothing on `ws`. What PairingPlan::tls_trust()
-    /// leaves to the TLS layer has been checked.
+    /// Judges the connection and begins. `leaf` is the remote's certificate on `wss`, nothing on
+    /// `ws`. What PairingPlan::tls_trust() leaves to the TLS layer has been checked.
     PairingStep start(const std::optional<crypto::Certificate>& leaf);
     /// After start().
     PairingStep on_message(std::string_view text);
 
     const std::string& pairing_id() const { return pairing_id_; }
     const PairingPlan& plan() const { return plan_; }
-    /// What the remote said of itself and proved with its signature; nothing before pair.identity passed its checks.
+    /// What the remote said of itself and proved with its signature; nothing before pair.identity
+    /// passed its checks.
     const std::optional<PairIdentity>& identity() const { return identity_; }
     /// The committed record; nothing before success.
     const std::optional<PeerRecord>& peer() const { return peer_; }
 
 private:
-    enum class State : std::uint8_t { kBefore, kIdentity, kChallengeResponse, kCsrRequest, kCsrInstalled };
+    enum class State : std::uint8_t {
+        kBefore,
+        kIdentity,
+        kChallengeResponse,
+        kCsrRequest,
+        kCsrInstalled
+    };
 
     PairingResult<void> check_connection(const std::optional<crypto::Certificate>& leaf);
     Texts next(const MessageText& text) override;
@@ -69,9 +76,11 @@ private:
     std::optional<PeerRecord> peer_;
 };
 
-/// A remote of the active record `peer` showed a certificate that is not its pin. If that is one of a renewal of this very pin whose
-/// end got lost, at most 24 h old, the renewal is completed and the new record returned; else nothing.
-/// Errors: those of the store. Source: docs/protocols/rtp.md, section 5.8.
-Result<std::optional<PeerRecord>> complete_renewal(PairingStore& store, const PeerRecord& peer, std::string_view fingerprint, SystemTime now);
+/// A remote of the active record `peer` showed a certificate that is not its pin. If that is one of
+/// a renewal of this very pin whose end got lost, at most 24 h old, the renewal is completed and
+/// the new record returned; else nothing. Errors: those of the store. Source:
+/// docs/protocols/rtp.md, section 5.8.
+Result<std::optional<PeerRecord>> complete_renewal(PairingStore& store, const PeerRecord& peer,
+                                                   std::string_view fingerprint, SystemTime now);
 
 }  // namespace crab::trust

@@ -14,10 +14,13 @@ using testing::MatchesRegex;
 
 class GatewayPairingTest : public HandshakeTest {
 protected:
-    const std::vector<std::string> from_remote{"pair.identity", "pair.challenge_response", "pair.csr_request", "pair.csr_installed"};
+    const std::vector<std::string> from_remote{"pair.identity", "pair.challenge_response",
+                                               "pair.csr_request", "pair.csr_installed"};
 
     /// Runs a handshake in which messages of `type` are changed, and returns how the gateway ended.
-    PairingStep ended_when(std::string_view type, const std::function<void(std::string&)>& change_text, const PairingRequest& wanted) {
+    PairingStep ended_when(std::string_view type,
+                           const std::function<void(std::string&)>& change_text,
+                           const PairingRequest& wanted) {
         return run(wanted,
                    [&](std::string& text) {
                        if (type_of(text) == type) change_text(text);
@@ -25,10 +28,16 @@ protected:
                    })
             .gateway;
     }
-    PairingStep ended_when(std::string_view type, const std::function<void(std::string&)>& change_text) { return ended_when(type, change_text, request()); }
+    PairingStep ended_when(std::string_view type,
+                           const std::function<void(std::string&)>& change_text) {
+        return ended_when(type, change_text, request());
+    }
     template <class Message>
-    PairingStep ended_when_signed(const std::function<void(Message&)>& edit, std::optional<PairingRequest> wanted = {}) {
-        return ended_when(Message::kType, [&](std::string& text) { change<Message>(text, remote_key, edit); }, wanted.value_or(request()));
+    PairingStep ended_when_signed(const std::function<void(Message&)>& edit,
+                                  std::optional<PairingRequest> wanted = {}) {
+        return ended_when(
+            Message::kType, [&](std::string& text) { change<Message>(text, remote_key, edit); },
+            wanted.value_or(request()));
     }
     static void expect_refusal(const PairingStep& step, PairingCode code) {
         ASSERT_TRUE(step.error);
@@ -36,23 +45,29 @@ protected:
         EXPECT_EQ(complaint_in(step).code, token_of(code));
     }
     bool has_active_peer() const {
-        return std::ranges::any_of(peers.peers, [](const auto& entry) { return entry.second.status == PeerStatus::kActive; });
+        return std::ranges::any_of(peers.peers, [](const auto& entry) {
+            return entry.second.status == PeerStatus::kActive;
+        });
     }
     /// A request whose names the test chooses, for the remote's key.
-    static std::string csr(const crypto::PrivateKey& key, const crypto::AltNames& names = {}) { return crypto::make_certificate_request(key, "root", names); }
+    static std::string csr(const crypto::PrivateKey& key, const crypto::AltNames& names = {}) {
+        return crypto::make_certificate_request(key, "root", names);
+    }
 };
 
 TEST_F(GatewayPairingTest, IdsAre32HexDigitsAndNoncesHave24Bytes) {
     std::string challenge_id;
     auto left = gateway();
     auto right = remote();
-    const auto init = MessageText::parse(left.start(std::nullopt).send.at(0))->as<PairInit>(std::nullopt);
+    const auto init =
+        MessageText::parse(left.start(std::nullopt).send.at(0))->as<PairInit>(std::nullopt);
     EXPECT_THAT(init->pairing_id, MatchesRegex("[0-9a-f]{32}"));
     EXPECT_EQ(init->pairing_id, left.pairing_id());
     EXPECT_EQ(init->nonce.size(), 24u);
     EXPECT_EQ(init->issued_at.text().back(), 'Z');
     const auto identity = right.on_message(to_wire(*init)).send.at(0);
-    const auto challenge = MessageText::parse(left.on_message(identity).send.at(0))->as<PairChallenge>(std::nullopt);
+    const auto challenge =
+        MessageText::parse(left.on_message(identity).send.at(0))->as<PairChallenge>(std::nullopt);
     EXPECT_THAT(challenge->challenge_id, MatchesRegex("[0-9a-f]{32}"));
     EXPECT_EQ(challenge->ciphertext.size(), 72u);
     auto second = gateway();
@@ -62,20 +77,24 @@ TEST_F(GatewayPairingTest, IdsAre32HexDigitsAndNoncesHave24Bytes) {
 TEST_F(GatewayPairingTest, AnotherTypeVersionOrIdAbortsAtEachMessage) {
     for (const std::string& type : from_remote) {
         const auto replaced = [&](std::string_view from, std::string_view to) {
-            return ended_when(type, [&](std::string& text) { text.replace(text.find(from), from.size(), to); });
+            return ended_when(
+                type, [&](std::string& text) { text.replace(text.find(from), from.size(), to); });
         };
         expect_refusal(replaced(type, "pair.other"), PairingCode::kProtocolViolation);
         expect_refusal(replaced("\"v1\"", "\"v2\""), PairingCode::kUnsupportedVersion);
-        expect_refusal(replaced("\"pairing_id\":\"", "\"pairing_id\":\"0"), PairingCode::kProtocolViolation);
+        expect_refusal(replaced("\"pairing_id\":\"", "\"pairing_id\":\"0"),
+                       PairingCode::kProtocolViolation);
         expect_refusal(replaced("sig_ed25519", "signature"), PairingCode::kProtocolViolation);
-        expect_refusal(ended_when(type, [](std::string& text) { text = "{"; }), PairingCode::kProtocolViolation);
+        expect_refusal(ended_when(type, [](std::string& text) { text = "{"; }),
+                       PairingCode::kProtocolViolation);
         EXPECT_FALSE(has_active_peer());
     }
 }
 
 TEST_F(GatewayPairingTest, MessagesOutOfOrderAbort) {
     for (const std::string& type : from_remote) {
-        std::vector<std::string> earlier{R"({"type":"pair.complete","version":"v1","pairing_id":"x","status":"ok"})"};
+        std::vector<std::string> earlier{
+            R"({"type":"pair.complete","version":"v1","pairing_id":"x","status":"ok"})"};
         const Ends ends = run(request(), [&](std::string& text) {
             const bool swap = type_of(text) == type;
             if (!type_of(text).starts_with("pair.c") || swap) earlier.push_back(text);
@@ -90,7 +109,9 @@ TEST_F(GatewayPairingTest, MessagesOutOfOrderAbort) {
     const std::string identity = right.on_message(left.start(std::nullopt).send.at(0)).send.at(0);
     EXPECT_FALSE(left.on_message(identity).close);
     expect_refusal(left.on_message(identity), PairingCode::kProtocolViolation);
-    for (const PairingStep& step : {left.on_message(identity), left.on_closed(), left.on_deadline()}) {  // after the end nothing counts
+    // after the end nothing counts
+    for (const PairingStep& step :
+         {left.on_message(identity), left.on_closed(), left.on_deadline()}) {
         EXPECT_EQ(code_of(step), PairingCode::kProtocolViolation);
         EXPECT_TRUE(step.close && step.send.empty());
     }
@@ -99,20 +120,28 @@ TEST_F(GatewayPairingTest, MessagesOutOfOrderAbort) {
 TEST_F(GatewayPairingTest, AllFourSignaturesOfTheRemoteAreChecked) {
     const auto stranger = crypto::Ed25519Key::generate(random);
     const auto resigned = [&]<class Message>(Message*) {
-        return ended_when(Message::kType, [&](std::string& text) { change<Message>(text, stranger, [](Message&) {}); });
+        return ended_when(Message::kType, [&](std::string& text) {
+            change<Message>(text, stranger, [](Message&) {});
+        });
     };
     expect_refusal(resigned(static_cast<PairIdentity*>(nullptr)), PairingCode::kSignatureInvalid);
-    expect_refusal(resigned(static_cast<PairChallengeResponse*>(nullptr)), PairingCode::kSignatureInvalid);
+    expect_refusal(resigned(static_cast<PairChallengeResponse*>(nullptr)),
+                   PairingCode::kSignatureInvalid);
     expect_refusal(resigned(static_cast<PairCsrRequest*>(nullptr)), PairingCode::kSignatureInvalid);
-    expect_refusal(resigned(static_cast<PairCsrInstalled*>(nullptr)), PairingCode::kSignatureInvalid);
+    expect_refusal(resigned(static_cast<PairCsrInstalled*>(nullptr)),
+                   PairingCode::kSignatureInvalid);
     EXPECT_FALSE(has_active_peer());
 }
 
 TEST_F(GatewayPairingTest, AnotherTypeOrIdIsNotTheRemoteThatWasAskedFor) {
-    expect_refusal(ended_when_signed<PairIdentity>([](PairIdentity& identity) { identity.component_type = ComponentType::kListener; }),
+    expect_refusal(ended_when_signed<PairIdentity>([](PairIdentity& identity) {
+                       identity.component_type = ComponentType::kListener;
+                   }),
                    PairingCode::kIdentityMismatch);
     for (const std::string_view id : {"Memory", "memory2", "", "mem <east>&1"}) {
-        expect_refusal(ended_when_signed<PairIdentity>([&](PairIdentity& identity) { identity.component_id = id; }), PairingCode::kIdentityMismatch);
+        expect_refusal(ended_when_signed<PairIdentity>(
+                           [&](PairIdentity& identity) { identity.component_id = id; }),
+                       PairingCode::kIdentityMismatch);
     }
 }
 
@@ -134,10 +163,14 @@ TEST_F(GatewayPairingTest, AnotherRemoteKeyAbortsBeforeTheChallenge) {
 TEST_F(GatewayPairingTest, TheSignedFingerprintIsThatOfTheTlsLeaf) {
     const auto wanted = request(Kind::kPair, wss_endpoint);
     const std::string other = "sha256:" + std::string(64, '0');
-    expect_refusal(ended_when_signed<PairIdentity>([&](PairIdentity& identity) { identity.mtls_cert_fingerprint = other; }, wanted),
-                   PairingCode::kIdentityMismatch);
-    expect_refusal(ended_when_signed<PairIdentity>([](PairIdentity& identity) { identity.mtls_cert_fingerprint.clear(); }, wanted),
-                   PairingCode::kIdentityMismatch);
+    expect_refusal(
+        ended_when_signed<PairIdentity>(
+            [&](PairIdentity& identity) { identity.mtls_cert_fingerprint = other; }, wanted),
+        PairingCode::kIdentityMismatch);
+    expect_refusal(
+        ended_when_signed<PairIdentity>(
+            [](PairIdentity& identity) { identity.mtls_cert_fingerprint.clear(); }, wanted),
+        PairingCode::kIdentityMismatch);
     const auto upper = ended_when_signed<PairIdentity>(
         [](PairIdentity& identity) {
             for (char& c : identity.mtls_cert_fingerprint) c = static_cast<char>(std::toupper(c));
@@ -180,26 +213,37 @@ TEST_F(GatewayPairingTest, AKnownPeerMustHaveItsRecordedKeys) {
 }
 
 TEST_F(GatewayPairingTest, AnX25519KeyOfSmallOrderIsRefused) {
-    expect_refusal(ended_when_signed<PairIdentity>([](PairIdentity& identity) { identity.public_key_x25519 = {}; }), PairingCode::kChallengeFailed);
+    expect_refusal(ended_when_signed<PairIdentity>(
+                       [](PairIdentity& identity) { identity.public_key_x25519 = {}; }),
+                   PairingCode::kChallengeFailed);
 }
 
 TEST_F(GatewayPairingTest, AWrongPlaintextOrChallengeAborts) {
-    expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) { response.challenge_plaintext += "="; }),
-                   PairingCode::kChallengeFailed);
-    expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) { response.challenge_plaintext[3] ^= 1; }),
-                   PairingCode::kChallengeFailed);
     expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) {
-                       response.challenge_plaintext = to_base64(crypto::bytes_of(response.challenge_plaintext));  // "encoded again"
+                       response.challenge_plaintext += "=";
                    }),
                    PairingCode::kChallengeFailed);
-    expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) { response.challenge_id[0] ^= 1; }),
+    expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) {
+                       response.challenge_plaintext[3] ^= 1;
+                   }),
+                   PairingCode::kChallengeFailed);
+    expect_refusal(ended_when_signed<PairChallengeResponse>([](PairChallengeResponse& response) {
+                       // "encoded again"
+                       response.challenge_plaintext =
+                           to_base64(crypto::bytes_of(response.challenge_plaintext));
+                   }),
+                   PairingCode::kChallengeFailed);
+    expect_refusal(ended_when_signed<PairChallengeResponse>(
+                       [](PairChallengeResponse& response) { response.challenge_id[0] ^= 1; }),
                    PairingCode::kChallengeFailed);
     EXPECT_TRUE(peers.certificates.empty());
 }
 
 TEST_F(GatewayPairingTest, ABrokenRequestOrAWeakOrUsedKeyIsRefused) {
     const auto refused = [&](const std::string& pem) {
-        expect_refusal(ended_when_signed<PairCsrRequest>([&](PairCsrRequest& message) { message.csr_pem = pem; }), PairingCode::kCsrRejected);
+        expect_refusal(ended_when_signed<PairCsrRequest>(
+                           [&](PairCsrRequest& message) { message.csr_pem = pem; }),
+                       PairingCode::kCsrRejected);
     };
     const std::string good = csr(crypto::PrivateKey::generate_p256());
     refused("");
@@ -213,23 +257,32 @@ TEST_F(GatewayPairingTest, ABrokenRequestOrAWeakOrUsedKeyIsRefused) {
     EXPECT_TRUE(peers.certificates.empty());
 
     const auto key = crypto::PrivateKey::generate_p256();
-    ended_when_signed<PairCsrRequest>([&](PairCsrRequest& message) { message.csr_pem = csr(key); });  // issued; the remote then says no
+    // issued; the remote then says no
+    ended_when_signed<PairCsrRequest>([&](PairCsrRequest& message) { message.csr_pem = csr(key); });
     ASSERT_EQ(peers.certificates.size(), 1u);
     refused(csr(key));
 }
 
 TEST_F(GatewayPairingTest, NamesOfTheRequestDoNotSurvive) {
-    const crypto::AltNames greedy{.uris = {"crab://peer/operator/admin", "crab://gateway/home"}, .dns_names = {"bank.example"}, .ip_addresses = {"192.0.2.1"}};
-    ended_when_signed<PairCsrRequest>([&](PairCsrRequest& message) { message.csr_pem = csr(crypto::PrivateKey::generate_p384(), greedy); });
+    const crypto::AltNames greedy{.uris = {"crab://peer/operator/admin", "crab://gateway/home"},
+                                  .dns_names = {"bank.example"},
+                                  .ip_addresses = {"192.0.2.1"}};
+    ended_when_signed<PairCsrRequest>([&](PairCsrRequest& message) {
+        message.csr_pem = csr(crypto::PrivateKey::generate_p384(), greedy);
+    });
     ASSERT_EQ(peers.certificates.size(), 1u);
     const auto leaf = crypto::Certificate::from_pem(peers.certificates[0].certificate_pem);
     EXPECT_EQ(leaf->common_name(), "memory");
-    EXPECT_EQ(leaf->alt_names(), (crypto::AltNames{.uris = {"crab://peer/tool_host/memory"}, .dns_names = {}, .ip_addresses = {"127.0.0.1"}}));
+    EXPECT_EQ(leaf->alt_names(), (crypto::AltNames{.uris = {"crab://peer/tool_host/memory"},
+                                                   .dns_names = {},
+                                                   .ip_addresses = {"127.0.0.1"}}));
     EXPECT_EQ(leaf->public_key().kind, crypto::KeyKind::kP384);
 }
 
 TEST_F(GatewayPairingTest, AnotherInstalledCertificateAborts) {
-    expect_refusal(ended_when_signed<PairCsrInstalled>([](PairCsrInstalled& message) { message.mtls_cert_fingerprint = "sha256:" + std::string(64, 'a'); }),
+    expect_refusal(ended_when_signed<PairCsrInstalled>([](PairCsrInstalled& message) {
+                       message.mtls_cert_fingerprint = "sha256:" + std::string(64, 'a');
+                   }),
                    PairingCode::kCertificateRejected);
     EXPECT_FALSE(has_active_peer());
     EXPECT_EQ(peers.peers.at(name).status, PeerStatus::kPending);
@@ -239,7 +292,9 @@ TEST_F(GatewayPairingTest, NoFailureChangesAnActiveRecord) {
     pair(request(Kind::kPair, wss_endpoint));
     const PeerRecord before = peers.peers.at(name);
     for (const std::string& type : from_remote) {
-        const auto garbled = [](std::string& text) { text.replace(text.find("sig_ed25519") + 14, 4, "AAAA"); };
+        const auto garbled = [](std::string& text) {
+            text.replace(text.find("sig_ed25519") + 14, 4, "AAAA");
+        };
         for (const Kind kind : {Kind::kPair, Kind::kReplace, Kind::kRenew}) {
             EXPECT_TRUE(ended_when(type, garbled, request(kind, wss_endpoint)).error) << type;
             EXPECT_EQ(peers.peers.at(name), before) << type;
@@ -249,13 +304,15 @@ TEST_F(GatewayPairingTest, NoFailureChangesAnActiveRecord) {
     }
 }
 
-TEST_F(GatewayPairingTest, TheRecordIsStoredBeforeCompleteIsSentAndTheCertificateBeforeItIsHandedOut) {
+TEST_F(GatewayPairingTest,
+       TheRecordIsStoredBeforeCompleteIsSentAndTheCertificateBeforeItIsHandedOut) {
     const Ends ends = run(request(), [&](std::string& text) {
         if (type_of(text) == "pair.csr_issued") {
             EXPECT_EQ(peers.certificates.size(), 1u);
             EXPECT_EQ(peers.peers.at(name).status, PeerStatus::kPending);
         }
-        if (type_of(text) == "pair.complete") EXPECT_EQ(peers.peers.at(name).status, PeerStatus::kActive);
+        if (type_of(text) == "pair.complete")
+            EXPECT_EQ(peers.peers.at(name).status, PeerStatus::kActive);
         return true;
     });
     EXPECT_TRUE(ends.gateway.succeeded());
@@ -286,7 +343,8 @@ TEST_F(GatewayPairingTest, AFailingStoreSendsPersistFailedAndNothingElse) {
 TEST_F(GatewayPairingTest, APeerThatWasRevokedDuringItsRenewalStaysRevoked) {
     pair(request(Kind::kPair, wss_endpoint));
     const Ends ends = run(request(Kind::kRenew), [&](std::string& text) {
-        if (type_of(text) == "pair.csr_installed") peers.peers.at(name).status = PeerStatus::kRevoked;
+        if (type_of(text) == "pair.csr_installed")
+            peers.peers.at(name).status = PeerStatus::kRevoked;
         return true;
     });
     expect_refusal(ends.gateway, PairingCode::kPersistFailed);
@@ -296,7 +354,8 @@ TEST_F(GatewayPairingTest, APeerThatWasRevokedDuringItsRenewalStaysRevoked) {
 
 TEST_F(GatewayPairingTest, FifteenSecondsEndAHandshakeHoweverSlowlyItDrips) {
     for (const std::string& type : from_remote) {
-        const PairingStep step = ended_when(type, [&](std::string&) { clock.advance(kPairingTimeout); });
+        const PairingStep step =
+            ended_when(type, [&](std::string&) { clock.advance(kPairingTimeout); });
         expect_refusal(step, PairingCode::kTimeout);
     }
     auto left = gateway();
@@ -307,7 +366,9 @@ TEST_F(GatewayPairingTest, FifteenSecondsEndAHandshakeHoweverSlowlyItDrips) {
 }
 
 TEST_F(GatewayPairingTest, OversizeTextsCloseWith1009) {
-    const PairingStep step = ended_when("pair.identity", [](std::string& text) { text.append(kMostMessageBytes + 1 - text.size(), ' '); });
+    const PairingStep step = ended_when("pair.identity", [](std::string& text) {
+        text.append(kMostMessageBytes + 1 - text.size(), ' ');
+    });
     expect_refusal(step, PairingCode::kProtocolViolation);
     EXPECT_EQ(step.close, 1009);
 }
@@ -316,7 +377,8 @@ TEST_F(GatewayPairingTest, WhatTheRemoteComplainsOfIsPassedOn) {
     const auto told = [&](std::string_view code, std::string_view message) {
         auto left = gateway();
         left.start(std::nullopt);
-        const PairingStep step = left.on_message(to_wire(PairError{"", std::string(code), std::string(message)}));
+        const PairingStep step =
+            left.on_message(to_wire(PairError{"", std::string(code), std::string(message)}));
         EXPECT_TRUE(step.send.empty());
         EXPECT_TRUE(step.close);
         return *step.error;
@@ -324,7 +386,8 @@ TEST_F(GatewayPairingTest, WhatTheRemoteComplainsOfIsPassedOn) {
     EXPECT_EQ(told("STALE_INIT", "old").code, PairingCode::kStaleInit);
     EXPECT_EQ(told("BUSY", "later").code, PairingCode::kBusy);
     EXPECT_EQ(told("HANDSHAKE_FAILED", "no\nway").code, PairingCode::kRemoteRefused);
-    EXPECT_EQ(told("HANDSHAKE_FAILED", "no\nway").message, "the remote says: HANDSHAKE_FAILED: no way");
+    EXPECT_EQ(told("HANDSHAKE_FAILED", "no\nway").message,
+              "the remote says: HANDSHAKE_FAILED: no way");
     EXPECT_EQ(told("CSR_REJECTED", "a gateway's word").code, PairingCode::kRemoteRefused);
     EXPECT_LE(told("X", std::string(60'000, 'x')).message.size(), 300u);
 }

@@ -25,7 +25,8 @@ std::unexpected<Error> malformed(std::string_view member, std::string_view why) 
 Result<json::Value> parse_object(const Secret<std::string>& text) {
     auto value = json::Value::parse(text.reveal());
     // The parser's own message could show a piece of the key.
-    if (!value || !value->is_object()) return fail(ErrorCode::kInvalidArgs, "the identity file is no JSON object");
+    if (!value || !value->is_object())
+        return fail(ErrorCode::kInvalidArgs, "the identity file is no JSON object");
     return std::move(*value);
 }
 
@@ -59,7 +60,8 @@ Result<GatewayIdentity> GatewayIdentity::parse(const Secret<std::string>& text) 
     const auto object = parse_object(text);
     if (!object) return fail(object.error());
     const std::string_view id = text_in(*object, kGatewayId);
-    if (!is_gateway_id(id)) return malformed(kGatewayId, "is not 1-48 characters of letters, digits, `.`, `_` and `-`");
+    if (!is_gateway_id(id))
+        return malformed(kGatewayId, "is not 1-48 characters of letters, digits, `.`, `_` and `-`");
     auto key = signing_key_in(*object);
     if (!key) return fail(key.error());
     return GatewayIdentity{std::string(id), std::move(*key)};
@@ -67,7 +69,13 @@ Result<GatewayIdentity> GatewayIdentity::parse(const Secret<std::string>& text) 
 
 Secret<std::string> GatewayIdentity::to_text() const {
     std::string out;
-    json::Writer(out).begin_object().key(kGatewayId).string(gateway_id).key(kSigningKey).string(text_of(key)).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key(kGatewayId)
+        .string(gateway_id)
+        .key(kSigningKey)
+        .string(text_of(key))
+        .end_object();
     return Secret(out + '\n');
 }
 
@@ -83,7 +91,13 @@ Result<RemoteIdentity> RemoteIdentity::parse(const Secret<std::string>& text) {
 
 Secret<std::string> RemoteIdentity::to_text() const {
     std::string out;
-    json::Writer(out).begin_object().key(kSigningKey).string(text_of(key)).key(kAgreementKey).string(to_base64(agreement_key.scalar().reveal())).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key(kSigningKey)
+        .string(text_of(key))
+        .key(kAgreementKey)
+        .string(to_base64(agreement_key.scalar().reveal()))
+        .end_object();
     return Secret(out + '\n');
 }
 

@@ -10,8 +10,8 @@
 
 namespace crab::trust {
 
-/// `gateway_identity.json`, in the original's form: `gateway_id` and `private_key_ed25519`, base64 of seed and public key.
-/// Source: docs/protocols/rtp.md, sections 6 and 12.
+/// `gateway_identity.json`, in the original's form: `gateway_id` and `private_key_ed25519`, base64
+/// of seed and public key. Source: docs/protocols/rtp.md, sections 6 and 12.
 struct GatewayIdentity {
     std::string gateway_id;
     crypto::Ed25519Key key;

@@ -10,17 +10,22 @@
 namespace crab::trust {
 namespace {
 
-std::unexpected<PairingError> violation(std::string message) { return refuse(PairingCode::kProtocolViolation, std::move(message)); }
+std::unexpected<PairingError> violation(std::string message) {
+    return refuse(PairingCode::kProtocolViolation, std::move(message));
+}
 
 bool has_control_character(std::string_view text) {
-    return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
+    return std::ranges::any_of(text, [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+    });
 }
 
 /// What no message may hold, at any depth; empty when all is well.
 std::string_view flaw_in(const json::Value& value) {
     constexpr std::string_view kControl = "the message holds a control character";
     if (value.is_null()) return "the message holds a null";
-    if (const std::string* text = value.as_string()) return has_control_character(*text) ? kControl : std::string_view();
+    if (const std::string* text = value.as_string())
+        return has_control_character(*text) ? kControl : std::string_view();
     if (const auto* items = value.as_array()) {
         for (const json::Value& item : *items) {
             if (const auto flaw = flaw_in(item); !flaw.empty()) return flaw;
@@ -36,21 +41,26 @@ std::string_view flaw_in(const json::Value& value) {
 }
 
 bool is_visible_id(std::string_view text) {
-    return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+    return !text.empty() && text.size() <= 128 &&
+           std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
 }
 
 bool is_lower_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-bool is_serial(std::string_view text) { return !text.empty() && text.front() != '0' && std::ranges::all_of(text, is_lower_hex); }
+bool is_serial(std::string_view text) {
+    return !text.empty() && text.front() != '0' && std::ranges::all_of(text, is_lower_hex);
+}
 
 bool is_fingerprint(std::string_view text) {
     constexpr std::string_view kPrefix = "sha256:";
     if (text.size() != kPrefix.size() + 64) return false;
-    return std::ranges::equal(text.substr(0, kPrefix.size()), kPrefix, {}, [](char c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; }) &&
+    return std::ranges::equal(text.substr(0, kPrefix.size()), kPrefix, {},
+                              [](char c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; }) &&
            from_hex(text.substr(kPrefix.size())).has_value();
 }
 
-/// Reads required members of one object; remembers the name of the first that is missing or malformed.
+/// Reads required members of one object; remembers the name of the first that is missing or
+/// malformed.
 class MemberReader {
 public:
     MemberReader(const json::Value* object, std::string& bad) : object_(object), bad_(bad) {}
@@ -79,7 +89,8 @@ public:
         const json::Value* const value = find(name);
         if (value == nullptr) return all;
         if (!value->is_array()) reject(name);
-        for (const json::Value& item : value->is_array() ? *value->as_array() : json::Value::Items()) {
+        for (const json::Value& item :
+             value->is_array() ? *value->as_array() : json::Value::Items()) {
             if (const std::string* string = item.as_string()) {
                 all.push_back(*string);
             } else {
@@ -113,7 +124,9 @@ public:
     }
 
 private:
-    const json::Value* find(std::string_view name) const { return object_ == nullptr ? nullptr : object_->find(name); }
+    const json::Value* find(std::string_view name) const {
+        return object_ == nullptr ? nullptr : object_->find(name);
+    }
     const json::Value* object_;
     std::string& bad_;
 };
@@ -138,7 +151,9 @@ void read(MemberReader in, PairIdentity& message) {
     message.component_id = remote.text("component_id");
     remote.bytes("public_key_ed25519", message.public_key_ed25519);
     remote.bytes("public_key_x25519", message.public_key_x25519);
-    message.mtls_cert_fingerprint = remote.text("mtls_cert_fingerprint", [](std::string_view text) { return text.empty() || is_fingerprint(text); });
+    message.mtls_cert_fingerprint = remote.text("mtls_cert_fingerprint", [](std::string_view text) {
+        return text.empty() || is_fingerprint(text);
+    });
     in.bytes(kSignature, message.signature);
 }
 
@@ -195,30 +210,39 @@ PairingResult<MessageText> MessageText::parse(std::string_view text) {
 
 std::optional<PairError> MessageText::as_error() const {
     if (text_or_empty(object_, "type") != PairError::kType) return std::nullopt;
-    return PairError{.pairing_id = text_or_empty(object_, "pairing_id"), .code = text_or_empty(object_, "code"), .message = text_or_empty(object_, "message")};
+    return PairError{.pairing_id = text_or_empty(object_, "pairing_id"),
+                     .code = text_or_empty(object_, "code"),
+                     .message = text_or_empty(object_, "message")};
 }
 
 template <class Message>
 PairingResult<Message> MessageText::as(std::optional<std::string_view> pairing_id) const {
-    if (text_or_empty(object_, "type") != Message::kType) return violation(fmt::format("expected {}", Message::kType));
+    if (text_or_empty(object_, "type") != Message::kType)
+        return violation(fmt::format("expected {}", Message::kType));
     const json::Value* const version = object_.find("version");
-    if (version == nullptr || version->as_string() == nullptr) return violation(fmt::format("{}: version is missing or malformed", Message::kType));
-    if (*version->as_string() != kPairingVersion) return refuse(PairingCode::kUnsupportedVersion, fmt::format("only version {} is spoken", kPairingVersion));
+    if (version == nullptr || version->as_string() == nullptr)
+        return violation(fmt::format("{}: version is missing or malformed", Message::kType));
+    if (*version->as_string() != kPairingVersion)
+        return refuse(PairingCode::kUnsupportedVersion,
+                      fmt::format("only version {} is spoken", kPairingVersion));
     Message message;
     message.pairing_id = text_or_empty(object_, "pairing_id");
     if (pairing_id ? message.pairing_id != *pairing_id : !is_visible_id(message.pairing_id)) {
-        return violation(fmt::format("{}: pairing_id is missing, malformed or another handshake's", Message::kType));
+        return violation(fmt::format("{}: pairing_id is missing, malformed or another handshake's",
+                                     Message::kType));
     }
     std::string bad;
     read(MemberReader(&object_, bad), message);
-    if (!bad.empty()) return violation(fmt::format("{}: {} is missing or malformed", Message::kType, bad));
+    if (!bad.empty())
+        return violation(fmt::format("{}: {} is missing or malformed", Message::kType, bad));
     return message;
 }
 
 template PairingResult<PairInit> MessageText::as(std::optional<std::string_view>) const;
 template PairingResult<PairIdentity> MessageText::as(std::optional<std::string_view>) const;
 template PairingResult<PairChallenge> MessageText::as(std::optional<std::string_view>) const;
-template PairingResult<PairChallengeResponse> MessageText::as(std::optional<std::string_view>) const;
+template PairingResult<PairChallengeResponse> MessageText::as(
+    std::optional<std::string_view>) const;
 template PairingResult<PairCsrRequest> MessageText::as(std::optional<std::string_view>) const;
 template PairingResult<PairCsrIssued> MessageText::as(std::optional<std::string_view>) const;
 template PairingResult<PairCsrInstalled> MessageText::as(std::optional<std::string_view>) const;

@@ -16,7 +16,8 @@ std::string with(std::string text, std::string_view from, std::string_view to) {
 }
 
 template <class Message = PairInit>
-std::optional<PairingCode> refusal_of(std::string_view text, std::optional<std::string_view> pairing_id = {}) {
+std::optional<PairingCode> refusal_of(std::string_view text,
+                                      std::optional<std::string_view> pairing_id = {}) {
     const auto parsed = MessageText::parse(text);
     if (!parsed) return parsed.error().code;
     const auto message = parsed->as<Message>(pairing_id);
@@ -47,15 +48,20 @@ TEST(MessageTextTest, EveryMessageReadsBackAsItWasSigned) {
     const auto read = MessageText::parse(to_wire(challenge))->as<PairChallenge>(kPairingId);
     EXPECT_EQ(read->ciphertext, challenge.ciphertext);
     EXPECT_EQ(read->aad, challenge.aad);
-    EXPECT_EQ(MessageText::parse(to_wire(PairComplete{kPairingId}))->as<PairComplete>(kPairingId)->status, "ok");
+    EXPECT_EQ(
+        MessageText::parse(to_wire(PairComplete{kPairingId}))->as<PairComplete>(kPairingId)->status,
+        "ok");
 }
 
 TEST(MessageTextTest, UnknownMembersOrderAndWhiteSpaceBreakNoSignature) {
-    const std::string text = R"( {"sig_ed25519":")" + to_base64(signed_by(kGatewayKey, vector_1()).signature) +
-                             R"(","more":{"a":[1,2.5,true]},"pairing_id":"000102030405060708090a0b0c0d0e0f","gateway":{"issued_at":"2026-02-13T16:00:00.120Z",)"
-                             R"("x":"y","nonce":"gIGCg4SFhoeIiYqLjI2Oj5CRkpOUlZaX","gateway_id":"\u0067w_home",)"
-                             R"("public_key_ed25519":"A6EHv\/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="},"version":"v1","type":"pair.init"} )" +
-                             "\n";
+    const std::string text =
+        R"( {"sig_ed25519":")" + to_base64(signed_by(kGatewayKey, vector_1()).signature) +
+        R"(","more":{"a":[1,2.5,true]},"pairing_id":"000102030405060708090a0b0c0d0e0f",)"
+        R"("gateway":{"issued_at":"2026-02-13T16:00:00.120Z",)"
+        R"("x":"y","nonce":"gIGCg4SFhoeIiYqLjI2Oj5CRkpOUlZaX","gateway_id":"\u0067w_home",)"
+        R"("public_key_ed25519":"A6EHv\/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="},"version":"v1",)"
+        R"("type":"pair.init"} )" +
+        "\n";
     const auto init = MessageText::parse(text)->as<PairInit>(std::nullopt);
     ASSERT_TRUE(init) << init.error().message;
     EXPECT_TRUE(is_signed_by(kGatewayKey.public_key(), *init));
@@ -69,48 +75,56 @@ TEST(MessageTextTest, NamesCountInExactCaseOnly) {
 }
 
 TEST(MessageTextTest, WhatCouldBeReadInTwoWaysIsAViolation) {
-    for (const std::string& text : {with(kWire, "\"version\"", "\"type\":\"pair.init\",\"version\""),
-                                    with(kWire, "\"nonce\"", "\"nonce\":\"x\",\"nonce\""),
-                                    with(kWire, "\"version\"", "\"more\":{\"a\":1,\"a\":1},\"version\""),
-                                    with(kWire, "\"version\"", "\"more\":null,\"version\""),
-                                    with(kWire, "\"version\"", "\"more\":[null],\"version\""),
-                                    with(kWire, "\"gw_home\"", "null"),
-                                    with(kWire, "gw_home", "gw\\u0000home"),
-                                    with(kWire, "gw_home", "gw\\u001fhome"),
-                                    with(kWire, "gw_home", "gw\x01home"),
-                                    with(kWire, "gw_home", "gw\xffhome"),
-                                    with(kWire, "gw_home", "gw\xc0\xafhome"),
-                                    with(kWire, "gw_home", "gw\\ud800home"),
-                                    with(kWire, "gw_home", "gw\\udc00home"),
-                                    with(kWire, "\"version\"", "\"more\":\"\\b\",\"version\""),
-                                    with(kWire, "\"version\"", "\"mo\\u0007re\":1,\"version\""),
-                                    kWire + "x",
-                                    kWire + kWire,
-                                    kWire.substr(1),
-                                    std::string(),
-                                    "[" + kWire + "]",
-                                    "\xef\xbb\xbf" + kWire,
-                                    std::string("\"pair.init\""),
-                                    with(kWire, "\"version\"", "\"more\":" + std::string(65, '[') + std::string(65, ']') + ",\"version\"")}) {
+    for (const std::string& text :
+         {with(kWire, "\"version\"", "\"type\":\"pair.init\",\"version\""),
+          with(kWire, "\"nonce\"", "\"nonce\":\"x\",\"nonce\""),
+          with(kWire, "\"version\"", "\"more\":{\"a\":1,\"a\":1},\"version\""),
+          with(kWire, "\"version\"", "\"more\":null,\"version\""),
+          with(kWire, "\"version\"", "\"more\":[null],\"version\""),
+          with(kWire, "\"gw_home\"", "null"),
+          with(kWire, "gw_home", "gw\\u0000home"),
+          with(kWire, "gw_home", "gw\\u001fhome"),
+          with(kWire, "gw_home", "gw\x01home"),
+          with(kWire, "gw_home", "gw\xffhome"),
+          with(kWire, "gw_home", "gw\xc0\xafhome"),
+          with(kWire, "gw_home", "gw\\ud800home"),
+          with(kWire, "gw_home", "gw\\udc00home"),
+          with(kWire, "\"version\"", "\"more\":\"\\b\",\"version\""),
+          with(kWire, "\"version\"", "\"mo\\u0007re\":1,\"version\""),
+          kWire + "x",
+          kWire + kWire,
+          kWire.substr(1),
+          std::string(),
+          "[" + kWire + "]",
+          "\xef\xbb\xbf" + kWire,
+          std::string("\"pair.init\""),
+          with(kWire, "\"version\"",
+               "\"more\":" + std::string(65, '[') + std::string(65, ']') + ",\"version\"")}) {
         EXPECT_EQ(refusal_of(text), PairingCode::kProtocolViolation) << text;
     }
-    EXPECT_FALSE(refusal_of(with(kWire, "\"version\"", "\"more\":\"a\\tb\\nc\\rd\x7f\",\"version\"")));
+    EXPECT_FALSE(
+        refusal_of(with(kWire, "\"version\"", "\"more\":\"a\\tb\\nc\\rd\x7f\",\"version\"")));
 }
 
 TEST(MessageTextTest, MembersMustBeThereAndWellFormed) {
-    for (const auto& [from, to] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+    for (const auto& [from, to] :
+         std::initializer_list<std::pair<std::string_view, std::string_view>>{
              {"\"gw_home\"", "7"},
              {"gw_home", ""},
              {"gw_home", "gw home"},
-             {"A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=", "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="},
-             {"A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"},
-             {"A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJV"},
+             {"A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=",
+              "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="},
+             {"A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=",
+              "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"},
+             {"A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=",
+              "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJV"},
              {"gIGCg4SFhoeIiYqLjI2Oj5CRkpOUlZaX", "gIGCg4SFhoeIiYqLjI2O"},
              {"gIGCg4SFhoeIiYqLjI2Oj5CRkpOUlZaX", "gIGCg4SFhoeIiYqLjI2Oj5CRkpOUlZaX\\n"},
              {"2026-02-13T16:00:00.12Z", "yesterday"},
              {"sig_ed25519", "sig"},
              {"\"gateway\"", "\"gate\""}}) {
-        EXPECT_EQ(refusal_of(with(kWire, from, to)), PairingCode::kProtocolViolation) << from << " -> " << to;
+        EXPECT_EQ(refusal_of(with(kWire, from, to)), PairingCode::kProtocolViolation)
+            << from << " -> " << to;
     }
 }
 
@@ -123,8 +137,10 @@ TEST(MessageTextTest, TypeIsLookedAtBeforeVersionAndVersionBeforeTheRest) {
 }
 
 TEST(MessageTextTest, PairingIdsAreVisibleTextAndStayTheSame) {
-    for (const std::string& id : {std::string("x"), std::string("7f1c~!"), std::string(128, 'i')}) EXPECT_FALSE(refusal_of(with(kWire, kPairingId, id))) << id;
-    for (const std::string& id : {std::string(), std::string("a b"), std::string("\xc3\xa9"), std::string(129, 'i')}) {
+    for (const std::string& id : {std::string("x"), std::string("7f1c~!"), std::string(128, 'i')})
+        EXPECT_FALSE(refusal_of(with(kWire, kPairingId, id))) << id;
+    for (const std::string& id :
+         {std::string(), std::string("a b"), std::string("\xc3\xa9"), std::string(129, 'i')}) {
         EXPECT_EQ(refusal_of(with(kWire, kPairingId, id)), PairingCode::kProtocolViolation) << id;
     }
     EXPECT_FALSE(refusal_of(kWire, kPairingId));
@@ -133,11 +149,16 @@ TEST(MessageTextTest, PairingIdsAreVisibleTextAndStayTheSame) {
 
 TEST(MessageTextTest, OneByteMoreThanTheLimitIsRefused) {
     EXPECT_FALSE(refusal_of(kWire + std::string(kMostMessageBytes - kWire.size(), ' ')));
-    EXPECT_EQ(refusal_of(kWire + std::string(kMostMessageBytes - kWire.size() + 1, ' ')), PairingCode::kProtocolViolation);
+    EXPECT_EQ(refusal_of(kWire + std::string(kMostMessageBytes - kWire.size() + 1, ' ')),
+              PairingCode::kProtocolViolation);
 }
 
 TEST(MessageTextTest, ComplaintsAreReadHoweverTheyCome) {
-    const auto original = MessageText::parse(R"({"type":"pair.error","version":"v1","pairing_id":"","code":"HANDSHAKE_FAILED","message":"no"})")->as_error();
+    const auto original =
+        MessageText::parse(
+            R"({"type":"pair.error","version":"v1","pairing_id":"","code":"HANDSHAKE_FAILED",)"
+            R"("message":"no"})")
+            ->as_error();
     ASSERT_TRUE(original);
     EXPECT_EQ(original->code, "HANDSHAKE_FAILED");
     EXPECT_EQ(original->message, "no");

@@ -11,7 +11,9 @@ using crypto::bytes_of;
 template <class Message>
 CanonicalWriter begun(const Message& message) {
     CanonicalWriter out;
-    out.text("type", Message::kType).text("version", kPairingVersion).text("pairing_id", message.pairing_id);
+    out.text("type", Message::kType)
+        .text("version", kPairingVersion)
+        .text("pairing_id", message.pairing_id);
     return out;
 }
 
@@ -50,7 +52,8 @@ std::string signed_bytes(const PairIdentity& message) {
 
 std::string signed_bytes(const PairChallengeResponse& message) {
     CanonicalWriter out = begun(message);
-    out.text("challenge_id", message.challenge_id).text("challenge_plaintext", message.challenge_plaintext);
+    out.text("challenge_id", message.challenge_id)
+        .text("challenge_plaintext", message.challenge_plaintext);
     return std::move(out).take();
 }
 
@@ -63,7 +66,8 @@ std::string signed_bytes(const PairCsrRequest& message) {
 std::string signed_bytes(const PairCsrIssued& message) {
     CanonicalWriter out = begun(message);
     out.text("certificate_pem", message.certificate_pem);
-    if (!message.certificate_chain_pem.empty()) out.texts("certificate_chain_pem", message.certificate_chain_pem);
+    if (!message.certificate_chain_pem.empty())
+        out.texts("certificate_chain_pem", message.certificate_chain_pem);
     out.text("serial_number", message.serial_number)
         .text("mtls_cert_fingerprint", message.mtls_cert_fingerprint)
         .text("not_before", message.not_before.in_utc().text())
@@ -86,7 +90,9 @@ std::string to_wire(const PairCsrInstalled& message) { return with_signature(mes
 
 std::string to_wire(const PairChallenge& message) {
     CanonicalWriter out = begun(message);
-    out.text("challenge_id", message.challenge_id).text("ciphertext", to_base64(bytes_of(message.ciphertext))).text("aad", to_base64(bytes_of(message.aad)));
+    out.text("challenge_id", message.challenge_id)
+        .text("ciphertext", to_base64(bytes_of(message.ciphertext)))
+        .text("aad", to_base64(bytes_of(message.aad)));
     return std::move(out).take();
 }
 

@@ -12,8 +12,9 @@
 
 namespace crab::trust {
 
-// The messages of a pairing, in the order in which they are sent. What wires carry as base64 is bytes here: the text form is strict,
-// so the same bytes are signed again. Source: docs/protocols/rtp.md, sections 5.2 and 5.3.
+// The messages of a pairing, in the order in which they are sent. What wires carry as base64 is
+// bytes here: the text form is strict, so the same bytes are signed again. Source:
+// docs/protocols/rtp.md, sections 5.2 and 5.3.
 
 inline constexpr std::string_view kPairingVersion = "v1";
 inline constexpr std::size_t kMostMessageBytes = 65'536;
@@ -103,7 +104,8 @@ struct PairError {
     std::string message;
 };
 
-/// The bytes that are signed, byte for byte the same on both sides. Source: docs/protocols/rtp.md, section 5.4.
+/// The bytes that are signed, byte for byte the same on both sides. Source: docs/protocols/rtp.md,
+/// section 5.4.
 std::string signed_bytes(const PairInit& message);
 std::string signed_bytes(const PairIdentity& message);
 std::string signed_bytes(const PairChallengeResponse& message);

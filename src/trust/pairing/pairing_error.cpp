@@ -6,8 +6,9 @@ namespace crab::trust {
 namespace {
 
 using enum PairingCode;
-constexpr std::array kOfBoth{kUnsupportedVersion,  kProtocolViolation, kSignatureInvalid, kChallengeFailed,
-                             kCertificateRejected, kPersistFailed,     kTimeout,          kInternal};
+constexpr std::array kOfBoth{
+    kUnsupportedVersion,  kProtocolViolation, kSignatureInvalid, kChallengeFailed,
+    kCertificateRejected, kPersistFailed,     kTimeout,          kInternal};
 constexpr std::array kOfRemotes{kGatewayKeyMismatch, kStaleInit, kBusy};
 constexpr std::array kOfGateways{kIdentityMismatch, kCsrRejected};
 

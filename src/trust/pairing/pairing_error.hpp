@@ -23,13 +23,14 @@ enum class PairingCode : std::uint8_t {
     // said by the remote only
     kGatewayKeyMismatch,
     kStaleInit,
-    kBusy,             ///< also the gateway's answer to an operator when the endpoint or id is being paired already
+    /// Also the gateway's answer to an operator when the endpoint or id is being paired already
+    kBusy,
     // said by the gateway only
     kIdentityMismatch,
     kCsrRejected,
     // never on the wire: in answers to the operator and in events
-    kUnreachable,      ///< dial, TLS or upgrade failed, or the connection ended too soon
-    kRemoteRefused,    ///< a pair.error with a code that is no remote's; its text is passed on
+    kUnreachable,  ///< dial, TLS or upgrade failed, or the connection ended too soon
+    kRemoteRefused,  ///< a pair.error with a code that is no remote's; its text is passed on
     kMtlsRequired,
     kPeerExists,
     kInvalidArgs,
@@ -50,6 +51,8 @@ struct PairingError {
 template <class T>
 using PairingResult = std::expected<T, PairingError>;
 
-inline std::unexpected<PairingError> refuse(PairingCode code, std::string message) { return std::unexpected(PairingError{code, std::move(message)}); }
+inline std::unexpected<PairingError> refuse(PairingCode code, std::string message) {
+    return std::unexpected(PairingError{code, std::move(message)});
+}
 
 }  // namespace crab::trust

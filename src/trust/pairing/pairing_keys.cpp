@@ -20,22 +20,27 @@ struct PemPair {
 };
 
 /// A private file, then its public half: both, or neither.
-Result<std::optional<PemPair>> read_pair(const KeyFolder& folder, std::string_view key_file, std::string_view certificate_file) {
+Result<std::optional<PemPair>> read_pair(const KeyFolder& folder, std::string_view key_file,
+                                         std::string_view certificate_file) {
     auto key = folder.read(key_file, Access::kPrivate);
     if (!key) return fail(key.error());
     auto certificate = folder.read(certificate_file, Access::kPublic);
     if (!certificate) return fail(certificate.error());
     if (key->has_value() != certificate->has_value()) {
         return fail(ErrorCode::kConflict,
-                    fmt::format("{} and {} belong together and one is missing; restore it, or remove the other to start anew", key_file, certificate_file));
+                    fmt::format("{} and {} belong together and one is missing; restore it, or "
+                                "remove the other to start anew",
+                                key_file, certificate_file));
     }
     if (!*key) return std::optional<PemPair>();
     return PemPair{Secret(std::move(**key)), std::move(**certificate)};
 }
 
-Result<void> write_pair(const KeyFolder& folder, std::string_view key_file, const Secret<std::string>& key, std::string_view certificate_file,
+Result<void> write_pair(const KeyFolder& folder, std::string_view key_file,
+                        const Secret<std::string>& key, std::string_view certificate_file,
                         const crypto::Certificate& certificate) {
-    if (auto written = folder.write(key_file, key.reveal(), Access::kPrivate); !written) return written;
+    if (auto written = folder.write(key_file, key.reveal(), Access::kPrivate); !written)
+        return written;
     return folder.write(certificate_file, certificate.to_pem(), Access::kPublic);
 }
 
@@ -51,19 +56,26 @@ constexpr std::string_view kRemoteFile = "remote_identity.json";
 constexpr std::string_view kBootstrapKeyFile = "bootstrap_key.pem";
 constexpr std::string_view kBootstrapFile = "bootstrap_cert.pem";
 
-Result<crypto::CertificateAuthority> load_or_make_authority(const KeyFolder& folder, const std::optional<PemPair>& files, std::string_view gateway_id,
+Result<crypto::CertificateAuthority> load_or_make_authority(const KeyFolder& folder,
+                                                            const std::optional<PemPair>& files,
+                                                            std::string_view gateway_id,
                                                             SystemTime now) {
     if (files) {
         auto authority = crypto::CertificateAuthority::load(files->key, files->certificate);
         if (!authority) return fail(in_file(kCaFile, authority.error()));
         return authority;
     }
-    auto authority = crypto::CertificateAuthority::create(fmt::format("crab-pairing-ca-{}", gateway_id), now);
-    if (auto written = write_pair(folder, kCaKeyFile, authority.key_pem(), kCaFile, authority.certificate()); !written) return fail(written.error());
+    auto authority =
+        crypto::CertificateAuthority::create(fmt::format("crab-pairing-ca-{}", gateway_id), now);
+    if (auto written =
+            write_pair(folder, kCaKeyFile, authority.key_pem(), kCaFile, authority.certificate());
+        !written)
+        return fail(written.error());
     return authority;
 }
 
-Result<KeyedCertificate> load_or_make_bootstrap(const KeyFolder& folder, std::string_view component_id, SystemTime now) {
+Result<KeyedCertificate> load_or_make_bootstrap(const KeyFolder& folder,
+                                                std::string_view component_id, SystemTime now) {
     const auto files = read_pair(folder, kBootstrapKeyFile, kBootstrapFile);
     if (!files) return fail(files.error());
     if (*files) {
@@ -71,18 +83,25 @@ Result<KeyedCertificate> load_or_make_bootstrap(const KeyFolder& folder, std::st
         if (!key) return fail(in_file(kBootstrapKeyFile, key.error()));
         auto certificate = crypto::Certificate::from_pem((*files)->certificate);
         if (!certificate) return fail(in_file(kBootstrapFile, certificate.error()));
-        if (key->public_key() != certificate->public_key()) return fail(ErrorCode::kConflict, "the bootstrap key and certificate do not belong together");
+        if (key->public_key() != certificate->public_key())
+            return fail(ErrorCode::kConflict,
+                        "the bootstrap key and certificate do not belong together");
         return KeyedCertificate{std::move(*key), std::move(*certificate)};
     }
     auto key = crypto::PrivateKey::generate_p256();
-    auto certificate = crypto::make_self_signed(key, {std::string(component_id), {}}, now, kBootstrapLife);
-    if (auto written = write_pair(folder, kBootstrapKeyFile, key.to_pem(), kBootstrapFile, certificate); !written) return fail(written.error());
+    auto certificate =
+        crypto::make_self_signed(key, {std::string(component_id), {}}, now, kBootstrapLife);
+    if (auto written =
+            write_pair(folder, kBootstrapKeyFile, key.to_pem(), kBootstrapFile, certificate);
+        !written)
+        return fail(written.error());
     return KeyedCertificate{std::move(key), std::move(certificate)};
 }
 
 }  // namespace
 
-Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::string_view gateway_id, SystemTime now, crypto::RandomSource& random) {
+Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::string_view gateway_id,
+                                              SystemTime now, crypto::RandomSource& random) {
     auto file = folder.read(kGatewayFile, Access::kPrivate);
     if (!file) return fail(file.error());
     const auto files = read_pair(folder, kCaKeyFile, kCaFile);
@@ -95,12 +114,18 @@ Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::stri
     } else {
         // A new key would lock out every remote that is configured with the old one.
         if (*files)
-            return fail(ErrorCode::kConflict,
-                        fmt::format("{} is missing beside {}; restore it, or remove the authority too to start anew", kGatewayFile, kCaFile));
+            return fail(ErrorCode::kConflict, fmt::format("{} is missing beside {}; restore it, or "
+                                                          "remove the authority too to start anew",
+                                                          kGatewayFile, kCaFile));
         if (!is_gateway_id(gateway_id))
-            return fail(ErrorCode::kInvalidArgs, "gateway id: 1-48 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+            return fail(ErrorCode::kInvalidArgs,
+                        "gateway id: 1-48 characters of letters, digits, `.`, `_` and `-`, the "
+                        "first a letter or digit");
         identity = GatewayIdentity{std::string(gateway_id), crypto::Ed25519Key::generate(random)};
-        if (auto written = folder.write(kGatewayFile, identity->to_text().reveal(), Access::kPrivate); !written) return fail(written.error());
+        if (auto written =
+                folder.write(kGatewayFile, identity->to_text().reveal(), Access::kPrivate);
+            !written)
+            return fail(written.error());
     }
     auto authority = load_or_make_authority(folder, *files, identity->gateway_id, now);
     if (!authority) return fail(authority.error());
@@ -110,14 +135,18 @@ Result<GatewayKeys> GatewayKeys::load_or_make(const KeyFolder& folder, std::stri
 Result<KeyedCertificate> GatewayKeys::issue_own(crypto::AltNames names, SystemTime now) const {
     names.uris = {gateway_uri(identity.gateway_id)};
     auto key = crypto::PrivateKey::generate_p256();
-    auto certificate = authority.issue({identity.gateway_id, std::move(names)}, key.public_key(), now);
+    auto certificate =
+        authority.issue({identity.gateway_id, std::move(names)}, key.public_key(), now);
     if (!certificate) return fail(certificate.error());
     return KeyedCertificate{std::move(key), std::move(*certificate)};
 }
 
-Result<RemoteKeys> RemoteKeys::load_or_make(const KeyFolder& folder, std::string_view component_id, SystemTime now, crypto::RandomSource& random) {
+Result<RemoteKeys> RemoteKeys::load_or_make(const KeyFolder& folder, std::string_view component_id,
+                                            SystemTime now, crypto::RandomSource& random) {
     if (!is_component_id(component_id))
-        return fail(ErrorCode::kInvalidArgs, "component id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first a letter or digit");
+        return fail(ErrorCode::kInvalidArgs,
+                    "component id: 1-64 characters of letters, digits, `.`, `_` and `-`, the first "
+                    "a letter or digit");
     auto file = folder.read(kRemoteFile, Access::kPrivate);
     if (!file) return fail(file.error());
     std::optional<RemoteIdentity> identity;
@@ -126,8 +155,12 @@ Result<RemoteKeys> RemoteKeys::load_or_make(const KeyFolder& folder, std::string
         if (!parsed) return fail(in_file(kRemoteFile, parsed.error()));
         identity = std::move(*parsed);
     } else {
-        identity = RemoteIdentity{crypto::Ed25519Key::generate(random), crypto::X25519Key::generate(random)};
-        if (auto written = folder.write(kRemoteFile, identity->to_text().reveal(), Access::kPrivate); !written) return fail(written.error());
+        identity = RemoteIdentity{crypto::Ed25519Key::generate(random),
+                                  crypto::X25519Key::generate(random)};
+        if (auto written =
+                folder.write(kRemoteFile, identity->to_text().reveal(), Access::kPrivate);
+            !written)
+            return fail(written.error());
     }
     auto bootstrap = load_or_make_bootstrap(folder, component_id, now);
     if (!bootstrap) return fail(bootstrap.error());

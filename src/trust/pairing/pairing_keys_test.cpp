@@ -26,8 +26,12 @@ protected:
     ~PairingFilesTest() override { std::filesystem::remove_all(path); }
 
     crypto::KeyFolder folder() const { return crypto::KeyFolder::open(path).value(); }
-    Result<GatewayKeys> gateway(std::string_view id = "home") { return GatewayKeys::load_or_make(folder(), id, clock.system_now(), random); }
-    Result<RemoteKeys> remote() { return RemoteKeys::load_or_make(folder(), "memory", clock.system_now(), random); }
+    Result<GatewayKeys> gateway(std::string_view id = "home") {
+        return GatewayKeys::load_or_make(folder(), id, clock.system_now(), random);
+    }
+    Result<RemoteKeys> remote() {
+        return RemoteKeys::load_or_make(folder(), "memory", clock.system_now(), random);
+    }
     mode_t mode_of(std::string_view name) const {
         struct stat status{};
         EXPECT_EQ(::stat((path / name).c_str(), &status), 0) << name;
@@ -54,12 +58,15 @@ TEST_F(GatewayKeysTest, KeysAreMadeOnceAndReadBack) {
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->identity.gateway_id, "home");
     EXPECT_EQ(again->identity.key.public_key(), made->identity.key.public_key());
-    EXPECT_EQ(again->authority.certificate().fingerprint(), made->authority.certificate().fingerprint());
+    EXPECT_EQ(again->authority.certificate().fingerprint(),
+              made->authority.certificate().fingerprint());
 }
 
 TEST_F(GatewayKeysTest, TheOriginalsIdentityFileIsRead) {
-    const std::string key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8DoQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuA==";
-    const std::string file = "{\n  \"gateway_id\": \"gw_home\",\n  \"private_key_ed25519\": \"" + key + "\"\n}";
+    const std::string key =
+        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8DoQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuA==";
+    const std::string file =
+        "{\n  \"gateway_id\": \"gw_home\",\n  \"private_key_ed25519\": \"" + key + "\"\n}";
     ASSERT_TRUE(folder().write("gateway_identity.json", file, Access::kPrivate));
     const auto keys = gateway();
     ASSERT_TRUE(keys) << keys.error().message;
@@ -70,11 +77,18 @@ TEST_F(GatewayKeysTest, TheOriginalsIdentityFileIsRead) {
 
 TEST_F(GatewayKeysTest, AnIdentityThatIsNotOneIsRefusedWithoutShowingTheKey) {
     const std::string good =
-        R"({"gateway_id":"gw","private_key_ed25519":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8DoQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuA=="})";
+        R"({"gateway_id":"gw",)"
+        R"("private_key_ed25519":)"
+        R"("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8DoQe/884Qvh1w3RjnS8CZZ+TWMJulDV8d3IZkElUxuA)"
+        R"(=="})";
     ASSERT_TRUE(GatewayIdentity::parse(Secret(good)));
-    const auto with = [&](std::string_view from, std::string_view to) { return std::string(good).replace(good.find(from), from.size(), to); };
-    for (const std::string& text : {std::string(), std::string("[]"), with("gw", "g w"), with("gateway_id", "id"), with("uA==", "uQ=="), with("uA==", "uA="),
-                                    with("AAEC", ""), with("private_key_ed25519", "PRIVATE_KEY_ED25519"), good.substr(0, 60)}) {
+    const auto with = [&](std::string_view from, std::string_view to) {
+        return std::string(good).replace(good.find(from), from.size(), to);
+    };
+    for (const std::string& text :
+         {std::string(), std::string("[]"), with("gw", "g w"), with("gateway_id", "id"),
+          with("uA==", "uQ=="), with("uA==", "uA="), with("AAEC", ""),
+          with("private_key_ed25519", "PRIVATE_KEY_ED25519"), good.substr(0, 60)}) {
         const auto parsed = GatewayIdentity::parse(Secret(text));
         ASSERT_FALSE(parsed) << text;
         EXPECT_EQ(parsed.error().message.find("AAEC"), std::string::npos);
@@ -83,7 +97,8 @@ TEST_F(GatewayKeysTest, AnIdentityThatIsNotOneIsRefusedWithoutShowingTheKey) {
 
 TEST_F(GatewayKeysTest, HalfAnAuthorityOrAnAuthorityAloneStopsTheStart) {
     ASSERT_TRUE(gateway());
-    for (const std::string_view name : {"pairing_ca_key.pem", "pairing_ca_cert.pem", "gateway_identity.json"}) {
+    for (const std::string_view name :
+         {"pairing_ca_key.pem", "pairing_ca_cert.pem", "gateway_identity.json"}) {
         std::filesystem::rename(path / name, path / "aside");
         EXPECT_EQ(gateway().error().code, ErrorCode::kConflict) << name;
         EXPECT_FALSE(std::filesystem::exists(path / name));
@@ -109,17 +124,20 @@ TEST_F(GatewayKeysTest, FilesOpenToOthersStopTheStart) {
 
 TEST_F(GatewayKeysTest, AnotherAuthoritysKeyStopsTheStart) {
     ASSERT_TRUE(gateway());
-    const auto other = crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now());
+    const auto other =
+        crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now());
     ASSERT_TRUE(folder().write("pairing_ca_key.pem", other.key_pem().reveal(), Access::kPrivate));
     EXPECT_EQ(gateway().error().code, ErrorCode::kInvalidArgs);
 }
 
 TEST_F(GatewayKeysTest, TheGatewaysOwnCertificateNamesItAndIsDueThirtyDaysBeforeItsEnd) {
     const auto keys = gateway();
-    const auto own = keys->issue_own({.uris = {}, .dns_names = {"gateway.example"}, .ip_addresses = {}}, clock.system_now());
+    const auto own = keys->issue_own(
+        {.uris = {}, .dns_names = {"gateway.example"}, .ip_addresses = {}}, clock.system_now());
     ASSERT_TRUE(own);
     EXPECT_EQ(own->certificate.alt_names().uris, std::vector<std::string>{"crab://gateway/home"});
-    EXPECT_TRUE(crypto::check_chain(own->certificate, keys->authority.certificate(), clock.system_now()));
+    EXPECT_TRUE(
+        crypto::check_chain(own->certificate, keys->authority.certificate(), clock.system_now()));
     EXPECT_FALSE(own->is_due(clock.system_now() + 335 * 24h));
     EXPECT_TRUE(own->is_due(clock.system_now() + 335 * 24h + 1s));
 }
@@ -136,8 +154,10 @@ TEST_F(RemoteKeysTest, KeysAndBootstrapCertificateAreMadeOnceAndReadBack) {
     EXPECT_EQ(mode_of("bootstrap_key.pem"), 0600u);
     const auto again = remote();
     EXPECT_EQ(again->identity.key.public_key(), made->identity.key.public_key());
-    EXPECT_EQ(again->identity.agreement_key.public_key(), made->identity.agreement_key.public_key());
-    EXPECT_EQ(again->bootstrap.certificate.fingerprint(), made->bootstrap.certificate.fingerprint());
+    EXPECT_EQ(again->identity.agreement_key.public_key(),
+              made->identity.agreement_key.public_key());
+    EXPECT_EQ(again->bootstrap.certificate.fingerprint(),
+              made->bootstrap.certificate.fingerprint());
     EXPECT_EQ(again->bootstrap.key.public_key(), made->bootstrap.certificate.public_key());
     std::filesystem::remove(path / "bootstrap_cert.pem");
     EXPECT_EQ(remote().error().code, ErrorCode::kConflict);
@@ -153,20 +173,24 @@ TEST_F(RemoteStoreFileTest, CertificatesAndNoncesSurviveARestart) {
     EXPECT_EQ(reopened()->add_nonce("\xff\x01 nonce", now), true);
     EXPECT_EQ(reopened()->add_nonce("\xff\x01 nonce", now + 15min), false);
     EXPECT_EQ(reopened()->add_nonce("\xff\x01 nonce", now + 15min + 1s), true);
-    ASSERT_TRUE(reopened()->install(first) && reopened()->complete("p1") && reopened()->install(second));
+    ASSERT_TRUE(reopened()->install(first) && reopened()->complete("p1") &&
+                reopened()->install(second));
     EXPECT_EQ(mode_of("remote_state.json"), 0600u);
     auto both = reopened()->load().value();
     EXPECT_EQ(both.paired->pairing_id, "p1");
     EXPECT_EQ(both.paired->key_pem.reveal(), "key");
     EXPECT_EQ(both.shown()->pairing_id, "p2");
-    ASSERT_TRUE(reopened()->go_back("p1") && reopened()->complete("p0"));  // neither is the installed one
+    // neither is the installed one
+    ASSERT_TRUE(reopened()->go_back("p1") && reopened()->complete("p0"));
     EXPECT_EQ(reopened()->load()->shown()->pairing_id, "p2");
     ASSERT_TRUE(reopened()->go_back("p2"));
     EXPECT_EQ(reopened()->load()->shown()->pairing_id, "p1");
 }
 
 TEST_F(RemoteStoreFileTest, AFileThatIsNotOursIsRefusedAndAFailedWriteChangesNothing) {
-    for (const std::string_view text : {"", "[]", "{}", R"({"nonces":{}})", R"({"nonces":[{"nonce":"x","seen_at_ms":1}]})", R"({"nonces":[],"paired":{}})"}) {
+    for (const std::string_view text :
+         {"", "[]", "{}", R"({"nonces":{}})", R"({"nonces":[{"nonce":"x","seen_at_ms":1}]})",
+          R"({"nonces":[],"paired":{}})"}) {
         ASSERT_TRUE(folder().write("remote_state.json", text, Access::kPrivate));
         EXPECT_FALSE(RemoteStoreFile::open(folder())) << text;
     }

@@ -16,7 +16,8 @@ PairingStep PairingMachine::on_message(std::string_view text) {
     if (clock_.steady_now() >= deadline_) return on_deadline();
     const auto parsed = MessageText::parse(text);
     if (parsed) {
-        if (const auto complaint = parsed->as_error()) return end(ended_step(on_complaint(*complaint)));
+        if (const auto complaint = parsed->as_error())
+            return end(ended_step(on_complaint(*complaint)));
     }
     auto answer = parsed ? next(*parsed) : std::unexpected(parsed.error());
     if (!answer) {
@@ -35,16 +36,20 @@ PairingStep PairingMachine::on_message(std::string_view text) {
 
 PairingStep PairingMachine::on_deadline() {
     if (ended_) return over();
-    return end(refusing_step(pairing_id_, {PairingCode::kTimeout, "the handshake took more than 15 seconds"}));
+    return end(refusing_step(pairing_id_,
+                             {PairingCode::kTimeout, "the handshake took more than 15 seconds"}));
 }
 
 PairingStep PairingMachine::on_closed() {
     if (ended_) return over();
-    return end(ended_step({PairingCode::kUnreachable, std::string(what_a_lost_connection_means())}));
+    return end(
+        ended_step({PairingCode::kUnreachable, std::string(what_a_lost_connection_means())}));
 }
 
-PairingError PairingMachine::told(std::optional<PairingCode> code, const PairError& complaint, std::string_view who) {
-    const std::string what = one_line(code ? complaint.message : complaint.code + ": " + complaint.message);
+PairingError PairingMachine::told(std::optional<PairingCode> code, const PairError& complaint,
+                                  std::string_view who) {
+    const std::string what =
+        one_line(code ? complaint.message : complaint.code + ": " + complaint.message);
     return {code.value_or(PairingCode::kRemoteRefused), std::string(who) + " says: " + what};
 }
 
@@ -54,6 +59,8 @@ PairingStep PairingMachine::end(PairingStep step) {
     return step;
 }
 
-PairingStep PairingMachine::over() const { return {.send = {}, .close = kNormalClosure, .error = failure_}; }
+PairingStep PairingMachine::over() const {
+    return {.send = {}, .close = kNormalClosure, .error = failure_};
+}
 
 }  // namespace crab::trust

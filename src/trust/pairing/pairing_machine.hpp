@@ -12,8 +12,9 @@
 
 namespace crab::trust {
 
-/// What both sides of a pairing do alike: take one message after the other until it succeeds, fails, is over its deadline or loses its
-/// connection. After the end each function repeats how it ended, and sends nothing. Not thread-safe.
+/// What both sides of a pairing do alike: take one message after the other until it succeeds,
+/// fails, is over its deadline or loses its connection. After the end each function repeats how it
+/// ended, and sends nothing. Not thread-safe.
 class PairingMachine {
 public:
     virtual ~PairingMachine() = default;
@@ -32,8 +33,10 @@ protected:
 
     bool ended() const { return ended_; }
     PairingStep end(PairingStep step);
-    /// What `who` complains of, as an error of this side; `code` is nothing when that side does not send such a code.
-    static PairingError told(std::optional<PairingCode> code, const PairError& complaint, std::string_view who);
+    /// What `who` complains of, as an error of this side; `code` is nothing when that side does not
+    /// send such a code.
+    static PairingError told(std::optional<PairingCode> code, const PairError& complaint,
+                             std::string_view who);
 
     std::string pairing_id_;
 

@@ -1,5 +1,6 @@
-// Any text, given to both sides of a pairing at each of their steps: what reads as a message writes and signs itself as it was read,
-// and no text of somebody without the keys gets either side a step further.
+// Any text, given to both sides of a pairing at each of their steps: what reads as a message writes
+// and signs itself as it was read, and no text of somebody without the keys gets either side a step
+// further.
 
 #include "base/fuzz_check.hpp"
 #include "trust/pairing/gateway_pairing.hpp"
@@ -18,9 +19,11 @@ using namespace crab::trust;
 struct Checkpoints {
     FakeClock clock;
     crypto::SystemRandom random;
-    crypto::Ed25519Key gateway_key = crypto::Ed25519Key::generate(random), remote_key = crypto::Ed25519Key::generate(random);
+    crypto::Ed25519Key gateway_key = crypto::Ed25519Key::generate(random),
+                       remote_key = crypto::Ed25519Key::generate(random);
     crypto::X25519Key agreement_key = crypto::X25519Key::generate(random);
-    crypto::CertificateAuthority authority = crypto::CertificateAuthority::create("crab-pairing-ca-fuzz", clock.system_now());
+    crypto::CertificateAuthority authority =
+        crypto::CertificateAuthority::create("crab-pairing-ca-fuzz", clock.system_now());
     PeerStoreMemory peers;
     RemoteStoreMemory remote_store;
     std::vector<GatewayPairing> gateways;
@@ -28,9 +31,19 @@ struct Checkpoints {
 
     Checkpoints() {
         const PeerName name{ComponentType::kToolHost, "memory"};
-        GatewayPairing gateway({"fuzz", gateway_key, authority, peers, clock, random},
-                               *plan_pairing(peers, {.name = name, .endpoint = "ws://[::1]", .remote_key = {}}, {}), clock.steady_now() + kPairingTimeout);
-        RemotePairing remote({name, remote_key, agreement_key, gateway_key.public_key(), "", {}, remote_store, clock}, clock.steady_now() + kPairingTimeout);
+        GatewayPairing gateway(
+            {"fuzz", gateway_key, authority, peers, clock, random},
+            *plan_pairing(peers, {.name = name, .endpoint = "ws://[::1]", .remote_key = {}}, {}),
+            clock.steady_now() + kPairingTimeout);
+        RemotePairing remote({name,
+                              remote_key,
+                              agreement_key,
+                              gateway_key.public_key(),
+                              "",
+                              {},
+                              remote_store,
+                              clock},
+                             clock.steady_now() + kPairingTimeout);
         std::vector<std::string> to_remote = gateway.start(std::nullopt).send;
         while (!to_remote.empty()) {
             remotes.push_back(remote);
@@ -38,7 +51,8 @@ struct Checkpoints {
             to_remote.clear();
             for (const std::string& text : to_gateway) {
                 gateways.push_back(gateway);
-                for (auto& answer : gateway.on_message(text).send) to_remote.push_back(std::move(answer));
+                for (auto& answer : gateway.on_message(text).send)
+                    to_remote.push_back(std::move(answer));
             }
         }
         require(gateways.size() == 4 && remotes.size() == 4 && gateway.peer());

@@ -19,8 +19,11 @@ protected:
     void know(const PeerName& name, std::string endpoint, PeerStatus status = PeerStatus::kActive) {
         store.peers[name] = {.name = name, .endpoint = std::move(endpoint), .status = status};
     }
-    PairingResult<PairingPlan> plan(const PeerName& name, std::string endpoint, Kind kind = Kind::kPair) {
-        return plan_pairing(store, {.name = name, .endpoint = std::move(endpoint), .remote_key = {}, .kind = kind}, rules);
+    PairingResult<PairingPlan> plan(const PeerName& name, std::string endpoint,
+                                    Kind kind = Kind::kPair) {
+        return plan_pairing(
+            store, {.name = name, .endpoint = std::move(endpoint), .remote_key = {}, .kind = kind},
+            rules);
     }
     std::string refusal_of(const PeerName& name, std::string endpoint, Kind kind = Kind::kPair) {
         const auto planned = plan(name, std::move(endpoint), kind);
@@ -92,7 +95,8 @@ TEST(PairingSlotsTest, OneHandshakePerIdAndEndpointAndEightInAll) {
     PairingSlots slots;
     const auto name = [](int i) { return PeerName{ComponentType::kToolHost, std::to_string(i)}; };
     std::vector<std::shared_ptr<void>> taken;
-    for (int i = 0; i < 8; ++i) taken.push_back(slots.take(name(i), "wss://" + std::to_string(i)).value());
+    for (int i = 0; i < 8; ++i)
+        taken.push_back(slots.take(name(i), "wss://" + std::to_string(i)).value());
     EXPECT_EQ(slots.take(name(8), "wss://8").error().code, PairingCode::kBusy);
     taken.pop_back();
     EXPECT_FALSE(slots.take(name(0), "wss://8"));

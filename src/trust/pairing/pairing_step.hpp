@@ -11,14 +11,17 @@
 
 namespace crab::trust {
 
-/// One deadline per side ends everything: from the dial at the gateway, from the upgrade at the remote.
+/// One deadline per side ends everything: from the dial at the gateway, from the upgrade at the
+/// remote.
 inline constexpr std::chrono::seconds kPairingTimeout{15};
 
-/// What the owner of a pairing's one side does next: send the texts in their order, then wait for a message or close.
+/// What the owner of a pairing's one side does next: send the texts in their order, then wait for a
+/// message or close.
 struct PairingStep {
     std::vector<std::string> send;
-    std::optional<std::uint16_t> close;  ///< the WebSocket close code; absent: the handshake goes on
-    std::optional<PairingError> error;   ///< why it ended without success
+    /// The WebSocket close code; absent: the handshake goes on
+    std::optional<std::uint16_t> close;
+    std::optional<PairingError> error;  ///< why it ended without success
 
     bool succeeded() const { return close && !error; }
 };
@@ -27,7 +30,8 @@ struct PairingStep {
 PairingStep refusing_step(std::string pairing_id, PairingError error);
 /// The last step of a side that was told, or noticed, that the handshake is over: sends nothing.
 PairingStep ended_step(PairingError error);
-/// Text from the other side made fit for one line of a log or terminal: at most 256 bytes, no control characters.
+/// Text from the other side made fit for one line of a log or terminal: at most 256 bytes, no
+/// control characters.
 std::string one_line(std::string_view text);
 
 }  // namespace crab::trust

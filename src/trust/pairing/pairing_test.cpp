@@ -17,8 +17,10 @@ TEST_F(PairingTest, AFirstPairingOverLoopbackEndsWithTheSameCertificateOnBothSid
     });
     ASSERT_TRUE(ends.gateway.succeeded()) << ends.gateway.error->message;
     ASSERT_TRUE(ends.remote.succeeded()) << ends.remote.error->message;
-    EXPECT_EQ(types, (std::vector<std::string>{"pair.init", "pair.identity", "pair.challenge", "pair.challenge_response", "pair.csr_request", "pair.csr_issued",
-                                               "pair.csr_installed", "pair.complete"}));
+    EXPECT_EQ(types,
+              (std::vector<std::string>{"pair.init", "pair.identity", "pair.challenge",
+                                        "pair.challenge_response", "pair.csr_request",
+                                        "pair.csr_issued", "pair.csr_installed", "pair.complete"}));
     EXPECT_EQ(ends.gateway.close, 1000);
     const PeerRecord& record = peers.peers.at(name);
     EXPECT_EQ(record.status, PeerStatus::kActive);
@@ -37,7 +39,9 @@ TEST_F(PairingTest, AFirstPairingOverLoopbackEndsWithTheSameCertificateOnBothSid
 
 TEST_F(PairingTest, AFirstPairingOverTlsTrustsTheBootstrapCertificateThatTheRemoteSigned) {
     pair(request(Kind::kPair, wss_endpoint));
-    EXPECT_EQ(shown().alt_names(), (crypto::AltNames{.uris = {"crab://peer/tool_host/memory"}, .dns_names = {"memory.example"}, .ip_addresses = {}}));
+    EXPECT_EQ(shown().alt_names(), (crypto::AltNames{.uris = {"crab://peer/tool_host/memory"},
+                                                     .dns_names = {"memory.example"},
+                                                     .ip_addresses = {}}));
 }
 
 TEST_F(PairingTest, APairedRemoteIsRenewedWithItsKeysAndANewCertificate) {
@@ -88,54 +92,71 @@ TEST_F(PairingTest, LoopbackRemotesMayComeBackOnOtherPortsWithOtherKeys) {
 TEST_F(PairingTest, ALostCompleteOfARenewalIsHealedByTheCertificateThatTheRemoteShows) {
     pair(request(Kind::kPair, wss_endpoint));
     const PeerRecord before = peers.peers.at(name);
-    const Ends ends = run(request(Kind::kRenew), [](std::string& text) { return type_of(text) != "pair.csr_installed"; });
+    const Ends ends = run(request(Kind::kRenew),
+                          [](std::string& text) { return type_of(text) != "pair.csr_installed"; });
     EXPECT_EQ(code_of(ends.gateway), PairingCode::kUnreachable);
     EXPECT_EQ(peers.peers.at(name), before);
     const std::string fingerprint = shown().fingerprint();  // the new one, from 7 on
     ASSERT_NE(fingerprint, before.mtls_cert_fingerprint);
 
-    EXPECT_EQ(complete_renewal(peers, before, fingerprint, clock.system_now() + 25h).value(), std::nullopt);
-    EXPECT_EQ(complete_renewal(peers, before, bootstrap.fingerprint(), clock.system_now()).value(), std::nullopt);
+    EXPECT_EQ(complete_renewal(peers, before, fingerprint, clock.system_now() + 25h).value(),
+              std::nullopt);
+    EXPECT_EQ(complete_renewal(peers, before, bootstrap.fingerprint(), clock.system_now()).value(),
+              std::nullopt);
     const auto renewed = complete_renewal(peers, before, fingerprint, clock.system_now() + 24h);
     ASSERT_TRUE(renewed && *renewed);
     EXPECT_EQ((*renewed)->mtls_cert_fingerprint, fingerprint);
     EXPECT_EQ(peers.peers.at(name), **renewed);
     EXPECT_EQ(peers.certificates.at(0).state, CertificateState::kRetired);
-    EXPECT_EQ(complete_renewal(peers, before, before.mtls_cert_fingerprint, clock.system_now()).value(), std::nullopt);
+    EXPECT_EQ(
+        complete_renewal(peers, before, before.mtls_cert_fingerprint, clock.system_now()).value(),
+        std::nullopt);
 }
 
 TEST_F(PairingTest, TheNextRenewalAfterALostOneHealsTheFirst) {
     pair(request(Kind::kPair, wss_endpoint));
-    run(request(Kind::kRenew), [](std::string& text) { return type_of(text) != "pair.csr_installed"; });
+    run(request(Kind::kRenew),
+        [](std::string& text) { return type_of(text) != "pair.csr_installed"; });
     pair(request(Kind::kRenew));
     EXPECT_EQ(peers.peers.at(name).mtls_cert_fingerprint, shown().fingerprint());
 }
 
 TEST_F(PairingTest, ALostCompleteIsHealedAtTheRemoteByTheGatewaysCertificate) {
-    const Ends ends = run(request(Kind::kPair, wss_endpoint), [](std::string& text) { return type_of(text) != "pair.complete"; });
+    const Ends ends = run(request(Kind::kPair, wss_endpoint),
+                          [](std::string& text) { return type_of(text) != "pair.complete"; });
     EXPECT_TRUE(ends.gateway.succeeded());
     EXPECT_EQ(code_of(ends.remote), PairingCode::kUnreachable);
     ASSERT_TRUE(remote_store.certificates.installed);
     const auto key = crypto::PrivateKey::generate_p256();
     const auto issue = [&](const crypto::CertificateAuthority& by, std::vector<std::string> uris) {
-        return *by.issue({"home", {.uris = std::move(uris), .dns_names = {}, .ip_addresses = {}}}, key.public_key(), clock.system_now());
+        return *by.issue({"home", {.uris = std::move(uris), .dns_names = {}, .ip_addresses = {}}},
+                         key.public_key(), clock.system_now());
     };
     const SystemTime now = clock.system_now();
     const auto other = crypto::CertificateAuthority::create("crab-pairing-ca-home", now);
     EXPECT_EQ(complete_by_gateway(remote_store, issue(other, {"crab://gateway/home"}), now), false);
-    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/away"}), now), false);
-    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home", "crab://peer/tool_host/memory"}), now), false);
+    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/away"}), now),
+              false);
+    EXPECT_EQ(complete_by_gateway(
+                  remote_store,
+                  issue(authority, {"crab://gateway/home", "crab://peer/tool_host/memory"}), now),
+              false);
     EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {}), now), false);
     EXPECT_EQ(complete_by_gateway(remote_store, shown(), now), false);
-    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home"}), now + 400 * 24h), false);
+    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home"}),
+                                  now + 400 * 24h),
+              false);
     EXPECT_FALSE(remote_store.certificates.paired);
-    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home"}), now), true);
+    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home"}), now),
+              true);
     EXPECT_TRUE(remote_store.certificates.paired);
-    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home"}), now), false);
+    EXPECT_EQ(complete_by_gateway(remote_store, issue(authority, {"crab://gateway/home"}), now),
+              false);
 }
 
 TEST_F(PairingTest, NoFlippedBitOfAnyMessageIsAccepted) {
-    // Every machine is copied before each message arrives, and the copy is given the message with one bit changed.
+    // Every machine is copied before each message arrives, and the copy is given the message with
+    // one bit changed.
     auto left = gateway();
     auto right = remote();
     std::deque<std::pair<bool, std::string>> wire;
@@ -160,7 +181,8 @@ TEST_F(PairingTest, NoFlippedBitOfAnyMessageIsAccepted) {
             EXPECT_TRUE(step.error) << type_of(text) << " bit " << bit;
         }
         EXPECT_EQ(remote_store.certificates.installed.has_value(), remote_before);
-        EXPECT_EQ(peers.peers.contains(name) && peers.peers.at(name).status == PeerStatus::kActive, left.peer().has_value());
+        EXPECT_EQ(peers.peers.contains(name) && peers.peers.at(name).status == PeerStatus::kActive,
+                  left.peer().has_value());
         const PairingStep step = to_remote ? right.on_message(text) : left.on_message(text);
         ASSERT_FALSE(step.error) << step.error->message;
         for (const auto& answer : step.send) wire.emplace_back(!to_remote, answer);

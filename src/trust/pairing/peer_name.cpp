@@ -8,14 +8,20 @@
 namespace crab::trust {
 namespace {
 
-constexpr std::array kTypes{ComponentType::kToolHost, ComponentType::kListener, ComponentType::kSubscriber, ComponentType::kOperator};
+constexpr std::array kTypes{ComponentType::kToolHost, ComponentType::kListener,
+                            ComponentType::kSubscriber, ComponentType::kOperator};
 constexpr std::string_view kPeerUri = "crab://peer/";
 
-bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_alphanumeric(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
 
 bool is_id(std::string_view text, std::size_t most) {
-    const auto is_part = [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; };
-    return !text.empty() && text.size() <= most && is_alphanumeric(text.front()) && std::ranges::all_of(text, is_part);
+    const auto is_part = [](char c) {
+        return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
+    };
+    return !text.empty() && text.size() <= most && is_alphanumeric(text.front()) &&
+           std::ranges::all_of(text, is_part);
 }
 
 }  // namespace
@@ -50,7 +56,9 @@ std::optional<ComponentType> parse_component_type(std::string_view text) {
 bool is_component_id(std::string_view text) { return is_id(text, 64); }
 bool is_gateway_id(std::string_view text) { return is_id(text, 48); }
 
-std::string gateway_uri(std::string_view gateway_id) { return fmt::format("crab://gateway/{}", gateway_id); }
+std::string gateway_uri(std::string_view gateway_id) {
+    return fmt::format("crab://gateway/{}", gateway_id);
+}
 
 std::string PeerName::text() const { return fmt::format("{}/{}", to_text(type), id); }
 std::string PeerName::uri() const { return fmt::format("{}{}/{}", kPeerUri, to_text(type), id); }

@@ -8,7 +8,8 @@
 
 namespace crab::trust {
 
-/// What a paired component is; it decides the role it starts with. Source: docs/protocols/rtp.md, sections 5.3 and 8.
+/// What a paired component is; it decides the role it starts with. Source: docs/protocols/rtp.md,
+/// sections 5.3 and 8.
 enum class ComponentType : std::uint8_t { kToolHost, kListener, kSubscriber, kOperator };
 
 /// The type as wires say it, such as `tool_host`.

@@ -26,7 +26,9 @@ std::string_view to_text(PeerStatus status) {
 }
 
 std::optional<PeerStatus> find_peer_status(std::string_view text) {
-    return find_by_text(std::array{PeerStatus::kPending, PeerStatus::kActive, PeerStatus::kInactive, PeerStatus::kRevoked}, text);
+    return find_by_text(std::array{PeerStatus::kPending, PeerStatus::kActive, PeerStatus::kInactive,
+                                   PeerStatus::kRevoked},
+                        text);
 }
 
 std::string_view to_text(CertificateState state) {
@@ -40,7 +42,9 @@ std::string_view to_text(CertificateState state) {
 }
 
 std::optional<CertificateState> find_certificate_state(std::string_view text) {
-    return find_by_text(std::array{CertificateState::kIssued, CertificateState::kCurrent, CertificateState::kRetired, CertificateState::kRevoked}, text);
+    return find_by_text(std::array{CertificateState::kIssued, CertificateState::kCurrent,
+                                   CertificateState::kRetired, CertificateState::kRevoked},
+                        text);
 }
 
 }  // namespace crab::trust

@@ -37,7 +37,8 @@ struct PeerRecord {
     SystemTime paired_at;
     std::optional<SystemTime> last_seen_at;
     PeerStatus status = PeerStatus::kPending;
-    std::string tool_url;               ///< overrides the address of tool requests; empty: the endpoint's authority
+    /// Overrides the address of tool requests; empty: the endpoint's authority
+    std::string tool_url;
 
     friend bool operator==(const PeerRecord&, const PeerRecord&) = default;
 };
@@ -52,7 +53,8 @@ enum class CertificateState : std::uint8_t {
 std::string_view to_text(CertificateState state);
 std::optional<CertificateState> find_certificate_state(std::string_view text);
 
-/// Every certificate that was issued to a peer stays known, so that no serial and no key comes back.
+/// Every certificate that was issued to a peer stays known, so that no serial and no key comes
+/// back.
 struct PeerCertificate {
     std::string serial_number;
     std::string fingerprint;
@@ -61,7 +63,8 @@ struct PeerCertificate {
     crypto::Sha256Digest key_digest{};  ///< of the public key's DER
     std::string certificate_pem;
     SystemTime not_before, not_after, issued_at;
-    std::string renews;                 ///< the pin that the remote proved in this handshake, which this certificate follows; else empty
+    /// The pin that the remote proved in this handshake, which this certificate follows; else empty
+    std::string renews;
     CertificateState state = CertificateState::kIssued;
     std::optional<SystemTime> revoked_at;
     std::string revoke_reason;  ///< the operator's; `replaced` after `--replace`

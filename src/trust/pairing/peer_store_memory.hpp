@@ -9,8 +9,8 @@
 
 namespace crab::trust {
 
-/// Peers that end with the process, for tests. `fail_from_write` makes the n-th write from now and all later ones fail, as a full
-/// disk does.
+/// Peers that end with the process, for tests. `fail_from_write` makes the n-th write from now and
+/// all later ones fail, as a full disk does.
 class PeerStoreMemory final : public PeerStore {
 public:
     std::map<PeerName, PeerRecord> peers;
@@ -37,17 +37,20 @@ public:
     Result<std::optional<PeerCertificate>> find_certificate(std::string_view fingerprint) override {
         const std::lock_guard lock(mutex_);
         if (reads_fail) return fail(kFailure);
-        const auto found = std::ranges::find(certificates, fingerprint, &PeerCertificate::fingerprint);
+        const auto found =
+            std::ranges::find(certificates, fingerprint, &PeerCertificate::fingerprint);
         return found == certificates.end() ? std::nullopt : std::optional(*found);
     }
 
     Result<bool> has_key(const crypto::Sha256Digest& key_digest) override {
         const std::lock_guard lock(mutex_);
         if (reads_fail) return fail(kFailure);
-        return std::ranges::find(certificates, key_digest, &PeerCertificate::key_digest) != certificates.end();
+        return std::ranges::find(certificates, key_digest, &PeerCertificate::key_digest) !=
+               certificates.end();
     }
 
-    Result<void> add_certificate(const PeerCertificate& certificate, const PeerRecord& pending) override {
+    Result<void> add_certificate(const PeerCertificate& certificate,
+                                 const PeerRecord& pending) override {
         const std::lock_guard lock(mutex_);
         if (write_fails()) return fail(kFailure);
         certificates.push_back(certificate);
@@ -61,17 +64,21 @@ public:
         if (write_fails()) return fail(kFailure);
         const PeerName& name = commit.record.name;
         const auto stored = peers.find(name);
-        const auto fresh = std::ranges::find(certificates, commit.record.serial_number, &PeerCertificate::serial_number);
-        if (!is_unchanged(stored == peers.end() ? std::nullopt : std::optional(stored->second), commit.previous) || fresh == certificates.end() ||
-            fresh->state != CertificateState::kIssued) {
+        const auto fresh = std::ranges::find(certificates, commit.record.serial_number,
+                                             &PeerCertificate::serial_number);
+        if (!is_unchanged(stored == peers.end() ? std::nullopt : std::optional(stored->second),
+                          commit.previous) ||
+            fresh == certificates.end() || fresh->state != CertificateState::kIssued) {
             return fail(ErrorCode::kConflict, "the peer was changed during the handshake");
         }
         for (PeerCertificate& one : certificates) {
             if (one.name == name) finish(one, commit);
         }
         for (auto& [other, record] : peers) {
-            const bool displaced = other != name && record.status == PeerStatus::kActive && record.endpoint == commit.record.endpoint;
-            if (displaced && commit.record.status == PeerStatus::kActive) record.status = PeerStatus::kInactive;
+            const bool displaced = other != name && record.status == PeerStatus::kActive &&
+                                   record.endpoint == commit.record.endpoint;
+            if (displaced && commit.record.status == PeerStatus::kActive)
+                record.status = PeerStatus::kInactive;
         }
         peers[name] = commit.record;
         return {};
@@ -87,14 +94,19 @@ public:
     }
 
     Result<PeerRecord> set_status(const PeerName& name, PeerStatus status) override {
-        const auto may_change = [](PeerStatus one) { return one == PeerStatus::kActive || one == PeerStatus::kInactive; };
+        const auto may_change = [](PeerStatus one) {
+            return one == PeerStatus::kActive || one == PeerStatus::kInactive;
+        };
         return change(name, [&](PeerRecord& record) -> Result<void> {
-            if (!may_change(status) || !may_change(record.status)) return fail(ErrorCode::kConflict, "only active and inactive peers change places");
+            if (!may_change(status) || !may_change(record.status))
+                return fail(ErrorCode::kConflict, "only active and inactive peers change places");
             const auto is_in_the_way = [&](const auto& entry) {
-                return entry.first != name && entry.second.status == PeerStatus::kActive && entry.second.endpoint == record.endpoint;
+                return entry.first != name && entry.second.status == PeerStatus::kActive &&
+                       entry.second.endpoint == record.endpoint;
             };
             if (status == PeerStatus::kActive && std::ranges::any_of(peers, is_in_the_way)) {
-                return fail(ErrorCode::kConflict, "another peer is active at this endpoint; put that one aside first");
+                return fail(ErrorCode::kConflict,
+                            "another peer is active at this endpoint; put that one aside first");
             }
             record.status = status;
             return {};
@@ -108,11 +120,13 @@ public:
         });
     }
 
-    Result<PeerRecord> revoke(const PeerName& name, std::string_view reason, SystemTime at) override {
+    Result<PeerRecord> revoke(const PeerName& name, std::string_view reason,
+                              SystemTime at) override {
         return change(name, [&](PeerRecord& record) -> Result<void> {
             record.status = PeerStatus::kRevoked;
             for (PeerCertificate& one : certificates) {
-                const bool usable = one.state == CertificateState::kIssued || one.state == CertificateState::kCurrent;
+                const bool usable = one.state == CertificateState::kIssued ||
+                                    one.state == CertificateState::kCurrent;
                 if (one.name != name || !usable) continue;
                 one.state = CertificateState::kRevoked;
                 one.revoked_at = at;
@@ -132,16 +146,19 @@ public:
     }
 
 private:
-    inline static const Error kFailure{.code = ErrorCode::kUnavailable, .message = "the disk is full"};
+    inline static const Error kFailure{.code = ErrorCode::kUnavailable,
+                                       .message = "the disk is full"};
 
     static void finish(PeerCertificate& certificate, const PairingCommit& commit) {
         if (certificate.serial_number == commit.record.serial_number) {
             certificate.state = CertificateState::kCurrent;
-        } else if (certificate.state == CertificateState::kCurrent && commit.old_certificate == PairingCommit::OldCertificate::kRevoke) {
+        } else if (certificate.state == CertificateState::kCurrent &&
+                   commit.old_certificate == PairingCommit::OldCertificate::kRevoke) {
             certificate.state = CertificateState::kRevoked;
             certificate.revoked_at = commit.at;
             certificate.revoke_reason = "replaced";
-        } else if (certificate.state == CertificateState::kCurrent || certificate.state == CertificateState::kIssued) {
+        } else if (certificate.state == CertificateState::kCurrent ||
+                   certificate.state == CertificateState::kIssued) {
             certificate.state = CertificateState::kRetired;
         }
     }

@@ -16,9 +16,9 @@
 
 namespace crab::trust {
 
-/// The remote's side of one pairing, without a socket: it waits for the gateway's first text. Not thread-safe; on_message() blocks on
-/// the store. A stranger, or a message that is old or came before, is told nothing about this remote.
-/// Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
+/// The remote's side of one pairing, without a socket: it waits for the gateway's first text. Not
+/// thread-safe; on_message() blocks on the store. A stranger, or a message that is old or came
+/// before, is told nothing about this remote. Source: docs/protocols/rtp.md, sections 5.3 to 5.8.
 class RemotePairing final : public PairingMachine {
 public:
     /// Who this remote is and what outlives the handshake.
@@ -27,20 +27,24 @@ public:
         const crypto::Ed25519Key& key;
         const crypto::X25519Key& agreement_key;
         crypto::Ed25519PublicKey gateway_key;  ///< the one gateway that may pair, by configuration
-        std::string shown_fingerprint;         ///< of the certificate that this connection shows; empty on `ws`
-        crypto::AltNames endpoint_names;       ///< DNS names and addresses that the remote would like in its certificate
+        /// Of the certificate that this connection shows; empty on `ws`
+        std::string shown_fingerprint;
+        /// DNS names and addresses that the remote would like in its certificate
+        crypto::AltNames endpoint_names;
         RemoteStore& store;
         const Clock& clock;
     };
 
     /// `deadline` is the upgrade's time and kPairingTimeout.
-    RemotePairing(Remote remote, Deadline deadline) : PairingMachine(remote.clock, deadline), remote_(std::move(remote)) {}
+    RemotePairing(Remote remote, Deadline deadline)
+        : PairingMachine(remote.clock, deadline), remote_(std::move(remote)) {}
 
     /// What a second connection hears while a handshake is running: a remote runs one.
     static PairingStep busy();
     /// What a connection hears that did not begin in time.
     static PairingStep silent();
-    /// Whether this text begins a handshake and was signed with that gateway's key; whether it is fresh, only on_message() knows.
+    /// Whether this text begins a handshake and was signed with that gateway's key; whether it is
+    /// fresh, only on_message() knows.
     static bool is_begun_by(const crypto::Ed25519PublicKey& gateway_key, std::string_view text);
 
     /// The certificate to show from now on; nothing before it was installed and after a pair.error.

@@ -10,7 +10,10 @@ namespace {
 using Access = crypto::KeyFolder::Access;
 constexpr std::string_view kFile = "remote_state.json";
 
-std::unexpected<Error> malformed() { return fail(ErrorCode::kInvalidArgs, "remote_state.json cannot be read; remove it to be paired anew"); }
+std::unexpected<Error> malformed() {
+    return fail(ErrorCode::kInvalidArgs,
+                "remote_state.json cannot be read; remove it to be paired anew");
+}
 
 json::Value to_json(const InstalledCertificate& one) {
     return json::Value::object({{"pairing_id", one.pairing_id},
@@ -27,7 +30,8 @@ bool read(const json::Value* object, std::optional<InstalledCertificate>& out) {
         const json::Value* const value = object->find(name);
         return value == nullptr ? nullptr : value->as_string();
     };
-    const auto *id = text("pairing_id"), *gateway = text("gateway_id"), *key = text("key_pem"), *certificate = text("certificate_pem"), *ca = text("ca_pem");
+    const auto *id = text("pairing_id"), *gateway = text("gateway_id"), *key = text("key_pem"),
+               *certificate = text("certificate_pem"), *ca = text("ca_pem");
     if (!id || !gateway || !key || !certificate || !ca) return false;
     out = InstalledCertificate{*id, *gateway, Secret(*key), *certificate, *ca};
     return true;
@@ -44,7 +48,8 @@ Result<std::unique_ptr<RemoteStoreFile>> RemoteStoreFile::open(crypto::KeyFolder
         if (!parsed) return fail(parsed.error());
         state = std::move(*parsed);
     }
-    return std::unique_ptr<RemoteStoreFile>(new RemoteStoreFile(std::move(folder), std::move(state)));
+    return std::unique_ptr<RemoteStoreFile>(
+        new RemoteStoreFile(std::move(folder), std::move(state)));
 }
 
 Result<RemoteCertificates> RemoteStoreFile::load() {
@@ -86,7 +91,8 @@ Result<void> RemoteStoreFile::go_back(std::string_view pairing_id) {
 }
 
 Result<void> RemoteStoreFile::replace(State next) {
-    if (auto written = folder_.write(kFile, to_text(next), Access::kPrivate); !written) return written;
+    if (auto written = folder_.write(kFile, to_text(next), Access::kPrivate); !written)
+        return written;
     state_ = std::move(next);
     return {};
 }
@@ -97,7 +103,8 @@ std::string RemoteStoreFile::to_text(const State& state) {
     if (state.certificates.installed) file.set("installed", to_json(*state.certificates.installed));
     json::Value& nonces = file.set("nonces", json::Value::array());
     for (const auto& [nonce, at] : state.nonces) {
-        nonces.push_back(json::Value::object({{"nonce", to_base64(crypto::bytes_of(nonce))}, {"seen_at_ms", to_unix_ms(at)}}));
+        nonces.push_back(json::Value::object(
+            {{"nonce", to_base64(crypto::bytes_of(nonce))}, {"seen_at_ms", to_unix_ms(at)}}));
     }
     return file.dump() + '\n';
 }
@@ -105,13 +112,17 @@ std::string RemoteStoreFile::to_text(const State& state) {
 Result<RemoteStoreFile::State> RemoteStoreFile::parse(std::string_view text) {
     State state;
     const auto file = json::Value::parse(text);
-    if (!file || !read(file->find("paired"), state.certificates.paired) || !read(file->find("installed"), state.certificates.installed)) return malformed();
+    if (!file || !read(file->find("paired"), state.certificates.paired) ||
+        !read(file->find("installed"), state.certificates.installed))
+        return malformed();
     const json::Value* const nonces = file->find("nonces");
     if (nonces == nullptr || !nonces->is_array()) return malformed();
     for (const json::Value& entry : *nonces->as_array()) {
         const json::Value* const text_member = entry.find("nonce");
         const json::Value* const time_member = entry.find("seen_at_ms");
-        const auto nonce = text_member != nullptr && text_member->as_string() != nullptr ? from_base64(*text_member->as_string()) : std::nullopt;
+        const auto nonce = text_member != nullptr && text_member->as_string() != nullptr
+                               ? from_base64(*text_member->as_string())
+                               : std::nullopt;
         const auto at = time_member == nullptr ? std::nullopt : time_member->as_int64();
         if (!nonce || !at) return malformed();
         state.nonces.emplace(*nonce, SystemTime(Milliseconds(*at)));

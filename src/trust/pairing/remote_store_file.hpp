@@ -10,11 +10,13 @@
 
 namespace crab::trust {
 
-/// A remote's certificates and nonces in one private file, `remote_state.json`, which is replaced as a whole at every change: each
-/// function happens in full or not at all, across a crash too. Thread-safe. Blocks on the disk.
+/// A remote's certificates and nonces in one private file, `remote_state.json`, which is replaced
+/// as a whole at every change: each function happens in full or not at all, across a crash too.
+/// Thread-safe. Blocks on the disk.
 class RemoteStoreFile final : public RemoteStore {
 public:
-    /// Errors: those of KeyFolder; kInvalidArgs for a file that cannot be read as what this class writes.
+    /// Errors: those of KeyFolder; kInvalidArgs for a file that cannot be read as what this class
+    /// writes.
     static Result<std::unique_ptr<RemoteStoreFile>> open(crypto::KeyFolder folder);
 
     Result<RemoteCertificates> load() override;
@@ -27,10 +29,13 @@ private:
     struct State {
         RemoteCertificates certificates;
         std::map<std::string, SystemTime, std::less<>> nonces;
-        bool is_installed(std::string_view pairing_id) const { return certificates.installed && certificates.installed->pairing_id == pairing_id; }
+        bool is_installed(std::string_view pairing_id) const {
+            return certificates.installed && certificates.installed->pairing_id == pairing_id;
+        }
     };
 
-    RemoteStoreFile(crypto::KeyFolder folder, State state) : folder_(std::move(folder)), state_(std::move(state)) {}
+    RemoteStoreFile(crypto::KeyFolder folder, State state)
+        : folder_(std::move(folder)), state_(std::move(state)) {}
     static Result<State> parse(std::string_view text);
     static std::string to_text(const State& state);
     /// Writes `next`; what is in memory changes only after that.

@@ -6,8 +6,8 @@
 
 namespace crab::trust {
 
-/// A remote's memory that ends with the process: for tests, and for `crab pair test`. `fail_from_write` makes the n-th write from now
-/// and all later ones fail.
+/// A remote's memory that ends with the process: for tests, and for `crab pair test`.
+/// `fail_from_write` makes the n-th write from now and all later ones fail.
 class RemoteStoreMemory : public RemoteStore {
 public:
     RemoteCertificates certificates;
@@ -40,8 +40,11 @@ public:
     }
 
 private:
-    inline static const Error kFailure{.code = ErrorCode::kUnavailable, .message = "the disk is full"};
-    bool is_installed(std::string_view pairing_id) const { return certificates.installed && certificates.installed->pairing_id == pairing_id; }
+    inline static const Error kFailure{.code = ErrorCode::kUnavailable,
+                                       .message = "the disk is full"};
+    bool is_installed(std::string_view pairing_id) const {
+        return certificates.installed && certificates.installed->pairing_id == pairing_id;
+    }
     bool write_fails() { return fail_from_write && --*fail_from_write <= 0; }
 };
 

@@ -33,7 +33,8 @@ public:
         return true;
     }
     std::string_view run_of_digits() {
-        const std::string_view run = rest_.substr(0, std::min(rest_.find_first_not_of("0123456789"), rest_.size()));
+        const std::string_view run =
+            rest_.substr(0, std::min(rest_.find_first_not_of("0123456789"), rest_.size()));
         rest_.remove_prefix(run.size());
         return run;
     }
@@ -51,7 +52,8 @@ private:
 std::optional<nanoseconds> fraction_of(std::string_view digits) {
     if (digits.empty() || digits.size() > 9) return std::nullopt;
     int number = 0;
-    for (std::size_t i = 0; i < 9; ++i) number = number * 10 + (i < digits.size() ? digits[i] - '0' : 0);
+    for (std::size_t i = 0; i < 9; ++i)
+        number = number * 10 + (i < digits.size() ? digits[i] - '0' : 0);
     return nanoseconds(number);
 }
 
@@ -97,7 +99,8 @@ std::optional<SignedTime> SignedTime::parse(std::string_view text) {
     }
     const year_month_day date = year(y) / m / d;
     if (!in.done() || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-    const sys_seconds utc = sys_seconds(sys_days(date)) + hours(hour) + minutes(minute) + seconds(second) - from_utc;
+    const sys_seconds utc =
+        sys_seconds(sys_days(date)) + hours(hour) + minutes(minute) + seconds(second) - from_utc;
     if (utc < kFirst || utc > kLast) return std::nullopt;  // in_utc() could not print it
     return SignedTime{utc, parts, from_utc};
 }
@@ -107,19 +110,23 @@ std::string SignedTime::text() const {
     const sys_days day = floor<days>(local);
     const year_month_day date(day);
     const hh_mm_ss time(local - day);
-    std::string out = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                                  static_cast<unsigned>(date.day()), time.hours().count(), time.minutes().count(), time.seconds().count());
+    std::string out =
+        fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                    time.hours().count(), time.minutes().count(), time.seconds().count());
     if (fraction != nanoseconds(0)) {
         out += fmt::format(".{:09}", fraction.count());
         out.erase(out.find_last_not_of('0') + 1);
     }
     if (offset == minutes(0)) return out + 'Z';
     const auto size = abs(offset).count();
-    return out + fmt::format("{}{:02}:{:02}", offset < minutes(0) ? '-' : '+', size / 60, size % 60);
+    return out +
+           fmt::format("{}{:02}:{:02}", offset < minutes(0) ? '-' : '+', size / 60, size % 60);
 }
 
 SystemTime SignedTime::system_time() const {
-    // The clock's own type reaches from 1677 to 2262; what lies beyond is as good as its ends for "is it in time?".
+    // The clock's own type reaches from 1677 to 2262; what lies beyond is as good as its ends for
+    // "is it in time?".
     if (whole < ceil<seconds>(SystemTime::min())) return SystemTime::min();
     if (whole >= floor<seconds>(SystemTime::max())) return SystemTime::max();
     return SystemTime(whole) + fraction;

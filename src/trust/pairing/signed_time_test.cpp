@@ -29,7 +29,8 @@ TEST(SignedTimeTest, TimesAreReprintedWithoutTrailingZerosAndWithZForOffsetZero)
 }
 
 TEST(SignedTimeTest, OneHundredAndTwentyMillisecondsPrintAsTwelve) {
-    const SystemTime time = SystemTime(std::chrono::seconds(1'770'998'400)) + std::chrono::milliseconds(120);
+    const SystemTime time =
+        SystemTime(std::chrono::seconds(1'770'998'400)) + std::chrono::milliseconds(120);
     EXPECT_EQ(SignedTime::from(time).text(), "2026-02-13T16:00:00.12Z");
     EXPECT_EQ(SignedTime::from(time).system_time(), time);
 }

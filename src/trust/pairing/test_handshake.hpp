@@ -22,7 +22,8 @@ inline std::string type_of(std::string_view text) {
 
 /// A message read, changed, signed again with `key` and written.
 template <class Message>
-void change(std::string& text, const crypto::Ed25519Key& key, const std::function<void(Message&)>& edit) {
+void change(std::string& text, const crypto::Ed25519Key& key,
+            const std::function<void(Message&)>& edit) {
     Message message = *MessageText::parse(text)->template as<Message>(std::nullopt);
     edit(message);
     text = to_wire(signed_by(key, std::move(message)));
@@ -30,12 +31,14 @@ void change(std::string& text, const crypto::Ed25519Key& key, const std::functio
 
 inline PairError complaint_in(const PairingStep& step) {
     EXPECT_EQ(step.send.size(), 1u);
-    const auto complaint = step.send.empty() ? std::nullopt : MessageText::parse(step.send.back())->as_error();
+    const auto complaint =
+        step.send.empty() ? std::nullopt : MessageText::parse(step.send.back())->as_error();
     EXPECT_TRUE(complaint);
     return complaint.value_or(PairError{});
 }
 
-/// A gateway and a remote in one process. A test may change each text on its way and sees how both sides ended.
+/// A gateway and a remote in one process. A test may change each text on its way and sees how both
+/// sides ended.
 class HandshakeTest : public testing::Test {
 protected:
     using Kind = PairingRequest::Kind;
@@ -50,17 +53,22 @@ protected:
     crypto::Ed25519Key gateway_key = crypto::Ed25519Key::generate(random);
     crypto::Ed25519Key remote_key = crypto::Ed25519Key::generate(random);
     crypto::X25519Key agreement_key = crypto::X25519Key::generate(random);
-    crypto::CertificateAuthority authority = crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now());
+    crypto::CertificateAuthority authority =
+        crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now());
     PeerStoreMemory peers;
     RemoteStoreMemory remote_store;
     PeerName name{ComponentType::kToolHost, "memory"};
     std::string ws_endpoint = "ws://127.0.0.1:4000/v1/pair";
     std::string wss_endpoint = "wss://memory.example:4000/v1/pair";
     crypto::PrivateKey bootstrap_key = crypto::PrivateKey::generate_p256();
-    crypto::Certificate bootstrap = crypto::make_self_signed(bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24 * 3650));
+    crypto::Certificate bootstrap = crypto::make_self_signed(
+        bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24 * 3650));
 
     PairingRequest request(Kind kind = Kind::kPair, std::string endpoint = {}) const {
-        return {.name = name, .endpoint = endpoint.empty() ? ws_endpoint : std::move(endpoint), .remote_key = {}, .kind = kind};
+        return {.name = name,
+                .endpoint = endpoint.empty() ? ws_endpoint : std::move(endpoint),
+                .remote_key = {},
+                .kind = kind};
     }
     PairingPlan plan(const PairingRequest& wanted) {
         auto planned = plan_pairing(peers, wanted, {});
@@ -68,7 +76,12 @@ protected:
         return std::move(*planned);
     }
     GatewayPairing gateway(const PairingRequest& wanted) {
-        return {{.id = "home", .key = gateway_key, .authority = authority, .store = peers, .clock = clock, .random = random},
+        return {{.id = "home",
+                 .key = gateway_key,
+                 .authority = authority,
+                 .store = peers,
+                 .clock = clock,
+                 .random = random},
                 plan(wanted),
                 clock.steady_now() + kPairingTimeout};
     }
@@ -76,18 +89,21 @@ protected:
     /// What the remote shows in TLS now.
     crypto::Certificate shown() const {
         const auto* const certificate = remote_store.certificates.shown();
-        return certificate == nullptr ? bootstrap : *crypto::Certificate::from_pem(certificate->certificate_pem);
+        return certificate == nullptr
+                   ? bootstrap
+                   : *crypto::Certificate::from_pem(certificate->certificate_pem);
     }
     RemotePairing remote(bool tls = false) {
-        return {{.name = name,
-                 .key = remote_key,
-                 .agreement_key = agreement_key,
-                 .gateway_key = gateway_key.public_key(),
-                 .shown_fingerprint = tls ? shown().fingerprint() : std::string(),
-                 .endpoint_names = {.uris = {}, .dns_names = {"wanted.example"}, .ip_addresses = {}},
-                 .store = remote_store,
-                 .clock = clock},
-                clock.steady_now() + kPairingTimeout};
+        return {
+            {.name = name,
+             .key = remote_key,
+             .agreement_key = agreement_key,
+             .gateway_key = gateway_key.public_key(),
+             .shown_fingerprint = tls ? shown().fingerprint() : std::string(),
+             .endpoint_names = {.uris = {}, .dns_names = {"wanted.example"}, .ip_addresses = {}},
+             .store = remote_store,
+             .clock = clock},
+            clock.steady_now() + kPairingTimeout};
     }
 
     /// Lets both sides talk until both have ended.
@@ -128,7 +144,9 @@ protected:
     }
     void pair() { pair(request()); }
 
-    static std::optional<PairingCode> code_of(const PairingStep& step) { return step.error ? std::optional(step.error->code) : std::nullopt; }
+    static std::optional<PairingCode> code_of(const PairingStep& step) {
+        return step.error ? std::optional(step.error->code) : std::nullopt;
+    }
 };
 
 }  // namespace crab::trust

@@ -30,7 +30,8 @@ inline const std::string kChallengeId = "101112131415161718191a1b1c1d1e1f";
 inline const std::string kPlaintext = "oKGio6SlpqeoqaqrrK2ur7CxsrO0tba3uLm6u7y9vr8=";
 
 inline std::string pem_block(std::string_view label, std::string_view body) {
-    return "-----BEGIN " + std::string(label) + "-----\n" + std::string(body) + "\n-----END " + std::string(label) + "-----\n";
+    return "-----BEGIN " + std::string(label) + "-----\n" + std::string(body) + "\n-----END " +
+           std::string(label) + "-----\n";
 }
 
 inline PairInit vector_1() {
@@ -48,8 +49,13 @@ inline PairIdentity vector_2() {
             .public_key_x25519 = kRemoteAgreementKey.public_key(),
             .mtls_cert_fingerprint = ""};
 }
-inline PairChallengeResponse vector_4() { return {.pairing_id = kPairingId, .challenge_id = kChallengeId, .challenge_plaintext = kPlaintext}; }
-inline PairCsrRequest vector_5() { return {.pairing_id = kPairingId, .csr_pem = pem_block("CERTIFICATE REQUEST", "abc")}; }
+inline PairChallengeResponse vector_4() {
+    return {
+        .pairing_id = kPairingId, .challenge_id = kChallengeId, .challenge_plaintext = kPlaintext};
+}
+inline PairCsrRequest vector_5() {
+    return {.pairing_id = kPairingId, .csr_pem = pem_block("CERTIFICATE REQUEST", "abc")};
+}
 inline PairCsrIssued vector_6() {
     return {.pairing_id = kPairingId,
             .certificate_pem = pem_block("CERTIFICATE", "abc"),
@@ -59,6 +65,8 @@ inline PairCsrIssued vector_6() {
             .not_before = *SignedTime::parse("2026-02-13T15:55:00Z"),
             .not_after = *SignedTime::parse("2027-02-13T16:00:00Z")};
 }
-inline PairCsrInstalled vector_7() { return {.pairing_id = kPairingId, .mtls_cert_fingerprint = "sha256:00ff"}; }
+inline PairCsrInstalled vector_7() {
+    return {.pairing_id = kPairingId, .mtls_cert_fingerprint = "sha256:00ff"};
+}
 
 }  // namespace crab::trust

@@ -16,7 +16,9 @@ namespace {
 constexpr std::string_view kPath = "/v1/artifacts";
 constexpr std::size_t kPiece = 128 * 1024;
 
-bool is_operator(const core::Principal& principal) { return principal.roles.has(core::Role::kOperator) || principal.roles.has(core::Role::kCliAdmin); }
+bool is_operator(const core::Principal& principal) {
+    return principal.roles.has(core::Role::kOperator) || principal.roles.has(core::Role::kCliAdmin);
+}
 
 /// Whether results of calls of that tenant are this principal's to read.
 bool may_read(const core::Principal& principal, std::string_view tenant) {
@@ -25,7 +27,9 @@ bool may_read(const core::Principal& principal, std::string_view tenant) {
 }
 
 /// The same for one that is not there and for one that is somebody else's.
-void refuse_unknown(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "there is no such artifact, or it has expired"); }
+void refuse_unknown(net::HttpExchange& exchange) {
+    exchange.respond_error(404, "NOT_FOUND", "there is no such artifact, or it has expired");
+}
 
 void refuse(net::HttpExchange& exchange, const Error& error) {
     if (error.code == ErrorCode::kNotFound) return refuse_unknown(exchange);
@@ -34,9 +38,12 @@ void refuse(net::HttpExchange& exchange, const Error& error) {
 
 }  // namespace
 
-bool ArtifactsApi::owns(std::string_view path) { return path == kPath || path.starts_with("/v1/artifacts/"); }
+bool ArtifactsApi::owns(std::string_view path) {
+    return path == kPath || path.starts_with("/v1/artifacts/");
+}
 
-Task<void> ArtifactsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path) {
+Task<void> ArtifactsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal,
+                               std::string_view path) {
     const std::string_view method = exchange.request().method_or_get_for_head();
     if (path == kPath) {
         if (method == "GET") co_return co_await list(exchange, std::move(principal));
@@ -44,15 +51,19 @@ Task<void> ArtifactsApi::serve(net::HttpExchange& exchange, core::PrincipalRef p
     }
     std::string id(path.substr(kPath.size() + 1));
     if (method == "GET") co_return co_await get(exchange, std::move(principal), std::move(id));
-    if (method == "DELETE") co_return co_await remove(exchange, std::move(principal), std::move(id));
-    exchange.respond_error(405, "INVALID_ARGS", "use GET or DELETE", {{"Allow", "GET, HEAD, DELETE"}});
+    if (method == "DELETE")
+        co_return co_await remove(exchange, std::move(principal), std::move(id));
+    exchange.respond_error(405, "INVALID_ARGS", "use GET or DELETE",
+                           {{"Allow", "GET, HEAD, DELETE"}});
 }
 
 Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef principal) {
-    const std::string wanted = net::find_query(exchange.request().query(), "tenant_id").value_or("");
+    const std::string wanted =
+        net::find_query(exchange.request().query(), "tenant_id").value_or("");
     const std::string tenant = wanted.empty() ? principal->tenant.text() : wanted;
     if (!may_read(*principal, tenant.empty() ? principal->tenant.text() : tenant)) {
-        co_return exchange.respond_error(403, "FORBIDDEN", "your token does not let you see the artifacts of that tenant");
+        co_return exchange.respond_error(
+            403, "FORBIDDEN", "your token does not let you see the artifacts of that tenant");
     }
     auto read = [&store = services_.store, tenant] { return store.list(tenant); };
     const auto artifacts = co_await services_.pool.run(std::move(read));
@@ -67,7 +78,8 @@ Task<void> ArtifactsApi::list(net::HttpExchange& exchange, core::PrincipalRef pr
     exchange.finish_response();
 }
 
-Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef principal, std::string id) {
+Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef principal,
+                             std::string id) {
     auto open = [&store = services_.store, id] { return store.open(id); };
     auto opened = co_await services_.pool.run(std::move(open));
     if (!opened) co_return refuse(exchange, opened.error());
@@ -78,24 +90,41 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
     const net::HttpRequest& request = exchange.request();
     const std::string tag = fmt::format("\"{}\"", artifact.sha256);
     std::string_view wanted = request.find("range").value_or("");
-    if (const auto condition = request.find("if-range"); condition && *condition != tag) wanted = {};
+    if (const auto condition = request.find("if-range"); condition && *condition != tag)
+        wanted = {};
     const net::RangeChoice range = net::choose_range(wanted, artifact.bytes);
-    const std::string part = range.kind == net::RangeChoice::Kind::kWhole ? std::string() : net::content_range(range, artifact.bytes);
+    const std::string part = range.kind == net::RangeChoice::Kind::kWhole
+                                 ? std::string()
+                                 : net::content_range(range, artifact.bytes);
     // Bytes of a device are never a page of the gateway's origin.
-    std::array<net::HttpHeader, 7> fields{{{"ETag", tag}, {"Accept-Ranges", "bytes"}, {"Cache-Control", "private, immutable"}, {"X-Content-Type-Options", "nosniff"},
-                                           {"Content-Security-Policy", "sandbox; default-src 'none'"}, {"Content-Disposition", "attachment"}, {"Content-Range", part}}};
-    const std::span<const net::HttpHeader> headers(fields.data(), part.empty() ? fields.size() - 1 : fields.size());
-    if (const auto known = request.find("if-none-match"); known && (*known == tag || *known == "*")) co_return exchange.respond(304, {}, {}, headers.first(1));
+    std::array<net::HttpHeader, 7> fields{
+        {{"ETag", tag},
+         {"Accept-Ranges", "bytes"},
+         {"Cache-Control", "private, immutable"},
+         {"X-Content-Type-Options", "nosniff"},
+         {"Content-Security-Policy", "sandbox; default-src 'none'"},
+         {"Content-Disposition", "attachment"},
+         {"Content-Range", part}}};
+    const std::span<const net::HttpHeader> headers(
+        fields.data(), part.empty() ? fields.size() - 1 : fields.size());
+    if (const auto known = request.find("if-none-match"); known && (*known == tag || *known == "*"))
+        co_return exchange.respond(304, {}, {}, headers.first(1));
     if (range.kind == net::RangeChoice::Kind::kUnsatisfiable) {
-        co_return exchange.respond_error(416, "INVALID_ARGS", fmt::format("the artifact has {} bytes", artifact.bytes), {{"Content-Range", part}});
+        co_return exchange.respond_error(416, "INVALID_ARGS",
+                                         fmt::format("the artifact has {} bytes", artifact.bytes),
+                                         {{"Content-Range", part}});
     }
     downloads_.fetch_add(1, std::memory_order_relaxed);
-    exchange.start_sized_stream(part.empty() ? 200 : 206, artifact.content_type, range.length, headers);
+    exchange.start_sized_stream(part.empty() ? 200 : 206, artifact.content_type, range.length,
+                                headers);
     if (request.method() == "HEAD") co_return exchange.end_stream();
     for (std::uint64_t sent = 0; sent < range.length;) {
-        auto read = [bytes, from = range.first + sent, most = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, range.length - sent))] { return bytes->read(from, most); };
+        auto read = [bytes, from = range.first + sent,
+                     most = static_cast<std::size_t>(std::min<std::uint64_t>(
+                         kPiece, range.length - sent))] { return bytes->read(from, most); };
         const Result<std::string> piece = co_await services_.pool.run(std::move(read));
-        if (!piece || piece->empty() || exchange.caller_gone()) co_return;  // a break tells that it is not whole
+        // a break tells that it is not whole
+        if (!piece || piece->empty() || exchange.caller_gone()) co_return;
         exchange.write_chunk(*piece);
         sent += piece->size();
         co_await exchange.drained();
@@ -103,15 +132,24 @@ Task<void> ArtifactsApi::get(net::HttpExchange& exchange, core::PrincipalRef pri
     exchange.end_stream();
 }
 
-Task<void> ArtifactsApi::remove(net::HttpExchange& exchange, core::PrincipalRef principal, std::string id) {
-    if (!is_operator(*principal)) co_return exchange.respond_error(403, "FORBIDDEN", "only operators delete artifacts; others leave by themselves");
+Task<void> ArtifactsApi::remove(net::HttpExchange& exchange, core::PrincipalRef principal,
+                                std::string id) {
+    if (!is_operator(*principal))
+        co_return exchange.respond_error(
+            403, "FORBIDDEN", "only operators delete artifacts; others leave by themselves");
     auto work = [&store = services_.store, id] { return store.remove(id); };
     const auto removed = co_await services_.pool.run(std::move(work));
     if (!removed) co_return refuse(exchange, removed.error());
     if (!*removed) co_return refuse_unknown(exchange);
     if (services_.on_deleted) services_.on_deleted(id, *principal);
     std::string& out = exchange.begin_response(200, "application/json");
-    json::Writer(out).begin_object().key("deleted").boolean(true).key("artifact").string(id).end_object();
+    json::Writer(out)
+        .begin_object()
+        .key("deleted")
+        .boolean(true)
+        .key("artifact")
+        .string(id)
+        .end_object();
     exchange.finish_response();
 }
 

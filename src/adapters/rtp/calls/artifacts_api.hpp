@@ -13,21 +13,24 @@
 
 namespace crab::rtp {
 
-/// `/v1/artifacts`: callers list and fetch the large results of calls of their tenant, operators all of them and delete them too. One
-/// object serves all loops. Source: docs/protocols/clawseed.md, section 9, "Large results"; RFC 9110, section 14 (ranges).
+/// `/v1/artifacts`: callers list and fetch the large results of calls of their tenant, operators
+/// all of them and delete them too. One object serves all loops. Source:
+/// docs/protocols/clawseed.md, section 9, "Large results"; RFC 9110, section 14 (ranges).
 class ArtifactsApi {
 public:
     struct Services {
         core::ArtifactStore& store;
         BlockingPool& pool;
-        std::function<void(std::string_view artifact_id, const core::Principal& by)> on_deleted{};   ///< may be empty
+        /// May be empty
+        std::function<void(std::string_view artifact_id, const core::Principal& by)> on_deleted{};
     };
     explicit ArtifactsApi(Services services) : services_(std::move(services)) {}
 
     static bool owns(std::string_view path);
     /// Answers the request of `principal` for a path that it owns.
     /// `path` is the request's, below the listener's prefix.
-    Task<void> serve(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view path);
+    Task<void> serve(net::HttpExchange& exchange, core::PrincipalRef principal,
+                     std::string_view path);
     std::uint64_t downloads() const { return downloads_.load(std::memory_order_relaxed); }
 
 private:

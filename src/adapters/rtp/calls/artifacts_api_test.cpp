@@ -17,7 +17,8 @@ class MemoryArtifacts final : public core::ArtifactStore {
 public:
     class Bytes final : public core::ArtifactBytes {
     public:
-        Bytes(core::Artifact artifact, std::string content, bool broken) : artifact_(std::move(artifact)), content_(std::move(content)), broken_(broken) {}
+        Bytes(core::Artifact artifact, std::string content, bool broken)
+            : artifact_(std::move(artifact)), content_(std::move(content)), broken_(broken) {}
         const core::Artifact& artifact() const override { return artifact_; }
         Result<std::string> read(std::uint64_t offset, std::size_t most) override {
             if (broken_ && offset > 0) return fail(ErrorCode::kUnavailable, "the disk fails");
@@ -40,7 +41,9 @@ public:
         kept.emplace_back(std::move(artifact), std::move(content));
     }
 
-    Result<std::unique_ptr<core::ArtifactUpload>> begin(core::Artifact) override { return fail(ErrorCode::kUnavailable, "not here"); }
+    Result<std::unique_ptr<core::ArtifactUpload>> begin(core::Artifact) override {
+        return fail(ErrorCode::kUnavailable, "not here");
+    }
     Result<std::unique_ptr<core::ArtifactBytes>> open(std::string_view id) override {
         if (down) return fail(ErrorCode::kUnavailable, "the disk fails");
         for (const auto& [artifact, content] : kept) {
@@ -68,10 +71,14 @@ public:
 class Service final : public net::HttpService {
 public:
     Task<void> serve(net::HttpExchange& exchange) override {
-        if (!ArtifactsApi::owns(exchange.request().path())) co_return exchange.respond_error(404, "NOT_FOUND", "no such path");
+        if (!ArtifactsApi::owns(exchange.request().path()))
+            co_return exchange.respond_error(404, "NOT_FOUND", "no such path");
         co_await api->serve(exchange, principal, exchange.request().path());
     }
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest&, const net::WebSocketOffer&) override { return std::nullopt; }
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest&,
+                                        const net::WebSocketOffer&) override {
+        return std::nullopt;
+    }
 
     ArtifactsApi* api = nullptr;
     core::PrincipalRef principal;
@@ -84,7 +91,11 @@ struct ArtifactsApiTest : testing::Test {
     BlockingPool pool{1};
     MemoryArtifacts store;
     std::vector<std::string> deleted;
-    ArtifactsApi api{{.store = store, .pool = pool, .on_deleted = [this](std::string_view id, const core::Principal& by) { deleted.push_back(std::string(id) + " by " + by.id); }}};
+    ArtifactsApi api{{.store = store,
+                      .pool = pool,
+                      .on_deleted = [this](std::string_view id, const core::Principal& by) {
+                          deleted.push_back(std::string(id) + " by " + by.id);
+                      }}};
     Service service;
     std::unique_ptr<net::test::ServerThread> server;
 
@@ -101,18 +112,25 @@ struct ArtifactsApiTest : testing::Test {
     void be_operator() { be(core::principal_of("local/0", {core::Role::kOperator})); }
     std::string ask(std::string_view head, std::string_view fields = {}) {
         net::test::RawClient client(server->endpoint());
-        client.send(fmt::format("{} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n", head, fields));
+        client.send(
+            fmt::format("{} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n", head, fields));
         return client.read_to_end();
     }
-    std::string get(std::string_view fields = {}) { return ask("GET /v1/artifacts/" + kPhoto, fields); }
-    static std::string body_of(const std::string& response) { return response.substr(response.find("\r\n\r\n") + 4); }
+    std::string get(std::string_view fields = {}) {
+        return ask("GET /v1/artifacts/" + kPhoto, fields);
+    }
+    static std::string body_of(const std::string& response) {
+        return response.substr(response.find("\r\n\r\n") + 4);
+    }
 };
 
 TEST_F(ArtifactsApiTest, AWholeArtifactComesWithItsTypeAndNeverAsAPage) {
     const std::string response = get();
     EXPECT_THAT(response, StartsWith("HTTP/1.1 200 "));
-    for (const char* field : {"Content-Type: image/jpeg\r\n", "Content-Length: 10\r\n", "Accept-Ranges: bytes\r\n", "X-Content-Type-Options: nosniff\r\n",
-                              "Content-Security-Policy: sandbox; default-src 'none'\r\n", "Content-Disposition: attachment\r\n"}) {
+    for (const char* field : {"Content-Type: image/jpeg\r\n", "Content-Length: 10\r\n",
+                              "Accept-Ranges: bytes\r\n", "X-Content-Type-Options: nosniff\r\n",
+                              "Content-Security-Policy: sandbox; default-src 'none'\r\n",
+                              "Content-Disposition: attachment\r\n"}) {
         EXPECT_THAT(response, HasSubstr(field));
     }
     EXPECT_EQ(body_of(response), "0123456789");
@@ -120,7 +138,10 @@ TEST_F(ArtifactsApiTest, AWholeArtifactComesWithItsTypeAndNeverAsAPage) {
 }
 
 TEST_F(ArtifactsApiTest, OneRangeIsServed) {
-    for (const auto& [range, part, body] : {std::tuple{"bytes=2-4", "bytes 2-4/10", "234"}, {"bytes=7-", "bytes 7-9/10", "789"}, {"bytes=-3", "bytes 7-9/10", "789"}, {"bytes=8-99", "bytes 8-9/10", "89"}}) {
+    for (const auto& [range, part, body] : {std::tuple{"bytes=2-4", "bytes 2-4/10", "234"},
+                                            {"bytes=7-", "bytes 7-9/10", "789"},
+                                            {"bytes=-3", "bytes 7-9/10", "789"},
+                                            {"bytes=8-99", "bytes 8-9/10", "89"}}) {
         const std::string response = get(fmt::format("Range: {}\r\n", range));
         EXPECT_THAT(response, StartsWith("HTTP/1.1 206 ")) << range;
         EXPECT_THAT(response, HasSubstr(fmt::format("Content-Range: {}\r\n", part)));
@@ -139,7 +160,8 @@ TEST_F(ArtifactsApiTest, ConditionsKnowTheHash) {
     const std::string tag = fmt::format("\"{}\"", std::string(64, 'a'));
     EXPECT_THAT(get(fmt::format("If-None-Match: {}\r\n", tag)), StartsWith("HTTP/1.1 304 "));
     EXPECT_THAT(get("If-None-Match: \"other\"\r\n"), StartsWith("HTTP/1.1 200 "));
-    EXPECT_THAT(get(fmt::format("Range: bytes=0-1\r\nIf-Range: {}\r\n", tag)), StartsWith("HTTP/1.1 206 "));
+    EXPECT_THAT(get(fmt::format("Range: bytes=0-1\r\nIf-Range: {}\r\n", tag)),
+                StartsWith("HTTP/1.1 206 "));
     EXPECT_THAT(get("Range: bytes=0-1\r\nIf-Range: \"other\"\r\n"), StartsWith("HTTP/1.1 200 "));
 }
 
@@ -150,7 +172,8 @@ TEST_F(ArtifactsApiTest, HeadSaysTheSameWithoutTheBytes) {
 }
 
 TEST_F(ArtifactsApiTest, ThoseOfAnotherTenantAreAsUnknownAsNone) {
-    const std::string foreign = ask("GET /v1/artifacts/" + kForeign), none = ask("GET /v1/artifacts/" + std::string(32, 'd'));
+    const std::string foreign = ask("GET /v1/artifacts/" + kForeign),
+                      none = ask("GET /v1/artifacts/" + std::string(32, 'd'));
     EXPECT_THAT(foreign, StartsWith("HTTP/1.1 404 "));
     EXPECT_EQ(body_of(foreign), body_of(none));
     EXPECT_THAT(ask("GET /v1/artifacts?tenant_id=other"), StartsWith("HTTP/1.1 403 "));
@@ -164,7 +187,8 @@ TEST_F(ArtifactsApiTest, AnOperatorSeesAndDeletesAll) {
     EXPECT_THAT(ask("GET /v1/artifacts"), testing::AllOf(HasSubstr(kPhoto), HasSubstr(kForeign)));
     EXPECT_EQ(body_of(ask("GET /v1/artifacts/" + kForeign)), "secret");
     EXPECT_THAT(ask("DELETE /v1/artifacts/" + kForeign), StartsWith("HTTP/1.1 200 "));
-    EXPECT_THAT(server->thread.run([&] { return deleted; }), testing::ElementsAre(kForeign + " by local/0"));
+    EXPECT_THAT(server->thread.run([&] { return deleted; }),
+                testing::ElementsAre(kForeign + " by local/0"));
     EXPECT_THAT(ask("DELETE /v1/artifacts/" + kForeign), StartsWith("HTTP/1.1 404 "));
 }
 
@@ -176,8 +200,11 @@ TEST_F(ArtifactsApiTest, CallersDeleteNothingAndDevicesReadNothing) {
 }
 
 TEST_F(ArtifactsApiTest, OtherMethodsAreToldWhatIsAllowed) {
-    EXPECT_THAT(ask("POST /v1/artifacts"), testing::AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n")));
-    EXPECT_THAT(ask("PUT /v1/artifacts/" + kPhoto), testing::AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD, DELETE\r\n")));
+    EXPECT_THAT(ask("POST /v1/artifacts"),
+                testing::AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n")));
+    EXPECT_THAT(
+        ask("PUT /v1/artifacts/" + kPhoto),
+        testing::AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD, DELETE\r\n")));
 }
 
 TEST_F(ArtifactsApiTest, ADiskThatFailsIsSaidAndOneThatFailsInTheMiddleBreaksTheBody) {

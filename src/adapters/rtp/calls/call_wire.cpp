@@ -20,14 +20,19 @@ constexpr std::size_t kMaxText = 256;
 constexpr std::int64_t kMaxTimeoutMs = 120'000;
 constexpr std::array<std::string_view, 4> kOrigins{"agent_turn", "cron", "operator", "system"};
 
-std::unexpected<CallRefusal> bad_form(std::string message) { return std::unexpected(CallRefusal{400, std::move(message)}); }
-std::unexpected<CallRefusal> bad_value(std::string message) { return std::unexpected(CallRefusal{200, std::move(message)}); }
+std::unexpected<CallRefusal> bad_form(std::string message) {
+    return std::unexpected(CallRefusal{400, std::move(message)});
+}
+std::unexpected<CallRefusal> bad_value(std::string message) {
+    return std::unexpected(CallRefusal{200, std::move(message)});
+}
 
 bool is_blank(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); });
 }
 
-/// Copies into `texts`, which never grows beyond its reservation: what is unescaped is not longer than what was read.
+/// Copies into `texts`, which never grows beyond its reservation: what is unescaped is not longer
+/// than what was read.
 std::string_view keep(std::string& texts, std::string_view text) {
     const std::size_t at = texts.size();
     texts += text;
@@ -54,14 +59,18 @@ std::string_view* context_field(core::CallContext& context, std::string_view key
     return nullptr;
 }
 
-std::expected<void, CallRefusal> parse_context(Element value, std::string& texts, core::CallContext& context) {
+std::expected<void, CallRefusal> parse_context(Element value, std::string& texts,
+                                               core::CallContext& context) {
     simdjson::dom::object object;
     if (value.get(object) != simdjson::SUCCESS) return bad_form("/context: must be an object");
-    if (json::has_duplicate_members(value)) return bad_form("/context: has two members of one name");
+    if (json::has_duplicate_members(value))
+        return bad_form("/context: has two members of one name");
     for (const auto member : object) {
         std::string_view* field = context_field(context, member.key);
-        if (field == nullptr) return bad_form(fmt::format("/context/{}: unknown member; remove it", member.key));
-        if (!take(member.value, texts, *field)) return bad_form(fmt::format("/context/{}: must be a string", member.key));
+        if (field == nullptr)
+            return bad_form(fmt::format("/context/{}: unknown member; remove it", member.key));
+        if (!take(member.value, texts, *field))
+            return bad_form(fmt::format("/context/{}: must be a string", member.key));
     }
     return {};
 }
@@ -77,11 +86,13 @@ bool is_missing(std::string_view text) { return text.data() == nullptr || is_bla
 
 }  // namespace
 
-std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser, std::string& texts, core::Call& call) {
+std::expected<void, CallRefusal> parse_call_request(std::string_view body, json::Parser& parser,
+                                                    std::string& texts, core::Call& call) {
     auto root = parser.parse(body);
     if (!root) return bad_form(root.error().message);
     simdjson::dom::object object;
-    if (root->element().get(object) != simdjson::SUCCESS) return bad_form("the request must be a JSON object");
+    if (root->element().get(object) != simdjson::SUCCESS)
+        return bad_form("the request must be a JSON object");
     texts.reserve(texts.size() + body.size());
     std::string_view version;
     std::optional<std::int64_t> timeout_ms;
@@ -89,8 +100,10 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
     std::optional<Element> args;
     // The ids first, so that a refusal can name them.
     if (const auto id = json::get_string(root->element(), "call_id")) call.id = keep(texts, *id);
-    if (const auto tool = json::get_string(root->element(), "tool_name")) call.tool = keep(texts, *tool);
-    if (json::has_duplicate_members(root->element())) return bad_form("the request has two members of one name");
+    if (const auto tool = json::get_string(root->element(), "tool_name"))
+        call.tool = keep(texts, *tool);
+    if (json::has_duplicate_members(root->element()))
+        return bad_form("the request has two members of one name");
     for (const auto member : object) {
         const std::string_view key = member.key;
         bool fits = true;
@@ -104,14 +117,17 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
             fits = take(member.value, texts, call.idempotency_key);
         } else if (key == "args") {
             if (!member.value.is_object()) return bad_form("/args: must be an object");
-            if (const auto twice = json::find_duplicate(member.value)) return bad_form(fmt::format("/args{}: there are two members of this name", *twice));
+            if (const auto twice = json::find_duplicate(member.value))
+                return bad_form(fmt::format("/args{}: there are two members of this name", *twice));
             args = member.value;
         } else if (key == "context") {
             has_context = true;
-            if (auto parsed = parse_context(member.value, texts, call.context); !parsed) return parsed;
+            if (auto parsed = parse_context(member.value, texts, call.context); !parsed)
+                return parsed;
         } else if (key == "timeout_ms") {
             timeout_ms = json::get_int64(root->element(), "timeout_ms");
-            if (!timeout_ms && !is_whole_number(member.value)) return bad_form("/timeout_ms: must be an integer");
+            if (!timeout_ms && !is_whole_number(member.value))
+                return bad_form("/timeout_ms: must be an integer");
             if (!timeout_ms) return bad_value("/timeout_ms: must be 1 to 120000");
         } else {
             return bad_form(fmt::format("/{}: unknown member; remove it", key));
@@ -125,19 +141,25 @@ std::expected<void, CallRefusal> parse_call_request(std::string_view body, json:
     if (is_missing(call.tenant)) return bad_value("/tenant_id: required and not blank");
     if (!args) return bad_value("/args: required, an object");
     if (!has_context) return bad_value("/context: required, an object");
-    if (is_missing(call.context.agent_id)) return bad_value("/context/agent_id: required and not blank");
-    if (is_missing(call.context.session_id)) return bad_value("/context/session_id: required and not blank");
-    for (const std::string_view text : {call.id, call.tool, call.tenant, call.idempotency_key, call.context.agent_id, call.context.session_id,
-                                        call.context.platform, call.context.channel_id, call.context.actor_id, call.context.isolation_key,
-                                        call.context.trace_id}) {
-        if (text.size() > kMaxText) return bad_value("a string outside args has more than 256 bytes");
+    if (is_missing(call.context.agent_id))
+        return bad_value("/context/agent_id: required and not blank");
+    if (is_missing(call.context.session_id))
+        return bad_value("/context/session_id: required and not blank");
+    for (const std::string_view text :
+         {call.id, call.tool, call.tenant, call.idempotency_key, call.context.agent_id,
+          call.context.session_id, call.context.platform, call.context.channel_id,
+          call.context.actor_id, call.context.isolation_key, call.context.trace_id}) {
+        if (text.size() > kMaxText)
+            return bad_value("a string outside args has more than 256 bytes");
     }
     const std::string_view origin = call.context.request_origin;
     if (origin.data() != nullptr && std::ranges::find(kOrigins, origin) == kOrigins.end()) {
-        return bad_value("/context/request_origin: must be one of agent_turn, cron, operator, system");
+        return bad_value(
+            "/context/request_origin: must be one of agent_turn, cron, operator, system");
     }
     if (timeout_ms) {
-        if (*timeout_ms < 1 || *timeout_ms > kMaxTimeoutMs) return bad_value("/timeout_ms: must be 1 to 120000");
+        if (*timeout_ms < 1 || *timeout_ms > kMaxTimeoutMs)
+            return bad_value("/timeout_ms: must be 1 to 120000");
         call.timeout = Milliseconds(*timeout_ms);
     }
     call.args = root->raw_member("args").value_or("{}");
@@ -190,7 +212,9 @@ std::string_view wire_status(const core::Outcome& outcome) {
 void append_result(std::string& out, const core::ToolResult& result) {
     json::Writer writer(out);
     switch (result.kind) {
-        case core::ContentKind::kText: writer.begin_object().key("text").string(result.content).end_object(); return;
+        case core::ContentKind::kText:
+            writer.begin_object().key("text").string(result.content).end_object();
+            return;
         case core::ContentKind::kJson:
             if (result.content.starts_with('{')) {
                 out += result.content;
@@ -200,23 +224,39 @@ void append_result(std::string& out, const core::ToolResult& result) {
             return;
         case core::ContentKind::kBytes: {
             const auto* bytes = reinterpret_cast<const std::uint8_t*>(result.content.data());
-            writer.begin_object().key("content_type").string(result.content_type).key("data_base64").string(to_base64({bytes, result.content.size()})).end_object();
+            writer.begin_object()
+                .key("content_type")
+                .string(result.content_type)
+                .key("data_base64")
+                .string(to_base64({bytes, result.content.size()}))
+                .end_object();
             return;
         }
     }
 }
 
 void append_error(json::Writer& writer, const Error& error, bool retryable) {
-    writer.begin_object().key("code").string(wire_code(error.code)).key("message").string_lossy(error.message).key("retryable").boolean(retryable);
+    writer.begin_object()
+        .key("code")
+        .string(wire_code(error.code))
+        .key("message")
+        .string_lossy(error.message)
+        .key("retryable")
+        .boolean(retryable);
     if (error.retry_after && error.details.empty()) {
-        writer.key("details").begin_object().key("retry_after_ms").integer(error.retry_after->count()).end_object();
+        writer.key("details")
+            .begin_object()
+            .key("retry_after_ms")
+            .integer(error.retry_after->count())
+            .end_object();
     } else if (!error.details.empty()) {
         writer.key("details").raw(error.details);
     }
     writer.end_object();
 }
 
-void append_call_response(std::string& out, std::string_view call_id, std::string_view tool, std::int64_t duration_ms, const core::Outcome& outcome,
+void append_call_response(std::string& out, std::string_view call_id, std::string_view tool,
+                          std::int64_t duration_ms, const core::Outcome& outcome,
                           const core::Tool* called) {
     out += R"({"version":"v1","call_id":)";
     json::append_quoted(out, call_id);
@@ -240,18 +280,25 @@ void append_call_response(std::string& out, std::string_view call_id, std::strin
         out += R"(,"error":)";
         json::Writer writer(out);
         const core::Status status = core::status_of(outcome);
-        const bool harmless = called != nullptr && (called->spec.idempotent || !called->spec.may_have_effects());
-        append_error(writer, outcome.error(), status == core::Status::kRetryableError || (status == core::Status::kTimeout && harmless));
+        const bool harmless =
+            called != nullptr && (called->spec.idempotent || !called->spec.may_have_effects());
+        append_error(writer, outcome.error(),
+                     status == core::Status::kRetryableError ||
+                         (status == core::Status::kTimeout && harmless));
     }
     out += '}';
 }
 
-std::expected<CancelRequest, std::string> parse_cancel_request(std::string_view body, json::Parser& parser, std::string& texts) {
+std::expected<CancelRequest, std::string> parse_cancel_request(std::string_view body,
+                                                               json::Parser& parser,
+                                                               std::string& texts) {
     auto root = parser.parse(body);
     if (!root) return std::unexpected(root.error().message);
     simdjson::dom::object object;
-    if (root->element().get(object) != simdjson::SUCCESS) return std::unexpected("the request must be a JSON object");
-    if (json::has_duplicate_members(root->element())) return std::unexpected("the request has two members of one name");
+    if (root->element().get(object) != simdjson::SUCCESS)
+        return std::unexpected("the request must be a JSON object");
+    if (json::has_duplicate_members(root->element()))
+        return std::unexpected("the request has two members of one name");
     texts.reserve(texts.size() + body.size());
     CancelRequest request;
     std::string_view version;
@@ -261,14 +308,18 @@ std::expected<CancelRequest, std::string> parse_cancel_request(std::string_view 
                                   : member.key == "call_id"   ? &request.call_id
                                   : member.key == "reason"    ? &request.reason
                                                               : nullptr;
-        if (field == nullptr) return std::unexpected(fmt::format("/{}: unknown member; remove it", member.key));
-        if (!take(member.value, texts, *field)) return std::unexpected(fmt::format("/{}: must be a string", member.key));
+        if (field == nullptr)
+            return std::unexpected(fmt::format("/{}: unknown member; remove it", member.key));
+        if (!take(member.value, texts, *field))
+            return std::unexpected(fmt::format("/{}: must be a string", member.key));
     }
     if (version != "v1") return std::unexpected("/version: must be \"v1\"");
     if (is_missing(request.tenant_id)) return std::unexpected("/tenant_id: required and not blank");
     if (is_missing(request.call_id)) return std::unexpected("/call_id: required and not blank");
-    constexpr std::array<std::string_view, 4> kReasons{"cancelled", "timeout", "caller_gone", "shutdown"};
-    if (request.reason.data() != nullptr && std::ranges::find(kReasons, request.reason) == kReasons.end()) {
+    constexpr std::array<std::string_view, 4> kReasons{"cancelled", "timeout", "caller_gone",
+                                                       "shutdown"};
+    if (request.reason.data() != nullptr &&
+        std::ranges::find(kReasons, request.reason) == kReasons.end()) {
         return std::unexpected("/reason: must be one of cancelled, timeout, caller_gone, shutdown");
     }
     return request;
@@ -281,10 +332,17 @@ void append_discovered_tool(std::string& out, std::string_view name, const core:
     writer.begin_object().key("name").string(name);
     if (!spec.title.empty()) writer.key("title").string(spec.title);
     writer.key("description").string(spec.description).key("input_schema").raw(spec.input_schema);
-    writer.key("output_schema").raw(spec.output_schema.empty() ? std::string_view(R"({"type":"object"})") : std::string_view(spec.output_schema));
-    writer.key("timeout_ms_default").integer(std::clamp<std::int64_t>(spec.default_timeout.count(), 1, kMaxMs));
-    writer.key("timeout_ms_max").integer(std::clamp<std::int64_t>(spec.max_timeout.count(), 1, kMaxMs));
-    writer.key("idempotent").boolean(spec.idempotent).key("side_effects").boolean(spec.may_have_effects());
+    writer.key("output_schema")
+        .raw(spec.output_schema.empty() ? std::string_view(R"({"type":"object"})")
+                                        : std::string_view(spec.output_schema));
+    writer.key("timeout_ms_default")
+        .integer(std::clamp<std::int64_t>(spec.default_timeout.count(), 1, kMaxMs));
+    writer.key("timeout_ms_max")
+        .integer(std::clamp<std::int64_t>(spec.max_timeout.count(), 1, kMaxMs));
+    writer.key("idempotent")
+        .boolean(spec.idempotent)
+        .key("side_effects")
+        .boolean(spec.may_have_effects());
     if (spec.max_concurrency) writer.key("max_concurrency").unsigned_integer(*spec.max_concurrency);
     writer.key("accepts_idempotency_key").boolean(true);
     const core::Annotations& claims = spec.annotations;

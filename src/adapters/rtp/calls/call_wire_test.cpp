@@ -16,14 +16,18 @@ namespace {
 using json::Value;
 using testing::HasSubstr;
 
-constexpr std::string_view kGood = R"({"version":"v1","call_id":"c7","tool_name":"memory.query","tenant_id":"t","args":{"limit":5},"context":{"agent_id":"a","session_id":"s"}})";
+constexpr std::string_view kGood =
+    R"({"version":"v1","call_id":"c7","tool_name":"memory.query","tenant_id":"t",)"
+    R"("args":{"limit":5},"context":{"agent_id":"a","session_id":"s"}})";
 
-/// A request made by changing the good one: members set to a JSON text, or left out where that is empty.
+/// A request made by changing the good one: members set to a JSON text, or left out where that is
+/// empty.
 std::string request_with(const std::vector<std::pair<std::string, std::string>>& changes) {
     Value request = Value::parse(kGood).value();
     for (const auto& [pointer, text] : changes) {
         const std::size_t slash = pointer.find('/', 1);
-        Value& object = slash == std::string::npos ? request : *request.find(pointer.substr(1, slash - 1));
+        Value& object =
+            slash == std::string::npos ? request : *request.find(pointer.substr(1, slash - 1));
         const std::string name = pointer.substr(slash == std::string::npos ? 1 : slash + 1);
         if (text.empty()) {
             object.erase(name);
@@ -55,8 +59,11 @@ protected:
 };
 
 TEST_F(CallWireTest, AFullRequestIsReadWhole) {
-    const std::string body = R"({"version":"v1","call_id":"c\u0037","tool_name":"memory.query","tenant_id":"t","args": { "limit" : 5.0 },"timeout_ms":120000,"idempotency_key":"k",
-        "context":{"agent_id":"a","session_id":"s","platform":"p","channel_id":"ch","actor_id":"ac","isolation_key":"i","trace_id":"tr","request_origin":"cron"}})";
+    const std::string body =
+        R"({"version":"v1","call_id":"c\u0037","tool_name":"memory.query","tenant_id":"t",)"
+        R"("args": { "limit" : 5.0 },"timeout_ms":120000,"idempotency_key":"k",
+        "context":{"agent_id":"a","session_id":"s","platform":"p","channel_id":"ch",)"
+        R"("actor_id":"ac","isolation_key":"i","trace_id":"tr","request_origin":"cron"}})";
     core::Call call;
     std::string texts;
     ASSERT_TRUE(parse_call_request(body, parser_, texts, call));
@@ -90,12 +97,28 @@ TEST_F(CallWireTest, ASmallRequestIsEnough) {
 TEST_F(CallWireTest, Row5_WhatBreaksTheFormIs400) {
     std::string deep(kGood);
     deep.replace(deep.find("5}"), 1, std::string(70, '[') + "5" + std::string(70, ']'));
-    std::vector<std::string> broken{"", "{", "[]", "7", "null", "\"x\"", std::string(kGood) + "x", std::string(kGood) + "{}", "\xEF\xBB\xBF" + std::string(kGood), "{\"version\":\"\xFF\"}",
-                                    deep, R"({"version":"v1","version":"v1"})", R"({"context":{"agent_id":"a","agent_id":"a"}})"};
-    for (const char* member : {"/extra", "/Version", "/context/extra", "/context/AgentId"}) broken.push_back(request_with({{member, "1"}}));
-    for (const char* member : {"/version", "/call_id", "/tool_name", "/tenant_id", "/idempotency_key", "/context/agent_id", "/context/session_id", "/context/platform", "/context/channel_id",
-                               "/context/actor_id", "/context/isolation_key", "/context/trace_id", "/context/request_origin"}) {
-        for (const char* wrong : {"null", "7", "[]", "{}", "true"}) broken.push_back(request_with({{member, wrong}}));
+    std::vector<std::string> broken{"",
+                                    "{",
+                                    "[]",
+                                    "7",
+                                    "null",
+                                    "\"x\"",
+                                    std::string(kGood) + "x",
+                                    std::string(kGood) + "{}",
+                                    "\xEF\xBB\xBF" + std::string(kGood),
+                                    "{\"version\":\"\xFF\"}",
+                                    deep,
+                                    R"({"version":"v1","version":"v1"})",
+                                    R"({"context":{"agent_id":"a","agent_id":"a"}})"};
+    for (const char* member : {"/extra", "/Version", "/context/extra", "/context/AgentId"})
+        broken.push_back(request_with({{member, "1"}}));
+    for (const char* member :
+         {"/version", "/call_id", "/tool_name", "/tenant_id", "/idempotency_key",
+          "/context/agent_id", "/context/session_id", "/context/platform", "/context/channel_id",
+          "/context/actor_id", "/context/isolation_key", "/context/trace_id",
+          "/context/request_origin"}) {
+        for (const char* wrong : {"null", "7", "[]", "{}", "true"})
+            broken.push_back(request_with({{member, wrong}}));
     }
     for (const char* wrong : {"null", "7", "[]", "\"{}\"", "true"}) {
         broken.push_back(request_with({{"/args", wrong}}));
@@ -105,7 +128,8 @@ TEST_F(CallWireTest, Row5_WhatBreaksTheFormIs400) {
         std::string body(kGood);
         broken.push_back(body.replace(body.find("5}"), 1, twice));
     }
-    for (const char* wrong : {"null", "\"500\"", "[]", "1.5"}) broken.push_back(request_with({{"/timeout_ms", wrong}}));
+    for (const char* wrong : {"null", "\"500\"", "[]", "1.5"})
+        broken.push_back(request_with({{"/timeout_ms", wrong}}));
     for (const std::string& body : broken) {
         EXPECT_EQ(refusal(body).http_status, 400) << body.substr(0, 200);
         EXPECT_NE(refusal(body).message, "");
@@ -113,7 +137,8 @@ TEST_F(CallWireTest, Row5_WhatBreaksTheFormIs400) {
 }
 
 TEST_F(CallWireTest, Row6_WhatBreaksAValueIs200AndNamesIt) {
-    for (const char* member : {"/version", "/call_id", "/tool_name", "/tenant_id", "/context/agent_id", "/context/session_id"}) {
+    for (const char* member : {"/version", "/call_id", "/tool_name", "/tenant_id",
+                               "/context/agent_id", "/context/session_id"}) {
         for (const char* wrong : {"", "\"\"", "\" \"", "\"\\t\\n\""}) {
             const CallRefusal refused = refusal(request_with({{member, wrong}}));
             EXPECT_EQ(refused.http_status, 200) << member << wrong;
@@ -130,23 +155,32 @@ TEST_F(CallWireTest, Row6_WhatBreaksAValueIs200AndNamesIt) {
         EXPECT_EQ(refused.http_status, 200) << wrong;
         EXPECT_THAT(refused.message, HasSubstr("/timeout_ms"));
     }
-    for (const char* fine : {"1", "120000", "500.0"}) EXPECT_EQ(refusal(request_with({{"/timeout_ms", fine}})).http_status, 0) << fine;
+    for (const char* fine : {"1", "120000", "500.0"})
+        EXPECT_EQ(refusal(request_with({{"/timeout_ms", fine}})).http_status, 0) << fine;
     for (const char* wrong : {"\"\"", "\"Cron\"", "\"user\""}) {
         EXPECT_EQ(refusal(request_with({{"/context/request_origin", wrong}})).http_status, 200);
-        EXPECT_THAT(refusal(request_with({{"/context/request_origin", wrong}})).message, HasSubstr("request_origin"));
+        EXPECT_THAT(refusal(request_with({{"/context/request_origin", wrong}})).message,
+                    HasSubstr("request_origin"));
     }
-    for (const char* fine : {"agent_turn", "cron", "operator", "system"}) EXPECT_EQ(refusal(request_with({{"/context/request_origin", fmt::format("\"{}\"", fine)}})).http_status, 0);
+    for (const char* fine : {"agent_turn", "cron", "operator", "system"})
+        EXPECT_EQ(refusal(request_with({{"/context/request_origin", fmt::format("\"{}\"", fine)}}))
+                      .http_status,
+                  0);
 }
 
 TEST_F(CallWireTest, Row6_StringsOutsideArgsHaveAtMost256Bytes) {
     const std::string longest = fmt::format("\"{}\"", std::string(256, 'x'));
     const std::string too_long = fmt::format("\"{}\"", std::string(257, 'x'));
-    for (const char* member : {"/call_id", "/tool_name", "/tenant_id", "/idempotency_key", "/context/agent_id", "/context/session_id", "/context/platform", "/context/channel_id", "/context/actor_id",
-                               "/context/isolation_key", "/context/trace_id"}) {
+    for (const char* member :
+         {"/call_id", "/tool_name", "/tenant_id", "/idempotency_key", "/context/agent_id",
+          "/context/session_id", "/context/platform", "/context/channel_id", "/context/actor_id",
+          "/context/isolation_key", "/context/trace_id"}) {
         EXPECT_EQ(refusal(request_with({{member, longest}})).http_status, 0) << member;
         EXPECT_EQ(refusal(request_with({{member, too_long}})).http_status, 200) << member;
     }
-    EXPECT_EQ(refusal(request_with({{"/args", fmt::format(R"({{"text":{}}})", too_long)}})).http_status, 0);
+    EXPECT_EQ(
+        refusal(request_with({{"/args", fmt::format(R"({{"text":{}}})", too_long)}})).http_status,
+        0);
 }
 
 TEST_F(CallWireTest, ARefusalKnowsTheIdsThatCouldBeRead) {
@@ -158,7 +192,8 @@ TEST_F(CallWireTest, ARefusalKnowsTheIdsThatCouldBeRead) {
     EXPECT_EQ(call.tool, "t");
 }
 
-Value response(const core::Outcome& outcome, std::string_view call_id = "c7", std::string_view tool = "t") {
+Value response(const core::Outcome& outcome, std::string_view call_id = "c7",
+               std::string_view tool = "t") {
     std::string out;
     append_call_response(out, call_id, tool, 12, outcome);
     auto value = Value::parse(out);
@@ -166,17 +201,30 @@ Value response(const core::Outcome& outcome, std::string_view call_id = "c7", st
     return value.value_or(Value());
 }
 
-core::ToolResult result_of(core::ContentKind kind, std::string content, std::string content_type = {}) {
-    return {.kind = kind, .content = std::move(content), .content_type = std::move(content_type), .logs = {}, .usage = {}};
+core::ToolResult result_of(core::ContentKind kind, std::string content,
+                           std::string content_type = {}) {
+    return {.kind = kind,
+            .content = std::move(content),
+            .content_type = std::move(content_type),
+            .logs = {},
+            .usage = {}};
 }
 
 TEST(CallResponse, AnOkHasAResultAndNothingElse) {
-    EXPECT_EQ(response(result_of(core::ContentKind::kText, "a\n\"b\"")),
-              Value::parse(R"({"version":"v1","call_id":"c7","tool_name":"t","status":"ok","duration_ms":12,"result":{"text":"a\n\"b\""}})").value());
-    EXPECT_EQ(*response(result_of(core::ContentKind::kJson, R"({"a":1})")).find("result"), Value::parse(R"({"a":1})").value());
-    EXPECT_EQ(*response(result_of(core::ContentKind::kJson, "[1,2]")).find("result"), Value::parse(R"({"value":[1,2]})").value());
-    EXPECT_EQ(*response(result_of(core::ContentKind::kJson, "null")).find("result"), Value::parse(R"({"value":null})").value());
-    EXPECT_EQ(*response(result_of(core::ContentKind::kBytes, std::string("\0\xFF", 2), "image/png")).find("result"),
+    EXPECT_EQ(
+        response(result_of(core::ContentKind::kText, "a\n\"b\"")),
+        Value::parse(
+            R"({"version":"v1","call_id":"c7","tool_name":"t","status":"ok","duration_ms":12,)"
+            R"("result":{"text":"a\n\"b\""}})")
+            .value());
+    EXPECT_EQ(*response(result_of(core::ContentKind::kJson, R"({"a":1})")).find("result"),
+              Value::parse(R"({"a":1})").value());
+    EXPECT_EQ(*response(result_of(core::ContentKind::kJson, "[1,2]")).find("result"),
+              Value::parse(R"({"value":[1,2]})").value());
+    EXPECT_EQ(*response(result_of(core::ContentKind::kJson, "null")).find("result"),
+              Value::parse(R"({"value":null})").value());
+    EXPECT_EQ(*response(result_of(core::ContentKind::kBytes, std::string("\0\xFF", 2), "image/png"))
+                   .find("result"),
               Value::parse(R"({"content_type":"image/png","data_base64":"AP8="})").value());
     core::ToolResult with_logs = result_of(core::ContentKind::kText, "x");
     with_logs.logs = {"one", "two \xFF"};
@@ -192,10 +240,15 @@ TEST(CallResponse, AFailureHasAnErrorAndNoResult) {
     EXPECT_EQ(plain.resolve("/error/details"), nullptr);
     EXPECT_EQ(*plain.find("call_id"), Value(""));
 
-    const Value details = response(fail(ErrorCode::kInvalidArgs, "/limit: at most 100", R"({"errors":[{"pointer":"/limit"}]})"));
+    const Value details = response(fail(ErrorCode::kInvalidArgs, "/limit: at most 100",
+                                        R"({"errors":[{"pointer":"/limit"}]})"));
     EXPECT_EQ(*details.resolve("/error/details/errors/0/pointer"), Value("/limit"));
 
-    const Value busy = response(fail(Error{.code = ErrorCode::kRateLimited, .message = "wait", .details = {}, .retryable = {}, .retry_after = Milliseconds(250)}));
+    const Value busy = response(fail(Error{.code = ErrorCode::kRateLimited,
+                                           .message = "wait",
+                                           .details = {},
+                                           .retryable = {},
+                                           .retry_after = Milliseconds(250)}));
     EXPECT_EQ(*busy.find("status"), Value("retryable_error"));
     EXPECT_EQ(*busy.resolve("/error/retryable"), Value(true));
     EXPECT_EQ(*busy.resolve("/error/details/retry_after_ms"), Value(250));
@@ -204,8 +257,11 @@ TEST(CallResponse, AFailureHasAnErrorAndNoResult) {
 
 TEST(CallResponse, TheStatusIsOneOfFourForEveryCode) {
     for (const ErrorCode code : all_error_codes()) {
-        EXPECT_THAT(std::string(wire_status(fail(code, "m"))), testing::AnyOf("error", "retryable_error", "timeout")) << token_of(code);
-        EXPECT_EQ(wire_status(fail(code, "m")) == "retryable_error", is_retryable(code)) << token_of(code);
+        EXPECT_THAT(std::string(wire_status(fail(code, "m"))),
+                    testing::AnyOf("error", "retryable_error", "timeout"))
+            << token_of(code);
+        EXPECT_EQ(wire_status(fail(code, "m")) == "retryable_error", is_retryable(code))
+            << token_of(code);
     }
 }
 
@@ -219,22 +275,33 @@ TEST(CallResponse, EveryCodeHasTheFormThatSpecErrorsSays) {
     for (const Value& entry : codes) {
         const auto code = find_error_code(*entry.find("token")->as_string());
         ASSERT_TRUE(code);
-        EXPECT_EQ(wire_code(*code), *entry.find("rtp")->as_string()) << *entry.find("token")->as_string();
+        EXPECT_EQ(wire_code(*code), *entry.find("rtp")->as_string())
+            << *entry.find("token")->as_string();
     }
 }
 
 TEST_F(CallWireTest, ACancelRequestIsReadStrictly) {
     std::string texts;
-    const auto request = parse_cancel_request(R"({"version":"v1","tenant_id":"t","call_id":"c7","reason":"caller_gone"})", parser_, texts);
+    const auto request = parse_cancel_request(
+        R"({"version":"v1","tenant_id":"t","call_id":"c7","reason":"caller_gone"})", parser_,
+        texts);
     ASSERT_TRUE(request);
     EXPECT_EQ(request->tenant_id, "t");
     EXPECT_EQ(request->call_id, "c7");
     EXPECT_EQ(request->reason, "caller_gone");
-    for (const char* fine : {R"({"version":"v1","tenant_id":"t","call_id":"c7"})", R"({"version":"v1","tenant_id":"t","call_id":"c7","reason":"shutdown"})"}) EXPECT_EQ(cancel_refusal(fine), "");
-    for (const char* broken : {"", "[]", R"({"version":"v1","tenant_id":"t"})", R"({"version":"v1","call_id":"c"})", R"({"tenant_id":"t","call_id":"c"})", R"({"version":"v2","tenant_id":"t","call_id":"c"})",
-                               R"({"version":"v1","tenant_id":" ","call_id":"c"})", R"({"version":"v1","tenant_id":"t","call_id":7})", R"({"version":"v1","tenant_id":"t","call_id":"c","reason":"bored"})",
-                               R"({"version":"v1","tenant_id":"t","call_id":"c","reason":null})", R"({"version":"v1","tenant_id":"t","call_id":"c","x":1})",
-                               R"({"version":"v1","tenant_id":"t","call_id":"c","call_id":"c"})"}) {
+    for (const char* fine :
+         {R"({"version":"v1","tenant_id":"t","call_id":"c7"})",
+          R"({"version":"v1","tenant_id":"t","call_id":"c7","reason":"shutdown"})"})
+        EXPECT_EQ(cancel_refusal(fine), "");
+    for (const char* broken :
+         {"", "[]", R"({"version":"v1","tenant_id":"t"})", R"({"version":"v1","call_id":"c"})",
+          R"({"tenant_id":"t","call_id":"c"})", R"({"version":"v2","tenant_id":"t","call_id":"c"})",
+          R"({"version":"v1","tenant_id":" ","call_id":"c"})",
+          R"({"version":"v1","tenant_id":"t","call_id":7})",
+          R"({"version":"v1","tenant_id":"t","call_id":"c","reason":"bored"})",
+          R"({"version":"v1","tenant_id":"t","call_id":"c","reason":null})",
+          R"({"version":"v1","tenant_id":"t","call_id":"c","x":1})",
+          R"({"version":"v1","tenant_id":"t","call_id":"c","call_id":"c"})"}) {
         EXPECT_NE(cancel_refusal(broken), "") << broken;
     }
 }
@@ -279,7 +346,8 @@ TEST(Discovery, TimeoutsStayInTheRangeOfTheSchemaAndClaimsAreToldAsClaims) {
     EXPECT_EQ(tool.find("timeout_ms_max")->as_int64(), 120'000);
     EXPECT_EQ(*tool.find("title"), Value("Slow"));
     EXPECT_EQ(tool.find("max_concurrency")->as_int64(), 3);
-    EXPECT_EQ(*tool.find("annotations"), Value::parse(R"({"read_only":true,"destructive":false})").value());
+    EXPECT_EQ(*tool.find("annotations"),
+              Value::parse(R"({"read_only":true,"destructive":false})").value());
 }
 
 }  // namespace

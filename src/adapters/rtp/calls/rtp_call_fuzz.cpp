@@ -1,4 +1,5 @@
-// Any request body: calls and cancels are read or refused with a reason, and what was read is inside its bounds.
+// Any request body: calls and cancels are read or refused with a reason, and what was read is
+// inside its bounds.
 
 #include "adapters/rtp/calls/call_wire.hpp"
 #include "base/fuzz_check.hpp"
@@ -31,18 +32,27 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::string texts;
         const auto parsed = rtp::parse_call_request(body, parser, texts, call);
         if (parsed) {
-            require(!call.id.empty() && call.id.size() <= 256 && !call.tool.empty() && call.tool.size() <= 256 && !call.tenant.empty());
+            require(!call.id.empty() && call.id.size() <= 256 && !call.tool.empty() &&
+                    call.tool.size() <= 256 && !call.tenant.empty());
             require(!call.context.agent_id.empty() && !call.context.session_id.empty());
-            require(!call.timeout || (call.timeout->count() >= 1 && call.timeout->count() <= 120'000));
-            require(call.args.data() >= body.data() && call.args.data() + call.args.size() <= body.data() + body.size());
+            require(!call.timeout ||
+                    (call.timeout->count() >= 1 && call.timeout->count() <= 120'000));
+            require(call.args.data() >= body.data() &&
+                    call.args.data() + call.args.size() <= body.data() + body.size());
             require(call.args.starts_with('{') && call.args.ends_with('}'));
-            require(call.parsed_args && call.parsed_args->is_object() && !json::find_duplicate(*call.parsed_args));
-            const core::ToolResult echo{.kind = core::ContentKind::kJson, .content = std::string(call.args), .content_type = {}, .logs = {}, .usage = {}};
+            require(call.parsed_args && call.parsed_args->is_object() &&
+                    !json::find_duplicate(*call.parsed_args));
+            const core::ToolResult echo{.kind = core::ContentKind::kJson,
+                                        .content = std::string(call.args),
+                                        .content_type = {},
+                                        .logs = {},
+                                        .usage = {}};
             check_response(std::string(call.id), std::string(call.tool), echo);
         } else {
             require(parsed.error().http_status == 400 || parsed.error().http_status == 200);
             require(!parsed.error().message.empty());
-            check_response(std::string(call.id), std::string(call.tool), fail(ErrorCode::kInvalidArgs, parsed.error().message));
+            check_response(std::string(call.id), std::string(call.tool),
+                           fail(ErrorCode::kInvalidArgs, parsed.error().message));
         }
     }
     std::string texts;

@@ -23,7 +23,9 @@ std::string_view word_of(ToolsApi::CancelAnswer answer) {
     return "not_found";
 }
 
-std::int64_t whole_ms(std::chrono::nanoseconds duration) { return std::chrono::duration_cast<Milliseconds>(duration).count(); }
+std::int64_t whole_ms(std::chrono::nanoseconds duration) {
+    return std::chrono::duration_cast<Milliseconds>(duration).count();
+}
 
 bool wants_events(const net::HttpRequest& request) {
     const auto accept = request.find("accept");
@@ -40,11 +42,19 @@ public:
     void on_frame(const core::ToolFrame& frame) override {
         std::string body;
         json::Writer writer(body);
-        writer.begin_object().key("frame_no").unsigned_integer(frame.number).key("final").boolean(frame.final).key("content_type").string(frame.content_type);
+        writer.begin_object()
+            .key("frame_no")
+            .unsigned_integer(frame.number)
+            .key("final")
+            .boolean(frame.final)
+            .key("content_type")
+            .string(frame.content_type);
         if (simdjson::validate_utf8(frame.data.data(), frame.data.size())) {
             writer.key("data").string(frame.data);
         } else {
-            writer.key("data_base64").string(to_base64({reinterpret_cast<const std::uint8_t*>(frame.data.data()), frame.data.size()}));
+            writer.key("data_base64")
+                .string(to_base64(
+                    {reinterpret_cast<const std::uint8_t*>(frame.data.data()), frame.data.size()}));
         }
         if (!frame.summary.empty()) writer.key("summary").raw(frame.summary);
         writer.end_object();
@@ -92,7 +102,8 @@ void ToolsApi::refuse(net::HttpExchange& exchange, int status, const Error& erro
     exchange.finish_response();
 }
 
-Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view front) {
+Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef principal,
+                          std::string_view front) {
     std::string texts = exchange.loop().take_buffer();
     const ScopeExit give_back([&] {
         texts.clear();
@@ -105,14 +116,16 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
     parser_.shrink();
     if (!parsed) {
         const core::Outcome outcome = fail(ErrorCode::kInvalidArgs, parsed.error().message);
-        append_call_response(exchange.begin_response(parsed.error().http_status, kJson), call.id, call.tool, 0, outcome);
+        append_call_response(exchange.begin_response(parsed.error().http_status, kJson), call.id,
+                             call.tool, 0, outcome);
         exchange.finish_response();
         co_return;
     }
     if (const auto wait = exchange.request().find("crab-away-wait-ms"); wait && away_ != nullptr) {
         if (auto refused = co_await wait_for_device(exchange, principal, call, *wait)) {
             const core::Outcome outcome = fail(std::move(*refused));
-            append_call_response(exchange.begin_response(200, kJson), call.id, call.tool, 0, outcome);
+            append_call_response(exchange.begin_response(200, kJson), call.id, call.tool, 0,
+                                 outcome);
             exchange.finish_response();
             co_return;
         }
@@ -122,19 +135,24 @@ Task<void> ToolsApi::call(net::HttpExchange& exchange, core::PrincipalRef princi
         co_await call_streaming(exchange, principal, call);
         co_return;
     }
-    exchange.keep_running_when_caller_leaves();  // a repeat may join (docs/protocols/rtp.md, section 3, "Cancel")
+    // a repeat may join (docs/protocols/rtp.md, section 3, "Cancel")
+    exchange.keep_running_when_caller_leaves();
     core::FrameSink nobody;
     const core::AuthenticatedCall authenticated(call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, nobody);
     static constexpr net::HttpHeader kReplayed{"Crab-Replayed", "true"};
-    std::string& out = exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
-    append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
+    std::string& out =
+        exchange.begin_response(200, kJson, std::span(&kReplayed, end.replayed ? 1 : 0));
+    append_call_response(out, call.id, call.tool, whole_ms(end.duration), *end.outcome,
+                         end.tool.get());
     exchange.finish_response();
 }
 
-/// A tool that only reads may be waited for while its device is away: `Crab-Away-Wait-Ms`, docs/protocols/clawseed.md, section 9. Nothing:
-/// the call goes on, to whatever the pipeline says.
-Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange, core::PrincipalRef principal, core::Call& call, std::string_view wait_ms) {
+/// A tool that only reads may be waited for while its device is away: `Crab-Away-Wait-Ms`,
+/// docs/protocols/clawseed.md, section 9. Nothing: the call goes on, to whatever the pipeline says.
+Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange,
+                                                     core::PrincipalRef principal, core::Call& call,
+                                                     std::string_view wait_ms) {
     constexpr std::int64_t kMostMs = 120'000;
     std::int64_t ms = -1;
     const auto [end, error] = std::from_chars(wait_ms.data(), wait_ms.data() + wait_ms.size(), ms);
@@ -143,7 +161,8 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     }
     const auto is_away = [&] {
         const auto tool = pipeline_.resolve(*principal, call.tenant, call.tool);
-        return !tool && (tool.error().code == ErrorCode::kToolNotFound || tool.error().code == ErrorCode::kUnavailable);
+        return !tool && (tool.error().code == ErrorCode::kToolNotFound ||
+                         tool.error().code == ErrorCode::kUnavailable);
     };
     if (ms == 0 || !is_away()) co_return std::nullopt;
     net::EventLoop& loop = exchange.loop();
@@ -156,26 +175,40 @@ Task<std::optional<Error>> ToolsApi::wait_for_device(net::HttpExchange& exchange
     const Deadline until = std::min<Deadline>(call.caller_deadline, now + Milliseconds(ms));
     while (is_away()) {
         const WaitEnd how = co_await (*place)->wait(until);
-        if (how == WaitEnd::kCancelled) co_return fail(ErrorCode::kCancelled, "the caller left while its call waited for a device").error();
-        if ((*place)->cancelled()) co_return fail(ErrorCode::kCancelled, "the call was cancelled while it waited for a device; nothing was run").error();
+        if (how == WaitEnd::kCancelled)
+            co_return fail(ErrorCode::kCancelled,
+                           "the caller left while its call waited for a device")
+                .error();
+        if ((*place)->cancelled())
+            co_return fail(ErrorCode::kCancelled,
+                           "the call was cancelled while it waited for a device; nothing was run")
+                .error();
         if (how == WaitEnd::kExpired && is_away()) {
-            co_return Error{.code = ErrorCode::kUnavailable, .message = "the device that has this tool is away and did not come back in time; nothing was run", .details = {},
-                            .retryable = true, .retry_after = {}};
+            co_return Error{.code = ErrorCode::kUnavailable,
+                            .message =
+                                "the device that has this tool is away and did not come back in "
+                                "time; nothing was run",
+                            .details = {},
+                            .retryable = true,
+                            .retry_after = {}};
         }
     }
     co_return std::nullopt;
 }
 
-Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal, core::Call& call) {
+Task<void> ToolsApi::call_streaming(net::HttpExchange& exchange,
+                                    const core::PrincipalRef& principal, core::Call& call) {
     call.wants_stream = true;
     exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
     EventSink sink(exchange);
-    exchange.goes_on_when_caller_leaves([&call] { return core::Pipeline::goes_on_for_others(call); });
+    exchange.goes_on_when_caller_leaves(
+        [&call] { return core::Pipeline::goes_on_for_others(call); });
     const ScopeExit answered([&] { exchange.goes_on_when_caller_leaves({}); });
     const core::AuthenticatedCall authenticated(call, principal);
     const core::CallEnd end = co_await pipeline_.run(authenticated, sink);
     std::string body;
-    append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome, end.tool.get());
+    append_call_response(body, call.id, call.tool, whole_ms(end.duration), *end.outcome,
+                         end.tool.get());
     sink.send("result", body);
     exchange.end_stream();
 }
@@ -189,7 +222,8 @@ void ToolsApi::cancel(net::HttpExchange& exchange, const core::Principal& princi
     }
     // In another tenant there is no call of this caller's, and none will come.
     const bool its_own = pipeline_.may_act_in(principal, request->tenant_id);
-    const CancelAnswer answer = its_own ? cancel_(principal, request->tenant_id, request->call_id) : CancelAnswer::kNotFound;
+    const CancelAnswer answer = its_own ? cancel_(principal, request->tenant_id, request->call_id)
+                                        : CancelAnswer::kNotFound;
     std::string& out = exchange.begin_response(200, kJson);
     json::Writer writer(out);
     writer.begin_object().key("version").string("v1").key("call_id").string(request->call_id);

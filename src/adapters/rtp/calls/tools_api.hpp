@@ -11,31 +11,43 @@
 
 namespace crab::rtp {
 
-/// The HTTP front for callers: discovery, calls and cancels with the schemas of docs/protocols/rtp.md, sections 2 and 3, so
-/// that a gateway is itself a tool host. Who the caller is has been found out before. One per event loop.
+/// The HTTP front for callers: discovery, calls and cancels with the schemas of
+/// docs/protocols/rtp.md, sections 2 and 3, so that a gateway is itself a tool host. Who the caller
+/// is has been found out before. One per event loop.
 class ToolsApi {
 public:
     enum class CancelAnswer : std::uint8_t { kCancelling, kFinished, kNotFound };
     /// Cancels a call by id wherever it runs, or on arrival if it has not come yet.
-    using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view tenant, std::string_view call_id)>;
+    using Cancel = std::function<CancelAnswer(const core::Principal& asker, std::string_view tenant,
+                                              std::string_view call_id)>;
 
     /// `away` null: no call waits for a device.
-    ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel, core::AwayCalls* away = nullptr)
-        : pipeline_(pipeline), service_(std::move(service)), cancel_(std::move(cancel)), away_(away) {}
+    ToolsApi(core::Pipeline& pipeline, std::string service, Cancel cancel,
+             core::AwayCalls* away = nullptr)
+        : pipeline_(pipeline),
+          service_(std::move(service)),
+          cancel_(std::move(cancel)),
+          away_(away) {}
 
     /// `GET /v1/tools`.
     void list(net::HttpExchange& exchange, const core::Principal& principal);
-    /// `POST /v1/tools/call`: one response object, or with `Accept: text/event-stream` the events `frame`, `progress` and, last,
-    /// `result` with that object. `front` names the listener for the audit record.
-    Task<void> call(net::HttpExchange& exchange, core::PrincipalRef principal, std::string_view front);
+    /// `POST /v1/tools/call`: one response object, or with `Accept: text/event-stream` the events
+    /// `frame`, `progress` and, last, `result` with that object. `front` names the listener for the
+    /// audit record.
+    Task<void> call(net::HttpExchange& exchange, core::PrincipalRef principal,
+                    std::string_view front);
     /// `POST /v1/tools/cancel`.
     void cancel(net::HttpExchange& exchange, const core::Principal& principal);
-    /// A refusal of a call in its response schema, for what is decided before the body is looked at (401, 403).
+    /// A refusal of a call in its response schema, for what is decided before the body is looked at
+    /// (401, 403).
     static void refuse(net::HttpExchange& exchange, int status, const Error& error);
 
 private:
-    Task<std::optional<Error>> wait_for_device(net::HttpExchange& exchange, core::PrincipalRef principal, core::Call& call, std::string_view wait_ms);
-    Task<void> call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal, core::Call& call);
+    Task<std::optional<Error>> wait_for_device(net::HttpExchange& exchange,
+                                               core::PrincipalRef principal, core::Call& call,
+                                               std::string_view wait_ms);
+    Task<void> call_streaming(net::HttpExchange& exchange, const core::PrincipalRef& principal,
+                              core::Call& call);
 
     core::Pipeline& pipeline_;
     std::string service_;

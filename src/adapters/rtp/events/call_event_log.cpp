@@ -19,38 +19,57 @@ using core::EventType;
 /// The trace that a `traceparent` names (W3C Trace Context): its second field.
 std::string_view trace_of(std::string_view traceparent) {
     constexpr std::size_t kBegin = 3, kLength = 32;
-    return traceparent.size() >= kBegin + kLength ? traceparent.substr(kBegin, kLength) : std::string_view();
+    return traceparent.size() >= kBegin + kLength ? traceparent.substr(kBegin, kLength)
+                                                  : std::string_view();
 }
 
 std::string_view first_of(std::initializer_list<std::string_view> texts) {
-    const auto found = std::ranges::find_if(texts, [](std::string_view text) { return !text.empty(); });
+    const auto found =
+        std::ranges::find_if(texts, [](std::string_view text) { return !text.empty(); });
     return found == texts.end() ? std::string_view() : *found;
 }
 
-std::int64_t whole_ms(std::chrono::nanoseconds duration) { return std::max<std::int64_t>(std::chrono::duration_cast<Milliseconds>(duration).count(), 0); }
+std::int64_t whole_ms(std::chrono::nanoseconds duration) {
+    return std::max<std::int64_t>(std::chrono::duration_cast<Milliseconds>(duration).count(), 0);
+}
 
 /// After this nobody can tell how a call ended.
 CallStep end_of(const core::Outcome& outcome) {
-    return !outcome && outcome.error().code == ErrorCode::kOutcomeUnknown ? CallStep::kEndedUnknown : CallStep::kEnded;
+    return !outcome && outcome.error().code == ErrorCode::kOutcomeUnknown ? CallStep::kEndedUnknown
+                                                                          : CallStep::kEnded;
 }
 
-EventType type_of_end(const core::Outcome& outcome) { return outcome ? EventType::kToolCallCompleted : EventType::kToolCallFailed; }
+EventType type_of_end(const core::Outcome& outcome) {
+    return outcome ? EventType::kToolCallCompleted : EventType::kToolCallFailed;
+}
 
 Error unknown_end() {
-    return fail(ErrorCode::kOutcomeUnknown, "the gateway stopped before it had an answer: the call may or may not have run").error();
+    return fail(ErrorCode::kOutcomeUnknown,
+                "the gateway stopped before it had an answer: the call may or may not have run")
+        .error();
 }
-Error not_json() { return fail(ErrorCode::kInternal, "the request event of a call is not JSON").error(); }
+Error not_json() {
+    return fail(ErrorCode::kInternal, "the request event of a call is not JSON").error();
+}
 
 /// The payload of an end, and the end of its envelope.
-void append_end(std::string& out, std::string_view call_id, std::string_view tool_name, const core::Outcome& outcome, std::chrono::nanoseconds duration) {
+void append_end(std::string& out, std::string_view call_id, std::string_view tool_name,
+                const core::Outcome& outcome, std::chrono::nanoseconds duration) {
     json::Writer writer(out);
-    writer.begin_object().key("call_id").string_lossy(call_id).key("tool_name").string(tool_name).key("status").string(wire_status(outcome));
+    writer.begin_object()
+        .key("call_id")
+        .string_lossy(call_id)
+        .key("tool_name")
+        .string(tool_name)
+        .key("status")
+        .string(wire_status(outcome));
     if (outcome) {
         writer.key("result");
         append_result(out, *outcome);
     } else {
         writer.key("error");
-        append_error(writer, outcome.error(), core::status_of(outcome) == core::Status::kRetryableError);
+        append_error(writer, outcome.error(),
+                     core::status_of(outcome) == core::Status::kRetryableError);
     }
     json::Writer(out += ',').key("duration_ms").integer(whole_ms(duration)).end_object();
     out += '}';
@@ -83,7 +102,8 @@ struct Recorded {
     core::NewEvent request;
     const core::UnfinishedCall* call;
 };
-using RecordedCalls = std::map<std::string, Recorded, std::less<>>;   // by the request's id, and so in the order of time
+// by the request's id, and so in the order of time
+using RecordedCalls = std::map<std::string, Recorded, std::less<>>;
 
 Result<RecordedCalls> recorded_calls(const std::vector<core::UnfinishedCall>& of_ledger) {
     RecordedCalls calls;
@@ -98,7 +118,8 @@ Result<RecordedCalls> recorded_calls(const std::vector<core::UnfinishedCall>& of
 }
 
 /// The ledger had them durable, the outbox was to have them a moment later.
-Result<void> add_lost_requests(core::EventStore& store, const RecordedCalls& calls, const Clock& clock) {
+Result<void> add_lost_requests(core::EventStore& store, const RecordedCalls& calls,
+                               const Clock& clock) {
     SystemTime oldest = SystemTime::max();
     std::vector<core::NewEvent> requests;
     for (const auto& [id, recorded] : calls) {
@@ -110,7 +131,8 @@ Result<void> add_lost_requests(core::EventStore& store, const RecordedCalls& cal
 
 }  // namespace
 
-core::NewEvent CallEventLog::begin(const core::AdmittedCall& admitted, EventType type, UuidText event_id) const {
+core::NewEvent CallEventLog::begin(const core::AdmittedCall& admitted, EventType type,
+                                   UuidText event_id) const {
     const core::Call& call = admitted.call();
     const core::Tool& tool = admitted.tool();
     core::NewEvent event;
@@ -122,31 +144,42 @@ core::NewEvent CallEventLog::begin(const core::AdmittedCall& admitted, EventType
     about.session_id = first_of({call.context.session_id, call.id});
     if (tool.source.kind == core::SourceKind::kPeer) about.addressee = tool.source.owner;
     event.call_id = call.id;
-    begin_envelope(about.envelope, {.event_id = about.event_id,
-                                    .trace_id = first_of({call.context.trace_id, trace_of(call.traceparent), call.id}),
-                                    .tenant_id = about.tenant,
-                                    .agent_id = about.agent_id,
-                                    .session_id = about.session_id,
-                                    .isolation_key = call.context.isolation_key,
-                                    .gateway_id = gateway_id_,
-                                    .occurred_at = clock_.system_now(),
-                                    .type = type});
+    begin_envelope(
+        about.envelope,
+        {.event_id = about.event_id,
+         .trace_id = first_of({call.context.trace_id, trace_of(call.traceparent), call.id}),
+         .tenant_id = about.tenant,
+         .agent_id = about.agent_id,
+         .session_id = about.session_id,
+         .isolation_key = call.context.isolation_key,
+         .gateway_id = gateway_id_,
+         .occurred_at = clock_.system_now(),
+         .type = type});
     return event;
 }
 
-std::unique_ptr<core::NewEvent> CallEventLog::request(const core::AdmittedCall& call, UuidText request_id) {
-    auto event = std::make_unique<core::NewEvent>(begin(call, EventType::kToolCallRequested, request_id));
+std::unique_ptr<core::NewEvent> CallEventLog::request(const core::AdmittedCall& call,
+                                                      UuidText request_id) {
+    auto event =
+        std::make_unique<core::NewEvent>(begin(call, EventType::kToolCallRequested, request_id));
     event->step = CallStep::kRequested;
     std::string& out = event->event.envelope;
     json::Writer writer(out);
     const auto left = call.deadline() - clock_.steady_now();
-    writer.begin_object().key("call_id").string_lossy(call.call().id).key("tool_name").string(call.tool().spec.name).key("args").raw(call.args());
+    writer.begin_object()
+        .key("call_id")
+        .string_lossy(call.call().id)
+        .key("tool_name")
+        .string(call.tool().spec.name)
+        .key("args")
+        .raw(call.args());
     writer.key("timeout_ms").integer(whole_ms(left)).end_object();
     out += '}';
     return event;
 }
 
-void CallEventLog::ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id, const core::Outcome& outcome, std::chrono::nanoseconds duration) {
+void CallEventLog::ended(const core::AdmittedCall& call, UuidText request_id, UuidText event_id,
+                         const core::Outcome& outcome, std::chrono::nanoseconds duration) {
     core::NewEvent event = begin(call, type_of_end(outcome), event_id);
     event.step = end_of(outcome);
     event.requested_id = request_id.view();
@@ -154,11 +187,13 @@ void CallEventLog::ended(const core::AdmittedCall& call, UuidText request_id, Uu
     outbox_.post_owed(std::move(event));
 }
 
-Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const std::vector<core::UnfinishedCall>& of_ledger, const Clock& clock,
-                                                 std::string_view gateway_id) {
+Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store,
+                                                 const std::vector<core::UnfinishedCall>& of_ledger,
+                                                 const Clock& clock, std::string_view gateway_id) {
     const auto recorded = recorded_calls(of_ledger);
     if (!recorded) return fail(recorded.error());
-    if (auto added = add_lost_requests(store, *recorded, clock); !added) return fail(std::move(added.error()));
+    if (auto added = add_lost_requests(store, *recorded, clock); !added)
+        return fail(std::move(added.error()));
     const auto open = store.open_calls();
     if (!open) return fail(open.error());
     const core::Outcome unknown = fail(unknown_end());
@@ -171,20 +206,33 @@ Result<std::size_t> CallEventLog::end_open_calls(core::EventStore& store, const 
         const auto found = recorded->find(request.event.event_id);
         const bool is_known = found != recorded->end() && found->second.call->outcome != nullptr;
         const core::Outcome& outcome = is_known ? *found->second.call->outcome : unknown;
-        const std::chrono::nanoseconds duration = is_known ? found->second.call->duration : clock.system_now() - request.at;
+        const std::chrono::nanoseconds duration =
+            is_known ? found->second.call->duration : clock.system_now() - request.at;
         const UuidText id = ids.uuid_v7();
-        core::NewEvent end{.event = request.event, .publisher = {}, .idempotency_key = {}, .step = end_of(outcome), .call_id = text_at(*envelope, "/payload/call_id"), .requested_id = request.event.event_id};
+        core::NewEvent end{.event = request.event,
+                           .publisher = {},
+                           .idempotency_key = {},
+                           .step = end_of(outcome),
+                           .call_id = text_at(*envelope, "/payload/call_id"),
+                           .requested_id = request.event.event_id};
         end.event.type = type_of_end(outcome);
         end.event.event_id = id.view();
         std::string& out = end.event.envelope;
         out.clear();
-        begin_envelope(out, {.event_id = id.view(), .trace_id = text_at(*envelope, "/trace_id"), .tenant_id = end.event.tenant, .agent_id = end.event.agent_id,
-                             .session_id = end.event.session_id, .isolation_key = text_at(*envelope, "/routing/isolation_key"), .gateway_id = gateway_id,
-                             .occurred_at = clock.system_now(), .type = end.event.type});
+        begin_envelope(out, {.event_id = id.view(),
+                             .trace_id = text_at(*envelope, "/trace_id"),
+                             .tenant_id = end.event.tenant,
+                             .agent_id = end.event.agent_id,
+                             .session_id = end.event.session_id,
+                             .isolation_key = text_at(*envelope, "/routing/isolation_key"),
+                             .gateway_id = gateway_id,
+                             .occurred_at = clock.system_now(),
+                             .type = end.event.type});
         append_end(out, end.call_id, text_at(*envelope, "/payload/tool_name"), outcome, duration);
         ends.push_back(std::move(end));
     }
-    if (auto written = append_events(store, ends, clock); !written) return fail(std::move(written.error()));
+    if (auto written = append_events(store, ends, clock); !written)
+        return fail(std::move(written.error()));
     return ends.size();
 }
 

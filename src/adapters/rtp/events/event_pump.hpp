@@ -2,8 +2,8 @@
 
 #include "adapters/rtp/events/event_streams.hpp"
 #include "adapters/rtp/events/event_wire.hpp"
-#include "core/events/event_subscriptions.hpp"
 #include "core/call/principal.hpp"
+#include "core/events/event_subscriptions.hpp"
 #include "trust/access.hpp"
 
 #include <deque>
@@ -35,17 +35,21 @@ public:
     virtual void close(std::uint16_t code, std::string_view reason) = 0;
 };
 
-/// Sends a stream what it asked for and may see, in the order of the outbox, until it is cancelled or has to end: no more than
-/// kMostUnacknowledged ahead of its acknowledgements. Source: docs/protocols/rtp.md, section 9, "Receiving".
+/// Sends a stream what it asked for and may see, in the order of the outbox, until it is cancelled
+/// or has to end: no more than kMostUnacknowledged ahead of its acknowledgements. Source:
+/// docs/protocols/rtp.md, section 9, "Receiving".
 class EventPump {
 public:
     static constexpr std::size_t kMostUnacknowledged = 256;
-    static constexpr std::chrono::seconds kPatience{60};     ///< without an acknowledgement while so many are open
+    /// Without an acknowledgement while so many are open
+    static constexpr std::chrono::seconds kPatience{60};
     static constexpr std::chrono::seconds kKeepAlive{15};
-    static constexpr std::chrono::seconds kLeaseCheck{1};    ///< a stream that named a lease ends so soon after it
+    /// A stream that named a lease ends so soon after it
+    static constexpr std::chrono::seconds kLeaseCheck{1};
 
     /// `after`: where the stream starts. Begins the stream: an older one of its subscription ends.
-    EventPump(EventServices services, core::PrincipalRef principal, EventRequest request, std::shared_ptr<LiveStream> live, core::EventPosition after);
+    EventPump(EventServices services, core::PrincipalRef principal, EventRequest request,
+              std::shared_ptr<LiveStream> live, core::EventPosition after);
     EventPump(const EventPump&) = delete;
     EventPump& operator=(const EventPump&) = delete;
     /// Ends it.
@@ -54,7 +58,9 @@ public:
     Task<void> run(EventReceiver& receiver);
 
     /// Whether `principal` may see events of this type there, under the lease.
-    static bool may_see(const trust::Access& access, const core::Principal& principal, core::EventType type, const trust::ActionScope& scope, std::string_view lease);
+    static bool may_see(const trust::Access& access, const core::Principal& principal,
+                        core::EventType type, const trust::ActionScope& scope,
+                        std::string_view lease);
 
 private:
     enum class Step : std::uint8_t { kGoOn, kEnd };
@@ -62,17 +68,21 @@ private:
     Task<Step> send_some(EventReceiver& receiver);
     void take_acknowledgements();
     bool wants(const core::Event& event) const;
-    bool lease_has_ended() const { return !request_.lease.empty() && !services_.access.lease_lives(*principal_, request_.lease); }
+    bool lease_has_ended() const {
+        return !request_.lease.empty() &&
+               !services_.access.lease_lives(*principal_, request_.lease);
+    }
     Deadline wait_until(SteadyTime end) const;
 
     EventServices services_;
     core::PrincipalRef principal_;
     EventRequest request_;
     std::shared_ptr<LiveStream> live_;
-    core::EventPosition position_;                  ///< the last that was looked at
+    core::EventPosition position_;  ///< the last that was looked at
     std::deque<core::EventPosition> unacknowledged_;
-    SteadyTime paused_since_{};                     ///< or when the last acknowledgement came
-    SteadyTime quiet_since_{};                      ///< when something was last sent, or the other side was last told that nothing is
+    SteadyTime paused_since_{};  ///< or when the last acknowledgement came
+    /// When something was last sent, or the other side was last told that nothing is
+    SteadyTime quiet_since_{};
 };
 
 }  // namespace crab::rtp

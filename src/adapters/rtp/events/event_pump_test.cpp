@@ -1,8 +1,8 @@
 #include "adapters/rtp/events/event_pump.hpp"
 
 #include "base/task/test_loop.hpp"
-#include "core/events/event_store_memory.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/events/event_store_memory.hpp"
 
 #include <set>
 
@@ -19,11 +19,15 @@ using testing::IsEmpty;
 /// Forbids the actions it is told to, and knows whose leases have streams.
 class FakeAccess final : public trust::Access {
 public:
-    trust::ActionDecision decide(const core::Principal&, std::string_view action, const trust::ActionScope& scope, std::string_view) const override {
-        if (forbidden.contains(std::string(action)) || scope.tenant == hidden_tenant) return {core::Verdict::kDeny, "test"};
+    trust::ActionDecision decide(const core::Principal&, std::string_view action,
+                                 const trust::ActionScope& scope, std::string_view) const override {
+        if (forbidden.contains(std::string(action)) || scope.tenant == hidden_tenant)
+            return {core::Verdict::kDeny, "test"};
         return {core::Verdict::kAllow, "test"};
     }
-    bool lease_lives(const core::Principal&, std::string_view) const override { return !lease_ended; }
+    bool lease_lives(const core::Principal&, std::string_view) const override {
+        return !lease_ended;
+    }
     void stream_began(std::string_view lease_id) override { streams.insert(std::string(lease_id)); }
     void stream_ended(std::string_view lease_id) override { streams.erase(std::string(lease_id)); }
 
@@ -57,8 +61,10 @@ struct EventPumpTest : testing::Test {
     TestLoop loop;
     BlockingPool writer{1}, pool{1};
     core::EventStoreMemory store;
-    std::unique_ptr<core::EventOutbox> outbox = core::EventOutbox::open(store, writer, pool, loop.clock).value();
-    std::unique_ptr<core::EventSubscriptions> subscriptions = core::EventSubscriptions::load(store, pool, loop.clock).value();
+    std::unique_ptr<core::EventOutbox> outbox =
+        core::EventOutbox::open(store, writer, pool, loop.clock).value();
+    std::unique_ptr<core::EventSubscriptions> subscriptions =
+        core::EventSubscriptions::load(store, pool, loop.clock).value();
     FakeAccess access;
     EventStreams streams;
     EventServices services{loop.clock, *outbox, *subscriptions, access, streams};
@@ -70,27 +76,44 @@ struct EventPumpTest : testing::Test {
             loop.run_until([&] { return running->task->ended(); });
         }
     }
-    void publish(std::string id, core::EventType type = core::EventType::kCronTriggered, std::string tenant = "acme", std::string addressee = {}) {
+    void publish(std::string id, core::EventType type = core::EventType::kCronTriggered,
+                 std::string tenant = "acme", std::string addressee = {}) {
         core::NewEvent event;
-        event.event = {.type = type, .event_id = std::move(id), .tenant = std::move(tenant), .agent_id = "a", .session_id = "s", .addressee = std::move(addressee), .envelope = "{}"};
+        event.event = {.type = type,
+                       .event_id = std::move(id),
+                       .tenant = std::move(tenant),
+                       .agent_id = "a",
+                       .session_id = "s",
+                       .addressee = std::move(addressee),
+                       .envelope = "{}"};
         ASSERT_TRUE(loop.run(outbox->publish(std::move(event), kNoDeadline)));
         loop.settle();
     }
     void publish_many(int count) {
         for (int i = 0; i < count; ++i) publish(std::to_string(i));
     }
-    Running& start(EventRequest request = {}, core::PrincipalRef principal = core::principal_of("subscriber/log", {core::Role::kSubscriber})) {
+    Running& start(EventRequest request = {},
+                   core::PrincipalRef principal = core::principal_of("subscriber/log",
+                                                                     {core::Role::kSubscriber})) {
         auto running = std::make_unique<Running>();
-        running->live = std::make_shared<LiveStream>(principal->id, request.subscription, loop.executor(), loop.timers);
-        if (request.remember) EXPECT_TRUE(subscriptions->begin(principal->id, request.subscription, request.types, outbox->last()));
-        const core::EventPosition after = request.earliest ? outbox->first() - 1 : subscriptions->acknowledged(principal->id, request.subscription).value_or(outbox->last());
-        running->task = loop.start(run(services, principal, request, running->live, after, running->receiver));
+        running->live = std::make_shared<LiveStream>(principal->id, request.subscription,
+                                                     loop.executor(), loop.timers);
+        if (request.remember)
+            EXPECT_TRUE(subscriptions->begin(principal->id, request.subscription, request.types,
+                                             outbox->last()));
+        const core::EventPosition after =
+            request.earliest ? outbox->first() - 1
+                             : subscriptions->acknowledged(principal->id, request.subscription)
+                                   .value_or(outbox->last());
+        running->task =
+            loop.start(run(services, principal, request, running->live, after, running->receiver));
         all.push_back(std::move(running));
         loop.settle();
         return *all.back();
     }
-    static Task<void> run(EventServices services, core::PrincipalRef principal, EventRequest request, std::shared_ptr<LiveStream> live, core::EventPosition after,
-                          FakeReceiver& receiver) {
+    static Task<void> run(EventServices services, core::PrincipalRef principal,
+                          EventRequest request, std::shared_ptr<LiveStream> live,
+                          core::EventPosition after, FakeReceiver& receiver) {
         EventPump pump(services, std::move(principal), std::move(request), std::move(live), after);
         co_await pump.run(receiver);
     }
@@ -100,7 +123,8 @@ struct EventPumpTest : testing::Test {
         loop.settle();
     }
     void expect_sent(Running& running, std::size_t count) {
-        loop.run_until([&] { return running.receiver.sent.size() >= count || running.task->ended(); });
+        loop.run_until(
+            [&] { return running.receiver.sent.size() >= count || running.task->ended(); });
         EXPECT_EQ(running.receiver.sent.size(), count);
     }
 };
@@ -119,7 +143,8 @@ TEST_F(EventPumpTest, WhatIsForbiddenFilteredOrAnotherTenantsIsLeftOut) {
     access.forbidden.insert("events.subscribe:cron.triggered");
     publish("6");
     publish("7", core::EventType::kHeartbeatTick);
-    EXPECT_THAT(stream.receiver.sent, ElementsAre("1", "5", "7")) << "a change of the rules reaches what is open";
+    EXPECT_THAT(stream.receiver.sent, ElementsAre("1", "5", "7"))
+        << "a change of the rules reaches what is open";
 }
 
 TEST_F(EventPumpTest, AStreamWhoseLeaseHasEndedIsClosedAndSaysSo) {

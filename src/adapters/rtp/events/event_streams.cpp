@@ -21,7 +21,8 @@ void EventStreams::leave(const std::shared_ptr<LiveStream>& stream) {
     if (found != streams_.end() && found->second == stream) streams_.erase(found);
 }
 
-void EventStreams::acknowledge(std::string_view peer, std::string_view subscription, core::EventPosition position) {
+void EventStreams::acknowledge(std::string_view peer, std::string_view subscription,
+                               core::EventPosition position) {
     std::shared_ptr<LiveStream> stream;
     {
         const std::scoped_lock lock(mutex_);

@@ -13,11 +13,14 @@
 
 namespace crab::rtp {
 
-/// What a live stream shares with those who may want something of it from other threads. Its bell rings for news, for
-/// acknowledgements and for its end.
+/// What a live stream shares with those who may want something of it from other threads. Its bell
+/// rings for news, for acknowledgements and for its end.
 struct LiveStream {
-    LiveStream(std::string of_peer, std::string of_subscription, const Executor& home, TimerWheel& timers)
-        : peer(std::move(of_peer)), subscription(std::move(of_subscription)), bell(std::make_shared<core::EventBell>(home, timers)) {}
+    LiveStream(std::string of_peer, std::string of_subscription, const Executor& home,
+               TimerWheel& timers)
+        : peer(std::move(of_peer)),
+          subscription(std::move(of_subscription)),
+          bell(std::make_shared<core::EventBell>(home, timers)) {}
 
     const std::string peer, subscription;
     const std::shared_ptr<core::EventBell> bell;
@@ -26,14 +29,16 @@ struct LiveStream {
     std::atomic<bool> displaced{false};                 ///< a newer stream has its subscription
 };
 
-/// The remembered streams that are open now: one for each subscription, the newest. Thread-safe; shared by the listeners.
+/// The remembered streams that are open now: one for each subscription, the newest. Thread-safe;
+/// shared by the listeners.
 class EventStreams {
 public:
     /// `stream` takes the place of an older one of its subscription, which ends.
     void enter(const std::shared_ptr<LiveStream>& stream);
     void leave(const std::shared_ptr<LiveStream>& stream);
     /// Tells the stream of this subscription, if there is one.
-    void acknowledge(std::string_view peer, std::string_view subscription, core::EventPosition position);
+    void acknowledge(std::string_view peer, std::string_view subscription,
+                     core::EventPosition position);
     std::size_t size() const;
 
 private:

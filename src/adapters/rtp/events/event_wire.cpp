@@ -20,26 +20,38 @@ using core::EventType;
 using json::Element;
 
 constexpr std::size_t kMaxText = 256;
-constexpr std::array<std::string_view, 7> kComponentTypes{"listener", "gateway", "subscriber", "cron", "tool_host", "provider", "operator"};
-constexpr std::array<std::string_view, 6> kTransports{"unix_socket", "http", "ws", "mtls_http", "mtls_ws", "internal"};
-constexpr std::array<std::string_view, 5> kSourceTexts{"platform", "channel_id", "actor_id", "message_id", "request_id"};
-constexpr std::array<std::string_view, 4> kTargetTexts{"platform", "channel_id", "thread_id", "address"};
+constexpr std::array<std::string_view, 7> kComponentTypes{
+    "listener", "gateway", "subscriber", "cron", "tool_host", "provider", "operator"};
+constexpr std::array<std::string_view, 6> kTransports{"unix_socket", "http",    "ws",
+                                                      "mtls_http",   "mtls_ws", "internal"};
+constexpr std::array<std::string_view, 5> kSourceTexts{"platform", "channel_id", "actor_id",
+                                                       "message_id", "request_id"};
+constexpr std::array<std::string_view, 4> kTargetTexts{"platform", "channel_id", "thread_id",
+                                                       "address"};
 
-std::unexpected<Error> bad(std::string message) { return fail(ErrorCode::kInvalidArgs, std::move(message)); }
+std::unexpected<Error> bad(std::string message) {
+    return fail(ErrorCode::kInvalidArgs, std::move(message));
+}
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
-bool is_one_of(std::string_view text, std::span<const std::string_view> words) { return std::ranges::find(words, text) != words.end(); }
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
+}
+bool is_one_of(std::string_view text, std::span<const std::string_view> words) {
+    return std::ranges::find(words, text) != words.end();
+}
 
 /// A text of at most kMaxText bytes.
 Result<std::string_view> text_of(std::string_view pointer, Element value) {
     std::string_view text;
-    if (value.get(text) != simdjson::SUCCESS) return bad(fmt::format("{}: must be a string", pointer));
+    if (value.get(text) != simdjson::SUCCESS)
+        return bad(fmt::format("{}: must be a string", pointer));
     if (text.size() > kMaxText) return bad(fmt::format("{}: at most {} bytes", pointer, kMaxText));
     return text;
 }
 
 /// The same for a member that must be there and not blank.
-Result<std::string_view> required_text(std::string_view parent, Element object, std::string_view key) {
+Result<std::string_view> required_text(std::string_view parent, Element object,
+                                       std::string_view key) {
     const std::string pointer = fmt::format("{}/{}", parent, key);
     const auto member = json::get(object, key);
     if (!member) return bad(pointer + ": required");
@@ -49,37 +61,54 @@ Result<std::string_view> required_text(std::string_view parent, Element object, 
 }
 
 /// An object with none but these members, none twice.
-Result<void> check_object(std::string_view pointer, std::optional<Element> value, std::span<const std::string_view> members) {
+Result<void> check_object(std::string_view pointer, std::optional<Element> value,
+                          std::span<const std::string_view> members) {
     if (!value) return bad(fmt::format("{}: required", pointer));
     json::Object object;
-    if (value->get(object) != simdjson::SUCCESS) return bad(fmt::format("{}: must be an object", pointer));
+    if (value->get(object) != simdjson::SUCCESS)
+        return bad(fmt::format("{}: must be an object", pointer));
     for (const auto member : object) {
-        if (!is_one_of(member.key, members)) return bad(fmt::format("{}/{}: unknown member; remove it", pointer, member.key));
+        if (!is_one_of(member.key, members))
+            return bad(fmt::format("{}/{}: unknown member; remove it", pointer, member.key));
     }
-    if (json::has_duplicate_members(*value)) return bad(fmt::format("{}: has two members of one name", pointer.empty() ? "the event" : pointer));
+    if (json::has_duplicate_members(*value))
+        return bad(fmt::format("{}: has two members of one name",
+                               pointer.empty() ? "the event" : pointer));
     return {};
 }
 
 /// `payload` and `meta` are free inside.
 Result<void> check_free_object(std::string_view pointer, Element value) {
     if (!value.is_object()) return bad(fmt::format("{}: must be an object", pointer));
-    if (json::has_duplicate_members(value)) return bad(fmt::format("{}: has two members of one name", pointer));
+    if (json::has_duplicate_members(value))
+        return bad(fmt::format("{}: has two members of one name", pointer));
     return {};
 }
 
 /// Checks `source` and writes it anew.
-Result<void> read_source(Element source, const EventOrigin& origin, json::Writer& writer, PublishedEvent& published) {
-    constexpr std::array<std::string_view, 10> kMembers{"component_type", "component_id", "platform", "channel_id", "actor_id", "message_id",
-                                                        "request_id", "peer_id", "mtls_cert_fingerprint", "transport"};
+Result<void> read_source(Element source, const EventOrigin& origin, json::Writer& writer,
+                         PublishedEvent& published) {
+    constexpr std::array<std::string_view, 10> kMembers{
+        "component_type", "component_id", "platform",
+        "channel_id",     "actor_id",     "message_id",
+        "request_id",     "peer_id",      "mtls_cert_fingerprint",
+        "transport"};
     if (auto checked = check_object("/source", source, kMembers); !checked) return checked;
     const auto type = required_text("/source", source, "component_type");
     if (!type) return fail(type.error());
-    if (!is_one_of(*type, kComponentTypes)) return bad("/source/component_type: must be one of " + fmt::format("{}", fmt::join(kComponentTypes, ", ")));
+    if (!is_one_of(*type, kComponentTypes))
+        return bad("/source/component_type: must be one of " +
+                   fmt::format("{}", fmt::join(kComponentTypes, ", ")));
     const auto id = required_text("/source", source, "component_id");
     if (!id) return fail(id.error());
     published.component_type = *type;
     published.component_id = *id;
-    writer.key("source").begin_object().key("component_type").string(*type).key("component_id").string(*id);
+    writer.key("source")
+        .begin_object()
+        .key("component_type")
+        .string(*type)
+        .key("component_id")
+        .string(*id);
     for (const std::string_view key : kSourceTexts) {
         const auto member = json::get(source, key);
         if (!member) continue;
@@ -90,9 +119,11 @@ Result<void> read_source(Element source, const EventOrigin& origin, json::Writer
     // What the gateway knows better is checked and replaced.
     for (const std::string_view key : {"peer_id", "mtls_cert_fingerprint", "transport"}) {
         const auto member = json::get(source, key);
-        const auto text = member ? text_of(fmt::format("/source/{}", key), *member) : Result<std::string_view>("");
+        const auto text = member ? text_of(fmt::format("/source/{}", key), *member)
+                                 : Result<std::string_view>("");
         if (!text) return fail(text.error());
-        if (member && key == "transport" && !is_one_of(*text, kTransports)) return bad("/source/transport: unknown");
+        if (member && key == "transport" && !is_one_of(*text, kTransports))
+            return bad("/source/transport: unknown");
     }
     if (!origin.peer_id.empty()) writer.key("peer_id").string(origin.peer_id);
     if (!origin.fingerprint.empty()) writer.key("mtls_cert_fingerprint").string(origin.fingerprint);
@@ -101,7 +132,8 @@ Result<void> read_source(Element source, const EventOrigin& origin, json::Writer
 }
 
 Result<void> check_routing(Element routing, core::Event& event) {
-    constexpr std::array<std::string_view, 5> kMembers{"agent_id", "session_id", "isolation_key", "policy_tags", "target"};
+    constexpr std::array<std::string_view, 5> kMembers{"agent_id", "session_id", "isolation_key",
+                                                       "policy_tags", "target"};
     if (auto checked = check_object("/routing", routing, kMembers); !checked) return checked;
     const auto agent = required_text("/routing", routing, "agent_id");
     if (!agent) return fail(agent.error());
@@ -110,19 +142,24 @@ Result<void> check_routing(Element routing, core::Event& event) {
     event.agent_id = *agent;
     event.session_id = *session;
     if (const auto key = json::get(routing, "isolation_key")) {
-        if (const auto text = text_of("/routing/isolation_key", *key); !text) return fail(text.error());
+        if (const auto text = text_of("/routing/isolation_key", *key); !text)
+            return fail(text.error());
     }
     if (const auto tags = json::get(routing, "policy_tags")) {
         json::Array array;
-        if (tags->get(array) != simdjson::SUCCESS) return bad("/routing/policy_tags: must be an array");
+        if (tags->get(array) != simdjson::SUCCESS)
+            return bad("/routing/policy_tags: must be an array");
         for (const Element tag : array) {
-            if (const auto text = text_of("/routing/policy_tags", tag); !text) return fail(text.error());
+            if (const auto text = text_of("/routing/policy_tags", tag); !text)
+                return fail(text.error());
         }
     }
     if (const auto target = json::get(routing, "target")) {
-        if (auto checked = check_object("/routing/target", *target, kTargetTexts); !checked) return checked;
+        if (auto checked = check_object("/routing/target", *target, kTargetTexts); !checked)
+            return checked;
         for (const auto member : target->get_object().value_unsafe()) {
-            if (const auto text = text_of("/routing/target", member.value); !text) return fail(text.error());
+            if (const auto text = text_of("/routing/target", member.value); !text)
+                return fail(text.error());
         }
     }
     return {};
@@ -138,13 +175,17 @@ core::ContentDigest content_of(Element root) {
     return crypto::sha256(content);
 }
 
-bool is_end_of_call(EventType type) { return type == EventType::kToolCallCompleted || type == EventType::kToolCallFailed; }
+bool is_end_of_call(EventType type) {
+    return type == EventType::kToolCallCompleted || type == EventType::kToolCallFailed;
+}
 
 }  // namespace
 
-Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser, const EventOrigin& origin) {
-    constexpr std::array<std::string_view, 11> kMembers{"version", "event_id", "trace_id", "tenant_id", "occurred_at", "event_type",
-                                                        "source", "routing", "payload", "meta", "idempotency_key"};
+Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser,
+                                      const EventOrigin& origin) {
+    constexpr std::array<std::string_view, 11> kMembers{
+        "version", "event_id", "trace_id", "tenant_id", "occurred_at",    "event_type",
+        "source",  "routing",  "payload",  "meta",      "idempotency_key"};
     const auto parsed = parser.parse(body);
     if (!parsed) return fail(parsed.error());
     const Element root = parsed->element();
@@ -156,14 +197,16 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
     envelope.reserve(body.size() + 128);
     json::Writer writer(envelope);
     writer.begin_object();
-    for (const std::string_view key : {"version", "event_id", "trace_id", "tenant_id", "occurred_at", "event_type"}) {
+    for (const std::string_view key :
+         {"version", "event_id", "trace_id", "tenant_id", "occurred_at", "event_type"}) {
         const auto text = required_text("", root, key);
         if (!text) return fail(text.error());
         writer.key(key).string(*text);
         if (key == "version" && *text != "v1") return bad("/version: must be \"v1\"");
         if (key == "event_id") event.event_id = *text;
         if (key == "tenant_id") event.tenant = *text;
-        if (key == "occurred_at" && !json::formats::is_date_time(*text)) return bad("/occurred_at: must be a date and time of RFC 3339");
+        if (key == "occurred_at" && !json::formats::is_date_time(*text))
+            return bad("/occurred_at: must be a date and time of RFC 3339");
         if (key != "event_type") continue;
         const auto type = core::find_event_type(*text);
         if (!type) return bad(fmt::format("/event_type: there is no type '{}'", *text));
@@ -171,14 +214,16 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
     }
     const auto source = json::get(root, "source");
     if (!source) return bad("/source: required");
-    if (auto read = read_source(*source, origin, writer, published); !read) return fail(read.error());
+    if (auto read = read_source(*source, origin, writer, published); !read)
+        return fail(read.error());
     const auto routing = json::get(root, "routing");
     if (!routing) return bad("/routing: required");
     if (auto checked = check_routing(*routing, event); !checked) return fail(checked.error());
     writer.key("routing").raw(json::to_text(*routing));
     const auto payload = json::get(root, "payload");
     if (!payload) return bad("/payload: required");
-    if (auto checked = check_free_object("/payload", *payload); !checked) return fail(checked.error());
+    if (auto checked = check_free_object("/payload", *payload); !checked)
+        return fail(checked.error());
     writer.key("payload").raw(json::to_text(*payload));
     if (is_end_of_call(event.type)) {
         const auto call_id = required_text("/payload", *payload, "call_id");
@@ -186,7 +231,8 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
         published.event.call_id = *call_id;
     }
     if (const auto meta = json::get(root, "meta")) {
-        if (auto checked = check_free_object("/meta", *meta); !checked) return fail(checked.error());
+        if (auto checked = check_free_object("/meta", *meta); !checked)
+            return fail(checked.error());
         writer.key("meta").raw(json::to_text(*meta));
     }
     if (const auto key = json::get(root, "idempotency_key")) {
@@ -203,12 +249,31 @@ Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parse
 
 void begin_envelope(std::string& out, const EnvelopeHead& head) {
     json::Writer writer(out);
-    writer.begin_object().key("version").string("v1").key("event_id").string(head.event_id).key("trace_id").string_lossy(head.trace_id);
-    writer.key("tenant_id").string_lossy(head.tenant_id).key("occurred_at").string(Rfc3339Text(head.occurred_at).view());
+    writer.begin_object()
+        .key("version")
+        .string("v1")
+        .key("event_id")
+        .string(head.event_id)
+        .key("trace_id")
+        .string_lossy(head.trace_id);
+    writer.key("tenant_id")
+        .string_lossy(head.tenant_id)
+        .key("occurred_at")
+        .string(Rfc3339Text(head.occurred_at).view());
     writer.key("event_type").string(core::name_of(head.type));
-    writer.key("source").begin_object().key("component_type").string("gateway").key("component_id").string(head.gateway_id);
+    writer.key("source")
+        .begin_object()
+        .key("component_type")
+        .string("gateway")
+        .key("component_id")
+        .string(head.gateway_id);
     writer.key("transport").string(head.transport).end_object();
-    writer.key("routing").begin_object().key("agent_id").string_lossy(head.agent_id).key("session_id").string_lossy(head.session_id);
+    writer.key("routing")
+        .begin_object()
+        .key("agent_id")
+        .string_lossy(head.agent_id)
+        .key("session_id")
+        .string_lossy(head.session_id);
     if (!head.isolation_key.empty()) writer.key("isolation_key").string_lossy(head.isolation_key);
     if (!head.target.empty()) writer.key("target").raw(head.target);
     writer.end_object().key("payload");
@@ -229,13 +294,17 @@ Result<EventRequest> parse_event_query(std::string_view query) {
     net::for_each_query(query, [&](std::string_view raw_name, std::string_view raw_value) {
         const std::string name = net::form_decode(raw_name);
         std::string value = net::form_decode(raw_value);
-        if (std::ranges::find(seen, name) != seen.end()) problem = fmt::format("{}: given twice", name);
+        if (std::ranges::find(seen, name) != seen.end())
+            problem = fmt::format("{}: given twice", name);
         seen.push_back(name);
-        if (value.size() > kMaxText || !simdjson::validate_utf8(value.data(), value.size())) problem = fmt::format("{}: at most {} bytes of UTF-8", name, kMaxText);
+        if (value.size() > kMaxText || !simdjson::validate_utf8(value.data(), value.size()))
+            problem = fmt::format("{}: at most {} bytes of UTF-8", name, kMaxText);
         if (name == "types") {
             auto types = core::EventTypes::parse(value);
-            if (!types) problem = types.error().message;
-            else request.filter.types = *types;
+            if (!types)
+                problem = types.error().message;
+            else
+                request.filter.types = *types;
             request.types = std::move(value);
         } else if (name == "tenant_id") {
             request.filter.tenant = std::move(value);
@@ -253,7 +322,8 @@ Result<EventRequest> parse_event_query(std::string_view query) {
         } else if (name == "cursor") {
             request.earliest = value == "earliest";
             if (!request.earliest) request.cursor = parse_cursor(value);
-            if (!request.earliest && !request.cursor) problem = "cursor: must be earliest, or one that came with an event";
+            if (!request.earliest && !request.cursor)
+                problem = "cursor: must be earliest, or one that came with an event";
         } else {
             problem = fmt::format("{}: unknown parameter", name);
         }
@@ -281,7 +351,8 @@ Result<AckRequest> parse_ack_request(std::string_view body, json::Parser& parser
     const auto root = parser.parse(body);
     if (!root) return fail(root.error());
     if (!root->element().is_object()) return bad("the request must be a JSON object");
-    if (auto checked = check_object("", root->element(), kMembers); !checked) return fail(checked.error());
+    if (auto checked = check_object("", root->element(), kMembers); !checked)
+        return fail(checked.error());
     AckRequest request;
     if (const auto name = json::get(root->element(), "subscription")) {
         const auto text = text_of("/subscription", *name);

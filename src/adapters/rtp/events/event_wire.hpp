@@ -21,21 +21,26 @@ struct EventOrigin {
 
 /// An envelope that somebody wants published.
 struct PublishedEvent {
-    core::NewEvent event;                    ///< its envelope written anew, with the gateway's word in `source`; no publisher, no step
+    /// Its envelope written anew, with the gateway's word in `source`; no publisher, no step
+    core::NewEvent event;
     std::string component_type, component_id;   ///< whom `source` names
 };
-/// Reads one envelope strictly: the schema of spec/event_envelope.schema.json, no member twice, no blank ids, no string outside
-/// `payload` and `meta` above 256 bytes. Errors: kInvalidArgs, naming the member.
-Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser, const EventOrigin& origin);
+/// Reads one envelope strictly: the schema of spec/event_envelope.schema.json, no member twice, no
+/// blank ids, no string outside `payload` and `meta` above 256 bytes. Errors: kInvalidArgs, naming
+/// the member.
+Result<PublishedEvent> parse_envelope(std::string_view body, json::Parser& parser,
+                                      const EventOrigin& origin);
 
 /// The members of an envelope before its payload, for events of the gateway itself.
 struct EnvelopeHead {
-    std::string_view event_id, trace_id, tenant_id, agent_id, session_id, isolation_key, gateway_id, transport = "internal";
+    std::string_view event_id, trace_id, tenant_id, agent_id, session_id, isolation_key, gateway_id,
+        transport = "internal";
     SystemTime occurred_at;
     core::EventType type = core::EventType::kToolCallRequested;
     std::string_view target = {};   ///< the JSON object of `routing.target`; empty: none
 };
-/// Appends an envelope up to and with `"payload":`; the caller appends the payload, an object, and the closing brace.
+/// Appends an envelope up to and with `"payload":`; the caller appends the payload, an object, and
+/// the closing brace.
 void begin_envelope(std::string& out, const EnvelopeHead& head);
 
 /// The query of `GET /v1/events`.

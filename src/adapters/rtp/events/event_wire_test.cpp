@@ -21,18 +21,27 @@ std::string text_of_file(const std::string& path) {
 }
 
 json::Value good() {
-    return json::Value::parse(R"({"version":"v1","event_id":"e1","trace_id":"t1","tenant_id":"acme","occurred_at":"2026-02-13T16:00:00.5+01:00",
-        "event_type":"channel.message.received","source":{"component_type":"listener","component_id":"mail","actor_id":"ann"},
-        "routing":{"agent_id":"butler","session_id":"s1","isolation_key":"k","policy_tags":["a"],"target":{"platform":"mail","thread_id":"7"}},
-        "payload":{"text":"hi","n":1.0},"meta":{"a":[null]},"idempotency_key":"key"})").value();
+    return json::Value::parse(
+               R"({"version":"v1","event_id":"e1","trace_id":"t1","tenant_id":"acme",)"
+               R"("occurred_at":"2026-02-13T16:00:00.5+01:00",
+        "event_type":"channel.message.received","source":{"component_type":"listener",)"
+               R"("component_id":"mail","actor_id":"ann"},
+        "routing":{"agent_id":"butler","session_id":"s1","isolation_key":"k","policy_tags":["a"],)"
+               R"("target":{"platform":"mail","thread_id":"7"}},
+        "payload":{"text":"hi","n":1.0},"meta":{"a":[null]},"idempotency_key":"key"})")
+        .value();
 }
 
 struct EventWireTest : testing::Test {
     json::Parser parser;
     std::shared_ptr<const json::Schema> schema =
-        json::Schema::compile(text_of_file(CRAB_SOURCE_DIR "/spec/event_envelope.schema.json"), {.assert_formats = true}).value();
+        json::Schema::compile(text_of_file(CRAB_SOURCE_DIR "/spec/event_envelope.schema.json"),
+                              {.assert_formats = true})
+            .value();
 
-    Result<PublishedEvent> read(const json::Value& value, const EventOrigin& origin = kLocal) { return parse_envelope(value.dump(), parser, origin); }
+    Result<PublishedEvent> read(const json::Value& value, const EventOrigin& origin = kLocal) {
+        return parse_envelope(value.dump(), parser, origin);
+    }
     bool fits_schema(std::string_view text) {
         json::Parser another;
         return schema->is_valid(another.parse(text)->element());
@@ -47,7 +56,8 @@ struct EventWireTest : testing::Test {
 };
 
 TEST_F(EventWireTest, AnEnvelopeIsReadAndWrittenAgainWithTheGatewaysWordInItsSource) {
-    const auto published = read(good(), {.peer_id = "mail", .fingerprint = "sha256:00", .transport = "mtls_http"});
+    const auto published =
+        read(good(), {.peer_id = "mail", .fingerprint = "sha256:00", .transport = "mtls_http"});
     ASSERT_TRUE(published) << published.error().message;
     const core::Event& event = published->event.event;
     EXPECT_EQ(event.type, core::EventType::kChannelMessageReceived);
@@ -69,7 +79,8 @@ TEST_F(EventWireTest, AnEnvelopeIsReadAndWrittenAgainWithTheGatewaysWordInItsSou
 
 TEST_F(EventWireTest, WhatAPublisherSaysOfItselfInTheGatewaysMembersIsReplaced) {
     json::Value forged = good();
-    for (const char* member : {"peer_id", "mtls_cert_fingerprint"}) forged.find("source")->set(member, "forged");
+    for (const char* member : {"peer_id", "mtls_cert_fingerprint"})
+        forged.find("source")->set(member, "forged");
     forged.find("source")->set("transport", "mtls_ws");
     const auto envelope = json::Value::parse(read(forged)->event.event.envelope).value();
     EXPECT_EQ(envelope.resolve("/source/peer_id"), nullptr);
@@ -107,14 +118,19 @@ TEST_F(EventWireTest, EachRuleIsCheckedAndNamed) {
         {"/routing/target", "to", "x", "/routing/target/to"},
         {"/routing/target", "address", 1, "/routing/target"},
     };
-    for (const auto& [parent, member, value, named] : kCases) EXPECT_EQ(refusal(parent, member, value).substr(0, std::string_view(named).size()), named) << parent << "/" << member;
-    for (const char* missing : {"version", "event_id", "trace_id", "tenant_id", "occurred_at", "event_type", "source", "routing", "payload"}) {
+    for (const auto& [parent, member, value, named] : kCases)
+        EXPECT_EQ(refusal(parent, member, value).substr(0, std::string_view(named).size()), named)
+            << parent << "/" << member;
+    for (const char* missing : {"version", "event_id", "trace_id", "tenant_id", "occurred_at",
+                                "event_type", "source", "routing", "payload"}) {
         json::Value value = good();
         value.erase(missing);
         EXPECT_EQ(read(value).error().message, "/" + std::string(missing) + ": required");
         EXPECT_FALSE(fits_schema(value.dump()));
     }
-    for (const char* text : {"", "[]", "7", "{}", R"({"version":"v1","version":"v1"})", R"({"a":)"}) EXPECT_EQ(parse_envelope(text, parser, kLocal).error().code, ErrorCode::kInvalidArgs) << text;
+    for (const char* text : {"", "[]", "7", "{}", R"({"version":"v1","version":"v1"})", R"({"a":)"})
+        EXPECT_EQ(parse_envelope(text, parser, kLocal).error().code, ErrorCode::kInvalidArgs)
+            << text;
 }
 
 TEST_F(EventWireTest, ARepeatAgreesInContentWhateverItsNamesAndTimes) {
@@ -127,7 +143,8 @@ TEST_F(EventWireTest, ARepeatAgreesInContentWhateverItsNamesAndTimes) {
     EXPECT_EQ(with("event_id", "e2"), content);
     EXPECT_EQ(with("trace_id", "t2"), content);
     EXPECT_EQ(with("occurred_at", "2026-02-13T17:00:00Z"), content);
-    EXPECT_EQ(with("payload", json::Value::parse(R"({"n":1,"text":"hi"})").value()), content) << "the same, written otherwise";
+    EXPECT_EQ(with("payload", json::Value::parse(R"({"n":1,"text":"hi"})").value()), content)
+        << "the same, written otherwise";
     EXPECT_NE(with("payload", json::Value::object()), content);
     EXPECT_NE(with("tenant_id", "other"), content);
     EXPECT_NE(with("event_type", "channel.message.edited"), content);
@@ -144,8 +161,15 @@ TEST_F(EventWireTest, TheEndOfACallNamesTheCall) {
 
 TEST_F(EventWireTest, AnEnvelopeOfTheGatewayFitsTheSchema) {
     std::string out;
-    begin_envelope(out, {.event_id = "e", .trace_id = "t\xff", .tenant_id = "acme", .agent_id = "a\"", .session_id = "s", .isolation_key = "k", .gateway_id = "home",
-                         .occurred_at = SystemTime(std::chrono::seconds(1'780'000'000)), .type = core::EventType::kToolCallFailed});
+    begin_envelope(out, {.event_id = "e",
+                         .trace_id = "t\xff",
+                         .tenant_id = "acme",
+                         .agent_id = "a\"",
+                         .session_id = "s",
+                         .isolation_key = "k",
+                         .gateway_id = "home",
+                         .occurred_at = SystemTime(std::chrono::seconds(1'780'000'000)),
+                         .type = core::EventType::kToolCallFailed});
     out += R"({"call_id":"c"}})";
     EXPECT_TRUE(fits_schema(out)) << out;
     EXPECT_TRUE(parse_envelope(out, parser, kLocal)) << out;
@@ -155,8 +179,10 @@ TEST(EventQueryTest, EveryParameterIsOptional) {
     const EventRequest request = parse_event_query("").value();
     EXPECT_TRUE(request.filter.types.has(core::EventType::kConfigApplied) && request.remember);
     EXPECT_FALSE(request.earliest || request.cursor);
-    const EventRequest full =
-        parse_event_query("types=cron.*%2Cheartbeat.tick&tenant_id=a+b&agent_id=%C3%BC&session_id=s&subscription=one&cursor=12&lease=l&remember=false").value();
+    const EventRequest full = parse_event_query(
+                                  "types=cron.*%2Cheartbeat.tick&tenant_id=a+b&agent_id=%C3%BC&"
+                                  "session_id=s&subscription=one&cursor=12&lease=l&remember=false")
+                                  .value();
     EXPECT_EQ(full.filter.tenant, "a b");
     EXPECT_EQ(full.filter.agent_id, "ü");
     EXPECT_EQ(full.filter.session_id, "s");
@@ -169,7 +195,8 @@ TEST(EventQueryTest, EveryParameterIsOptional) {
 }
 
 TEST(EventQueryTest, WhatIsUnknownTwiceOrWrongIsRefused) {
-    for (const char* query : {"topic=a", "cursor=1&cursor=2", "cursor=-1", "cursor=1x", "cursor=", "cursor=99999999999999999999", "types=a", "remember=no",
+    for (const char* query : {"topic=a", "cursor=1&cursor=2", "cursor=-1", "cursor=1x",
+                              "cursor=", "cursor=99999999999999999999", "types=a", "remember=no",
                               "tenant_id=%ff", "types=,"}) {
         EXPECT_EQ(parse_event_query(query).error().code, ErrorCode::kInvalidArgs) << query;
     }
@@ -178,13 +205,17 @@ TEST(EventQueryTest, WhatIsUnknownTwiceOrWrongIsRefused) {
 TEST(EventAckTest, AnAcknowledgementIsACursor) {
     json::Parser parser;
     EXPECT_EQ(parse_ack(R"({"ack":"7"})", parser), 7);
-    for (const char* text : {R"({"ack":7})", R"({"ack":"-7"})", R"({})", "7", "", R"({"ack":"7x"})"}) EXPECT_FALSE(parse_ack(text, parser)) << text;
+    for (const char* text :
+         {R"({"ack":7})", R"({"ack":"-7"})", R"({})", "7", "", R"({"ack":"7x"})"})
+        EXPECT_FALSE(parse_ack(text, parser)) << text;
     EXPECT_EQ(parse_ack_request(R"({"cursor":"7","subscription":"s"})", parser)->subscription, "s");
     EXPECT_EQ(parse_ack_request(R"({"cursor":"7"})", parser)->cursor, 7);
-    for (const char* text : {R"({"cursor":7})", R"({"subscription":"s"})", R"({"cursor":"7","x":1})", R"({"cursor":"7","cursor":"8"})", "[]"})
+    for (const char* text : {R"({"cursor":7})", R"({"subscription":"s"})",
+                             R"({"cursor":"7","x":1})", R"({"cursor":"7","cursor":"8"})", "[]"})
         EXPECT_FALSE(parse_ack_request(text, parser)) << text;
     std::string out;
-    append_delivery(out, {.position = 7, .at = {}, .event = {.event_id = {}, .envelope = R"({"a":1})"}});
+    append_delivery(out,
+                    {.position = 7, .at = {}, .event = {.event_id = {}, .envelope = R"({"a":1})"}});
     EXPECT_EQ(out, R"({"cursor":"7","event":{"a":1}})");
 }
 

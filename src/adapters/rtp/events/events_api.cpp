@@ -16,15 +16,20 @@ namespace {
 
 constexpr std::string_view kEvents = "/v1/events", kAck = "/v1/events/ack";
 constexpr std::chrono::seconds kPublishTime{10};
-constexpr std::size_t kMostQueued = 256 * 1024;   ///< bytes of a WebSocket that wait for the kernel, before the next are sent
+/// Bytes of a WebSocket that wait for the kernel, before the next are sent
+constexpr std::size_t kMostQueued = 256 * 1024;
 
-bool is_paired(const core::Principal& principal) { return principal.proof == core::Proof::kCertificate; }
+bool is_paired(const core::Principal& principal) {
+    return principal.proof == core::Proof::kCertificate;
+}
 /// The component id of a paired peer: `<component_type>/<component_id>`.
 std::string_view component_of(const core::Principal& principal) {
     const std::string_view id = principal.id;
     return is_paired(principal) ? id.substr(id.find('/') + 1) : std::string_view();
 }
-std::string_view type_of(const core::Principal& principal) { return std::string_view(principal.id).substr(0, principal.id.find('/')); }
+std::string_view type_of(const core::Principal& principal) {
+    return std::string_view(principal.id).substr(0, principal.id.find('/'));
+}
 
 bool allows(net::HttpExchange& exchange, std::initializer_list<std::string_view> methods) {
     std::string all;
@@ -37,7 +42,11 @@ bool allows(net::HttpExchange& exchange, std::initializer_list<std::string_view>
 }
 
 int status_of(ErrorCode code) {
-    return code == ErrorCode::kInvalidArgs ? 400 : code == ErrorCode::kRateLimited ? 429 : code == ErrorCode::kUnavailable ? 503 : code == ErrorCode::kTimeout ? 504 : 500;
+    return code == ErrorCode::kInvalidArgs   ? 400
+           : code == ErrorCode::kRateLimited ? 429
+           : code == ErrorCode::kUnavailable ? 503
+           : code == ErrorCode::kTimeout     ? 504
+                                             : 500;
 }
 
 std::string fingerprint_of(const net::HttpRequest& request) {
@@ -50,21 +59,27 @@ std::string fingerprint_of(const net::HttpRequest& request) {
 }  // namespace
 
 /// A stream over a WebSocket. The session holds it while it is open; the pump's task holds it too.
-class EventsApi::Socket final : public net::WebSocketHandler, public EventReceiver, public std::enable_shared_from_this<Socket> {
+class EventsApi::Socket final : public net::WebSocketHandler,
+                                public EventReceiver,
+                                public std::enable_shared_from_this<Socket> {
 public:
-    Socket(EventsApi& api, core::PrincipalRef principal, Opening opening) : api_(api), principal_(std::move(principal)), opening_(std::move(opening)) {}
+    Socket(EventsApi& api, core::PrincipalRef principal, Opening opening)
+        : api_(api), principal_(std::move(principal)), opening_(std::move(opening)) {}
 
     void on_open(net::WebSocketSession& session) override {
         session_ = session.shared_from_this();
         if (api_.stopping_) return close(1001, "the gateway is stopping");
-        live_ = std::make_shared<LiveStream>(principal_->id, opening_.request.subscription, api_.loop_.executor(), api_.loop_.timers());
+        live_ = std::make_shared<LiveStream>(principal_->id, opening_.request.subscription,
+                                             api_.loop_.executor(), api_.loop_.timers());
         api_.tasks_.spawn("event stream", run(shared_from_this()));
     }
     void on_text(net::WebSocketSession&, std::span<char> text) override {
         const auto position = parse_ack({text.data(), text.size()}, api_.parser_);
-        if (!position || !live_ || *position > live_->sent) return close(1008, "not the acknowledgement of an event of this stream");
+        if (!position || !live_ || *position > live_->sent)
+            return close(1008, "not the acknowledgement of an event of this stream");
         live_->acknowledged = std::max<core::EventPosition>(live_->acknowledged, *position);
-        if (opening_.request.remember) api_.services_.subscriptions.acknowledge(live_->peer, live_->subscription, *position);
+        if (opening_.request.remember)
+            api_.services_.subscriptions.acknowledge(live_->peer, live_->subscription, *position);
         live_->bell->wake();
     }
     void on_drained(net::WebSocketSession&) override { drained_.notify(); }
@@ -83,7 +98,8 @@ public:
     }
     void keep_alive() override {}  // the session pings
     Task<void> drained() override {
-        while (session_ && session_->queued_bytes() > kMostQueued && !(co_await this_chain()).cancelled()) {
+        while (session_ && session_->queued_bytes() > kMostQueued &&
+               !(co_await this_chain()).cancelled()) {
             drained_.reset();
             co_await drained_.wait();
         }
@@ -96,7 +112,8 @@ private:
     Task<void> run(std::shared_ptr<Socket> self) {
         EventPump pump(api_.services_, principal_, opening_.request, live_, opening_.after);
         co_await pump.run(*self);
-        if (session_ && (co_await this_chain()).cancelled()) session_->close(1001, "the gateway is stopping");
+        if (session_ && (co_await this_chain()).cancelled())
+            session_->close(1001, "the gateway is stopping");
     }
 
     EventsApi& api_;
@@ -115,7 +132,9 @@ public:
     bool gone() const override { return exchange_.caller_gone(); }
     void send(const core::StoredEvent& event) override {
         std::string out;
-        if (net::append_sse_event(out, core::name_of(event.event.type), std::to_string(event.position), event.event.envelope)) exchange_.write_chunk(out);
+        if (net::append_sse_event(out, core::name_of(event.event.type),
+                                  std::to_string(event.position), event.event.envelope))
+            exchange_.write_chunk(out);
     }
     void keep_alive() override {
         std::string out;
@@ -125,7 +144,13 @@ public:
     Task<void> drained() override { return exchange_.drained(); }
     void close(std::uint16_t code, std::string_view reason) override {
         std::string data, out;
-        json::Writer(data).begin_object().key("code").integer(code).key("reason").string(reason).end_object();
+        json::Writer(data)
+            .begin_object()
+            .key("code")
+            .integer(code)
+            .key("reason")
+            .string(reason)
+            .end_object();
         if (net::append_sse_event(out, "stream.closed", {}, data)) exchange_.write_chunk(out);
     }
 
@@ -143,37 +168,60 @@ void EventsApi::stop(std::function<void()> done) {
     tasks_.stop(std::move(done));
 }
 
-std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(const net::HttpRequest& asked, const core::Principal& principal) {
+std::expected<EventsApi::Opening, EventsApi::Refusal> EventsApi::open(
+    const net::HttpRequest& asked, const core::Principal& principal) {
     auto request = parse_event_query(asked.query());
     if (!request) return std::unexpected(Refusal{400, "INVALID_ARGS", request.error().message});
     request->lease = named_lease(asked);
-    const trust::ActionScope scope{.tenant = request->filter.tenant, .agent_id = request->filter.agent_id, .session_id = request->filter.session_id};
+    const trust::ActionScope scope{.tenant = request->filter.tenant,
+                                   .agent_id = request->filter.agent_id,
+                                   .session_id = request->filter.session_id};
     bool any = false;
     for (const core::EventType type : core::all_event_types())
-        any = any || (request->filter.types.has(type) && EventPump::may_see(services_.access, principal, type, scope, request->lease));
-    if (!any) return std::unexpected(Refusal{403, "FORBIDDEN", fmt::format("{} may see none of these events", principal.id)});
+        any = any || (request->filter.types.has(type) &&
+                      EventPump::may_see(services_.access, principal, type, scope, request->lease));
+    if (!any)
+        return std::unexpected(Refusal{
+            403, "FORBIDDEN", fmt::format("{} may see none of these events", principal.id)});
 
     const core::EventPosition first = services_.outbox.first(), last = services_.outbox.last();
-    const auto known = request->remember ? services_.subscriptions.acknowledged(principal.id, request->subscription) : std::nullopt;
-    const core::EventPosition after = request->earliest ? first - 1 : request->cursor.value_or(known.value_or(last));
+    const auto known = request->remember ? services_.subscriptions.acknowledged(
+                                               principal.id, request->subscription)
+                                         : std::nullopt;
+    const core::EventPosition after =
+        request->earliest ? first - 1 : request->cursor.value_or(known.value_or(last));
     if (after < first - 1 || after > last)
-        return std::unexpected(Refusal{410, "CURSOR_GONE", "the events after this cursor are not kept any more; begin anew with cursor=earliest"});
+        return std::unexpected(Refusal{
+            410, "CURSOR_GONE",
+            "the events after this cursor are not kept any more; begin anew with cursor=earliest"});
     if (request->remember) {
-        if (auto begun = services_.subscriptions.begin(principal.id, request->subscription, request->types, after); !begun)
+        if (auto begun = services_.subscriptions.begin(principal.id, request->subscription,
+                                                       request->types, after);
+            !begun)
             return std::unexpected(Refusal{429, "RATE_LIMITED", begun.error().message});
     }
     return Opening{.request = std::move(*request), .after = after};
 }
 
-std::optional<net::Upgrade> EventsApi::upgrade(const net::HttpRequest& request, const net::WebSocketOffer&, core::PrincipalRef principal) {
+std::optional<net::Upgrade> EventsApi::upgrade(const net::HttpRequest& request,
+                                               const net::WebSocketOffer&,
+                                               core::PrincipalRef principal) {
     if (request.path() != kEvents) return std::nullopt;
     auto opening = open(request, *principal);
     if (!opening) {
         net::Refusal refusal{.status = opening.error().status, .body = {}, .headers = {}};
-        json::Writer(refusal.body).begin_object().key("error").string(opening.error().message).key("code").string(opening.error().code).end_object();
+        json::Writer(refusal.body)
+            .begin_object()
+            .key("error")
+            .string(opening.error().message)
+            .key("code")
+            .string(opening.error().code)
+            .end_object();
         return refusal;
     }
-    return net::AcceptUpgrade{.handler = std::make_shared<Socket>(*this, std::move(principal), std::move(*opening)), .options = {.max_message_bytes = 4096}};
+    return net::AcceptUpgrade{
+        .handler = std::make_shared<Socket>(*this, std::move(principal), std::move(*opening)),
+        .options = {.max_message_bytes = 4096}};
 }
 
 Task<bool> EventsApi::serve(net::HttpExchange& exchange, core::PrincipalRef principal) {
@@ -184,7 +232,8 @@ Task<bool> EventsApi::serve(net::HttpExchange& exchange, core::PrincipalRef prin
         co_return false;
     } else if (allows(exchange, {"GET", "POST"})) {
         const bool publishing = exchange.request().method() == "POST";
-        Task<void> answer = publishing ? publish(exchange, std::move(principal)) : stream(exchange, std::move(principal));
+        Task<void> answer = publishing ? publish(exchange, std::move(principal))
+                                       : stream(exchange, std::move(principal));
         co_await std::move(answer);
     }
     co_return true;
@@ -192,86 +241,122 @@ Task<bool> EventsApi::serve(net::HttpExchange& exchange, core::PrincipalRef prin
 
 Task<void> EventsApi::stream(net::HttpExchange& exchange, core::PrincipalRef principal) {
     if (!exchange.request().find("accept").value_or("").contains("text/event-stream")) {
-        exchange.respond_error(426, "INVALID_ARGS", "events come over a WebSocket, or with Accept: text/event-stream", {{"Upgrade", "websocket"}});
+        exchange.respond_error(426, "INVALID_ARGS",
+                               "events come over a WebSocket, or with Accept: text/event-stream",
+                               {{"Upgrade", "websocket"}});
         co_return;
     }
     auto opening = open(exchange.request(), *principal);
     if (!opening) {
-        exchange.respond_error(opening.error().status, opening.error().code, opening.error().message);
+        exchange.respond_error(opening.error().status, opening.error().code,
+                               opening.error().message);
         co_return;
     }
     exchange.start_stream(200, "text/event-stream", {{"Cache-Control", "no-store"}});
-    auto live = std::make_shared<LiveStream>(principal->id, opening->request.subscription, loop_.executor(), loop_.timers());
-    EventPump pump(services_, std::move(principal), std::move(opening->request), live, opening->after);
+    auto live = std::make_shared<LiveStream>(principal->id, opening->request.subscription,
+                                             loop_.executor(), loop_.timers());
+    EventPump pump(services_, std::move(principal), std::move(opening->request), live,
+                   opening->after);
     SseReceiver receiver(exchange);
     receiver.keep_alive();  // the head leaves at once, so that the subscriber knows that it listens
     co_await pump.run(receiver);
-    // A server that stops takes the caller for gone, who still listens; one that is really gone hears nothing.
-    if (stopping_ && (co_await this_chain()).cancelled()) receiver.close(1001, "the gateway is stopping");
+    // A server that stops takes the caller for gone, who still listens; one that is really gone
+    // hears nothing.
+    if (stopping_ && (co_await this_chain()).cancelled())
+        receiver.close(1001, "the gateway is stopping");
     exchange.end_stream();
 }
 
 void EventsApi::acknowledge(net::HttpExchange& exchange, const core::Principal& principal) {
     const auto request = parse_ack_request(exchange.request().body, parser_);
     if (!request) return exchange.respond_error(400, "INVALID_ARGS", request.error().message);
-    if (request->cursor > services_.outbox.last()) return exchange.respond_error(400, "INVALID_ARGS", "/cursor: no event has it yet");
+    if (request->cursor > services_.outbox.last())
+        return exchange.respond_error(400, "INVALID_ARGS", "/cursor: no event has it yet");
     if (!services_.subscriptions.acknowledged(principal.id, request->subscription))
-        return exchange.respond_error(404, "NOT_FOUND", "there is no such subscription; a stream begins one");
+        return exchange.respond_error(404, "NOT_FOUND",
+                                      "there is no such subscription; a stream begins one");
     services_.subscriptions.acknowledge(principal.id, request->subscription, request->cursor);
     services_.streams.acknowledge(principal.id, request->subscription, request->cursor);
     exchange.respond(200, "application/json", R"({"acknowledged":true})");
 }
 
-/// `source` names the publisher: a paired peer itself, or the cron host in it; on the local socket the operator, a cron host, or a
-/// listener with what its role may publish.
-std::expected<void, EventsApi::Refusal> EventsApi::check_publisher(const PublishedEvent& published, const core::Principal& principal, std::string_view lease) const {
+/// `source` names the publisher: a paired peer itself, or the cron host in it; on the local socket
+/// the operator, a cron host, or a listener with what its role may publish.
+std::expected<void, EventsApi::Refusal> EventsApi::check_publisher(const PublishedEvent& published,
+                                                                   const core::Principal& principal,
+                                                                   std::string_view lease) const {
     const core::Event& event = published.event.event;
-    const trust::ActionScope scope{.tenant = event.tenant, .agent_id = event.agent_id, .session_id = event.session_id};
-    const auto may_publish = [&](std::string_view type) { return services_.access.decide(principal, fmt::format("events.publish:{}", type), scope, lease); };
-    const bool is_own_type = is_paired(principal) ? published.component_type == type_of(principal) : published.component_type == "operator";
-    const bool is_own_id = !is_paired(principal) || published.component_id == component_of(principal);
-    const bool as_listener = !is_paired(principal) && published.component_type == "listener" && core::name_of(event.type).starts_with("channel.message.");
-    const bool as_cron = published.component_type == "cron" && may_publish("cron.triggered").allowed();
+    const trust::ActionScope scope{
+        .tenant = event.tenant, .agent_id = event.agent_id, .session_id = event.session_id};
+    const auto may_publish = [&](std::string_view type) {
+        return services_.access.decide(principal, fmt::format("events.publish:{}", type), scope,
+                                       lease);
+    };
+    const bool is_own_type = is_paired(principal) ? published.component_type == type_of(principal)
+                                                  : published.component_type == "operator";
+    const bool is_own_id =
+        !is_paired(principal) || published.component_id == component_of(principal);
+    const bool as_listener = !is_paired(principal) && published.component_type == "listener" &&
+                             core::name_of(event.type).starts_with("channel.message.");
+    const bool as_cron =
+        published.component_type == "cron" && may_publish("cron.triggered").allowed();
     if (!is_own_id || !(is_own_type || as_cron || as_listener))
-        return std::unexpected(Refusal{403, "FORBIDDEN", fmt::format("/source names {}/{}, but {} publishes", published.component_type, published.component_id, principal.id)});
+        return std::unexpected(
+            Refusal{403, "FORBIDDEN",
+                    fmt::format("/source names {}/{}, but {} publishes", published.component_type,
+                                published.component_id, principal.id)});
     const auto decision = may_publish(core::name_of(event.type));
     if (!decision.allowed())
-        return std::unexpected(Refusal{403, "FORBIDDEN", fmt::format("{} may not publish {} there ({})", principal.id, core::name_of(event.type), decision.rule)});
+        return std::unexpected(Refusal{403, "FORBIDDEN",
+                                       fmt::format("{} may not publish {} there ({})", principal.id,
+                                                   core::name_of(event.type), decision.rule)});
     return {};
 }
 
 Task<void> EventsApi::publish(net::HttpExchange& exchange, core::PrincipalRef principal) {
     const net::HttpRequest& request = exchange.request();
     const std::string fingerprint = fingerprint_of(request);
-    const std::string_view transport = !is_paired(*principal) ? "unix_socket" : request.tls ? "mtls_http" : "http";
-    auto published = parse_envelope(request.body, parser_, {.peer_id = component_of(*principal), .fingerprint = fingerprint, .transport = transport});
+    const std::string_view transport = !is_paired(*principal) ? "unix_socket"
+                                       : request.tls          ? "mtls_http"
+                                                              : "http";
+    auto published = parse_envelope(
+        request.body, parser_,
+        {.peer_id = component_of(*principal), .fingerprint = fingerprint, .transport = transport});
     if (!published) {
         exchange.respond_error(400, "INVALID_ARGS", published.error().message);
         co_return;
     }
     const std::string lease = named_lease(request);
     if (const auto checked = check_publisher(*published, *principal, lease); !checked) {
-        exchange.respond_error(checked.error().status, checked.error().code, checked.error().message);
+        exchange.respond_error(checked.error().status, checked.error().code,
+                               checked.error().message);
         co_return;
     }
     core::NewEvent event = std::move(published->event);
     const std::string event_id = event.event.event_id;
     event.publisher = principal->id;
-    if (is_paired(*principal) && principal->roles.has(core::Role::kToolHost) && !event.call_id.empty()) event.step = core::CallStep::kSettles;
+    if (is_paired(*principal) && principal->roles.has(core::Role::kToolHost) &&
+        !event.call_id.empty())
+        event.step = core::CallStep::kSettles;
     exchange.keep_running_when_caller_leaves();
     const Deadline deadline = services_.clock.steady_now() + kPublishTime;
     const auto receipt = co_await services_.outbox.publish(std::move(event), deadline);
     if (!receipt) {
-        exchange.respond_error(status_of(receipt.error().code), wire_code(receipt.error().code), receipt.error().message, {{"Retry-After", "1"}});
+        exchange.respond_error(status_of(receipt.error().code), wire_code(receipt.error().code),
+                               receipt.error().message, {{"Retry-After", "1"}});
         co_return;
     }
     if (receipt->standing == core::EventStanding::kConflict) {
-        exchange.respond_error(409, "CONFLICT", "this event id or idempotency key was used for another event; use a new one");
+        exchange.respond_error(
+            409, "CONFLICT",
+            "this event id or idempotency key was used for another event; use a new one");
         co_return;
     }
     const bool duplicate = receipt->standing == core::EventStanding::kDuplicate;
     json::Writer writer(exchange.begin_response(202, "application/json"));
-    writer.begin_object().key("accepted").boolean(receipt->standing != core::EventStanding::kDropped);
+    writer.begin_object()
+        .key("accepted")
+        .boolean(receipt->standing != core::EventStanding::kDropped);
     writer.key("event_id").string(duplicate ? receipt->event_id : event_id);
     if (duplicate) writer.key("duplicate").boolean(true);
     writer.end_object();

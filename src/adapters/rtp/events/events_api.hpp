@@ -10,8 +10,9 @@
 
 namespace crab::rtp {
 
-/// `/v1/events` and `/v1/events/ack`: publishing, and streams over WebSockets and server-sent events. One per event loop; who asks
-/// has been found out before. Source: docs/protocols/rtp.md, section 9.
+/// `/v1/events` and `/v1/events/ack`: publishing, and streams over WebSockets and server-sent
+/// events. One per event loop; who asks has been found out before. Source: docs/protocols/rtp.md,
+/// section 9.
 class EventsApi {
 public:
     /// Of the body of one event; a listener that serves this asks body_limits().
@@ -19,13 +20,17 @@ public:
     /// For HttpService::limits_for(); nothing for paths of others.
     static std::optional<net::RequestBodyLimits> body_limits(const net::HttpRequest& request);
 
-    EventsApi(net::EventLoop& loop, EventServices services) : loop_(loop), services_(services), tasks_(loop.executor()) {}
+    EventsApi(net::EventLoop& loop, EventServices services)
+        : loop_(loop), services_(services), tasks_(loop.executor()) {}
 
     /// Answers the request, or returns false when the path is none of its own.
     Task<bool> serve(net::HttpExchange& exchange, core::PrincipalRef principal);
     /// The answer to an upgrade on `/v1/events`; nothing for any other path.
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer, core::PrincipalRef principal);
-    /// Begins no more streams, ends those over WebSockets, then calls `done`. Needed before it is destroyed.
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer,
+                                        core::PrincipalRef principal);
+    /// Begins no more streams, ends those over WebSockets, then calls `done`. Needed before it is
+    /// destroyed.
     void stop(std::function<void()> done);
 
 private:
@@ -40,8 +45,11 @@ private:
         int status = 400;
         std::string code, message;
     };
-    std::expected<Opening, Refusal> open(const net::HttpRequest& asked, const core::Principal& principal);
-    std::expected<void, Refusal> check_publisher(const PublishedEvent& event, const core::Principal& principal, std::string_view lease) const;
+    std::expected<Opening, Refusal> open(const net::HttpRequest& asked,
+                                         const core::Principal& principal);
+    std::expected<void, Refusal> check_publisher(const PublishedEvent& event,
+                                                 const core::Principal& principal,
+                                                 std::string_view lease) const;
     Task<void> publish(net::HttpExchange& exchange, core::PrincipalRef principal);
     Task<void> stream(net::HttpExchange& exchange, core::PrincipalRef principal);
     void acknowledge(net::HttpExchange& exchange, const core::Principal& principal);

@@ -1,7 +1,7 @@
 #include "adapters/rtp/events/events_api.hpp"
 
-#include "core/events/event_store_memory.hpp"
 #include "core/call/test_tools.hpp"
+#include "core/events/event_store_memory.hpp"
 #include "json/value.hpp"
 #include "net/http/test_support.hpp"
 
@@ -16,17 +16,29 @@ using testing::HasSubstr;
 /// The roles' own rights, as section 8 has them, for the types that these tests use.
 class RoleRights final : public trust::Access {
 public:
-    trust::ActionDecision decide(const core::Principal& principal, std::string_view action, const trust::ActionScope& scope, std::string_view lease) const override {
-        const bool own_tenant = principal.tenant.empty() || scope.tenant.empty() || principal.tenant.text() == scope.tenant;
+    trust::ActionDecision decide(const core::Principal& principal, std::string_view action,
+                                 const trust::ActionScope& scope,
+                                 std::string_view lease) const override {
+        const bool own_tenant = principal.tenant.empty() || scope.tenant.empty() ||
+                                principal.tenant.text() == scope.tenant;
         const bool host = principal.roles.has(core::Role::kToolHost) &&
-                          (action == "events.publish:tool.call.completed" || action == "events.publish:tool.call.failed" || action == "events.subscribe:tool.call.requested");
-        const bool listener = principal.roles.has(core::Role::kListener) && action.starts_with("events.publish:channel.message.");
-        const bool subscriber = principal.roles.has(core::Role::kSubscriber) && action.starts_with("events.subscribe:channel.");
+                          (action == "events.publish:tool.call.completed" ||
+                           action == "events.publish:tool.call.failed" ||
+                           action == "events.subscribe:tool.call.requested");
+        const bool listener = principal.roles.has(core::Role::kListener) &&
+                              action.starts_with("events.publish:channel.message.");
+        const bool subscriber = principal.roles.has(core::Role::kSubscriber) &&
+                                action.starts_with("events.subscribe:channel.");
         const bool cron = lease == "may-fire" && action == "events.publish:cron.triggered";
         const bool any = principal.roles.has(core::Role::kCliAdmin);
-        return {own_tenant && (host || listener || subscriber || cron || any) ? core::Verdict::kAllow : core::Verdict::kDeny, "a rule"};
+        return {own_tenant && (host || listener || subscriber || cron || any)
+                    ? core::Verdict::kAllow
+                    : core::Verdict::kDeny,
+                "a rule"};
     }
-    bool lease_lives(const core::Principal&, std::string_view lease) const override { return lease == "may-fire"; }
+    bool lease_lives(const core::Principal&, std::string_view lease) const override {
+        return lease == "may-fire";
+    }
     void stream_began(std::string_view) override {}
     void stream_ended(std::string_view) override {}
 };
@@ -35,10 +47,16 @@ public:
 class Service final : public net::HttpService {
 public:
     Task<void> serve(net::HttpExchange& exchange) override {
-        if (!co_await api->serve(exchange, principal)) exchange.respond_error(404, "NOT_FOUND", "no such path");
+        if (!co_await api->serve(exchange, principal))
+            exchange.respond_error(404, "NOT_FOUND", "no such path");
     }
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override { return api->upgrade(request, offer, principal); }
-    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override { return EventsApi::body_limits(request).value_or(net::RequestBodyLimits{}); }
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer) override {
+        return api->upgrade(request, offer, principal);
+    }
+    net::RequestBodyLimits limits_for(const net::HttpRequest& request) override {
+        return EventsApi::body_limits(request).value_or(net::RequestBodyLimits{});
+    }
 
     std::unique_ptr<EventsApi> api;
     core::PrincipalRef principal;
@@ -57,15 +75,22 @@ struct EventsApiTest : testing::Test {
     const RealClock clock;
     BlockingPool writer{1}, pool{1};
     core::EventStoreMemory store;
-    std::unique_ptr<core::EventOutbox> outbox = std::move(core::EventOutbox::open(store, writer, pool, clock).value());
-    std::unique_ptr<core::EventSubscriptions> subscriptions = std::move(core::EventSubscriptions::load(store, pool, clock).value());
+    std::unique_ptr<core::EventOutbox> outbox =
+        std::move(core::EventOutbox::open(store, writer, pool, clock).value());
+    std::unique_ptr<core::EventSubscriptions> subscriptions =
+        std::move(core::EventSubscriptions::load(store, pool, clock).value());
     RoleRights access;
     EventStreams streams;
     Service service;
-    std::unique_ptr<net::test::ServerThread> server = std::make_unique<net::test::ServerThread>(clock, service);
+    std::unique_ptr<net::test::ServerThread> server =
+        std::make_unique<net::test::ServerThread>(clock, service);
 
     EventsApiTest() {
-        server->thread.run([&] { service.api = std::make_unique<EventsApi>(server->thread.loop, EventServices{clock, *outbox, *subscriptions, access, streams}); });
+        server->thread.run([&] {
+            service.api = std::make_unique<EventsApi>(
+                server->thread.loop,
+                EventServices{clock, *outbox, *subscriptions, access, streams});
+        });
     }
     ~EventsApiTest() override {
         std::promise<void> ended;
@@ -78,24 +103,32 @@ struct EventsApiTest : testing::Test {
     }
     std::string ask(std::string_view head, std::string_view body = {}) {
         net::test::RawClient client(server->endpoint());
-        client.send(fmt::format("{} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", head, body.size(), body));
+        client.send(fmt::format("{} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", head,
+                                body.size(), body));
         return client.read_response();
     }
     /// The status of publishing, with its body.
-    std::string publish(std::string_view type, std::string_view source_type, std::string_view source_id, std::string_view tenant = "acme", std::string_view lease = {}) {
+    std::string publish(std::string_view type, std::string_view source_type,
+                        std::string_view source_id, std::string_view tenant = "acme",
+                        std::string_view lease = {}) {
         const std::string body = fmt::format(
-            R"({{"version":"v1","event_id":"e{}","trace_id":"t","tenant_id":"{}","occurred_at":"2026-02-13T16:00:00Z","event_type":"{}",)"
-            R"("source":{{"component_type":"{}","component_id":"{}"}},"routing":{{"agent_id":"a","session_id":"s"}},"payload":{{"call_id":"c"}}}})",
+            R"({{"version":"v1","event_id":"e{}","trace_id":"t","tenant_id":"{}",)"
+            R"("occurred_at":"2026-02-13T16:00:00Z","event_type":"{}",)"
+            R"("source":{{"component_type":"{}","component_id":"{}"}},"routing":{{"agent_id":"a",)"
+            R"("session_id":"s"}},"payload":{{"call_id":"c"}}}})",
             ++count, tenant, type, source_type, source_id);
         const std::string extra = lease.empty() ? "" : fmt::format("\r\nCrab-Lease: {}", lease);
         net::test::RawClient client(server->endpoint());
-        client.send(fmt::format("POST /v1/events HTTP/1.1\r\nHost: x{}\r\nContent-Length: {}\r\n\r\n{}", extra, body.size(), body));
+        client.send(
+            fmt::format("POST /v1/events HTTP/1.1\r\nHost: x{}\r\nContent-Length: {}\r\n\r\n{}",
+                        extra, body.size(), body));
         return client.read_response().substr(9, 3);
     }
     /// The status of a stream's beginning.
     std::string listen(std::string_view query) {
         net::test::RawClient client(server->endpoint());
-        client.send(fmt::format("GET /v1/events?{} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n", query));
+        client.send(fmt::format(
+            "GET /v1/events?{} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n", query));
         return client.read_until("\r\n\r\n").substr(9, 3);
     }
     int count = 0;
@@ -109,7 +142,8 @@ TEST_F(EventsApiTest, AListenerPublishesMessagesAsItselfAndNothingElse) {  // 83
     EXPECT_EQ(publish("channel.message.received", "operator", "mail"), "403");
     EXPECT_EQ(publish("channel.message.received", "cron", "mail"), "403");
     EXPECT_EQ(publish("config.applied", "listener", "mail"), "403");
-    EXPECT_EQ(publish("channel.message.received", "listener", "mail", "harbour"), "403") << "another tenant";
+    EXPECT_EQ(publish("channel.message.received", "listener", "mail", "harbour"), "403")
+        << "another tenant";
     const auto event = json::Value::parse(store.events().at(0).event.envelope).value();
     EXPECT_EQ(*event.resolve("/source/peer_id"), "mail");
     EXPECT_EQ(*event.resolve("/source/transport"), "http");

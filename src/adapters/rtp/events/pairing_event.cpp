@@ -16,7 +16,8 @@ core::EventType type_of(PairingNews::Kind kind) {
 
 }  // namespace
 
-core::NewEvent pairing_event(const PairingNews& news, std::string_view event_id, std::string_view gateway_id, SystemTime now) {
+core::NewEvent pairing_event(const PairingNews& news, std::string_view event_id,
+                             std::string_view gateway_id, SystemTime now) {
     core::NewEvent made;
     core::Event& event = made.event;
     event.type = type_of(news.kind);

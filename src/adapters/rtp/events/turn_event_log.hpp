@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/id_source.hpp"
-#include "core/events/event_outbox.hpp"
 #include "core/chat/turn_log.hpp"
+#include "core/events/event_outbox.hpp"
 
 #include <functional>
 #include <mutex>
@@ -13,29 +13,36 @@ namespace crab::rtp {
 
 struct TurnEventOptions {
     std::string gateway_id;
-    bool chat_answers = true;   ///< whether `agent.response.created` tells what was answered in chats, too
+    /// Whether `agent.response.created` tells what was answered in chats, too
+    bool chat_answers = true;
 };
 
-/// Writes `agent.turn.started`, and `agent.response.created` with `agent.turn.completed` or else `agent.turn.failed`, into the outbox,
-/// which keeps account of turns without an end. Thread-safe. Source: docs/protocols/rtp.md, section 9.
+/// Writes `agent.turn.started`, and `agent.response.created` with `agent.turn.completed` or else
+/// `agent.turn.failed`, into the outbox, which keeps account of turns without an end. Thread-safe.
+/// Source: docs/protocols/rtp.md, section 9.
 class TurnEventLog final : public core::TurnLog {
 public:
-    TurnEventLog(core::EventOutbox& outbox, const Clock& clock, TurnEventOptions options) : outbox_(outbox), clock_(clock), options_(std::move(options)), ids_(clock) {}
+    TurnEventLog(core::EventOutbox& outbox, const Clock& clock, TurnEventOptions options)
+        : outbox_(outbox), clock_(clock), options_(std::move(options)), ids_(clock) {}
 
     void begun(const core::TurnStory& story) override;
     void ended(const core::TurnStory& story, const core::TurnEnd& end) override;
 
     /// How a turn of an earlier life ended, as far as anybody knows.
     using EndOf = std::function<Result<core::TurnEnd>(const core::TurnStory& story)>;
-    /// Writes what an earlier life of the gateway owed: the starts of the turns `recorded` as open that the outbox lacks, and the ends of
-    /// all that it left open. Returns how many it ended. Blocking; before the outbox is opened. Errors: those of the store and of `end_of`.
-    static Result<std::size_t> end_open_turns(core::EventStore& store, const std::vector<core::TurnStory>& recorded, const EndOf& end_of, const Clock& clock, const TurnEventOptions& options);
+    /// Writes what an earlier life of the gateway owed: the starts of the turns `recorded` as open
+    /// that the outbox lacks, and the ends of all that it left open. Returns how many it ended.
+    /// Blocking; before the outbox is opened. Errors: those of the store and of `end_of`.
+    static Result<std::size_t> end_open_turns(core::EventStore& store,
+                                              const std::vector<core::TurnStory>& recorded,
+                                              const EndOf& end_of, const Clock& clock,
+                                              const TurnEventOptions& options);
 
 private:
     core::EventOutbox& outbox_;
     const Clock& clock_;
     const TurnEventOptions options_;
-    std::mutex mutex_;   ///< guards ids_
+    std::mutex mutex_;  ///< guards ids_
     IdSource ids_;
 };
 

@@ -9,10 +9,14 @@
 namespace crab::rtp {
 namespace {
 
-constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 63;  // connections of devices count up from 1
+// connections of devices count up from 1
+constexpr std::uint64_t kFirstOwner = std::uint64_t{1} << 63;
 
 core::ToolSource source_of(const std::string& name, ConnectionId id) {
-    return {.kind = core::SourceKind::kPeer, .name = name, .owner = "tool_host/" + name, .connection = id};
+    return {.kind = core::SourceKind::kPeer,
+            .name = name,
+            .owner = "tool_host/" + name,
+            .connection = id};
 }
 
 }  // namespace
@@ -20,7 +24,9 @@ core::ToolSource source_of(const std::string& name, ConnectionId id) {
 class HostDirectory::Watched final : public core::ToolListing {
 public:
     Watched(RtpHost::Options options, const Services& services, ConnectionId id)
-        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(), services.registry}, "tool host", source_of(options.name, id), id),
+        : ToolListing({services.home.executor(), services.home.timers(), services.home.clock(),
+                       services.registry},
+                      "tool host", source_of(options.name, id), id),
           host(std::make_shared<RtpHost>(std::move(options), services.loops)),
           schemas_(services.schemas) {}
 
@@ -60,7 +66,8 @@ HostDirectory::HostDirectory(Services services, std::vector<RtpHost::Options> ho
 }
 
 std::shared_ptr<HostDirectory::Watched> HostDirectory::make(RtpHost::Options options) {
-    const auto watched = std::make_shared<Watched>(std::move(options), services_, ConnectionId{kFirstOwner + owners_++});
+    const auto watched = std::make_shared<Watched>(std::move(options), services_,
+                                                   ConnectionId{kFirstOwner + owners_++});
     watched->host->on_unknown_tool([weak = std::weak_ptr<Watched>(watched)] {
         if (const auto host = weak.lock()) host->wake();
     });
@@ -78,18 +85,24 @@ void HostDirectory::start() {
     });
 }
 
-void HostDirectory::begin_to_watch(std::shared_ptr<Watched> host) { tasks_.spawn("tools of host " + host->name(), core::ToolListing::watch(host, times_)); }
+void HostDirectory::begin_to_watch(std::shared_ptr<Watched> host) {
+    tasks_.spawn("tools of host " + host->name(), core::ToolListing::watch(host, times_));
+}
 
 std::shared_ptr<HostDirectory::Watched> HostDirectory::find(std::string_view name) const {
-    const auto found = std::ranges::find(hosts_, name, [](const auto& host) -> std::string_view { return host->name(); });
+    const auto found = std::ranges::find(
+        hosts_, name, [](const auto& host) -> std::string_view { return host->name(); });
     return found == hosts_.end() ? nullptr : *found;
 }
 
 void HostDirectory::add(RtpHost::Options host) {
-    services_.registry.expect(source_of(host.name, {}));   // now: calls may come before the home loop looks here
+    // now: calls may come before the home loop looks here
+    services_.registry.expect(source_of(host.name, {}));
     services_.home.post([this, host = std::move(host)]() mutable {
         if (stopping_) return;
-        if (find(host.name)) return log::warn("a tool host is left out: another has its name", {{"host", host.name}});
+        if (find(host.name))
+            return log::warn("a tool host is left out: another has its name",
+                             {{"host", host.name}});
         const auto watched = make(std::move(host));
         {
             const std::scoped_lock lock(mutex_);
@@ -116,7 +129,8 @@ void HostDirectory::reconnect(std::string name) {
     services_.home.post([this, name = std::move(name)] {
         const auto host = find(name);
         if (!host) return;
-        for (net::EventLoop* loop : services_.loops) loop->post([host, loop] { host->host->retire(*loop); });
+        for (net::EventLoop* loop : services_.loops)
+            loop->post([host, loop] { host->host->retire(*loop); });
         host->wake();
     });
 }
@@ -127,7 +141,8 @@ Task<void> HostDirectory::leave(std::shared_ptr<Watched> host) {
         const auto end_there = [&](std::coroutine_handle<> asking, TaskChain& chain) {
             loop->post([host, loop, asking, home = chain.executor()] {
                 host->host->abort(*loop);
-                host->host->stop(*loop, [asking, home] { asio::post(home, [asking] { asking.resume(); }); });
+                host->host->stop(
+                    *loop, [asking, home] { asio::post(home, [asking] { asking.resume(); }); });
             });
         };
         co_await suspend(end_there);
@@ -141,7 +156,9 @@ void HostDirectory::stop() {
     });
     for (const auto& host : hosts_) {
         for (net::EventLoop* loop : services_.loops) {
-            net::finish_on(*loop, [&](std::function<void()> done) { host->host->stop(*loop, std::move(done)); });
+            net::finish_on(*loop, [&](std::function<void()> done) {
+                host->host->stop(*loop, std::move(done));
+            });
         }
     }
 }

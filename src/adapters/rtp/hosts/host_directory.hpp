@@ -12,22 +12,24 @@
 
 namespace crab::rtp {
 
-/// Knows the tool hosts and keeps their tools in the registry: asks each for its list at the start, every minute, and soon after it
-/// did not know a tool; one that is silent is asked again after 1 s, doubling to a minute, and loses its tools after five.
-/// Each host has a task of its own, so none waits for another. Source: docs/protocols/rtp.md, section 4, "Discovery".
+/// Knows the tool hosts and keeps their tools in the registry: asks each for its list at the start,
+/// every minute, and soon after it did not know a tool; one that is silent is asked again after 1
+/// s, doubling to a minute, and loses its tools after five. Each host has a task of its own, so
+/// none waits for another. Source: docs/protocols/rtp.md, section 4, "Discovery".
 class HostDirectory {
 public:
     struct Services {
         core::Registry& registry;
-        FairPool& schemas;                        ///< lists are read and schemas compiled there
-        net::EventLoop& home;                     ///< asks for lists; one of `loops`
+        FairPool& schemas;  ///< lists are read and schemas compiled there
+        net::EventLoop& home;  ///< asks for lists; one of `loops`
         std::vector<net::EventLoop*> loops;
     };
     using Times = core::ListRhythm::Times;
     using Status = core::ToolListing::Status;
 
     HostDirectory(Services services, std::vector<RtpHost::Options> hosts, Times times);
-    HostDirectory(Services services, std::vector<RtpHost::Options> hosts) : HostDirectory(std::move(services), std::move(hosts), Times()) {}
+    HostDirectory(Services services, std::vector<RtpHost::Options> hosts)
+        : HostDirectory(std::move(services), std::move(hosts), Times()) {}
     HostDirectory(const HostDirectory&) = delete;
     HostDirectory& operator=(const HostDirectory&) = delete;
     /// After stop(), or if start() was never called.
@@ -35,13 +37,17 @@ public:
 
     /// Begins to ask; from any thread.
     void start();
-    /// A host more, asked from now on, or from start() on; from any thread. One whose name is taken is left out, and the log says so.
+    /// A host more, asked from now on, or from start() on; from any thread. One whose name is taken
+    /// is left out, and the log says so.
     void add(RtpHost::Options host);
-    /// Takes the host and its tools away at once, if there is one of this name: its calls fail, its connections end. From any thread.
+    /// Takes the host and its tools away at once, if there is one of this name: its calls fail, its
+    /// connections end. From any thread.
     void remove(std::string name);
-    /// Lets no request use a connection that is there now, and asks the host for its list again; from any thread.
+    /// Lets no request use a connection that is there now, and asks the host for its list again;
+    /// from any thread.
     void reconnect(std::string name);
-    /// Ends all that is under way and waits for it; called by a thread that is none of the loops'. Then no host is called any more.
+    /// Ends all that is under way and waits for it; called by a thread that is none of the loops'.
+    /// Then no host is called any more.
     void stop();
     /// From any thread.
     std::vector<Status> status() const;
@@ -57,8 +63,8 @@ private:
     const Times times_;
     mutable std::mutex mutex_;
     std::vector<std::shared_ptr<Watched>> hosts_;  // changed on the home loop only, under mutex_
-    std::uint64_t owners_ = 0;                     // that were given out
-    bool started_ = false, stopping_ = false;      // on the home loop
+    std::uint64_t owners_ = 0;  // that were given out
+    bool started_ = false, stopping_ = false;  // on the home loop
     TaskGroup tasks_;
 };
 

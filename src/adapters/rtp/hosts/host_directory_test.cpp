@@ -61,19 +61,24 @@ protected:
     void start() {
         std::vector<RtpHost::Options> hosts;
         hosts.push_back(far());
-        directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .schemas = pool, .home = home.loop, .loops = {&home.loop}},
-                                                    std::move(hosts));
+        directory = std::make_unique<HostDirectory>(
+            HostDirectory::Services{
+                .registry = registry, .schemas = pool, .home = home.loop, .loops = {&home.loop}},
+            std::move(hosts));
         directory->start();
     }
     std::vector<std::string> names(std::uint64_t host = 0) {
         std::vector<std::string> all;
-        for (const auto& tool : registry.owned_by(ConnectionId{(std::uint64_t{1} << 63) + host})) all.push_back(tool->unique_name);
+        for (const auto& tool : registry.owned_by(ConnectionId{(std::uint64_t{1} << 63) + host}))
+            all.push_back(tool->unique_name);
         return all;
     }
     /// Lets time pass in steps until `done()`, and tells how much did.
-    std::chrono::nanoseconds pass_until(const std::function<bool()>& done, std::chrono::nanoseconds step) {
+    std::chrono::nanoseconds pass_until(const std::function<bool()>& done,
+                                        std::chrono::nanoseconds step) {
         std::chrono::nanoseconds passed{0};
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
+        const auto patience =
+            std::chrono::steady_clock::now() + std::chrono::milliseconds(net::test::kPatienceMs);
         while (!done()) {
             if (std::chrono::steady_clock::now() > patience) {
                 ADD_FAILURE() << "it did not come to that";
@@ -81,8 +86,10 @@ protected:
             }
             home.advance(clock, step);
             passed += step;
-            // What the step has begun, other threads have a part in: the server's, and the one that reads the list.
-            for (int i = 0; i < 20 && !done(); ++i) std::this_thread::sleep_for(std::chrono::microseconds(100));
+            // What the step has begun, other threads have a part in: the server's, and the one that
+            // reads the list.
+            for (int i = 0; i < 20 && !done(); ++i)
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
         return passed;
     }
@@ -117,7 +124,11 @@ TEST_F(HostDirectoryTest, AToolWithAReservedNameHasItsQualifiedNameOnly) {
     EXPECT_EQ(names(), (std::vector<std::string>{"far__a", "far__b"}));
     const auto policy = core::policy_of();
     const auto principal = core::principal_of("caller/ci");
-    const core::View view{.principal = principal.get(), .policy = policy.get(), .tenant = {}, .prefer_source = {}, .prefer = {}};
+    const core::View view{.principal = principal.get(),
+                          .policy = policy.get(),
+                          .tenant = {},
+                          .prefer_source = {},
+                          .prefer = {}};
     std::vector<std::string> listed;
     for (const auto& one : registry.snapshot()->list(view)) listed.push_back(one.name);
     EXPECT_EQ(listed, (std::vector<std::string>{"b", "far__a"}));
@@ -169,8 +180,10 @@ TEST_F(HostDirectoryTest, AHostThatIsRemovedLosesItsToolsAtOnceAndMayComeBack) {
 
 TEST_F(HostDirectoryTest, AHostThatWasAddedBeforeTheStartIsAskedOnceAndANameThatIsTakenStaysTaken) {
     service.offer({"a"});
-    directory = std::make_unique<HostDirectory>(HostDirectory::Services{.registry = registry, .schemas = pool, .home = home.loop, .loops = {&home.loop}},
-                                                std::vector<RtpHost::Options>());
+    directory = std::make_unique<HostDirectory>(
+        HostDirectory::Services{
+            .registry = registry, .schemas = pool, .home = home.loop, .loops = {&home.loop}},
+        std::vector<RtpHost::Options>());
     directory->add(far());
     directory->add(far());
     home.run([] {});

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/call/admitted_call.hpp"
-#include "core/registry/tool_listing.hpp"
 #include "core/call/tool_result.hpp"
+#include "core/registry/tool_listing.hpp"
 #include "json/parser.hpp"
 
 #include <chrono>
@@ -11,18 +11,22 @@
 #include <string_view>
 #include <vector>
 
-/// The gateway's half of docs/protocols/rtp.md, sections 2 and 4: what it sends to a tool host and how it reads the answers.
+/// The gateway's half of docs/protocols/rtp.md, sections 2 and 4: what it sends to a tool host and
+/// how it reads the answers.
 namespace crab::rtp {
 
-/// `timeout_ms` of a request with `left` until the deadline: a tenth less, at most 200 ms less, 1..120000.
+/// `timeout_ms` of a request with `left` until the deadline: a tenth less, at most 200 ms
+/// less, 1..120000.
 std::int64_t timeout_for_host(std::chrono::nanoseconds left);
 
-/// Appends the request for `call`. What no caller gave and the schema wants is filled in: tenant `default`, the principal as
-/// agent, the call id as session. A tool with side effects always gets an idempotency key.
+/// Appends the request for `call`. What no caller gave and the schema wants is filled in: tenant
+/// `default`, the principal as agent, the call id as session. A tool with side effects always gets
+/// an idempotency key.
 void append_call_request(std::string& out, const core::AdmittedCall& call, std::int64_t timeout_ms);
 
 enum class CancelReason : std::uint8_t { kCancelled, kTimeout };
-void append_cancel_request(std::string& out, std::string_view tenant, std::string_view call_id, CancelReason reason);
+void append_cancel_request(std::string& out, std::string_view tenant, std::string_view call_id,
+                           CancelReason reason);
 /// The tenant under which append_call_request() sends `call`.
 std::string_view tenant_on_wire(const core::Call& call);
 
@@ -32,9 +36,11 @@ struct CallReply {
     std::string_view body;
     std::optional<Milliseconds> retry_after;   ///< the header's
 };
-/// Reads an answer strictly. `retryable` of the error is set on every way out, so that nothing is repeated by default.
-/// Errors: the host's own; kForbidden, kUnavailable for what only HTTP says; kInternal for an answer that breaks a rule, naming it.
-core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser, std::string_view call_id, std::string_view tool);
+/// Reads an answer strictly. `retryable` of the error is set on every way out, so that nothing is
+/// repeated by default. Errors: the host's own; kForbidden, kUnavailable for what only HTTP says;
+/// kInternal for an answer that breaks a rule, naming it.
+core::Outcome read_call_reply(const CallReply& reply, json::Parser& parser,
+                              std::string_view call_id, std::string_view tool);
 
 /// Reads the body of `GET /v1/tools`: at most 1024 tools; what is wrong with one drops that one.
 /// Errors: kInternal when the document as a whole is not one.

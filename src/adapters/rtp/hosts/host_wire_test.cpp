@@ -14,12 +14,17 @@ using json::Value;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-constexpr std::string_view kGood = R"({"version":"v1","call_id":"c7","tool_name":"echo","status":"ok","duration_ms":3,"result":{"n": 1}})";
+constexpr std::string_view kGood =
+    R"({"version":"v1","call_id":"c7","tool_name":"echo","status":"ok","duration_ms":3,)"
+    R"("result":{"n": 1}})";
 
 class HostWireTest : public testing::Test {
 protected:
-    core::Outcome read(std::string_view body, int http_status = 200, std::optional<Milliseconds> retry_after = {}) {
-        return read_call_reply({.http_status = http_status, .body = body, .retry_after = retry_after}, parser, "c7", "echo");
+    core::Outcome read(std::string_view body, int http_status = 200,
+                       std::optional<Milliseconds> retry_after = {}) {
+        return read_call_reply(
+            {.http_status = http_status, .body = body, .retry_after = retry_after}, parser, "c7",
+            "echo");
     }
     /// The good answer with a member set to a JSON text, or left out where that is empty.
     static std::string with(const std::string& member, const std::string& text) {
@@ -32,7 +37,10 @@ protected:
         return reply.dump();
     }
     static std::string failed(std::string_view status, std::string_view error) {
-        return fmt::format(R"({{"version":"v1","call_id":"c7","tool_name":"echo","status":"{}","duration_ms":0,"error":{}}})", status, error);
+        return fmt::format(
+            R"({{"version":"v1","call_id":"c7","tool_name":"echo","status":"{}","duration_ms":0,)"
+            R"("error":{}}})",
+            status, error);
     }
 
     json::Parser parser;
@@ -65,7 +73,9 @@ TEST_F(HostWireTest, AnAnswerThatBreaksARuleIsInternalNamesItAndIsNotRepeated) {
         {"[]", "no JSON object"},
         {"not json", "not JSON"},
         {"", "not JSON"},
-        {R"({"version":"v1","version":"v1","call_id":"c7","tool_name":"echo","status":"ok","duration_ms":3})", "twice"},
+        {R"({"version":"v1","version":"v1","call_id":"c7","tool_name":"echo","status":"ok",)"
+         R"("duration_ms":3})",
+         "twice"},
         {failed("error", "[]"), "error"},
         {failed("error", R"({"code":1})"), "error.code"},
         {failed("error", R"({"details":[]})"), "error.details"},
@@ -81,16 +91,25 @@ TEST_F(HostWireTest, AnAnswerThatBreaksARuleIsInternalNamesItAndIsNotRepeated) {
 }
 
 TEST_F(HostWireTest, FailuresKeepTheirCodeAndOnlyRetryableErrorMayBeRepeated) {
-    const core::Outcome refused = read(failed("error", R"({"code":"RATE_LIMITED","message":"full","retryable":true,"details":{"retry_after_ms":250}})"));
+    const core::Outcome refused =
+        read(failed("error", R"({"code":"RATE_LIMITED","message":"full","retryable":true,)"
+                             R"("details":{"retry_after_ms":250}})"));
     EXPECT_EQ(refused.error().code, ErrorCode::kRateLimited);
     EXPECT_EQ(refused.error().message, "full");
     EXPECT_EQ(refused.error().retry_after, 250ms);
     EXPECT_FALSE(refused.error().may_retry());
-    EXPECT_TRUE(read(failed("retryable_error", R"({"code":"RATE_LIMITED","message":"full"})")).error().may_retry());
-    EXPECT_EQ(read(failed("error", R"({"code":"DEPENDENCY_UNAVAILABLE","message":"m"})")).error().code, ErrorCode::kUnavailable);
-    EXPECT_EQ(read(failed("error", R"({"code":"FORBIDDEN","message":"m"})")).error().code, ErrorCode::kForbidden);
-    EXPECT_EQ(read(failed("error", R"({"code":"INTERNAL","message":"m"})")).error().code, ErrorCode::kInternal);
-    EXPECT_EQ(read(failed("error", R"({"code":"WHATEVER","message":"m"})")).error().code, ErrorCode::kInternal);
+    EXPECT_TRUE(read(failed("retryable_error", R"({"code":"RATE_LIMITED","message":"full"})"))
+                    .error()
+                    .may_retry());
+    EXPECT_EQ(
+        read(failed("error", R"({"code":"DEPENDENCY_UNAVAILABLE","message":"m"})")).error().code,
+        ErrorCode::kUnavailable);
+    EXPECT_EQ(read(failed("error", R"({"code":"FORBIDDEN","message":"m"})")).error().code,
+              ErrorCode::kForbidden);
+    EXPECT_EQ(read(failed("error", R"({"code":"INTERNAL","message":"m"})")).error().code,
+              ErrorCode::kInternal);
+    EXPECT_EQ(read(failed("error", R"({"code":"WHATEVER","message":"m"})")).error().code,
+              ErrorCode::kInternal);
     EXPECT_EQ(read(failed("error", "{}")).error().code, ErrorCode::kInternal);
     EXPECT_EQ(read(failed("timeout", "{}")).error().code, ErrorCode::kTimeout);
     EXPECT_EQ(read(with("status", R"("error")")).error().code, ErrorCode::kInternal);
@@ -100,19 +119,23 @@ TEST_F(HostWireTest, WithoutABodyThatSaysMoreTheHttpStatusDecides) {
     const auto code = [&](int status) { return read("<html>", status).error().code; };
     EXPECT_EQ(code(401), ErrorCode::kForbidden);
     EXPECT_EQ(code(403), ErrorCode::kForbidden);
-    for (const int status : {301, 307, 404, 429, 500, 503}) EXPECT_EQ(code(status), ErrorCode::kUnavailable) << status;
+    for (const int status : {301, 307, 404, 429, 500, 503})
+        EXPECT_EQ(code(status), ErrorCode::kUnavailable) << status;
     EXPECT_EQ(code(400), ErrorCode::kInternal);
-    for (const int status : {302, 404, 500, 502}) EXPECT_FALSE(read("", status).error().may_retry()) << status;
+    for (const int status : {302, 404, 500, 502})
+        EXPECT_FALSE(read("", status).error().may_retry()) << status;
     EXPECT_TRUE(read("", 503, 2'000ms).error().may_retry());
     EXPECT_TRUE(read("", 429).error().may_retry());
     EXPECT_EQ(read("", 503, 2'000ms).error().retry_after, 2'000ms);
-    EXPECT_EQ(read(kGood, 302).error().code, ErrorCode::kUnavailable);  // a redirect is never an answer
+    // a redirect is never an answer
+    EXPECT_EQ(read(kGood, 302).error().code, ErrorCode::kUnavailable);
     EXPECT_EQ(read(kGood, 500).error().code, ErrorCode::kInternal);
 }
 
 TEST_F(HostWireTest, ARefusalMayComeBeforeTheHostKnowsWhoseCallItIs) {
     const std::string body =
-        R"({"version":"v1","call_id":"","tool_name":"","status":"retryable_error","duration_ms":0,"error":{"code":"DEPENDENCY_UNAVAILABLE","message":"stopping"}})";
+        R"({"version":"v1","call_id":"","tool_name":"","status":"retryable_error","duration_ms":0,)"
+        R"("error":{"code":"DEPENDENCY_UNAVAILABLE","message":"stopping"}})";
     EXPECT_EQ(read(body, 503).error().message, "stopping");
     EXPECT_TRUE(read(body, 503).error().may_retry());
     EXPECT_EQ(read(body, 200).error().code, ErrorCode::kInternal);
@@ -134,9 +157,14 @@ TEST_F(HostWireTest, CancelsNameTenantCallAndReason) {
 
 TEST_F(HostWireTest, AListIsReadElementByElement) {
     const auto found = read_discovery(R"({"version":"v1","service":"s","more":1,"tools":[
-        {"name":"a.read","description":"d","title":"A","input_schema":{},"output_schema":{"type":"object"},"timeout_ms_default":5,"timeout_ms_max":7,
-         "idempotent":true,"side_effects":false,"accepts_idempotency_key":true,"max_concurrency":3,"annotations":{"read_only":true},"unknown":1},
-        {"name":"b","description":"d","input_schema":{"type":"object"},"timeout_ms_default":500000,"timeout_ms_max":0},
+        {"name":"a.read","description":"d","title":"A","input_schema":{},)"
+                                      R"("output_schema":{"type":"object"},"timeout_ms_default":5,)"
+                                      R"("timeout_ms_max":7,
+         "idempotent":true,"side_effects":false,"accepts_idempotency_key":true,)"
+                                      R"("max_concurrency":3,"annotations":{"read_only":true},)"
+                                      R"("unknown":1},
+        {"name":"b","description":"d","input_schema":{"type":"object"},)"
+                                      R"("timeout_ms_default":500000,"timeout_ms_max":0},
         {"name":"c","description":"d","input_schema":{},"side_effects":false},
         {"name":"a.read","description":"again","input_schema":{}},
         {"name":"no spaces","description":"d","input_schema":{}},
@@ -166,14 +194,17 @@ TEST_F(HostWireTest, AListIsReadElementByElement) {
 }
 
 TEST_F(HostWireTest, WhatIsNoListIsRefusedWhole) {
-    for (const std::string_view body : {"", "[]", "{}", R"({"version":"v2","tools":[]})", R"({"version":"v1"})", R"({"version":"v1","tools":{}})"}) {
+    for (const std::string_view body : {"", "[]", "{}", R"({"version":"v2","tools":[]})",
+                                        R"({"version":"v1"})", R"({"version":"v1","tools":{}})"}) {
         EXPECT_FALSE(read_discovery(body, parser)) << body;
     }
 }
 
 TEST_F(HostWireTest, NoMoreThanAThousandToolsAreTaken) {
     std::string body = R"({"version":"v1","service":"s","tools":[)";
-    for (int i = 0; i < 1100; ++i) body += fmt::format(R"({}{{"name":"t{}","description":"d","input_schema":{{}}}})", i == 0 ? "" : ",", i);
+    for (int i = 0; i < 1100; ++i)
+        body += fmt::format(R"({}{{"name":"t{}","description":"d","input_schema":{{}}}})",
+                            i == 0 ? "" : ",", i);
     const auto found = read_discovery(body + "]}", parser);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->tools.size(), 1024u);

@@ -23,7 +23,8 @@ int status_of(ErrorCode code) {
 }
 
 void refuse(net::HttpExchange& exchange, const Error& error) {
-    const std::string_view code = error.code == ErrorCode::kNotFound ? std::string_view("NOT_FOUND") : wire_code(error.code);
+    const std::string_view code =
+        error.code == ErrorCode::kNotFound ? std::string_view("NOT_FOUND") : wire_code(error.code);
     exchange.respond_error(status_of(error.code), code, error.message);
 }
 
@@ -50,7 +51,8 @@ Task<bool> LeasesApi::serve(net::HttpExchange& exchange, core::PrincipalRef prin
         } else if (method == "GET") {
             list(exchange, *principal);
         } else {
-            exchange.respond_error(405, "INVALID_ARGS", "use GET or POST", {{"Allow", "GET, POST"}});
+            exchange.respond_error(405, "INVALID_ARGS", "use GET or POST",
+                                   {{"Allow", "GET, POST"}});
         }
         co_return true;
     }
@@ -71,7 +73,8 @@ Task<void> LeasesApi::make(net::HttpExchange& exchange, core::PrincipalRef princ
         refuse(exchange, request.error());
         co_return;
     }
-    auto work = [&access = services_.access, principal = std::move(principal), request = std::move(*request)] { return access.grant(*principal, request); };
+    auto work = [&access = services_.access, principal = std::move(principal),
+                 request = std::move(*request)] { return access.grant(*principal, request); };
     const auto lease = co_await services_.pool.run(std::move(work));
     respond(exchange, 201, lease);
 }
@@ -86,28 +89,39 @@ void LeasesApi::list(net::HttpExchange& exchange, const core::Principal& princip
     exchange.finish_response();
 }
 
-Task<void> LeasesApi::renew(net::HttpExchange& exchange, core::PrincipalRef principal, std::string lease_id) {
-    auto work = [&access = services_.access, principal = std::move(principal), id = std::move(lease_id)] { return access.renew(*principal, id); };
+Task<void> LeasesApi::renew(net::HttpExchange& exchange, core::PrincipalRef principal,
+                            std::string lease_id) {
+    auto work = [&access = services_.access, principal = std::move(principal),
+                 id = std::move(lease_id)] { return access.renew(*principal, id); };
     const auto lease = co_await services_.pool.run(std::move(work));
     respond(exchange, 200, lease);
 }
 
 /// Another's lease answers like an unknown one.
-Task<void> LeasesApi::end(net::HttpExchange& exchange, core::PrincipalRef principal, std::string lease_id) {
+Task<void> LeasesApi::end(net::HttpExchange& exchange, core::PrincipalRef principal,
+                          std::string lease_id) {
     const auto known = services_.leases.find(lease_id);
     if (!known || !sees(*principal, *known)) {
-        refuse(exchange, Error{.code = ErrorCode::kNotFound, .message = "no such lease, or it has ended"});
+        refuse(exchange,
+               Error{.code = ErrorCode::kNotFound, .message = "no such lease, or it has ended"});
         co_return;
     }
-    std::string reason = known->owner == principal->id ? std::string("deleted by its owner") : fmt::format("revoked by {}", principal->id);
-    auto work = [&leases = services_.leases, id = std::move(lease_id), reason = std::move(reason)] { return leases.revoke(id, reason); };
+    std::string reason = known->owner == principal->id
+                             ? std::string("deleted by its owner")
+                             : fmt::format("revoked by {}", principal->id);
+    auto work = [&leases = services_.leases, id = std::move(lease_id), reason = std::move(reason)] {
+        return leases.revoke(id, reason);
+    };
     const auto lease = co_await services_.pool.run(std::move(work));
     respond(exchange, 200, lease);
 }
 
 bool LeasesApi::sees(const core::Principal& principal, const trust::Lease& lease) const {
     if (lease.owner == principal.id) return true;
-    return services_.access.decide(principal, "control.sessions:leases", {.tenant = lease.tenant_id, .agent_id = {}, .session_id = {}}, {}).allowed();
+    return services_.access
+        .decide(principal, "control.sessions:leases",
+                {.tenant = lease.tenant_id, .agent_id = {}, .session_id = {}}, {})
+        .allowed();
 }
 
 }  // namespace crab::rtp

@@ -10,8 +10,8 @@
 
 namespace crab::rtp {
 
-/// `/v1/leases`: a peer's own leases; those of all to whoever may do `control.sessions:leases` for their tenant. One object serves all
-/// loops. Source: docs/protocols/rtp.md, section 8.
+/// `/v1/leases`: a peer's own leases; those of all to whoever may do `control.sessions:leases` for
+/// their tenant. One object serves all loops. Source: docs/protocols/rtp.md, section 8.
 class LeasesApi {
 public:
     struct Services {
@@ -27,7 +27,8 @@ public:
 private:
     Task<void> make(net::HttpExchange& exchange, core::PrincipalRef principal);
     void list(net::HttpExchange& exchange, const core::Principal& principal);
-    Task<void> renew(net::HttpExchange& exchange, core::PrincipalRef principal, std::string lease_id);
+    Task<void> renew(net::HttpExchange& exchange, core::PrincipalRef principal,
+                     std::string lease_id);
     Task<void> end(net::HttpExchange& exchange, core::PrincipalRef principal, std::string lease_id);
     bool sees(const core::Principal& principal, const trust::Lease& lease) const;
 

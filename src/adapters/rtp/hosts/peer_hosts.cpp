@@ -12,7 +12,9 @@ PeerHosts::PeerHosts(HostDirectory& hosts, PeerRoute::Services route, Options op
 void PeerHosts::start() {
     for (const auto& [record, problem] : route_.peers.list()) {
         const bool is_host = record.name.type == trust::ComponentType::kToolHost;
-        if (is_host && record.status == trust::PeerStatus::kActive && !options_.always.contains(record.name)) add(record.name, &record);
+        if (is_host && record.status == trust::PeerStatus::kActive &&
+            !options_.always.contains(record.name))
+            add(record.name, &record);
     }
     for (const trust::PeerName& name : options_.always) add(name, route_.peers.find(name).get());
 }
@@ -21,7 +23,8 @@ void PeerHosts::on_change(const trust::PeerChange& change) {
     const trust::PeerRecord& peer = *change.peer;
     if (peer.name.type != trust::ComponentType::kToolHost) return;
     const bool was_active = change.before && change.before->status == trust::PeerStatus::kActive;
-    const bool has_moved = change.before && (change.before->endpoint != peer.endpoint || change.before->tool_url != peer.tool_url);
+    const bool has_moved = change.before && (change.before->endpoint != peer.endpoint ||
+                                             change.before->tool_url != peer.tool_url);
     if (was_active != change.is_active() || has_moved) {
         hosts_.remove(peer.name.id);
         if (change.is_active() || options_.always.contains(peer.name)) add(peer.name, &peer);
@@ -35,7 +38,9 @@ void PeerHosts::add(const trust::PeerName& name, const trust::PeerRecord* peer) 
     PeerRoute::Base base;
     if (peer != nullptr) {
         auto found = PeerRoute::base_of(*peer);
-        if (!found) return log::warn("a paired host is left out", {{"peer_id", name.text()}, {"reason", found.error().message}});
+        if (!found)
+            return log::warn("a paired host is left out",
+                             {{"peer_id", name.text()}, {"reason", found.error().message}});
         base = std::move(*found);
     }
     RtpHost::Options options;

@@ -8,12 +8,14 @@
 
 namespace crab::rtp {
 
-/// Makes every active peer of type `tool_host` a tool host of the gateway, from the moment it is paired until it is not trusted any
-/// more; its tools are `<component_id>__<tool>`. Source: docs/protocols/rtp.md, section 4.
+/// Makes every active peer of type `tool_host` a tool host of the gateway, from the moment it is
+/// paired until it is not trusted any more; its tools are `<component_id>__<tool>`. Source:
+/// docs/protocols/rtp.md, section 4.
 class PeerHosts {
 public:
     struct Options {
-        std::set<trust::PeerName> always;  ///< watched before they are paired, too: those that the configuration names
+        /// Watched before they are paired, too: those that the configuration names
+        std::set<trust::PeerName> always;
         std::size_t max_reply_bytes = std::size_t{8} << 20;
     };
 

@@ -14,8 +14,9 @@
 
 namespace crab::rtp {
 
-/// How one paired host is reached and recognised: asked for every new connection, on any event loop. A host that is not active is not
-/// contacted; a connection that is not the host's carries no byte of a request. Source: docs/protocols/rtp.md, section 4.
+/// How one paired host is reached and recognised: asked for every new connection, on any event
+/// loop. A host that is not active is not contacted; a connection that is not the host's carries no
+/// byte of a request. Source: docs/protocols/rtp.md, section 4.
 class PeerRoute : public std::enable_shared_from_this<PeerRoute> {
 public:
     /// What outlives the route.
@@ -33,10 +34,12 @@ public:
         trust::PairingEndpoint server;
         std::string path;  ///< before each route; empty, or `/` and more without a `/` at the end
     };
-    /// The peer's `tool_url`, else `https://` and the authority of its pairing endpoint. Errors: kInvalidArgs.
+    /// The peer's `tool_url`, else `https://` and the authority of its pairing endpoint. Errors:
+    /// kInvalidArgs.
     static Result<Base> base_of(const trust::PeerRecord& peer);
 
-    PeerRoute(Services services, trust::PeerName name, Base base) : services_(std::move(services)), name_(std::move(name)), base_(std::move(base)) {}
+    PeerRoute(Services services, trust::PeerName name, Base base)
+        : services_(std::move(services)), name_(std::move(name)), base_(std::move(base)) {}
 
     /// For an HttpClient; keeps this alive.
     net::HttpAuthority authority();

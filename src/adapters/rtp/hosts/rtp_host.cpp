@@ -10,16 +10,22 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::chrono::seconds kCancelWithin{2};
-constexpr std::size_t kLargeReply = 256 * 1024;   // a parser keeps many times the largest text it has seen
-constexpr std::size_t kControlConnections = 4;    // for discovery and cancels, which must pass although calls hang
+// a parser keeps many times the largest text it has seen
+constexpr std::size_t kLargeReply = 256 * 1024;
+// for discovery and cancels, which must pass although calls hang
+constexpr std::size_t kControlConnections = 4;
 constexpr std::size_t kMostCancels = 256;
 
 }  // namespace
 
 /// What the host has on one event loop.
 struct RtpHost::Lane {
-    Lane(net::EventLoop& event_loop, const net::HttpAuthority& authority, const net::HttpClientOptions& for_calls, const net::HttpClientOptions& for_control)
-        : loop(event_loop), calls(loop, authority, for_calls), control(loop, authority, for_control), tasks(loop.executor()) {}
+    Lane(net::EventLoop& event_loop, const net::HttpAuthority& authority,
+         const net::HttpClientOptions& for_calls, const net::HttpClientOptions& for_control)
+        : loop(event_loop),
+          calls(loop, authority, for_calls),
+          control(loop, authority, for_control),
+          tasks(loop.executor()) {}
     net::EventLoop& loop;
     net::HttpClient calls, control;
     json::Parser parser;
@@ -27,7 +33,10 @@ struct RtpHost::Lane {
 };
 
 RtpHost::RtpHost(Options options, const std::vector<net::EventLoop*>& loops)
-    : options_(std::move(options)), call_target_(options_.path + "/v1/tools/call"), cancel_target_(options_.path + "/v1/tools/cancel"), list_target_(options_.path + "/v1/tools") {
+    : options_(std::move(options)),
+      call_target_(options_.path + "/v1/tools/call"),
+      cancel_target_(options_.path + "/v1/tools/cancel"),
+      list_target_(options_.path + "/v1/tools") {
     const std::size_t count = std::max<std::size_t>(1, loops.size());
     net::HttpClientOptions for_calls;
     for_calls.max_connections = std::max<std::size_t>(1, options_.max_calls / count);
@@ -35,7 +44,8 @@ RtpHost::RtpHost(Options options, const std::vector<net::EventLoop*>& loops)
     for_calls.max_body_bytes = options_.max_reply_bytes;
     net::HttpClientOptions for_control = for_calls;
     for_control.max_connections = kControlConnections;
-    for (net::EventLoop* loop : loops) lanes_.push_back(std::make_unique<Lane>(*loop, options_.authority, for_calls, for_control));
+    for (net::EventLoop* loop : loops)
+        lanes_.push_back(std::make_unique<Lane>(*loop, options_.authority, for_calls, for_control));
 }
 
 RtpHost::~RtpHost() = default;
@@ -52,45 +62,75 @@ Task<core::Outcome> RtpHost::run(core::AdmittedCall call, core::FrameSink&) {
     Lane& here = lane();
     const SteadyTime now = here.loop.clock().steady_now();
     if (!breaker_.admits(now)) {
-        co_return fail(ErrorCode::kUnavailable, fmt::format("the host {} does not answer; the call was not started, call again later", name()));
+        co_return fail(
+            ErrorCode::kUnavailable,
+            fmt::format("the host {} does not answer; the call was not started, call again later",
+                        name()));
     }
     std::string body;
     body.reserve(512 + call.args().size());
     append_call_request(body, call, timeout_for_host(call.deadline() - now));
     const net::HttpHeader trace{"traceparent", call.call().traceparent};
-    const net::HttpCall request{
-        .method = "POST", .target = call_target_, .content_type = kJson, .body = body, .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
+    const net::HttpCall request{.method = "POST",
+                                .target = call_target_,
+                                .content_type = kJson,
+                                .body = body,
+                                .headers = std::span(&trace, trace.value.empty() ? 0 : 1)};
     net::HttpResult answer = co_await here.calls.send(request, call.deadline());
     if (!answer) co_return on_failure(here, call, std::move(answer.error()));
     breaker_.on_success();
-    const CallReply reply{.http_status = answer->status, .body = answer->body, .retry_after = answer->retry_after(here.loop.clock().system_now())};
+    const CallReply reply{.http_status = answer->status,
+                          .body = answer->body,
+                          .retry_after = answer->retry_after(here.loop.clock().system_now())};
     std::optional<json::Parser> large;
     json::Parser& parser = answer->body.size() > kLargeReply ? large.emplace() : here.parser;
     core::Outcome outcome = read_call_reply(reply, parser, call.call().id, call.tool().spec.name);
-    if (!outcome && outcome.error().code == ErrorCode::kToolNotFound && told_of_unknown_tool_) told_of_unknown_tool_();
+    if (!outcome && outcome.error().code == ErrorCode::kToolNotFound && told_of_unknown_tool_)
+        told_of_unknown_tool_();
     co_return outcome;
 }
 
-core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call, net::HttpFailure failure) {
+core::Outcome RtpHost::on_failure(Lane& here, const core::AdmittedCall& call,
+                                  net::HttpFailure failure) {
     const ErrorCode code = failure.error.code;
     const SteadyTime now = here.loop.clock().steady_now();
     // Impatient callers prove nothing: a timeout counts only if it was that of connecting.
-    if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline())) breaker_.on_failure(now);
-    if (failure.written && code == ErrorCode::kTimeout) send_cancel(here, call.call(), CancelReason::kTimeout);
-    if (failure.written && code == ErrorCode::kCancelled) send_cancel(here, call.call(), CancelReason::kCancelled);
+    if (code == ErrorCode::kUnavailable || (code == ErrorCode::kTimeout && now < call.deadline()))
+        breaker_.on_failure(now);
+    if (failure.written && code == ErrorCode::kTimeout)
+        send_cancel(here, call.call(), CancelReason::kTimeout);
+    if (failure.written && code == ErrorCode::kCancelled)
+        send_cancel(here, call.call(), CancelReason::kCancelled);
     const std::string& why = failure.error.message;
-    if (code == ErrorCode::kCancelled) return fail(ErrorCode::kCancelled, fmt::format("the call was cancelled; {} has been told", name()));
-    if (code == ErrorCode::kForbidden || code == ErrorCode::kPairingRequired || code == ErrorCode::kRateLimited) return fail(std::move(failure.error));
-    if (code == ErrorCode::kInvalidArgs || code == ErrorCode::kOversize || (failure.written && code == ErrorCode::kInternal)) {
-        return fail(Error{.code = ErrorCode::kInternal,
-                          .message = fmt::format("the host {} gave no usable answer: {}; the call may have taken effect", name(), why),
-                          .details = {},
-                          .retryable = false,
-                          .retry_after = {}});
+    if (code == ErrorCode::kCancelled)
+        return fail(ErrorCode::kCancelled,
+                    fmt::format("the call was cancelled; {} has been told", name()));
+    if (code == ErrorCode::kForbidden || code == ErrorCode::kPairingRequired ||
+        code == ErrorCode::kRateLimited)
+        return fail(std::move(failure.error));
+    if (code == ErrorCode::kInvalidArgs || code == ErrorCode::kOversize ||
+        (failure.written && code == ErrorCode::kInternal)) {
+        return fail(Error{
+            .code = ErrorCode::kInternal,
+            .message =
+                fmt::format("the host {} gave no usable answer: {}; the call may have taken effect",
+                            name(), why),
+            .details = {},
+            .retryable = false,
+            .retry_after = {}});
     }
-    if (!failure.written) return fail(ErrorCode::kUnavailable, fmt::format("the host {} could not be reached, the call was not started: {}", name(), why));
-    if (code == ErrorCode::kTimeout) return fail(ErrorCode::kTimeout, fmt::format("the host {} did not answer before the deadline", name()));
-    return fail(ErrorCode::kOutcomeUnknown, fmt::format("the host {} got the call and gave no answer: {}; the call may have taken effect", name(), why));
+    if (!failure.written)
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("the host {} could not be reached, the call was not started: {}",
+                                name(), why));
+    if (code == ErrorCode::kTimeout)
+        return fail(ErrorCode::kTimeout,
+                    fmt::format("the host {} did not answer before the deadline", name()));
+    return fail(
+        ErrorCode::kOutcomeUnknown,
+        fmt::format(
+            "the host {} got the call and gave no answer: {}; the call may have taken effect",
+            name(), why));
 }
 
 void RtpHost::send_cancel(Lane& here, const core::Call& call, CancelReason reason) {
@@ -101,19 +141,24 @@ void RtpHost::send_cancel(Lane& here, const core::Call& call, CancelReason reaso
 }
 
 Task<void> RtpHost::post_cancel(Lane& here, std::string target, std::string body) {
-    const net::HttpCall request{.method = "POST", .target = target, .content_type = kJson, .body = body, .headers = {}};
+    const net::HttpCall request{
+        .method = "POST", .target = target, .content_type = kJson, .body = body, .headers = {}};
     co_await here.control.send(request, here.loop.clock().steady_now() + kCancelWithin);
 }
 
 Task<Result<std::string>> RtpHost::fetch_tools(Deadline deadline) {
     Lane& here = lane();
-    const net::HttpCall request{.method = "GET", .target = list_target_, .content_type = {}, .body = {}, .headers = {}};
+    const net::HttpCall request{
+        .method = "GET", .target = list_target_, .content_type = {}, .body = {}, .headers = {}};
     net::HttpResult answer = co_await here.control.send(request, deadline);
     if (!answer) {
-        if (answer.error().error.code != ErrorCode::kCancelled) breaker_.on_failure(here.loop.clock().steady_now());
+        if (answer.error().error.code != ErrorCode::kCancelled)
+            breaker_.on_failure(here.loop.clock().steady_now());
         co_return fail(std::move(answer.error().error));
     }
-    if (answer->status != 200) co_return fail(ErrorCode::kUnavailable, fmt::format("the list of tools was answered with HTTP {}", answer->status));
+    if (answer->status != 200)
+        co_return fail(ErrorCode::kUnavailable,
+                       fmt::format("the list of tools was answered with HTTP {}", answer->status));
     breaker_.on_success();
     co_return std::move(answer->body);
 }

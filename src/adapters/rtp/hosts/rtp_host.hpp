@@ -13,15 +13,16 @@
 
 namespace crab::rtp {
 
-/// Runs the tools of one tool host over HTTP, with a pool of connections for each event loop. It never repeats a call: what it
-/// returns tells the pipeline whether that is safe. Source: docs/protocols/rtp.md, section 4.
+/// Runs the tools of one tool host over HTTP, with a pool of connections for each event loop. It
+/// never repeats a call: what it returns tells the pipeline whether that is safe. Source:
+/// docs/protocols/rtp.md, section 4.
 class RtpHost final : public core::ToolHost {
 public:
     struct Options {
-        std::string name;                          ///< as in the configuration; for messages and logs
+        std::string name;  ///< as in the configuration; for messages and logs
         net::HttpAuthority authority;
-        std::string path;                          ///< before each route, without a `/` at the end
-        std::size_t max_calls = 64;                ///< out at once, over all loops
+        std::string path;  ///< before each route, without a `/` at the end
+        std::size_t max_calls = 64;  ///< out at once, over all loops
         std::size_t max_waiting = 256;
         std::size_t max_reply_bytes = std::size_t{8} << 20;
     };
@@ -29,23 +30,28 @@ public:
     RtpHost(Options options, const std::vector<net::EventLoop*>& loops);
     ~RtpHost() override;
 
-    /// Errors: kUnavailable, not started; kPairingRequired, not contacted; kForbidden, not the host; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled; kInternal for an answer
+    /// Errors: kUnavailable, not started; kPairingRequired, not contacted; kForbidden, not the
+    /// host; kOutcomeUnknown, sent and not answered; kTimeout, kCancelled; kInternal for an answer
     /// that breaks a rule; else the host's own word.
     Task<core::Outcome> run(core::AdmittedCall call, core::FrameSink& sink) override;
-    /// `GET /v1/tools` from this thread's loop; the body as it came. It counts for the breaker, and is not held back by it.
-    /// Errors: kUnavailable, kTimeout, kForbidden, kOversize, kInternal, kCancelled.
+    /// `GET /v1/tools` from this thread's loop; the body as it came. It counts for the breaker, and
+    /// is not held back by it. Errors: kUnavailable, kTimeout, kForbidden, kOversize, kInternal,
+    /// kCancelled.
     Task<Result<std::string>> fetch_tools(Deadline deadline);
 
-    /// Told, on any loop, when the host did not know a tool that it had listed. Set before calls run.
+    /// Told, on any loop, when the host did not know a tool that it had listed. Set before calls
+    /// run.
     void on_unknown_tool(std::function<void()> told) { told_of_unknown_tool_ = std::move(told); }
     const std::string& name() const { return options_.name; }
     const core::HostBreaker& breaker() const { return breaker_; }
 
-    /// On `loop`, on whose thread it is called: no connection that is there now is used for another request.
+    /// On `loop`, on whose thread it is called: no connection that is there now is used for another
+    /// request.
     void retire(net::EventLoop& loop);
     /// The same, and calls that run fail as if the link had been lost.
     void abort(net::EventLoop& loop);
-    /// Ends what is under way on `loop`, on whose thread it is called, and calls `done` there when nothing is left.
+    /// Ends what is under way on `loop`, on whose thread it is called, and calls `done` there when
+    /// nothing is left.
     void stop(net::EventLoop& loop, std::function<void()> done);
 
 private:
@@ -58,7 +64,7 @@ private:
     const Options options_;
     const std::string call_target_, cancel_target_, list_target_;
     core::HostBreaker breaker_;
-    std::vector<std::unique_ptr<Lane>> lanes_;   ///< one for each loop
+    std::vector<std::unique_ptr<Lane>> lanes_;  ///< one for each loop
     std::function<void()> told_of_unknown_tool_;
 };
 

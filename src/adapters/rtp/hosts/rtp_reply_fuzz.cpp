@@ -1,4 +1,5 @@
-// Any answer of a tool host: a result, or an error that says whether it may be repeated; lists hold only tools that are in order.
+// Any answer of a tool host: a result, or an error that says whether it may be repeated; lists hold
+// only tools that are in order.
 
 #include "adapters/rtp/hosts/host_wire.hpp"
 #include "base/fuzz_check.hpp"
@@ -16,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view body(reinterpret_cast<const char*>(data), size);
     static json::Parser parser;
     for (const int status : {200, 204, 302, 403, 404, 429, 500, 503}) {
-        const core::Outcome outcome = rtp::read_call_reply({.http_status = status, .body = body, .retry_after = {}}, parser, "c7", "echo");
+        const core::Outcome outcome = rtp::read_call_reply(
+            {.http_status = status, .body = body, .retry_after = {}}, parser, "c7", "echo");
         if (outcome) {
             require(status < 300 && outcome->kind == core::ContentKind::kJson);
             const auto result = json::Value::parse(outcome->content);
@@ -32,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (found) {
         for (const auto& tool : found->tools) {
             require(core::is_tool_name(tool->spec.name) && tool->input != nullptr);
-            require(tool->spec.default_timeout.count() >= 1 && tool->spec.default_timeout <= tool->spec.max_timeout);
+            require(tool->spec.default_timeout.count() >= 1 &&
+                    tool->spec.default_timeout <= tool->spec.max_timeout);
             require(tool->spec.max_timeout.count() <= 120'000);
         }
         for (const auto& dropped : found->dropped) require(!dropped.reason.empty());

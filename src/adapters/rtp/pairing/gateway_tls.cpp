@@ -4,7 +4,8 @@ namespace crab::rtp {
 
 using net::TlsContext;
 
-Result<std::shared_ptr<TlsContext>> GatewayTls::context(TlsContext::Role role, std::shared_ptr<TlsContext>& made) {
+Result<std::shared_ptr<TlsContext>> GatewayTls::context(TlsContext::Role role,
+                                                        std::shared_ptr<TlsContext>& made) {
     const std::scoped_lock lock(mutex_);
     if (auto fresh = refresh(); !fresh) return fail(std::move(fresh.error()));
     if (made) return made;
@@ -28,7 +29,10 @@ Result<void> GatewayTls::refresh() {
     own_ = std::move(*issued);
     for (const auto& context : {client_, server_}) {
         if (!context) continue;
-        if (auto shown = context->show({.text = own_->certificate.to_pem(), .file = {}}, {.text = own_->key.to_pem().reveal(), .file = {}}); !shown) return shown;
+        if (auto shown = context->show({.text = own_->certificate.to_pem(), .file = {}},
+                                       {.text = own_->key.to_pem().reveal(), .file = {}});
+            !shown)
+            return shown;
     }
     return {};
 }

@@ -9,22 +9,29 @@
 
 namespace crab::rtp {
 
-/// The gateway's own certificate as TLS shows it, in both directions: TLS 1.3, no session tickets. What the other side shows is accepted
-/// in the handshake and judged by whoever uses the connection, before a byte of a request. Thread-safe.
-/// Source: docs/protocols/rtp.md, sections 4 and 6.
+/// The gateway's own certificate as TLS shows it, in both directions: TLS 1.3, no session tickets.
+/// What the other side shows is accepted in the handshake and judged by whoever uses the
+/// connection, before a byte of a request. Thread-safe. Source: docs/protocols/rtp.md, sections 4
+/// and 6.
 class GatewayTls {
 public:
     /// What outlives this.
     GatewayTls(const trust::GatewayKeys& keys, const Clock& clock) : keys_(keys), clock_(clock) {}
 
-    /// For dialling. The certificate is made when it is first needed and again when less than 30 days remain; a context that was given
-    /// out shows the new one from then on. Errors: kUnavailable when the authority is not valid now.
-    Result<std::shared_ptr<net::TlsContext>> client() { return context(net::TlsContext::Role::kClient, client_); }
+    /// For dialling. The certificate is made when it is first needed and again when less than 30
+    /// days remain; a context that was given out shows the new one from then on. Errors:
+    /// kUnavailable when the authority is not valid now.
+    Result<std::shared_ptr<net::TlsContext>> client() {
+        return context(net::TlsContext::Role::kClient, client_);
+    }
     /// For the peer listener; the same certificate, the same errors.
-    Result<std::shared_ptr<net::TlsContext>> server() { return context(net::TlsContext::Role::kServer, server_); }
+    Result<std::shared_ptr<net::TlsContext>> server() {
+        return context(net::TlsContext::Role::kServer, server_);
+    }
 
 private:
-    Result<std::shared_ptr<net::TlsContext>> context(net::TlsContext::Role role, std::shared_ptr<net::TlsContext>& made);
+    Result<std::shared_ptr<net::TlsContext>> context(net::TlsContext::Role role,
+                                                     std::shared_ptr<net::TlsContext>& made);
     Result<void> refresh();
 
     const trust::GatewayKeys& keys_;

@@ -23,7 +23,8 @@ protected:
         const auto client = tls.client();
         if (!server || !client) return "no context";
         int ends[2];
-        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return "no sockets";
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+            return "no sockets";
         const Descriptor near(ends[0]), far(ends[1]);
         net::TlsStream dialled(**client, near.get(), ""), accepted(**server, far.get(), "");
         constexpr int kTurns = 10;
@@ -33,14 +34,16 @@ protected:
             const bool dialled_done = dialled.handshake().outcome == Outcome::kDone;
             done = accepted.handshake().outcome == Outcome::kDone && dialled_done;
         }
-        return done ? dialled.peer_certificate_der() : "no handshake: " + dialled.failure() + accepted.failure();
+        return done ? dialled.peer_certificate_der()
+                    : "no handshake: " + dialled.failure() + accepted.failure();
     }
 
     static trust::GatewayKeys make_keys(SystemTime now) {
         std::string folder = std::filesystem::temp_directory_path() / "crab_keys_XXXXXX";
         if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
         crypto::SystemRandom random;
-        auto made = trust::GatewayKeys::load_or_make(crypto::KeyFolder::open(folder).value(), "home", now, random);
+        auto made = trust::GatewayKeys::load_or_make(crypto::KeyFolder::open(folder).value(),
+                                                     "home", now, random);
         std::filesystem::remove_all(folder);
         return std::move(made.value());
     }

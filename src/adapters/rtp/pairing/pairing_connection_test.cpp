@@ -4,9 +4,9 @@
 #include "adapters/rtp/pairing/pairing_remote.hpp"
 #include "base/task/spawn.hpp"
 #include "net/http/http_server.hpp"
+#include "net/http/test_support.hpp"
 #include "net/loop/listener.hpp"
 #include "net/loop/loop_group.hpp"
-#include "net/http/test_support.hpp"
 #include "trust/pairing/peer_store_memory.hpp"
 #include "trust/pairing/remote_store_memory.hpp"
 
@@ -27,7 +27,10 @@ protected:
     class Service final : public net::HttpService {
     public:
         explicit Service(PairingRemote& remote) : remote_(remote) {}
-        std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) override { return remote_.upgrade(request, offer); }
+        std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                            const net::WebSocketOffer& offer) override {
+            return remote_.upgrade(request, offer);
+        }
         Task<void> serve(net::HttpExchange& exchange) override {
             exchange.respond_error(404, "NOT_FOUND", "no such path");
             co_return;
@@ -55,21 +58,33 @@ protected:
         return TlsContext::make(std::move(options)).value();
     }
     trust::RemotePairing::Remote identity() {
-        return {.name = name, .key = remote_key, .agreement_key = agreement_key, .gateway_key = expected_gateway,
-                .shown_fingerprint = is_tls ? bootstrap.fingerprint() : "", .endpoint_names = {}, .store = remote_store, .clock = clock};
+        return {.name = name,
+                .key = remote_key,
+                .agreement_key = agreement_key,
+                .gateway_key = expected_gateway,
+                .shown_fingerprint = is_tls ? bootstrap.fingerprint() : "",
+                .endpoint_names = {},
+                .store = remote_store,
+                .clock = clock};
     }
     std::string endpoint(std::string_view path = "/v1/pair") const {
-        return std::string(is_tls ? "wss://" : "ws://") + listener->endpoint().text() + std::string(path);
+        return std::string(is_tls ? "wss://" : "ws://") + listener->endpoint().text() +
+               std::string(path);
     }
     trust::PairingResult<Paired> pair(trust::PairingRequest request) {
         std::promise<trust::PairingResult<Paired>> done;
         loops.at(0).post([&] {
-            spawn(loops.at(0).executor(), dialer.pair(std::move(request)),
-                  [&](const std::exception_ptr&, std::optional<trust::PairingResult<Paired>> result) { done.set_value(std::move(*result)); });
+            spawn(
+                loops.at(0).executor(), dialer.pair(std::move(request)),
+                [&](const std::exception_ptr&, std::optional<trust::PairingResult<Paired>> result) {
+                    done.set_value(std::move(*result));
+                });
         });
         return done.get_future().get();
     }
-    trust::PairingResult<Paired> pair(std::string_view path = "/v1/pair") { return pair({.name = name, .endpoint = endpoint(path)}); }
+    trust::PairingResult<Paired> pair(std::string_view path = "/v1/pair") {
+        return pair({.name = name, .endpoint = endpoint(path)});
+    }
 
     void TearDown() override {
         if (!server) return;
@@ -85,8 +100,11 @@ protected:
     const crypto::Ed25519Key remote_key = crypto::Ed25519Key::generate(random);
     const crypto::X25519Key agreement_key = crypto::X25519Key::generate(random);
     const crypto::PrivateKey bootstrap_key = crypto::PrivateKey::generate_p256();
-    const crypto::Certificate bootstrap = crypto::make_self_signed(bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24));
-    const trust::GatewayKeys keys{{"home", crypto::Ed25519Key::generate(random)}, crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now())};
+    const crypto::Certificate bootstrap = crypto::make_self_signed(
+        bootstrap_key, {"memory", {}}, clock.system_now(), std::chrono::hours(24));
+    const trust::GatewayKeys keys{
+        {"home", crypto::Ed25519Key::generate(random)},
+        crypto::CertificateAuthority::create("crab-pairing-ca-home", clock.system_now())};
     crypto::Ed25519PublicKey expected_gateway = keys.identity.key.public_key();
     trust::PeerStoreMemory peers;
     /// A disk that is slow to store the end of a pairing: complete() waits for finish().
@@ -110,9 +128,20 @@ protected:
     net::LoopGroup loops{1, clock};
     GatewayTls gateway_tls{keys, clock};
     std::vector<PairingNews> news;
-    PairingDialer dialer{{.loop = loops.at(0), .pool = pool, .names = names, .keys = keys, .store = peers, .random = random, .tls = gateway_tls, .rules = {},
+    PairingDialer dialer{{.loop = loops.at(0),
+                          .pool = pool,
+                          .names = names,
+                          .keys = keys,
+                          .store = peers,
+                          .random = random,
+                          .tls = gateway_tls,
+                          .rules = {},
                           .told = [this](const PairingNews& one) { news.push_back(one); }}};
-    PairingRemote remote{loops.at(0), pool, {.path = "/v1/pair", .identity = [this] { return identity(); }, .longest_turn = longest_turn}};
+    PairingRemote remote{loops.at(0),
+                         pool,
+                         {.path = "/v1/pair",
+                          .identity = [this] { return identity(); },
+                          .longest_turn = longest_turn}};
     Service service{remote};
     std::unique_ptr<net::HttpServer> server;
     std::unique_ptr<net::Listener> listener;
@@ -125,7 +154,8 @@ TEST_F(PairingConnectionTest, BothSidesStoreTheSameCertificate) {
     EXPECT_EQ(peers.find_peer(name).value(), paired->peer);
     EXPECT_EQ(paired->peer.status, trust::PeerStatus::kActive);
     EXPECT_EQ(peers.certificates.at(0).state, trust::CertificateState::kCurrent);
-    EXPECT_EQ(peers.certificates.at(0).certificate_pem, remote_store.certificates.shown()->certificate_pem);
+    EXPECT_EQ(peers.certificates.at(0).certificate_pem,
+              remote_store.certificates.shown()->certificate_pem);
 }
 
 TEST_F(PairingConnectionTest, TheRootPathPairsToo) {
@@ -173,7 +203,10 @@ TEST_F(PairingConnectionTest, WhatIsDialledIsToldFromItsBeginningToItsEnd) {
     std::string payload;
     json::Writer writer(payload);
     append_pairing_payload(writer, news[3]);
-    EXPECT_EQ(payload.find(R"({"pairing_id":")" + news[2].pairing_id + R"(","remote_uri":")" + endpoint() + R"(","initiated_via":"admin_socket","error_code":"GATEWAY_KEY_MISMATCH",)"), 0u)
+    EXPECT_EQ(payload.find(
+                  R"({"pairing_id":")" + news[2].pairing_id + R"(","remote_uri":")" + endpoint() +
+                  R"(","initiated_via":"admin_socket","error_code":"GATEWAY_KEY_MISMATCH",)"),
+              0u)
         << payload;
     EXPECT_FALSE(pair({.name = name, .endpoint = "ws://192.0.2.1/"}));  // not dialled, not told
     EXPECT_EQ(news.size(), 4u);
@@ -188,8 +221,11 @@ TEST_F(PairingConnectionTest, WhileTheEndIsBeingStoredTheNextPairingWaitsForItsT
     EXPECT_EQ(late.error().code, PairingCode::kBusy);
     std::promise<trust::PairingResult<Paired>> done;
     loops.at(0).post([&] {
-        spawn(loops.at(0).executor(), dialer.pair({.name = name, .endpoint = endpoint(), .kind = Kind::kReplace}),
-              [&](const std::exception_ptr&, std::optional<trust::PairingResult<Paired>> result) { done.set_value(std::move(*result)); });
+        spawn(loops.at(0).executor(),
+              dialer.pair({.name = name, .endpoint = endpoint(), .kind = Kind::kReplace}),
+              [&](const std::exception_ptr&, std::optional<trust::PairingResult<Paired>> result) {
+                  done.set_value(std::move(*result));
+              });
     });
     remote_store.slow = false;
     remote_store.finish();
@@ -201,8 +237,10 @@ TEST_F(PairingConnectionTest, WhileTheEndIsBeingStoredTheNextPairingWaitsForItsT
 class Stranger {
 public:
     Stranger(const net::Endpoint& endpoint, std::string_view text) : socket(endpoint) {
-        socket.send("GET /v1/pair HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
+        socket.send(
+            "GET /v1/pair HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: "
+            "websocket\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
         EXPECT_NE(socket.read_until("\r\n\r\n").find(" 101 "), std::string::npos);
         if (text.empty()) return;
         std::string frame;
@@ -215,13 +253,17 @@ public:
 TEST_F(PairingConnectionTest, SilentConnectionsAndThoseThatCannotSignHoldNobodyUp) {
     listen();
     std::vector<std::unique_ptr<Stranger>> strangers;
-    for (int i = 0; i < 16; ++i) strangers.push_back(std::make_unique<Stranger>(listener->endpoint(), ""));
-    for (int i = 0; i < 4; ++i) strangers.push_back(std::make_unique<Stranger>(listener->endpoint(), R"({"type":"pair.init","version":"v1"})"));
+    for (int i = 0; i < 16; ++i)
+        strangers.push_back(std::make_unique<Stranger>(listener->endpoint(), ""));
+    for (int i = 0; i < 4; ++i)
+        strangers.push_back(std::make_unique<Stranger>(listener->endpoint(),
+                                                       R"({"type":"pair.init","version":"v1"})"));
     const auto paired = pair();
     ASSERT_TRUE(paired) << paired.error().message;
     EXPECT_TRUE(pair({.name = name, .endpoint = endpoint(), .kind = Kind::kReplace}));
     EXPECT_NE(strangers.back()->socket.read_to_end().find("PROTOCOL_VIOLATION"), std::string::npos);
-    EXPECT_NE(strangers.front()->socket.read_to_end().find("TIMEOUT"), std::string::npos) << "cut before the time of a handshake is over";
+    EXPECT_NE(strangers.front()->socket.read_to_end().find("TIMEOUT"), std::string::npos)
+        << "cut before the time of a handshake is over";
 }
 
 TEST_F(PairingConnectionTest, AMessageThatPassesItsLimitEndsTheHandshakeBeforeItIsWhole) {

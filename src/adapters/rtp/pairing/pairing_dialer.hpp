@@ -21,8 +21,9 @@ struct Paired {
     trust::PeerRecord peer;
 };
 
-/// The gateway's side of pairings over real connections: plans, takes a slot, dials, lets GatewayPairing talk. One per gateway, on one
-/// loop; everything here runs on that loop's thread. Source: docs/protocols/rtp.md, sections 5.1, 5.8 and 6.
+/// The gateway's side of pairings over real connections: plans, takes a slot, dials, lets
+/// GatewayPairing talk. One per gateway, on one loop; everything here runs on that loop's thread.
+/// Source: docs/protocols/rtp.md, sections 5.1, 5.8 and 6.
 class PairingDialer {
 public:
     /// What outlives the dialer and every pairing.
@@ -35,22 +36,25 @@ public:
         crypto::RandomSource& random;
         GatewayTls& tls;
         trust::PairingRules rules;
-        /// Shows the operator's certificate and demands a chain to the operator's CA and the host's name; null: there is no such CA.
+        /// Shows the operator's certificate and demands a chain to the operator's CA and the host's
+        /// name; null: there is no such CA.
         std::shared_ptr<net::TlsContext> operator_tls = nullptr;
         PairingWitness told = nullptr;  ///< hears of every pairing that is dialled
     };
 
     explicit PairingDialer(Services services) : services_(std::move(services)) {}
 
-    /// From the request to the committed record; at most 15 s from the dial. A caller that hangs up stops nothing: only cancelling the
-    /// coroutine does. Errors: all of PairingCode.
-    Task<trust::PairingResult<Paired>> pair(trust::PairingRequest request, PairingInitiator initiator = PairingInitiator::kAdminSocket);
+    /// From the request to the committed record; at most 15 s from the dial. A caller that hangs up
+    /// stops nothing: only cancelling the coroutine does. Errors: all of PairingCode.
+    Task<trust::PairingResult<Paired>> pair(
+        trust::PairingRequest request, PairingInitiator initiator = PairingInitiator::kAdminSocket);
 
 private:
     using Machine = std::shared_ptr<trust::GatewayPairing>;
     struct Line;  // an open connection
 
-    Task<trust::PairingResult<Paired>> pair_planned(trust::PairingPlan plan, PairingInitiator initiator);
+    Task<trust::PairingResult<Paired>> pair_planned(trust::PairingPlan plan,
+                                                    PairingInitiator initiator);
     Task<trust::PairingResult<trust::PeerRecord>> shake_hands(Machine machine, Deadline deadline);
     Task<trust::PairingResult<Line>> dial(const trust::PairingPlan& plan, Deadline deadline);
     Result<std::shared_ptr<net::TlsContext>> tls_for(const trust::PairingPlan& plan);

@@ -10,7 +10,9 @@ constexpr std::size_t kMostWaiting = 4;  // the remote sends two at once, nobody
 }  // namespace
 
 net::WebSocketOptions PairingLink::options() {
-    return {.max_message_bytes = trust::kMostMessageBytes, .ping_after = Milliseconds::zero(), .close_timeout = Milliseconds(1'000)};
+    return {.max_message_bytes = trust::kMostMessageBytes,
+            .ping_after = Milliseconds::zero(),
+            .close_timeout = Milliseconds(1'000)};
 }
 
 Task<PairingLink::Event> PairingLink::next(std::string& text, Deadline deadline) {
@@ -44,9 +46,11 @@ void PairingLink::take(net::WebSocketSession& session, std::string_view text) {
     waiter_.wake();
 }
 
-/// The machine says why it ends; what is too long is the same to it, whatever it says, so no byte of it is kept.
+/// The machine says why it ends; what is too long is the same to it, whatever it says, so no byte
+/// of it is kept.
 bool PairingLink::on_excess(net::WebSocketSession& session, std::string_view, bool) {
-    if (!std::exchange(excess_, true)) take(session, std::string(trust::kMostMessageBytes + 1, ' '));
+    if (!std::exchange(excess_, true))
+        take(session, std::string(trust::kMostMessageBytes + 1, ' '));
     return true;
 }
 

@@ -14,8 +14,8 @@
 
 namespace crab::rtp {
 
-/// One WebSocket of a pairing, as the texts that a coroutine takes from it; the same on both sides. Lives on its loop.
-/// Text and binary messages count alike (docs/protocols/rtp.md, section 5).
+/// One WebSocket of a pairing, as the texts that a coroutine takes from it; the same on both sides.
+/// Lives on its loop. Text and binary messages count alike (docs/protocols/rtp.md, section 5).
 class PairingLink : public net::WebSocketHandler {
 public:
     enum class Event : std::uint8_t { kText, kClosed, kDeadline, kCancelled };
@@ -24,7 +24,8 @@ public:
 
     /// What a session of a pairing may take and how long it may linger.
     static net::WebSocketOptions options();
-    /// Waits for the next text, at most until `deadline`; texts that came before the end are given first.
+    /// Waits for the next text, at most until `deadline`; texts that came before the end are given
+    /// first.
     Task<Event> next(std::string& text, Deadline deadline);
     /// Sends the texts, then closes if the step says so. Leads nowhere once the link is gone.
     void send(const trust::PairingStep& step);
@@ -32,8 +33,12 @@ public:
     void abort();
 
     void on_open(net::WebSocketSession& session) override { session_ = session.shared_from_this(); }
-    void on_text(net::WebSocketSession& session, std::span<char> text) override { take(session, {text.data(), text.size()}); }
-    void on_binary(net::WebSocketSession& session, std::span<char> bytes) override { take(session, {bytes.data(), bytes.size()}); }
+    void on_text(net::WebSocketSession& session, std::span<char> text) override {
+        take(session, {text.data(), text.size()});
+    }
+    void on_binary(net::WebSocketSession& session, std::span<char> bytes) override {
+        take(session, {bytes.data(), bytes.size()});
+    }
     bool on_excess(net::WebSocketSession& session, std::string_view piece, bool last) override;
     void on_closed(net::WebSocketSession& session, const net::CloseInfo& info) override;
 
@@ -44,13 +49,15 @@ private:
     std::shared_ptr<net::WebSocketSession> session_;  // while it is open
     std::deque<std::string> texts_;
     bool closed_ = false;
-    bool excess_ = false;   ///< a message that is too long comes, and was told of
+    bool excess_ = false;  ///< a message that is too long comes, and was told of
 };
 
-/// Takes one side of a pairing from its first `step` to its end. `machine` is a GatewayPairing or RemotePairing; it blocks on its store,
-/// so it runs on `pool`. Ends by `deadline`, or soon after it is cancelled.
+/// Takes one side of a pairing from its first `step` to its end. `machine` is a GatewayPairing or
+/// RemotePairing; it blocks on its store, so it runs on `pool`. Ends by `deadline`, or soon after
+/// it is cancelled.
 template <class Machine>
-Task<trust::PairingStep> drive_pairing(std::shared_ptr<PairingLink> link, BlockingPool& pool, std::shared_ptr<Machine> machine, trust::PairingStep step,
+Task<trust::PairingStep> drive_pairing(std::shared_ptr<PairingLink> link, BlockingPool& pool,
+                                       std::shared_ptr<Machine> machine, trust::PairingStep step,
                                        Deadline deadline) {
     for (;;) {
         link->send(step);
@@ -58,7 +65,9 @@ Task<trust::PairingStep> drive_pairing(std::shared_ptr<PairingLink> link, Blocki
         std::string text;
         switch (co_await link->next(text, deadline)) {
             case PairingLink::Event::kText: {
-                auto judge = [machine, text = std::move(text)] { return machine->on_message(text); };
+                auto judge = [machine, text = std::move(text)] {
+                    return machine->on_message(text);
+                };
                 step = co_await pool.run(std::move(judge));
                 break;
             }

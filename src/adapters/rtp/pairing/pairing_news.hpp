@@ -16,7 +16,8 @@ namespace crab::rtp {
 enum class PairingInitiator : std::uint8_t { kAdminSocket, kRenewal };
 std::string_view to_text(PairingInitiator initiator);
 
-/// What happened to a pairing that was dialled: one kStarted, then one of the others. Source: docs/protocols/rtp.md, section 9.
+/// What happened to a pairing that was dialled: one kStarted, then one of the others. Source:
+/// docs/protocols/rtp.md, section 9.
 struct PairingNews {
     enum class Kind : std::uint8_t { kStarted, kCompleted, kFailed };
 

@@ -19,14 +19,21 @@ private:
     PairingRemote& remote_;
 };
 
-std::optional<net::Upgrade> PairingRemote::upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer) {
+std::optional<net::Upgrade> PairingRemote::upgrade(const net::HttpRequest& request,
+                                                   const net::WebSocketOffer& offer) {
     if (!owns(request.path())) return std::nullopt;
-    if (request.find("origin")) return net::Refusal{.status = 403, .body = R"({"error":"browsers do not pair: no Origin","code":"FORBIDDEN"})"};
+    if (request.find("origin"))
+        return net::Refusal{
+            .status = 403,
+            .body = R"({"error":"browsers do not pair: no Origin","code":"FORBIDDEN"})"};
     static_cast<void>(offer);  // a broken one is refused by the HTTP layer
-    return net::AcceptUpgrade{.handler = std::make_shared<Link>(loop_, *this), .proven = false, .options = PairingLink::options()};
+    return net::AcceptUpgrade{.handler = std::make_shared<Link>(loop_, *this),
+                              .proven = false,
+                              .options = PairingLink::options()};
 }
 
-/// A gateway that has sent its last message may pair again at once, while this side still stores the end.
+/// A gateway that has sent its last message may pair again at once, while this side still stores
+/// the end.
 Task<bool> PairingRemote::take_turn() {
     if (running_ && turn_.waiting()) co_return false;
     if (running_) (void)co_await turn_.wait(loop_.clock().steady_now() + options_.longest_turn);
@@ -38,10 +45,13 @@ Task<void> PairingRemote::run(std::shared_ptr<PairingLink> link) {
     const SteadyTime began = loop_.clock().steady_now();
     const Deadline deadline = began + trust::kPairingTimeout;
     std::string first;
-    const PairingLink::Event event = co_await link->next(first, std::min<Deadline>(deadline, began + options_.longest_silence));
+    const PairingLink::Event event =
+        co_await link->next(first, std::min<Deadline>(deadline, began + options_.longest_silence));
     if (event == PairingLink::Event::kDeadline) link->send(trust::RemotePairing::silent());
     if (event != PairingLink::Event::kText) co_return;
-    auto judge = [key = options_.identity().gateway_key, text = first] { return trust::RemotePairing::is_begun_by(key, text); };
+    auto judge = [key = options_.identity().gateway_key, text = first] {
+        return trust::RemotePairing::is_begun_by(key, text);
+    };
     const bool proven = co_await pool_.run(std::move(judge));
     if (proven && !co_await take_turn()) co_return link->send(trust::RemotePairing::busy());
     const ScopeExit over([this, proven] {

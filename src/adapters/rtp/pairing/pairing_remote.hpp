@@ -12,16 +12,18 @@
 
 namespace crab::rtp {
 
-/// The remote's side of pairings over real connections: the WebSocket on `/v1/pair` (or another path) and `/`, for the listener of
-/// whoever can be paired. Runs one handshake at a time, which counts from a pair.init that the gateway has signed: whoever says nothing,
-/// or cannot sign, holds nobody up. The next one waits a moment for its end, which may still be on its way to the disk, and any further
-/// one is BUSY. Lives on the loop of that listener.
-/// Source: docs/protocols/rtp.md, sections 1 and 5.
+/// The remote's side of pairings over real connections: the WebSocket on `/v1/pair` (or another
+/// path) and `/`, for the listener of whoever can be paired. Runs one handshake at a time, which
+/// counts from a pair.init that the gateway has signed: whoever says nothing, or cannot sign, holds
+/// nobody up. The next one waits a moment for its end, which may still be on its way to the disk,
+/// and any further one is BUSY. Lives on the loop of that listener. Source: docs/protocols/rtp.md,
+/// sections 1 and 5.
 class PairingRemote {
 public:
     struct Options {
         std::string path = "/v1/pair";
-        /// Who this remote is now; asked as a handshake begins, because the certificate that it shows changes with each pairing.
+        /// Who this remote is now; asked as a handshake begins, because the certificate that it
+        /// shows changes with each pairing.
         std::function<trust::RemotePairing::Remote()> identity;
         /// Hears how each handshake ended, BUSY ones excepted.
         std::function<void(const trust::PairingStep& end)> on_end = {};
@@ -33,10 +35,15 @@ public:
 
     /// `loop`, `pool` and what Options::identity() names outlive it.
     PairingRemote(net::EventLoop& loop, BlockingPool& pool, Options options)
-        : loop_(loop), pool_(pool), options_(std::move(options)), turn_(loop.timers()), tasks_(loop.executor()) {}
+        : loop_(loop),
+          pool_(pool),
+          options_(std::move(options)),
+          turn_(loop.timers()),
+          tasks_(loop.executor()) {}
 
     /// The answer to an upgrade on one of its paths; nothing for any other path.
-    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request, const net::WebSocketOffer& offer);
+    std::optional<net::Upgrade> upgrade(const net::HttpRequest& request,
+                                        const net::WebSocketOffer& offer);
     bool owns(std::string_view path) const { return path == options_.path || path == "/"; }
     /// A handshake is under way.
     bool running() const { return running_; }

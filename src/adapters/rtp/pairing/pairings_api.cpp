@@ -12,14 +12,17 @@ constexpr std::string_view kJson = "application/json";
 }  // namespace
 
 /// One admin client's WebSocket: a question, an answer, the end.
-class PairingsApi::Socket final : public net::WebSocketHandler, public std::enable_shared_from_this<Socket> {
+class PairingsApi::Socket final : public net::WebSocketHandler,
+                                  public std::enable_shared_from_this<Socket> {
 public:
     explicit Socket(PairingsApi& api) : api_(api) {}
 
     void on_open(net::WebSocketSession& session) override { session_ = session.shared_from_this(); }
     void on_text(net::WebSocketSession&, std::span<char> text) override {
         if (std::exchange(asked_, true) || api_.stopping_) return;
-        api_.tasks_.spawn("pairing over a WebSocket", api_.pair_over(shared_from_this(), std::string(text.data(), text.size())));
+        api_.tasks_.spawn(
+            "pairing over a WebSocket",
+            api_.pair_over(shared_from_this(), std::string(text.data(), text.size())));
     }
     void on_closed(net::WebSocketSession&, const net::CloseInfo&) override { session_.reset(); }
     void answer(std::string_view text) {
@@ -36,7 +39,8 @@ private:
 
 std::optional<net::Upgrade> PairingsApi::upgrade(const net::HttpRequest& request) {
     if (request.path() != "/v1/pairings/ws") return std::nullopt;
-    return net::AcceptUpgrade{.handler = std::make_shared<Socket>(*this), .options = {.max_message_bytes = 64 * 1024}};
+    return net::AcceptUpgrade{.handler = std::make_shared<Socket>(*this),
+                              .options = {.max_message_bytes = 64 * 1024}};
 }
 
 Task<bool> PairingsApi::serve(net::HttpExchange& exchange) {
@@ -46,7 +50,9 @@ Task<bool> PairingsApi::serve(net::HttpExchange& exchange) {
         co_return true;
     }
     if (path == "/v1/pairings/ws") {
-        if (allows(exchange, "GET")) exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket", {{"Upgrade", "websocket"}});
+        if (allows(exchange, "GET"))
+            exchange.respond_error(426, "INVALID_ARGS", "this is a WebSocket",
+                                   {{"Upgrade", "websocket"}});
         co_return true;
     }
     const auto route = parse_peer_path(path);
@@ -92,7 +98,8 @@ Task<void> PairingsApi::renew(net::HttpExchange& exchange, trust::PeerName name)
         co_return;
     }
     exchange.keep_running_when_caller_leaves();
-    trust::PairingRequest request{.name = std::move(name), .kind = trust::PairingRequest::Kind::kRenew};
+    trust::PairingRequest request{.name = std::move(name),
+                                  .kind = trust::PairingRequest::Kind::kRenew};
     const auto renewed = co_await dialer_.pair(std::move(request));
     renewed ? respond_peer(exchange, renewed->peer) : refuse_pairing(exchange, renewed.error());
 }

@@ -13,18 +13,21 @@
 
 namespace crab::rtp {
 
-/// The operator's routes that pair and renew: `/v1/pairings`, `/v1/pairings/ws`, `/v1/peers/{type}/{id}/renew`. For the admin socket only,
-/// on its loop; who asks has been found out before. Source: docs/protocols/rtp.md, section 7.
+/// The operator's routes that pair and renew: `/v1/pairings`, `/v1/pairings/ws`,
+/// `/v1/peers/{type}/{id}/renew`. For the admin socket only, on its loop; who asks has been found
+/// out before. Source: docs/protocols/rtp.md, section 7.
 class PairingsApi {
 public:
     /// `dialer` runs on `loop`; all outlive this.
-    PairingsApi(net::EventLoop& loop, PairingDialer& dialer, const trust::Peers& peers) : dialer_(dialer), peers_(peers), tasks_(loop.executor()) {}
+    PairingsApi(net::EventLoop& loop, PairingDialer& dialer, const trust::Peers& peers)
+        : dialer_(dialer), peers_(peers), tasks_(loop.executor()) {}
 
     /// Answers the request, or returns false when the path is none of its own.
     Task<bool> serve(net::HttpExchange& exchange);
     /// The answer to an upgrade on `/v1/pairings/ws`; nothing for any other path.
     std::optional<net::Upgrade> upgrade(const net::HttpRequest& request);
-    /// Begins no more pairings over WebSockets, ends those that run, then calls `done`. Needed before it is destroyed.
+    /// Begins no more pairings over WebSockets, ends those that run, then calls `done`. Needed
+    /// before it is destroyed.
     void stop(std::function<void()> done) {
         stopping_ = true;
         tasks_.stop(std::move(done));

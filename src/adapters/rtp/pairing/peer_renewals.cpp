@@ -15,7 +15,8 @@ Task<void> PeerRenewals::watch() {
     for (;;) {
         const bool all_renewed = co_await renew_due();
         const auto wait = all_renewed ? kEvery : kAfterFailure;
-        if (co_await pause.wait(loop_.clock().steady_now() + wait) == WaitEnd::kCancelled) co_return;
+        if (co_await pause.wait(loop_.clock().steady_now() + wait) == WaitEnd::kCancelled)
+            co_return;
     }
 }
 

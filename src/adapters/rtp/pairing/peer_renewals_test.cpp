@@ -12,9 +12,13 @@ using namespace std::chrono_literals;
 
 class PeerRenewalsTest : public testing::Test {
 protected:
-    void know(std::string id, std::chrono::days left, trust::PeerStatus status = trust::PeerStatus::kActive) {
+    void know(std::string id, std::chrono::days left,
+              trust::PeerStatus status = trust::PeerStatus::kActive) {
         const trust::PeerName name{trust::ComponentType::kToolHost, std::move(id)};
-        store.peers[name] = {.name = name, .endpoint = "wss://" + name.id + ":1", .not_after = clock.system_now() + left, .status = status};
+        store.peers[name] = {.name = name,
+                             .endpoint = "wss://" + name.id + ":1",
+                             .not_after = clock.system_now() + left,
+                             .status = status};
     }
     void start() {
         peers = trust::Peers::load(store).value();

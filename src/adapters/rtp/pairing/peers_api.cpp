@@ -13,7 +13,10 @@ constexpr std::string_view kJson = "application/json";
 
 /// What a store said no to.
 void refuse(net::HttpExchange& exchange, const Error& error) {
-    const int status = error.code == ErrorCode::kNotFound ? 404 : error.code == ErrorCode::kConflict ? 409 : error.code == ErrorCode::kUnavailable ? 503 : 500;
+    const int status = error.code == ErrorCode::kNotFound      ? 404
+                       : error.code == ErrorCode::kConflict    ? 409
+                       : error.code == ErrorCode::kUnavailable ? 503
+                                                               : 500;
     exchange.respond_error(status, token_of(error.code), error.message);
 }
 
@@ -25,7 +28,8 @@ std::string_view PeersApi::action_of(const net::HttpRequest& request) {
     const auto route = parse_peer_path(request.path());
     if (!route) return {};
     switch (route->verb) {
-        case PeerPath::Verb::kRecord: return request.method() == "PATCH" ? "control.peers:change" : "control.peers:show";
+        case PeerPath::Verb::kRecord:
+            return request.method() == "PATCH" ? "control.peers:change" : "control.peers:show";
         case PeerPath::Verb::kRevoke: return "control.peers:revoke";
         case PeerPath::Verb::kRenew: break;
     }
@@ -69,7 +73,8 @@ void PeersApi::identity(net::HttpExchange& exchange) {
 void PeersApi::list(net::HttpExchange& exchange) {
     json::Writer writer(exchange.begin_response(200, kJson));
     writer.begin_object().key("peers").begin_array();
-    for (const trust::Peers::Known& peer : services_.peers.list()) append_peer(writer, peer.record, peer.problem);
+    for (const trust::Peers::Known& peer : services_.peers.list())
+        append_peer(writer, peer.record, peer.problem);
     writer.end_array().end_object();
     exchange.finish_response();
 }
@@ -86,7 +91,8 @@ Task<void> PeersApi::change(net::HttpExchange& exchange, trust::PeerName name) {
         co_return;
     }
     // The status may be refused, the URL may not: so nothing is half done but by a failing disk.
-    auto work = [&peers = services_.peers, name = std::move(name), wanted = std::move(*wanted)]() -> Result<trust::PeerRecord> {
+    auto work = [&peers = services_.peers, name = std::move(name),
+                 wanted = std::move(*wanted)]() -> Result<trust::PeerRecord> {
         Result<trust::PeerRecord> peer = fail(ErrorCode::kInternal, "nothing changes");
         if (wanted.status) peer = peers.set_status(name, *wanted.status);
         if (wanted.status && !peer) return peer;
@@ -103,9 +109,8 @@ Task<void> PeersApi::revoke(net::HttpExchange& exchange, trust::PeerName name) {
         co_return;
     }
     log::info("revoking a peer", {{"peer_id", name.text()}});
-    auto work = [&peers = services_.peers, name = std::move(name), reason = std::move(*reason), now = services_.clock.system_now()] {
-        return peers.revoke(name, reason, now);
-    };
+    auto work = [&peers = services_.peers, name = std::move(name), reason = std::move(*reason),
+                 now = services_.clock.system_now()] { return peers.revoke(name, reason, now); };
     const auto peer = co_await services_.pool.run(std::move(work));
     peer ? respond_peer(exchange, *peer) : refuse(exchange, peer.error());
 }

@@ -10,8 +10,9 @@
 
 namespace crab::rtp {
 
-/// The operator's routes for peers that neither pair nor renew: `/v1/identity`, `/v1/peers`, `/v1/peers/{type}/{id}`, `.../revoke`. Who
-/// asks has been found out and may do it. One object serves all loops. Source: docs/protocols/rtp.md, section 7.
+/// The operator's routes for peers that neither pair nor renew: `/v1/identity`, `/v1/peers`,
+/// `/v1/peers/{type}/{id}`, `.../revoke`. Who asks has been found out and may do it. One object
+/// serves all loops. Source: docs/protocols/rtp.md, section 7.
 class PeersApi {
 public:
     /// What outlives the routes.
@@ -23,7 +24,8 @@ public:
     };
     explicit PeersApi(Services services) : services_(services) {}
 
-    /// The action (section 8) that answering this request is, such as `control.peers:revoke`; empty when its path is none of ours.
+    /// The action (section 8) that answering this request is, such as `control.peers:revoke`; empty
+    /// when its path is none of ours.
     static std::string_view action_of(const net::HttpRequest& request);
     /// Answers the request, or returns false when the path is none of its own.
     Task<bool> serve(net::HttpExchange& exchange);

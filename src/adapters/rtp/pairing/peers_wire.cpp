@@ -18,20 +18,25 @@ using trust::PairingCode;
 using trust::PairingRequest;
 using trust::PairingResult;
 
-std::unexpected<trust::PairingError> invalid(std::string message) { return trust::refuse(PairingCode::kInvalidArgs, std::move(message)); }
+std::unexpected<trust::PairingError> invalid(std::string message) {
+    return trust::refuse(PairingCode::kInvalidArgs, std::move(message));
+}
 
 /// An object that has no members but `known`.
-PairingResult<json::Value> parse_object(std::string_view text, std::initializer_list<std::string_view> known) {
+PairingResult<json::Value> parse_object(std::string_view text,
+                                        std::initializer_list<std::string_view> known) {
     auto value = json::Value::parse(text, {.max_bytes = 64 * 1024, .max_depth = 8});
     if (!value || !value->is_object()) return invalid("the body must be a JSON object");
     for (const auto& [name, _] : *value->as_object()) {
-        if (std::ranges::find(known, name) == known.end()) return invalid(fmt::format("/{}: no such member", trust::one_line(name)));
+        if (std::ranges::find(known, name) == known.end())
+            return invalid(fmt::format("/{}: no such member", trust::one_line(name)));
     }
     return std::move(*value);
 }
 
 /// The member `name`, which must be text if it is there.
-PairingResult<std::optional<std::string>> text_in(const json::Value& object, std::string_view name) {
+PairingResult<std::optional<std::string>> text_in(const json::Value& object,
+                                                  std::string_view name) {
     const json::Value* const member = object.find(name);
     if (member == nullptr) return std::optional<std::string>();
     if (member->as_string() == nullptr) return invalid(fmt::format("/{}: must be a string", name));
@@ -48,7 +53,8 @@ PairingResult<std::string> required_text(const json::Value& object, std::string_
 PairingResult<bool> flag_in(const json::Value& object, std::string_view name) {
     const json::Value* const member = object.find(name);
     if (member == nullptr) return false;
-    if (member->as_bool() == nullptr) return invalid(fmt::format("/{}: must be true or false", name));
+    if (member->as_bool() == nullptr)
+        return invalid(fmt::format("/{}: must be true or false", name));
     return *member->as_bool();
 }
 
@@ -61,12 +67,14 @@ PairingResult<PairingRequest> to_request(const json::Value& body) {
     if (!id) return std::unexpected(id.error());
     const auto endpoint = required_text(body, "endpoint");
     if (!endpoint) return std::unexpected(endpoint.error());
-    PairingRequest request{.name = {*type, std::string(net::trim(*id))}, .endpoint = std::string(net::trim(*endpoint))};
+    PairingRequest request{.name = {*type, std::string(net::trim(*id))},
+                           .endpoint = std::string(net::trim(*endpoint))};
     const auto key_text = text_in(body, "remote_key");
     if (!key_text) return std::unexpected(key_text.error());
     if (*key_text) {
         request.remote_key = crypto::from_base64_exact<32>(**key_text);
-        if (!request.remote_key) return invalid("/remote_key: must be the base64 of 32 bytes, as the remote prints it");
+        if (!request.remote_key)
+            return invalid("/remote_key: must be the base64 of 32 bytes, as the remote prints it");
     }
     const auto replace = flag_in(body, "replace");
     if (!replace) return std::unexpected(replace.error());
@@ -91,18 +99,21 @@ std::string_view role_of(trust::ComponentType type) {
 bool is_https_url(std::string_view text) {
     constexpr std::string_view kScheme = "https://";
     return text.starts_with(kScheme) && text.size() > kScheme.size() && text.size() <= 2048 &&
-           std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '#' && c != '@'; });
+           std::ranges::all_of(text,
+                               [](char c) { return c > ' ' && c < 0x7f && c != '#' && c != '@'; });
 }
 
 }  // namespace
 
 PairingResult<PairingRequest> parse_pairing(std::string_view body) {
-    const auto object = parse_object(body, {"component_type", "component_id", "endpoint", "remote_key", "replace", "test"});
+    const auto object = parse_object(
+        body, {"component_type", "component_id", "endpoint", "remote_key", "replace", "test"});
     return object ? to_request(*object) : std::unexpected(object.error());
 }
 
 PairingResult<PairingRequest> parse_pair_start(std::string_view text) {
-    const auto object = parse_object(text, {"action", "component_type", "component_id", "endpoint", "remote_key", "replace", "test"});
+    const auto object = parse_object(text, {"action", "component_type", "component_id", "endpoint",
+                                            "remote_key", "replace", "test"});
     if (!object) return std::unexpected(object.error());
     const auto action = required_text(*object, "action");
     if (!action) return std::unexpected(action.error());
@@ -118,12 +129,15 @@ PairingResult<PeerChange> parse_peer_change(std::string_view body) {
     if (!status) return std::unexpected(status.error());
     if (*status) {
         change.status = trust::find_peer_status(**status);
-        if (change.status != trust::PeerStatus::kActive && change.status != trust::PeerStatus::kInactive) return invalid("/status: active or inactive");
+        if (change.status != trust::PeerStatus::kActive &&
+            change.status != trust::PeerStatus::kInactive)
+            return invalid("/status: active or inactive");
     }
     auto url = text_in(*object, "tool_url");
     if (!url) return std::unexpected(url.error());
     change.tool_url = std::move(*url);
-    if (change.tool_url && !change.tool_url->empty() && !is_https_url(*change.tool_url)) return invalid("/tool_url: an https:// URL, or empty");
+    if (change.tool_url && !change.tool_url->empty() && !is_https_url(*change.tool_url))
+        return invalid("/tool_url: an https:// URL, or empty");
     if (!change.status && !change.tool_url) return invalid("name what changes: status, tool_url");
     return change;
 }
@@ -155,7 +169,8 @@ std::optional<PeerPath> parse_peer_path(std::string_view path) {
     const auto id = net::percent_decode(rest.substr(slash + 1, second - slash - 1));
     if (!type || !id || !trust::is_component_id(*id)) return std::nullopt;
     PeerPath found{.name = {*type, *id}};
-    const std::string_view verb = second == std::string_view::npos ? std::string_view() : rest.substr(second);
+    const std::string_view verb =
+        second == std::string_view::npos ? std::string_view() : rest.substr(second);
     if (verb.empty()) return found;
     if (verb != "/renew" && verb != "/revoke") return std::nullopt;
     found.verb = verb == "/renew" ? PeerPath::Verb::kRenew : PeerPath::Verb::kRevoke;
@@ -163,20 +178,38 @@ std::optional<PeerPath> parse_peer_path(std::string_view path) {
 }
 
 void append_peer(json::Writer& writer, const trust::PeerRecord& peer, std::string_view problem) {
-    writer.begin_object().key("component_type").string(to_text(peer.name.type)).key("component_id").string(peer.name.id);
+    writer.begin_object()
+        .key("component_type")
+        .string(to_text(peer.name.type))
+        .key("component_id")
+        .string(peer.name.id);
     writer.key("endpoint").string(peer.endpoint);
-    writer.key("public_key_ed25519").string(to_base64(peer.public_key_ed25519)).key("public_key_x25519").string(to_base64(peer.public_key_x25519));
-    writer.key("mtls_cert_fingerprint").string(peer.mtls_cert_fingerprint).key("paired_at").string(to_rfc3339(peer.paired_at));
+    writer.key("public_key_ed25519")
+        .string(to_base64(peer.public_key_ed25519))
+        .key("public_key_x25519")
+        .string(to_base64(peer.public_key_x25519));
+    writer.key("mtls_cert_fingerprint")
+        .string(peer.mtls_cert_fingerprint)
+        .key("paired_at")
+        .string(to_rfc3339(peer.paired_at));
     if (peer.last_seen_at) writer.key("last_seen_at").string(to_rfc3339(*peer.last_seen_at));
     writer.key("status").string(to_text(peer.status)).key("role").string(role_of(peer.name.type));
     if (!peer.tool_url.empty()) writer.key("tool_url").string(peer.tool_url);
-    writer.key("serial_number").string(peer.serial_number).key("not_after").string(to_rfc3339(peer.not_after));
+    writer.key("serial_number")
+        .string(peer.serial_number)
+        .key("not_after")
+        .string(to_rfc3339(peer.not_after));
     if (!problem.empty()) writer.key("problem").string_lossy(problem);
     writer.end_object();
 }
 
 void append_paired(json::Writer& writer, const Paired& paired) {
-    writer.begin_object().key("pairing_id").string(paired.pairing_id).key("endpoint").string(paired.peer.endpoint).key("peer");
+    writer.begin_object()
+        .key("pairing_id")
+        .string(paired.pairing_id)
+        .key("endpoint")
+        .string(paired.peer.endpoint)
+        .key("peer");
     append_peer(writer, paired.peer);
     writer.end_object();
 }
@@ -184,12 +217,19 @@ void append_paired(json::Writer& writer, const Paired& paired) {
 std::string pair_result(const PairingResult<Paired>& outcome) {
     std::string text;
     json::Writer writer(text);
-    writer.begin_object().key("action").string("pair.result").key("ok").boolean(outcome.has_value());
+    writer.begin_object()
+        .key("action")
+        .string("pair.result")
+        .key("ok")
+        .boolean(outcome.has_value());
     if (outcome) {
         writer.key("result");
         append_paired(writer, *outcome);
     } else {
-        writer.key("error").string_lossy(outcome.error().message).key("code").string(token_of(outcome.error().code));
+        writer.key("error")
+            .string_lossy(outcome.error().message)
+            .key("code")
+            .string(token_of(outcome.error().code));
     }
     writer.end_object();
     return text;
@@ -225,14 +265,19 @@ bool allows(net::HttpExchange& exchange, std::string_view method) {
     return false;
 }
 
-void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error) { exchange.respond_error(http_status(error.code), token_of(error.code), error.message); }
+void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error) {
+    exchange.respond_error(http_status(error.code), token_of(error.code), error.message);
+}
 
-void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer, std::string_view problem) {
+void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer,
+                  std::string_view problem) {
     json::Writer writer(exchange.begin_response(200, "application/json"));
     append_peer(writer, peer, problem);
     exchange.finish_response();
 }
 
-void respond_unknown_peer(net::HttpExchange& exchange) { exchange.respond_error(404, "NOT_FOUND", "no such peer; crab peers list shows them all"); }
+void respond_unknown_peer(net::HttpExchange& exchange) {
+    exchange.respond_error(404, "NOT_FOUND", "no such peer; crab peers list shows them all");
+}
 
 }  // namespace crab::rtp

@@ -12,17 +12,19 @@
 
 namespace crab::rtp {
 
-// The bodies of the operator's routes for pairing and peers. Source: docs/protocols/rtp.md, section 7.
+// The bodies of the operator's routes for pairing and peers. Source: docs/protocols/rtp.md,
+// section 7.
 
 /// The body of `POST /v1/pairings`. Errors: kInvalidArgs, also for members that are not known.
 trust::PairingResult<trust::PairingRequest> parse_pairing(std::string_view body);
-/// The one message of `GET /v1/pairings/ws`: the same and `action`, which is `pair.start`. Errors: kInvalidArgs.
+/// The one message of `GET /v1/pairings/ws`: the same and `action`, which is `pair.start`. Errors:
+/// kInvalidArgs.
 trust::PairingResult<trust::PairingRequest> parse_pair_start(std::string_view text);
 
 /// What `PATCH /v1/peers/...` changes; at least one of them is there.
 struct PeerChange {
     std::optional<trust::PeerStatus> status;  ///< active or inactive
-    std::optional<std::string> tool_url;      ///< `https://` and more, or empty: the endpoint again
+    std::optional<std::string> tool_url;  ///< `https://` and more, or empty: the endpoint again
 };
 /// Errors: kInvalidArgs.
 trust::PairingResult<PeerChange> parse_peer_change(std::string_view body);
@@ -41,13 +43,15 @@ struct PeerPath {
 std::optional<PeerPath> parse_peer_path(std::string_view path);
 
 /// `problem`: why its last connection was not accepted; empty when it was.
-void append_peer(json::Writer& writer, const trust::PeerRecord& peer, std::string_view problem = {});
+void append_peer(json::Writer& writer, const trust::PeerRecord& peer,
+                 std::string_view problem = {});
 /// `{"pairing_id","endpoint","peer"}`.
 void append_paired(json::Writer& writer, const Paired& paired);
 /// `{"action":"pair.result","ok",...}`.
 std::string pair_result(const trust::PairingResult<Paired>& outcome);
 
-/// 400 for what was asked wrongly, 409 for what is in the way, 504 for what took too long, else 502: the other side's fault.
+/// 400 for what was asked wrongly, 409 for what is in the way, 504 for what took too long, else
+/// 502: the other side's fault.
 int http_status(trust::PairingCode code);
 
 // Answers that several of these routes give.
@@ -55,7 +59,8 @@ int http_status(trust::PairingCode code);
 /// Whether the request has this method; has answered with 405 otherwise.
 bool allows(net::HttpExchange& exchange, std::string_view method);
 void refuse_pairing(net::HttpExchange& exchange, const trust::PairingError& error);
-void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer, std::string_view problem = {});
+void respond_peer(net::HttpExchange& exchange, const trust::PeerRecord& peer,
+                  std::string_view problem = {});
 void respond_unknown_peer(net::HttpExchange& exchange);
 
 }  // namespace crab::rtp

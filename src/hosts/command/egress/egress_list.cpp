@@ -19,21 +19,35 @@ struct Range {
     std::uint32_t first;
     int bits;
 };
-constexpr std::uint32_t v4(unsigned a, unsigned b, unsigned c, unsigned d) { return a << 24 | b << 16 | c << 8 | d; }
-/// What is no address of the open Internet. The ranges for documentation are left in: nobody is there.
-constexpr std::array<Range, 11> kNotPublic{{{v4(0, 0, 0, 0), 8}, {v4(10, 0, 0, 0), 8}, {v4(100, 64, 0, 0), 10}, {v4(127, 0, 0, 0), 8}, {v4(169, 254, 0, 0), 16},
-                                            {v4(172, 16, 0, 0), 12}, {v4(192, 0, 0, 0), 24}, {v4(192, 168, 0, 0), 16}, {v4(198, 18, 0, 0), 15},
-                                            {v4(224, 0, 0, 0), 4}, {v4(240, 0, 0, 0), 4}}};
+constexpr std::uint32_t v4(unsigned a, unsigned b, unsigned c, unsigned d) {
+    return a << 24 | b << 16 | c << 8 | d;
+}
+/// What is no address of the open Internet. The ranges for documentation are left in: nobody is
+/// there.
+constexpr std::array<Range, 11> kNotPublic{{{v4(0, 0, 0, 0), 8},
+                                            {v4(10, 0, 0, 0), 8},
+                                            {v4(100, 64, 0, 0), 10},
+                                            {v4(127, 0, 0, 0), 8},
+                                            {v4(169, 254, 0, 0), 16},
+                                            {v4(172, 16, 0, 0), 12},
+                                            {v4(192, 0, 0, 0), 24},
+                                            {v4(192, 168, 0, 0), 16},
+                                            {v4(198, 18, 0, 0), 15},
+                                            {v4(224, 0, 0, 0), 4},
+                                            {v4(240, 0, 0, 0), 4}}};
 
 bool is_public_v4(std::span<const std::uint8_t> bytes) {
     const std::uint32_t address = v4(bytes[0], bytes[1], bytes[2], bytes[3]);
-    return std::ranges::none_of(kNotPublic, [&](const Range& range) { return (address ^ range.first) >> (32 - range.bits) == 0; });
+    return std::ranges::none_of(kNotPublic, [&](const Range& range) {
+        return (address ^ range.first) >> (32 - range.bits) == 0;
+    });
 }
 
 IpAddress mapped(const in_addr& v4_address) {
     IpAddress address;
     std::ranges::copy(kMapped, address.begin());
-    std::ranges::copy(std::bit_cast<std::array<std::uint8_t, 4>>(v4_address), address.begin() + kMapped.size());
+    std::ranges::copy(std::bit_cast<std::array<std::uint8_t, 4>>(v4_address),
+                      address.begin() + kMapped.size());
     return address;
 }
 
@@ -41,14 +55,18 @@ IpAddress mapped(const in_addr& v4_address) {
 std::string plain_name(std::string_view text) {
     if (text.ends_with('.')) text.remove_suffix(1);
     std::string name(text);
-    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::ranges::transform(name, name.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
     return name;
 }
 
 bool is_name(std::string_view name) {
-    return !name.empty() && name.size() <= 253 && name.front() != '.' && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-    });
+    return !name.empty() && name.size() <= 253 && name.front() != '.' &&
+           std::ranges::all_of(name, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                      c == '.';
+           });
 }
 
 }  // namespace
@@ -59,36 +77,51 @@ std::optional<IpAddress> parse_ip_address(std::string_view text) {
     in_addr v4_address{};
     if (::inet_pton(AF_INET, spelled.c_str(), &v4_address) == 1) return mapped(v4_address);
     in6_addr v6_address{};
-    if (::inet_pton(AF_INET6, spelled.c_str(), &v6_address) == 1) return std::bit_cast<IpAddress>(v6_address);
+    if (::inet_pton(AF_INET6, spelled.c_str(), &v6_address) == 1)
+        return std::bit_cast<IpAddress>(v6_address);
     return std::nullopt;
 }
 
 IpAddress ip_address_of(const net::SocketAddress& address) {
-    if (address.family() == AF_INET) return mapped(reinterpret_cast<const sockaddr_in&>(address.storage).sin_addr);
-    return std::bit_cast<IpAddress>(reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr);
+    if (address.family() == AF_INET)
+        return mapped(reinterpret_cast<const sockaddr_in&>(address.storage).sin_addr);
+    return std::bit_cast<IpAddress>(
+        reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr);
 }
 
 bool is_public(const IpAddress& address) {
     const std::span bytes(address);
-    const auto begins = [&](std::initializer_list<std::uint8_t> start) { return std::ranges::equal(bytes.first(start.size()), start); };
-    if (std::ranges::equal(bytes.first(kMapped.size()), kMapped)) return is_public_v4(bytes.last(4));
-    if (begins({0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0})) return is_public_v4(bytes.last(4));   // NAT64
-    if (begins({0x20, 0x02})) return is_public_v4(bytes.subspan(2, 4));                               // 6to4
-    return (bytes[0] & 0xe0) == 0x20;   // 2000::/3 is all that is given out
+    const auto begins = [&](std::initializer_list<std::uint8_t> start) {
+        return std::ranges::equal(bytes.first(start.size()), start);
+    };
+    if (std::ranges::equal(bytes.first(kMapped.size()), kMapped))
+        return is_public_v4(bytes.last(4));
+    // NAT64
+    if (begins({0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0})) return is_public_v4(bytes.last(4));
+    if (begins({0x20, 0x02})) return is_public_v4(bytes.subspan(2, 4));  // 6to4
+    return (bytes[0] & 0xe0) == 0x20;  // 2000::/3 is all that is given out
 }
 
 Result<EgressList> EgressList::parse(const std::vector<std::string>& items) {
     EgressList list;
     for (const std::string& text : items) {
-        const auto wrong = [&] { return fail(ErrorCode::kInvalidArgs, fmt::format("egress: {}: write host:port, *.host:port, or an address with a port ([v6]:port)", text)); };
+        const auto wrong = [&] {
+            return fail(ErrorCode::kInvalidArgs,
+                        fmt::format("egress: {}: write host:port, *.host:port, or an address with "
+                                    "a port ([v6]:port)",
+                                    text));
+        };
         const std::size_t colon = text.rfind(':');
         if (colon == text.npos) return wrong();
         Item item;
-        const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), item.port);
-        if (error != std::errc() || end != text.data() + text.size() || item.port == 0) return wrong();
+        const auto [end, error] =
+            std::from_chars(text.data() + colon + 1, text.data() + text.size(), item.port);
+        if (error != std::errc() || end != text.data() + text.size() || item.port == 0)
+            return wrong();
         std::string_view host = std::string_view(text).substr(0, colon);
         item.address = parse_ip_address(host);
-        if (item.address && host.contains(':') && !host.starts_with('[')) return wrong();   // where would the port begin?
+        // where would the port begin?
+        if (item.address && host.contains(':') && !host.starts_with('[')) return wrong();
         if (!item.address) {
             item.below = host.starts_with("*.");
             if (item.below) host.remove_prefix(2);
@@ -107,12 +140,15 @@ bool EgressList::allows(std::string_view host, std::uint16_t port) const {
         if (item.port != port) return false;
         if (address || item.address) return item.address == address;
         if (!item.below) return item.name == name;
-        return name.size() > item.name.size() + 1 && name.ends_with(item.name) && name[name.size() - item.name.size() - 1] == '.';
+        return name.size() > item.name.size() + 1 && name.ends_with(item.name) &&
+               name[name.size() - item.name.size() - 1] == '.';
     });
 }
 
 bool EgressList::allows_address(const IpAddress& address, std::uint16_t port) const {
-    return is_public(address) || std::ranges::any_of(items_, [&](const Item& item) { return item.port == port && item.address == address; });
+    return is_public(address) || std::ranges::any_of(items_, [&](const Item& item) {
+               return item.port == port && item.address == address;
+           });
 }
 
 }  // namespace crab::app

@@ -15,15 +15,17 @@ namespace crab::app {
 /// An IPv6 address, or an IPv4 one as its mapped form.
 using IpAddress = std::array<std::uint8_t, 16>;
 
-/// The address that `text` spells in numbers, brackets allowed; nothing for names and for short or octal forms.
+/// The address that `text` spells in numbers, brackets allowed; nothing for names and for short or
+/// octal forms.
 std::optional<IpAddress> parse_ip_address(std::string_view text);
 IpAddress ip_address_of(const net::SocketAddress& address);
-/// Whether an address is one of the open Internet: not private, loopback, link-local, shared, multicast or reserved, nor an IPv6 form that
-/// carries such an IPv4 address. Source: the special-purpose registries of IANA (RFC 6890).
+/// Whether an address is one of the open Internet: not private, loopback, link-local, shared,
+/// multicast or reserved, nor an IPv6 form that carries such an IPv4 address. Source: the
+/// special-purpose registries of IANA (RFC 6890).
 bool is_public(const IpAddress& address);
 
-/// What commands of one provider may reach: `host:port`, `*.host:port` for all names below, `address:port`, `[v6]:port`. Immutable.
-/// Source: docs/protocols/sw4rm.md, sections 10 and 11.
+/// What commands of one provider may reach: `host:port`, `*.host:port` for all names below,
+/// `address:port`, `[v6]:port`. Immutable. Source: docs/protocols/sw4rm.md, sections 10 and 11.
 class EgressList {
 public:
     /// Errors: kInvalidArgs that names the item.
@@ -37,8 +39,8 @@ public:
 
 private:
     struct Item {
-        std::string name;                    ///< lower case; empty for an address
-        bool below = false;                  ///< `*.`
+        std::string name;  ///< lower case; empty for an address
+        bool below = false;  ///< `*.`
         std::optional<IpAddress> address;
         std::uint16_t port = 0;
     };

@@ -1,7 +1,7 @@
 #include "hosts/command/egress/egress_outlet.hpp"
 
-#include "hosts/command/egress/proxied_connection.hpp"
 #include "base/log.hpp"
+#include "hosts/command/egress/proxied_connection.hpp"
 #include "json/writer.hpp"
 
 #include <utility>
@@ -28,11 +28,14 @@ void EgressOutlet::listen(Descriptor listening) {
                          {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}});
     }
     ::fcntl(fd, F_SETFL, O_NONBLOCK);
-    acceptor_ = std::make_shared<net::Acceptor>(services_.loop, fd, [weak = weak_from_this()](int accepted) {
-        const auto self = weak.lock();
-        if (self) self->serve(accepted);
-        else ::close(accepted);
-    });
+    acceptor_ = std::make_shared<net::Acceptor>(services_.loop, fd,
+                                                [weak = weak_from_this()](int accepted) {
+                                                    const auto self = weak.lock();
+                                                    if (self)
+                                                        self->serve(accepted);
+                                                    else
+                                                        ::close(accepted);
+                                                });
 }
 
 void EgressOutlet::serve(int fd) {
@@ -40,7 +43,8 @@ void EgressOutlet::serve(int fd) {
         ::close(fd);
         return;
     }
-    net::Connection::accepted(services_.loop, fd, nullptr, kLimits, std::make_shared<ProxiedConnection>(shared_from_this()));
+    net::Connection::accepted(services_.loop, fd, nullptr, kLimits,
+                              std::make_shared<ProxiedConnection>(shared_from_this()));
 }
 
 void EgressOutlet::close() {
@@ -55,14 +59,27 @@ void EgressOutlet::close() {
 }
 
 void EgressOutlet::refused(std::string_view target, std::string_view why) {
-    const bool recorded = services_.audit.append_event({.kind = "egress.refused", .by = user_.principal}, [&](json::Writer& writer) {
-        writer.key("call_id").string_lossy(user_.call_id).key("principal").string_lossy(user_.principal).key("provider").string(user_.provider);
-        writer.key("tool").string(user_.tool).key("target").string_lossy(target).key("reason").string(why);
-    });
+    const bool recorded = services_.audit.append_event(
+        {.kind = "egress.refused", .by = user_.principal}, [&](json::Writer& writer) {
+            writer.key("call_id")
+                .string_lossy(user_.call_id)
+                .key("principal")
+                .string_lossy(user_.principal)
+                .key("provider")
+                .string(user_.provider);
+            writer.key("tool")
+                .string(user_.tool)
+                .key("target")
+                .string_lossy(target)
+                .key("reason")
+                .string(why);
+        });
     if (!recorded) return;
-    log::warn("a command may not connect there",
-              {{"call_id", user_.call_id}, {"trace_id", user_.trace_id}, {"provider", user_.provider},
-               {"target", target}, {"reason", why}});
+    log::warn("a command may not connect there", {{"call_id", user_.call_id},
+                                                  {"trace_id", user_.trace_id},
+                                                  {"provider", user_.provider},
+                                                  {"target", target},
+                                                  {"reason", why}});
 }
 
 }  // namespace crab::app

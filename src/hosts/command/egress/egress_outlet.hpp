@@ -1,20 +1,22 @@
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "hosts/command/egress/egress_list.hpp"
 #include "hosts/command/egress/egress_proxy.hpp"
-#include "base/descriptor.hpp"
-#include "net/tls/connection.hpp"
 #include "net/loop/listener.hpp"
+#include "net/tls/connection.hpp"
 
 #include <memory>
 #include <unordered_set>
 
 namespace crab::app {
 
-/// The proxy socket of one command on the loop. Made on any thread, used on the loop's; it lives until close() and the end of its connections.
+/// The proxy socket of one command on the loop. Made on any thread, used on the loop's; it lives
+/// until close() and the end of its connections.
 class EgressOutlet : public std::enable_shared_from_this<EgressOutlet> {
 public:
-    EgressOutlet(EgressServices services, std::shared_ptr<const EgressList> list, command::EgressUser user)
+    EgressOutlet(EgressServices services, std::shared_ptr<const EgressList> list,
+                 command::EgressUser user)
         : services_(services), list_(std::move(list)), user_(std::move(user)) {}
 
     /// Serves whoever connects to `listening`.

@@ -1,8 +1,8 @@
 #include "hosts/command/egress/egress_proxy.hpp"
 
-#include "hosts/command/egress/egress_outlet.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "hosts/command/egress/egress_outlet.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -26,7 +26,9 @@ Descriptor receive_descriptor(int socket) {
     message.msg_controllen = sizeof room;
     if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0) return {};
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int))) return {};
+    if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+        header->cmsg_len != CMSG_LEN(sizeof(int)))
+        return {};
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
     return Descriptor(fd);
@@ -34,8 +36,12 @@ Descriptor receive_descriptor(int socket) {
 
 class Door final : public command::EgressDoor {
 public:
-    Door(Descriptor inside, Descriptor outside, std::shared_ptr<EgressOutlet> outlet, net::EventLoop& loop)
-        : inside_(std::move(inside)), outside_(std::move(outside)), outlet_(std::move(outlet)), loop_(loop) {}
+    Door(Descriptor inside, Descriptor outside, std::shared_ptr<EgressOutlet> outlet,
+         net::EventLoop& loop)
+        : inside_(std::move(inside)),
+          outside_(std::move(outside)),
+          outlet_(std::move(outlet)),
+          loop_(loop) {}
     ~Door() override {
         loop_.post([outlet = std::move(outlet_)] { outlet->close(); });
     }
@@ -47,7 +53,9 @@ public:
         Descriptor listening = receive_descriptor(outside_.get());
         outside_.close();
         if (!listening.is_open()) return log::warn("a sandbox sent no proxy socket", {});
-        loop_.post([outlet = outlet_, socket = std::make_shared<Descriptor>(std::move(listening))] { outlet->listen(std::move(*socket)); });
+        loop_.post([outlet = outlet_, socket = std::make_shared<Descriptor>(std::move(listening))] {
+            outlet->listen(std::move(*socket));
+        });
     }
 
 private:
@@ -60,9 +68,12 @@ private:
 
 Result<std::unique_ptr<command::EgressDoor>> EgressProxy::open_door(command::EgressUser user) {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return fail(ErrorCode::kUnavailable, fmt::format("no socket for the egress proxy: {}", std::strerror(errno)));
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("no socket for the egress proxy: {}", std::strerror(errno)));
     auto outlet = std::make_shared<EgressOutlet>(services_, list_, std::move(user));
-    return std::make_unique<Door>(Descriptor(ends[0]), Descriptor(ends[1]), std::move(outlet), services_.loop);
+    return std::make_unique<Door>(Descriptor(ends[0]), Descriptor(ends[1]), std::move(outlet),
+                                  services_.loop);
 }
 
 }  // namespace crab::app

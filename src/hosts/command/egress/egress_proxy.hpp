@@ -1,8 +1,8 @@
 #pragma once
 
-#include "hosts/command/egress/egress_list.hpp"
 #include "core/audit/audit_log.hpp"
 #include "hosts/command/egress.hpp"
+#include "hosts/command/egress/egress_list.hpp"
 #include "net/http/name_lookups.hpp"
 
 namespace crab::app {
@@ -14,11 +14,13 @@ struct EgressServices {
     core::AuditLog& audit;
 };
 
-/// The forward proxy of one provider, on one event loop: CONNECT and absolute-form HTTP to what `list` allows, 403 and an audit record for the
-/// rest. Source: docs/protocols/sw4rm.md, section 10, "Proxy".
+/// The forward proxy of one provider, on one event loop: CONNECT and absolute-form HTTP to what
+/// `list` allows, 403 and an audit record for the rest. Source: docs/protocols/sw4rm.md, section
+/// 10, "Proxy".
 class EgressProxy final : public command::Egress {
 public:
-    EgressProxy(EgressServices services, EgressList list) : services_(services), list_(std::make_shared<const EgressList>(std::move(list))) {}
+    EgressProxy(EgressServices services, EgressList list)
+        : services_(services), list_(std::make_shared<const EgressList>(std::move(list))) {}
 
     Result<std::unique_ptr<command::EgressDoor>> open_door(command::EgressUser user) override;
 

@@ -1,8 +1,8 @@
 #include "hosts/command/egress/proxied_connection.hpp"
 
-#include "hosts/command/egress/egress_outlet.hpp"
 #include "base/log.hpp"
 #include "base/task/spawn.hpp"
+#include "hosts/command/egress/egress_outlet.hpp"
 #include "net/codec/http_head.hpp"
 #include "net/codec/http_text.hpp"
 #include "net/codec/http_write.hpp"
@@ -19,15 +19,17 @@
 namespace crab::app {
 namespace {
 
-constexpr std::size_t kMostWaiting = 256 * 1024;   ///< bytes for one side before the other is not read
+/// Bytes for one side before the other is not read
+constexpr std::size_t kMostWaiting = 256 * 1024;
 constexpr std::chrono::seconds kDialTime{30};
 constexpr std::uint16_t kHttpPort = 80;
 
-/// What a request asks for, its head parsed. Servers do not take the target of CONNECT, so the parser is shown the line of a request for all of
-/// a server (`OPTIONS *`) in its place; the fields are then those of the request.
+/// What a request asks for, its head parsed. Servers do not take the target of CONNECT, so the
+/// parser is shown the line of a request for all of a server (`OPTIONS *`) in its place; the fields
+/// are then those of the request.
 struct ProxyRequest {
-    std::string_view authority;   ///< of CONNECT, unchecked; empty for others
-    std::string text;             ///< with CONNECT: what `head` points into
+    std::string_view authority;  ///< of CONNECT, unchecked; empty for others
+    std::string text;  ///< with CONNECT: what `head` points into
     net::RequestHead head;
     net::HeadOutcome outcome;
 };
@@ -42,13 +44,24 @@ void parse(std::string_view bytes, ProxyRequest& request) {
     request.authority = bytes.substr(kConnect.size(), end - kConnect.size());
     request.text.append(kInstead).append(bytes.substr(end, net::HttpLimits{}.max_head_bytes));
     request.outcome = net::parse_request_head(request.text, request.head);
-    if (request.outcome.kind == net::HeadOutcome::Kind::kComplete) request.outcome.consumed += end - kInstead.size();
+    if (request.outcome.kind == net::HeadOutcome::Kind::kComplete)
+        request.outcome.consumed += end - kInstead.size();
 }
 
-/// Fields that are for the proxy alone (RFC 9110, section 7.6.1), or that the rewritten request has anew.
+/// Fields that are for the proxy alone (RFC 9110, section 7.6.1), or that the rewritten request has
+/// anew.
 bool is_for_the_proxy(const net::RequestHead& head, std::string_view name) {
-    constexpr std::array kOurs{"connection", "proxy-connection", "proxy-authorization", "proxy-authenticate", "keep-alive", "te", "upgrade", "host"};
-    if (std::ranges::any_of(kOurs, [&](std::string_view ours) { return net::equals_lower(name, ours); })) return true;
+    constexpr std::array kOurs{"connection",
+                               "proxy-connection",
+                               "proxy-authorization",
+                               "proxy-authenticate",
+                               "keep-alive",
+                               "te",
+                               "upgrade",
+                               "host"};
+    if (std::ranges::any_of(kOurs,
+                            [&](std::string_view ours) { return net::equals_lower(name, ours); }))
+        return true;
     bool named = false;
     for (const net::HttpHeader field : head.headers) {
         if (!net::equals_lower(field.name, "connection")) continue;
@@ -63,10 +76,13 @@ bool is_for_the_proxy(const net::RequestHead& head, std::string_view name) {
 /// The request as the server is asked; empty when it cannot be said in that form.
 std::string rewritten(const net::RequestHead& head) {
     std::string request;
-    const std::string target = head.query.empty() ? std::string(head.path) : fmt::format("{}?{}", head.path, head.query);
+    const std::string target =
+        head.query.empty() ? std::string(head.path) : fmt::format("{}?{}", head.path, head.query);
     if (!net::append_request_line(request, head.method, target, head.host)) return {};
     for (const net::HttpHeader field : head.headers) {
-        if (!is_for_the_proxy(head, field.name) && !net::append_header(request, field.name, field.value)) return {};
+        if (!is_for_the_proxy(head, field.name) &&
+            !net::append_header(request, field.name, field.value))
+            return {};
     }
     net::append_connection_close(request);
     net::append_head_end(request);
@@ -101,9 +117,12 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
         answer(status, text);
         return bytes.size();
     };
-    if (outcome.kind == net::HeadOutcome::Kind::kRefused) return refuse(outcome.status, outcome.reason);
+    if (outcome.kind == net::HeadOutcome::Kind::kRefused)
+        return refuse(outcome.status, outcome.reason);
     const bool tunnel = !authority.empty();
-    if (!tunnel && !net::equals_lower(head.target.substr(0, 7), "http://")) return refuse(400, "this is a proxy: ask with CONNECT host:port or with a whole http:// URL");
+    if (!tunnel && !net::equals_lower(head.target.substr(0, 7), "http://"))
+        return refuse(400,
+                      "this is a proxy: ask with CONNECT host:port or with a whole http:// URL");
     const auto where = net::parse_host(tunnel ? authority : head.host);
     if (!where || (tunnel && !where->port)) return refuse(400, "the target is no host with a port");
     host_ = where->host;
@@ -115,7 +134,8 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
     }
     if (!tunnel) request_ = rewritten(head);
     if (!tunnel && request_.empty()) return refuse(400, "the request cannot be passed on");
-    // No TaskGroup: a name may take its time to be resolved, and the end of the process does not wait for it.
+    // No TaskGroup: a name may take its time to be resolved, and the end of the process does not
+    // wait for it.
     auto ended = [self = shared_from_this()](const std::exception_ptr& failure) {
         if (!failure) return;
         log::error("a proxied connection failed", {{"target", self->host_}});
@@ -127,21 +147,32 @@ std::size_t ProxiedConnection::read_request(net::Connection& connection, std::st
 
 Task<void> ProxiedConnection::connect() {
     net::EventLoop& loop = outlet_->loop();
-    auto found = co_await outlet_->names().find(loop, net::Endpoint::tcp(host_, port_), loop.now() + kDialTime, outlet_->user().principal);
+    auto found = co_await outlet_->names().find(loop, net::Endpoint::tcp(host_, port_),
+                                                loop.now() + kDialTime, outlet_->user().principal);
     if (client_ == nullptr) co_return;
     if (!found) co_return answer(502, fmt::format("{} has no address", host_));
-    std::erase_if(*found, [&](const net::SocketAddress& address) { return !outlet_->list().allows_address(ip_address_of(address), port_); });
+    std::erase_if(*found, [&](const net::SocketAddress& address) {
+        return !outlet_->list().allows_address(ip_address_of(address), port_);
+    });
     if (found->empty()) {
-        outlet_->refused(fmt::format("{}:{}", host_, port_), "its address is private and not listed as an address");
-        co_return answer(403, fmt::format("{} has a private address, which is not in the egress list of this provider", host_));
+        outlet_->refused(fmt::format("{}:{}", host_, port_),
+                         "its address is private and not listed as an address");
+        co_return answer(
+            403, fmt::format(
+                     "{} has a private address, which is not in the egress list of this provider",
+                     host_));
     }
     net::DialTarget target{.addresses = std::move(*found), .tls = nullptr, .server_name = {}};
-    const auto dialled = co_await net::dial(outlet_->loop(), std::move(target), shared_from_this(), outlet_->loop().now() + kDialTime);
+    const auto dialled = co_await net::dial(outlet_->loop(), std::move(target), shared_from_this(),
+                                            outlet_->loop().now() + kDialTime);
     if (client_ == nullptr) {
         if (dialled) (*dialled)->close_now(net::CloseReason::kLocal);
         co_return;
     }
-    if (!dialled) co_return answer(dialled.error().code == ErrorCode::kTimeout ? 504 : 502, fmt::format("{}:{} cannot be reached: {}", host_, port_, dialled.error().message));
+    if (!dialled)
+        co_return answer(
+            dialled.error().code == ErrorCode::kTimeout ? 504 : 502,
+            fmt::format("{}:{} cannot be reached: {}", host_, port_, dialled.error().message));
     if (server_ == nullptr) co_return client_->close_now(net::CloseReason::kReset);
     if (request_.empty()) {
         client_->out() += "HTTP/1.1 200 Connection established\r\n\r\n";
@@ -154,7 +185,9 @@ Task<void> ProxiedConnection::connect() {
 }
 
 void ProxiedConnection::answer(int status, std::string_view text) {
-    if (!net::append_response(client_->out(), status, "text/plain", fmt::format("{}\n", text), net::KeepAlive::kNo)) return client_->close_now(net::CloseReason::kLocal);
+    if (!net::append_response(client_->out(), status, "text/plain", fmt::format("{}\n", text),
+                              net::KeepAlive::kNo))
+        return client_->close_now(net::CloseReason::kLocal);
     client_->mark_dirty();
     client_->close_after_flush();
 }
@@ -167,15 +200,17 @@ void ProxiedConnection::on_end_of_stream(net::Connection& connection) {
         other->close_after_flush();
         connection.close_after_flush();
     } else if (other->queued_bytes() == 0) {
-        ::shutdown(other->fd(), SHUT_WR);   // it has our half's end, and may still answer
+        ::shutdown(other->fd(), SHUT_WR);  // it has our half's end, and may still answer
     }
 }
 
 void ProxiedConnection::on_drained(net::Connection& connection) {
     net::Connection* const other = other_of(connection);
     if (other == nullptr) return;
-    if (ended(*other)) ::shutdown(connection.fd(), SHUT_WR);
-    else if (other->paused()) other->resume_reading();
+    if (ended(*other))
+        ::shutdown(connection.fd(), SHUT_WR);
+    else if (other->paused())
+        other->resume_reading();
 }
 
 void ProxiedConnection::on_closed(net::Connection& connection, net::CloseReason) {

@@ -12,10 +12,12 @@ namespace crab::app {
 
 class EgressOutlet;
 
-/// One connection of a command to its proxy: one request, CONNECT or absolute-form HTTP, then bytes both ways. Pipelined requests go where
-/// the first one went, as the server was told that it is the last. On the loop's thread. It handles
-/// both its ends. Source: RFC 9110, section 9.3.6; RFC 9112, section 3.2.
-class ProxiedConnection final : public net::ConnectionHandler, public std::enable_shared_from_this<ProxiedConnection> {
+/// One connection of a command to its proxy: one request, CONNECT or absolute-form HTTP, then bytes
+/// both ways. Pipelined requests go where the first one went, as the server was told that it is the
+/// last. On the loop's thread. It handles both its ends. Source: RFC 9110, section 9.3.6; RFC 9112,
+/// section 3.2.
+class ProxiedConnection final : public net::ConnectionHandler,
+                                public std::enable_shared_from_this<ProxiedConnection> {
 public:
     explicit ProxiedConnection(std::shared_ptr<EgressOutlet> outlet) : outlet_(std::move(outlet)) {}
 
@@ -29,17 +31,21 @@ private:
     std::size_t read_request(net::Connection& connection, std::string_view bytes);
     Task<void> connect();
     void answer(int status, std::string_view text);
-    net::Connection* other_of(const net::Connection& connection) const { return &connection == client_ ? server_ : client_; }
-    bool ended(const net::Connection& connection) const { return &connection == client_ ? client_ended_ : server_ended_; }
+    net::Connection* other_of(const net::Connection& connection) const {
+        return &connection == client_ ? server_ : client_;
+    }
+    bool ended(const net::Connection& connection) const {
+        return &connection == client_ ? client_ended_ : server_ended_;
+    }
 
     std::shared_ptr<EgressOutlet> outlet_;
-    CancelSignal connecting_;             ///< ends connect(), when the client has gone
-    net::Connection* client_ = nullptr;   ///< until it is closed
-    net::Connection* server_ = nullptr;   ///< from the end of the dial until it is closed
-    std::string host_;                    ///< where it wants to go
+    CancelSignal connecting_;  ///< ends connect(), when the client has gone
+    net::Connection* client_ = nullptr;  ///< until it is closed
+    net::Connection* server_ = nullptr;  ///< from the end of the dial until it is closed
+    std::string host_;  ///< where it wants to go
     std::uint16_t port_ = 0;
-    std::string request_;                 ///< what the server gets of it; empty for CONNECT
-    bool asked_ = false;                  ///< the request has been read
+    std::string request_;  ///< what the server gets of it; empty for CONNECT
+    bool asked_ = false;  ///< the request has been read
     bool client_ended_ = false, server_ended_ = false;
 };
 

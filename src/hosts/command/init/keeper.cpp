@@ -29,7 +29,8 @@ bool drop_capabilities() {
     return ::syscall(SYS_capset, &header, none) == 0;
 }
 
-/// SIGKILL for the children of a process and all below them, the youngest first. A list that is cut ends in the next round.
+/// SIGKILL for the children of a process and all below them, the youngest first. A list that is cut
+/// ends in the next round.
 void kill_below(pid_t process) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", process, process);
@@ -47,7 +48,8 @@ void kill_below(pid_t process) {
             const long child = std::strtol(at, &end, 10);
             if (end == at) break;
             at = end;
-            ::kill(static_cast<pid_t>(child), SIGSTOP);   // so that it makes no more while its own are ended
+            ::kill(static_cast<pid_t>(child),
+                   SIGSTOP);  // so that it makes no more while its own are ended
             kill_below(static_cast<pid_t>(child));
             ::kill(static_cast<pid_t>(child), SIGKILL);
         }

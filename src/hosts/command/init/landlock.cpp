@@ -11,9 +11,12 @@
 namespace crab::sandbox {
 namespace {
 
-// Spelled out here: the headers of Debian 12 end with ABI 2 (Documentation/userspace-api/landlock.rst of Linux).
-constexpr std::uint64_t kExecute = 1U << 0, kWriteFile = 1U << 1, kReadFile = 1U << 2, kReadDir = 1U << 3, kMakeCharDevice = 1U << 6, kMakeBlockDevice = 1U << 11;
-constexpr std::uint64_t kAllOfAbi1 = (1U << 13) - 1, kRefer = 1U << 13, kTruncate = 1U << 14, kIoctlDevice = 1U << 15;
+// Spelled out here: the headers of Debian 12 end with ABI 2
+// (Documentation/userspace-api/landlock.rst of Linux).
+constexpr std::uint64_t kExecute = 1U << 0, kWriteFile = 1U << 1, kReadFile = 1U << 2,
+                        kReadDir = 1U << 3, kMakeCharDevice = 1U << 6, kMakeBlockDevice = 1U << 11;
+constexpr std::uint64_t kAllOfAbi1 = (1U << 13) - 1, kRefer = 1U << 13, kTruncate = 1U << 14,
+                        kIoctlDevice = 1U << 15;
 constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate;
 constexpr std::uint64_t kBindTcp = 1U << 0, kConnectTcp = 1U << 1;
 constexpr std::uint64_t kAbstractSocket = 1U << 0, kSignal = 1U << 1;
@@ -52,13 +55,19 @@ bool restrict_by_landlock(const LandlockOrders& orders) {
     rules.fs = kAllOfAbi1 | (abi >= 2 ? kRefer : 0) | (abi >= 3 ? kTruncate : 0);
     if (orders.no_network && abi >= 4) rules.net = kBindTcp | kConnectTcp;
     if (abi >= 6) rules.scoped = kAbstractSocket | kSignal;
-    const std::size_t size = abi >= 6 ? sizeof(RulesetAttr) : abi >= 4 ? 2 * sizeof(std::uint64_t) : sizeof(std::uint64_t);
+    const std::size_t size = abi >= 6   ? sizeof(RulesetAttr)
+                             : abi >= 4 ? 2 * sizeof(std::uint64_t)
+                                        : sizeof(std::uint64_t);
     const long ruleset = ::syscall(SYS_landlock_create_ruleset, &rules, size, 0);
     if (ruleset < 0) return false;
-    static_assert(kIoctlDevice > kTruncate);  // ABI 5 could also refuse ioctl() of devices, of which the sandbox has harmless ones only
+    // ABI 5 could also refuse ioctl() of devices, of which the sandbox has harmless ones only
+    static_assert(kIoctlDevice > kTruncate);
     bool good = true;
-    for (const char* path : orders.readable) good = good && allow(static_cast<int>(ruleset), path, kExecute | kReadFile | kReadDir);
-    for (const char* path : orders.writable) good = good && allow(static_cast<int>(ruleset), path, rules.fs & ~(kMakeCharDevice | kMakeBlockDevice));
+    for (const char* path : orders.readable)
+        good = good && allow(static_cast<int>(ruleset), path, kExecute | kReadFile | kReadDir);
+    for (const char* path : orders.writable)
+        good = good && allow(static_cast<int>(ruleset), path,
+                             rules.fs & ~(kMakeCharDevice | kMakeBlockDevice));
     if (rules.net != 0 && orders.proxy_port != 0) {
         const NetPort rule{kConnectTcp, orders.proxy_port};
         good = good && ::syscall(SYS_landlock_add_rule, ruleset, kRuleNetPort, &rule, 0) == 0;

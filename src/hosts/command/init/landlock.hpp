@@ -6,14 +6,16 @@
 namespace crab::sandbox {
 
 struct LandlockOrders {
-    std::vector<const char*> readable;   ///< to be read and run; files that do not exist are left out
+    /// To be read and run; files that do not exist are left out
+    std::vector<const char*> readable;
     std::vector<const char*> writable;   ///< and written; devices cannot be made there
-    bool no_network = false;             ///< no TCP where the kernel can (ABI 4), but for connecting to `proxy_port`
+    /// No TCP where the kernel can (ABI 4), but for connecting to `proxy_port`
+    bool no_network = false;
     std::uint16_t proxy_port = 0;        ///< 0: none
 };
 
-/// Restricts this process and its children to what `orders` name. Needs no_new_privs. False with errno set when the kernel refuses; a kernel
-/// without Landlock refuses.
+/// Restricts this process and its children to what `orders` name. Needs no_new_privs. False with
+/// errno set when the kernel refuses; a kernel without Landlock refuses.
 bool restrict_by_landlock(const LandlockOrders& orders);
 
 }  // namespace crab::sandbox

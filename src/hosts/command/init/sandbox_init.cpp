@@ -44,7 +44,8 @@ struct Expected {
 
 struct Orders {
     int status = -1, control = -1, filter = -1, proxy = -1, block = -1;
-    rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY, file_size = RLIM_INFINITY;
+    rlim_t memory = RLIM_INFINITY, processes = RLIM_INFINITY, cpu = RLIM_INFINITY,
+           file_size = RLIM_INFINITY;
     bool landlock = false, bare = false, waits = false;
     LandlockOrders view;
     std::vector<Expected> expected;
@@ -78,26 +79,41 @@ bool read_orders(int argc, char** argv, Orders& orders) {
         }
         if (word == "--expect") {
             if (i + 3 >= argc) return false;
-            orders.expected.push_back({std::strtoull(argv[i + 1], nullptr, 10), std::strtoull(argv[i + 2], nullptr, 10), argv[i + 3]});
+            orders.expected.push_back({std::strtoull(argv[i + 1], nullptr, 10),
+                                       std::strtoull(argv[i + 2], nullptr, 10), argv[i + 3]});
             i += 3;
             continue;
         }
         if (++i >= argc) return false;
         const char* value = argv[i];
-        if (word == "--read") orders.view.readable.push_back(value);
-        else if (word == "--write") orders.view.writable.push_back(value);
-        else if (word == "--chdir") orders.place = value;
-        else if (word == "--block") orders.block = std::atoi(value);
-        else if (word == "--status") orders.status = std::atoi(value);
-        else if (word == "--control") orders.control = std::atoi(value);
-        else if (word == "--filter") orders.filter = std::atoi(value);
-        else if (word == "--proxy") orders.proxy = std::atoi(value);
-        else if (word == "--proxy-port") orders.view.proxy_port = static_cast<std::uint16_t>(std::atoi(value));
-        else if (word == "--memory") orders.memory = std::strtoull(value, nullptr, 10);
-        else if (word == "--processes") orders.processes = std::strtoull(value, nullptr, 10);
-        else if (word == "--cpu") orders.cpu = std::strtoull(value, nullptr, 10);
-        else if (word == "--file-size") orders.file_size = std::strtoull(value, nullptr, 10);
-        else return false;
+        if (word == "--read")
+            orders.view.readable.push_back(value);
+        else if (word == "--write")
+            orders.view.writable.push_back(value);
+        else if (word == "--chdir")
+            orders.place = value;
+        else if (word == "--block")
+            orders.block = std::atoi(value);
+        else if (word == "--status")
+            orders.status = std::atoi(value);
+        else if (word == "--control")
+            orders.control = std::atoi(value);
+        else if (word == "--filter")
+            orders.filter = std::atoi(value);
+        else if (word == "--proxy")
+            orders.proxy = std::atoi(value);
+        else if (word == "--proxy-port")
+            orders.view.proxy_port = static_cast<std::uint16_t>(std::atoi(value));
+        else if (word == "--memory")
+            orders.memory = std::strtoull(value, nullptr, 10);
+        else if (word == "--processes")
+            orders.processes = std::strtoull(value, nullptr, 10);
+        else if (word == "--cpu")
+            orders.cpu = std::strtoull(value, nullptr, 10);
+        else if (word == "--file-size")
+            orders.file_size = std::strtoull(value, nullptr, 10);
+        else
+            return false;
     }
     return false;
 }
@@ -109,35 +125,46 @@ void tell(int fd, const ToolRecord& record) {
 bool limit(int resource, rlim_t most) {
     rlimit now{};
     if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return false;
-    if (now.rlim_max != RLIM_INFINITY && (most == RLIM_INFINITY || most > now.rlim_max)) most = now.rlim_max;
+    if (now.rlim_max != RLIM_INFINITY && (most == RLIM_INFINITY || most > now.rlim_max))
+        most = now.rlim_max;
     const rlimit wanted{most, most};
     return ::setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) == 0;
 }
 
 bool set_limits(const Orders& orders) {
-    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, kDescriptors) && limit(RLIMIT_AS, orders.memory) && limit(RLIMIT_NPROC, orders.processes) &&
-           limit(RLIMIT_CPU, orders.cpu) && limit(RLIMIT_FSIZE, orders.file_size) && limit(RLIMIT_MEMLOCK, 0) && limit(RLIMIT_MSGQUEUE, 0);
+    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, kDescriptors) &&
+           limit(RLIMIT_AS, orders.memory) && limit(RLIMIT_NPROC, orders.processes) &&
+           limit(RLIMIT_CPU, orders.cpu) && limit(RLIMIT_FSIZE, orders.file_size) &&
+           limit(RLIMIT_MEMLOCK, 0) && limit(RLIMIT_MSGQUEUE, 0);
 }
 
 /// The filter as libseccomp wrote it: an array of BPF instructions.
 bool set_filter(int fd) {
     if (fd < 0) return true;
     struct stat file{};
-    if (::fstat(fd, &file) != 0 || file.st_size <= 0 || file.st_size % static_cast<off_t>(sizeof(sock_filter)) != 0) return false;
-    std::vector<sock_filter> instructions(static_cast<std::size_t>(file.st_size) / sizeof(sock_filter));
-    if (::pread(fd, instructions.data(), static_cast<std::size_t>(file.st_size), 0) != file.st_size) return false;
+    if (::fstat(fd, &file) != 0 || file.st_size <= 0 ||
+        file.st_size % static_cast<off_t>(sizeof(sock_filter)) != 0)
+        return false;
+    std::vector<sock_filter> instructions(static_cast<std::size_t>(file.st_size) /
+                                          sizeof(sock_filter));
+    if (::pread(fd, instructions.data(), static_cast<std::size_t>(file.st_size), 0) != file.st_size)
+        return false;
     sock_fprog program{static_cast<unsigned short>(instructions.size()), instructions.data()};
     return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
 
-/// Opens the proxy socket on the loopback of this network namespace and hands it to the gateway, which serves it.
+/// Opens the proxy socket on the loopback of this network namespace and hands it to the gateway,
+/// which serves it.
 bool hand_out_proxy(int channel, std::uint16_t port) {
     const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (listening < 0 || ::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(listening, kProxyBacklog) != 0) return false;
+    if (listening < 0 ||
+        ::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(listening, kProxyBacklog) != 0)
+        return false;
     char byte = 'L';
     iovec part{&byte, 1};
     alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))]{};
@@ -157,8 +184,8 @@ bool hand_out_proxy(int channel, std::uint16_t port) {
     return sent;
 }
 
-/// Whether the files of the host that this sandbox shows are those that the gateway holds: a path that led to one may have been made to lead
-/// elsewhere while it was mounted. False with errno set.
+/// Whether the files of the host that this sandbox shows are those that the gateway holds: a path
+/// that led to one may have been made to lead elsewhere while it was mounted. False with errno set.
 bool shows_what_is_expected(const Orders& orders) {
     for (const Expected& each : orders.expected) {
         struct stat found{};
@@ -186,7 +213,8 @@ bool wait_for_network(const Orders& orders) {
         tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
         ::_exit(127);
     };
-    ::setsid();   // a process group of its own, and no terminal: not to read what the operator types, nor to put words into their mouth
+    ::setsid();  // a process group of its own, and no terminal: not to read what the operator
+                 // types, nor to put words into their mouth
     if (orders.bare) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
     ::umask(022);
@@ -194,14 +222,17 @@ bool wait_for_network(const Orders& orders) {
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up();
     if (orders.place != nullptr && ::chdir(orders.place) != 0) give_up();
     if (orders.landlock && !restrict_by_landlock(orders.view)) give_up();
-    if (::syscall(SYS_close_range, 3U, ~0U, 1U << 2) != 0) give_up();  // CLOSE_RANGE_CLOEXEC: the status is still wanted if it fails
+    // CLOSE_RANGE_CLOEXEC: the status is still wanted if it fails
+    if (::syscall(SYS_close_range, 3U, ~0U, 1U << 2) != 0) give_up();
     if (!set_filter(orders.filter)) give_up();
     ::execvp(orders.program[0], orders.program);
     give_up();
     ::_exit(127);
 }
 
-int status_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status); }
+int status_of(int wait_status) {
+    return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
 
 /// Waits for whoever has ended; true when the tool itself is among them.
 bool reap(pid_t tool, int& tool_status) {
@@ -223,14 +254,17 @@ int run_sandbox_init(int argc, char** argv) {
         std::fputs("crab sandbox-init: started by the gateway only\n", stderr);
         return kUsage;
     }
-    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the tool runs as the same user, and may neither look into this process nor open what it holds
+    ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the tool runs as the same user, and may neither look
+                                           // into this process nor open what it holds
     ::unsetenv("PWD");
     sigset_t signals, before;
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &signals, &before);
     const int children = ::signalfd(-1, &signals, SFD_CLOEXEC);
-    const bool ready = children >= 0 && shows_what_is_expected(orders) && (!orders.bare || become_keeper(orders.block)) && (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
+    const bool ready = children >= 0 && shows_what_is_expected(orders) &&
+                       (!orders.bare || become_keeper(orders.block)) &&
+                       (orders.proxy < 0 || hand_out_proxy(orders.proxy, orders.view.proxy_port));
     const pid_t tool = ready && (!orders.waits || wait_for_network(orders)) ? ::fork() : -1;
     if (tool < 0) {
         tell(orders.status, {.kind = ToolRecord::Kind::kNotStarted, .status = errno});
@@ -245,9 +279,10 @@ int run_sandbox_init(int argc, char** argv) {
         if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
         if (watched[1].revents != 0) {
             char order = 0;
-            if (::read(orders.control, &order, 1) <= 0) break;  // the gateway is gone, and with this process all others
+            // the gateway is gone, and with this process all others
+            if (::read(orders.control, &order, 1) <= 0) break;
             const int signal = order == 'K' ? SIGKILL : SIGTERM;
-            if (::kill(-tool, signal) != 0) ::kill(tool, signal);   // it has not made its group yet
+            if (::kill(-tool, signal) != 0) ::kill(tool, signal);  // it has not made its group yet
             if (order == 'K') break;
         }
         if (watched[0].revents != 0) {
@@ -259,8 +294,13 @@ int run_sandbox_init(int argc, char** argv) {
     if (orders.bare) end_descendants(tool);
     rusage used{};
     ::getrusage(RUSAGE_CHILDREN, &used);
-    const auto microseconds = [](const timeval& time) { return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; };
-    tell(orders.status, {.kind = ToolRecord::Kind::kExited, .status = status, .cpu_us = microseconds(used.ru_utime) + microseconds(used.ru_stime), .peak_memory_kib = used.ru_maxrss});
+    const auto microseconds = [](const timeval& time) {
+        return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
+    };
+    tell(orders.status, {.kind = ToolRecord::Kind::kExited,
+                         .status = status,
+                         .cpu_us = microseconds(used.ru_utime) + microseconds(used.ru_stime),
+                         .peak_memory_kib = used.ru_maxrss});
     return status;
 }
 
