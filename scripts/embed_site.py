@@ -25,7 +25,7 @@ def source(folder: Path | None) -> str:
         assembly = (f'.pushsection .rodata\\n.hidden {label(index)}\\n.globl {label(index)}\\n.balign 16\\n{label(index)}:\\n'
                     f'.incbin {json.dumps(json.dumps(str(path.resolve())))[1:-1]}\\n.popsection')
         lines += [f'__asm__("{assembly}");', f'extern "C" const char {label(index)}[];']
-    lines += ["", "namespace crab::app {", "", "std::span<const net::EmbeddedFile> device_page_files() {"]
+    lines += ["", "namespace crab::gateway {", "", "std::span<const net::EmbeddedFile> device_page_files() {"]
     if files:
         lines.append("    static const net::EmbeddedFile files[] = {")
         for index, path in enumerate(files):
@@ -37,7 +37,7 @@ def source(folder: Path | None) -> str:
         lines += ["    };", "    return files;"]
     else:
         lines.append("    return {};")
-    return "\n".join([*lines, "}", "", "}  // namespace crab::app", ""])
+    return "\n".join([*lines, "}", "", "}  // namespace crab::gateway", ""])
 
 
 def main() -> int:

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::admin {
 namespace {
 
 constexpr std::string_view kPath = "/v1/admin/worktrees";
@@ -113,4 +113,4 @@ Task<void> WorktreesApi::change(net::HttpExchange& exchange, bool bind) {
     exchange.finish_response();
 }
 
-}  // namespace crab::app
+}  // namespace crab::admin

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-namespace crab::app {
+namespace crab::admin {
 
 /// Worktrees on the admin socket: `GET /v1/admin/worktrees` tells {`worktrees`, `bindings`}; `POST
 /// /v1/admin/worktrees/bind?who&worktree` and `POST /v1/admin/worktrees/unbind?who` change a
@@ -31,4 +31,4 @@ private:
     std::mutex file_mutex_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::admin

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::bridge {
 
 namespace {
 
@@ -291,4 +291,4 @@ Task<void> Bridge::write_status_file() {
     status_writing_ = false;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// The bridge of one user: the providers of this machine on one side, a gateway on the other, to
 /// which it is one device. A loop of its own finds and calls providers; no thread waits for their
@@ -86,4 +86,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 /// The whole file; `l_pid` is 0, as locks of open descriptions want it.
@@ -30,4 +30,4 @@ bool is_bridge_locked(const std::filesystem::path& file) {
            lock.l_type != F_UNLCK;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// The lock of the one bridge that runs per user; held as long as the descriptor lives. Not open
 /// when another one holds it.
@@ -13,4 +13,4 @@ Descriptor take_bridge_lock(const std::filesystem::path& file);
 /// start.
 bool is_bridge_locked(const std::filesystem::path& file);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 TEST(BridgeLock, OneBridgeHoldsItAndAskingDoesNotTakeIt) {
@@ -25,4 +25,4 @@ TEST(BridgeLock, OneBridgeHoldsItAndAskingDoesNotTakeIt) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::bridge

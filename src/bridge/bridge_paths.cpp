@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 
 BridgePaths BridgePaths::find(const config::Environment& environment) {
     const auto folder = [&](std::string_view name, std::string otherwise) {
@@ -38,4 +38,4 @@ BridgePaths BridgePaths::find(const config::Environment& environment) {
     return found;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

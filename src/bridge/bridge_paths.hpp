@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Where the bridge of one user reads and writes (XDG Base Directory Specification). Reads nothing
 /// and creates nothing.
@@ -22,4 +22,4 @@ struct BridgePaths {
     static BridgePaths find(const config::Environment& environment = config::process_environment());
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

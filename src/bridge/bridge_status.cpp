@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -46,4 +46,4 @@ Value BridgeStatus::to_json(const ProviderDirectory& directory) const {
          {"diagnostics", texts(directory.diagnostics())}});
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

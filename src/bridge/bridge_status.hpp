@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// What a running bridge tells `crab bridge status`, in a file of mode 0600.
 struct BridgeStatus {
@@ -29,4 +29,4 @@ struct BridgeStatus {
     json::Value to_json(const ProviderDirectory& directory) const;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

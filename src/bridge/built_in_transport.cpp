@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::bridge {
 
 BuiltInTransport::BuiltInTransport(net::EventLoop& loop, BusTransport& bus,
                                    const BridgePaths& paths)
@@ -32,4 +32,4 @@ Task<Delivery> BuiltInTransport::send(const cetp::ProviderRecord& provider,
 
 Task<void> BuiltInTransport::start_silently(const cetp::ProviderRecord&, Deadline) { co_return; }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// The providers inside the bridge. Source: docs/protocols/cetp.md, section 5.
 class BuiltInTransport final : public ProviderTransport {
@@ -28,4 +28,4 @@ private:
     std::map<std::string, BuiltInProvider, std::less<>> providers_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using cetp::Envelope;
@@ -104,4 +104,4 @@ Delivery bus_error_outcome(std::string_view error_name, std::chrono::nanoseconds
     return failed;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

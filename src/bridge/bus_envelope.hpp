@@ -7,7 +7,7 @@
 
 struct sd_bus_message;
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Understands an answer of `Call`: `a{sv}`, with `data_fd` in place of large data. Whatever it
 /// holds, this is an envelope. Source: docs/protocols/cetp.md, sections 2 and 7.
@@ -17,4 +17,4 @@ cetp::Envelope read_bus_envelope(sd_bus_message* message);
 /// call may be repeated. `waited` is how long a call may take, for the words of a timeout.
 Delivery bus_error_outcome(std::string_view error_name, std::chrono::nanoseconds waited);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using namespace std::chrono_literals;
@@ -50,4 +50,4 @@ TEST(BusErrorOutcome, WhoDoesNotKnowTheMethodDoesNotSpeakTheProtocol) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 constexpr const char* kInterface = "com.clawseed.Cetp.Provider1";
@@ -91,4 +91,4 @@ std::string BusTransport::provider_of(const std::string& owner) const {
     return found != owners_.end() ? found->second : "";
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Providers on the session bus and the system bus. Source: docs/protocols/cetp.md, section 2.
 class BusTransport final : public ProviderTransport {
@@ -35,4 +35,4 @@ private:
     std::map<std::string, std::string> owners_;  // unique name → provider id
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using cetp::Envelope;
@@ -121,4 +121,4 @@ Task<Delivery> ExecTransport::send(const cetp::ProviderRecord& provider,
 
 Task<void> ExecTransport::start_silently(const cetp::ProviderRecord&, Deadline) { co_return; }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

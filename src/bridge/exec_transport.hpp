@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Providers that are a command per call, under bubblewrap or not at all: no network, no bus, no
 /// home folder, nothing writable but its own /tmp, unless the user allowed its wishes. Source:
@@ -41,4 +41,4 @@ private:
 /// Where bubblewrap is, if it is installed and may make namespaces here. Blocks.
 std::optional<std::filesystem::path> find_bubblewrap();
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using testing::Contains;
@@ -75,4 +75,4 @@ TEST_F(ExecCommandLine, AnOpenQuoteIsAnError) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -9,7 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 constexpr std::uint32_t kOfFolder = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
@@ -107,4 +107,4 @@ bool FolderWatch::take_event(int watch, std::uint32_t mask, std::string_view nam
     return good;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Says when files come, go or are rewritten in folders that may not exist yet: of a missing one
 /// the nearest parent is watched. Used on its loop's thread. Source: docs/protocols/cetp.md,
@@ -43,4 +43,4 @@ private:
     WatchedDescriptor inotify_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -88,4 +88,4 @@ Task<void> Notifications::start(Action action) {
                   {{"app", action.desktop_id}, {"why", done.error().message}});
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

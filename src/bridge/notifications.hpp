@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Tells the person that a provider wants them to act, at most once a minute for each; a click
 /// starts the action that the provider named, in its own app. Used on the loop's thread. Source:
@@ -42,4 +42,4 @@ private:
     std::map<std::uint32_t, Action> shown_;   // by notification
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

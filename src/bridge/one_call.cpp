@@ -3,7 +3,7 @@
 #include "base/task/spawn.hpp"
 #include "bridge/transports.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 
 cetp::Envelope call_provider(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
                              Milliseconds timeout) {
@@ -27,4 +27,4 @@ cetp::Envelope call_provider(const cetp::ProviderRecord& provider, const cetp::M
     return *std::move(answer);
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

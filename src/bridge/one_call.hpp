@@ -5,10 +5,10 @@
 #include "adapters/cetp/provider_record.hpp"
 #include "base/clock.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Calls a provider once, as any consumer may, on a loop of its own. Blocks.
 cetp::Envelope call_provider(const cetp::ProviderRecord& provider, const cetp::MethodCall& call,
                              Milliseconds timeout);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

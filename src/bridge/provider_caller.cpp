@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 
 using cetp::Envelope;
 using cetp::Ladder;
@@ -60,4 +60,4 @@ Task<Envelope> ProviderCaller::climb(ProviderTransport& transport,
     co_return Envelope::error(cetp::code::kInternalError, "provider did not answer");
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

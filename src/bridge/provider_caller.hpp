@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Calls providers over whatever transport their record names, with the repeats that the ladder
 /// allows and at most eight calls to one provider at a time. Used on its loop's thread. Source:
@@ -44,4 +44,4 @@ private:
     std::map<std::string, std::size_t> running_;  // by provider id
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-namespace crab::app {
+namespace crab::bridge {
 
 using cetp::Envelope;
 
@@ -271,4 +271,4 @@ void ProviderDirectory::publish() {
     on_status_();
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

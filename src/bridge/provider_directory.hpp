@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// What the bridge knows of one provider.
 struct KnownProvider {
@@ -132,4 +132,4 @@ private:
     TaskGroup tasks_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using namespace std::chrono_literals;
@@ -130,4 +130,4 @@ TEST_F(ProviderDirectoryTest, WhatIsBeingReadAtTheEndIsReadNoFurther) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::bridge

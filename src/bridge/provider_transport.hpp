@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// What came of one send: an envelope, which may be one that the transport made (a refusal, a
 /// timeout, a result that is too large), or nothing, and only then is the call repeated. Source:
@@ -27,4 +27,4 @@ public:
     virtual Task<void> start_silently(const cetp::ProviderRecord& provider, Deadline deadline) = 0;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

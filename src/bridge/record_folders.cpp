@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 /// At most one byte more than a key file may have, so that one that is too long is seen to be.
@@ -64,4 +64,4 @@ std::vector<cetp::Candidate> read_records(const BridgePaths& paths) {
     return found;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// The folders in which providers are declared, in the order of precedence: manifests, then desktop
 /// entries.
@@ -23,4 +23,4 @@ std::vector<RecordFolder> record_folders(const BridgePaths& paths);
 /// are passed over.
 std::vector<cetp::Candidate> read_records(const BridgePaths& paths);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

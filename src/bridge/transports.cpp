@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-namespace crab::app {
+namespace crab::bridge {
 
 MachineTransports make_transports(net::EventLoop& loop, BusLink::Events events) {
     auto bus = std::make_unique<BusTransport>(loop, std::move(events));
@@ -25,4 +25,4 @@ MachineTransports make_transports(net::EventLoop& loop, BusLink::Events events) 
     return transports;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -3,7 +3,7 @@
 #include "bridge/bus_transport.hpp"
 #include "bridge/provider_caller.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Every way to reach providers that this machine offers. Without a working bubblewrap there is
 /// none for commands.
@@ -14,4 +14,4 @@ struct MachineTransports {
 /// Blocks for a trial of bubblewrap.
 MachineTransports make_transports(net::EventLoop& loop, BusLink::Events events);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using cetp::Envelope;
@@ -88,4 +88,4 @@ Task<Delivery> UnixTransport::send(const cetp::ProviderRecord& provider,
 
 Task<void> UnixTransport::start_silently(const cetp::ProviderRecord&, Deadline) { co_return; }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -3,7 +3,7 @@
 #include "bridge/provider_transport.hpp"
 #include "net/loop/event_loop.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Providers behind Unix sockets: one connection per call, a line of JSON there and one envelope
 /// back, at most 1 MiB. The socket has to belong to this user or root. Source:
@@ -21,4 +21,4 @@ private:
     net::EventLoop& loop_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

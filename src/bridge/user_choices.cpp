@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 
 bool UserChoices::allows(const cetp::ProviderRecord& provider) const {
     const auto decided = enabled.find(provider.id);
@@ -46,4 +46,4 @@ Result<void> UserChoices::save(const std::filesystem::path& file) const {
         file, json::Value::object({{"providers", std::move(providers)}}).dump() + "\n");
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// What the user decided about providers, and the labels they once got; a file of mode 0600 that no
 /// manifest can write. Source: docs/protocols/cetp.md, section 2.
@@ -26,4 +26,4 @@ struct UserChoices {
     friend bool operator==(const UserChoices&, const UserChoices&) = default;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

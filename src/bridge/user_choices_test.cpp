@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 class UserChoicesTest : public testing::Test {
@@ -57,4 +57,4 @@ TEST_F(UserChoicesTest, TheUsersWordGoesBeforeTheRecords) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::bridge

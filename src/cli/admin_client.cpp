@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::size_t kMaxBody = std::size_t{64} << 20;
@@ -253,4 +253,4 @@ int report(const Error& error) {
     return exit_code_of(error.code);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

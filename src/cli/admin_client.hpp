@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// An answer of the gateway.
 struct Reply {
@@ -83,4 +83,4 @@ std::string hint_of(const Error& error);
 /// Says on standard error what failed and what to do next; returns the exit code.
 int report(const Error& error);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string joined(const json::Value& object, std::string_view key) {
@@ -115,4 +115,4 @@ int run(const ToolsCost& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

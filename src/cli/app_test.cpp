@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -241,4 +241,4 @@ TEST(PrettyJson, IndentsByTwoAndReadsBackTheSame) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::cli

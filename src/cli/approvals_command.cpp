@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::string_view kPath = "/v1/admin/approvals";
@@ -177,4 +177,4 @@ int run(const ApprovalsForget& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

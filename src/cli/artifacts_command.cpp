@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// What the gateway tells of one artifact.
@@ -121,4 +121,4 @@ int run(const ArtifactsDelete& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 Result<std::unique_ptr<store::sqlite::AuditStoreSqlite>> open_records(
@@ -68,4 +68,4 @@ int run(const AuditExport& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 int run(const Backup& options) {
     const auto folder = find_state_dir(options.config, options.system);
@@ -37,4 +37,4 @@ int run(const Backup& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr Milliseconds kUsualTimeout{30'000};
@@ -50,7 +50,7 @@ std::string wishes_of(const cetp::ProviderRecord& record) {
 }  // namespace
 
 int run(const BridgeRun& options) {
-    const BridgePaths paths = BridgePaths::find();
+    const bridge::BridgePaths paths = bridge::BridgePaths::find();
     auto ended =
         run_bridge(paths, {.gateway = options.gateway,
                            .token = options.pair_code.empty() ? options.token.reveal() : "",
@@ -65,9 +65,9 @@ int run(const BridgeRun& options) {
 }
 
 int run(const BridgeList& options) {
-    const BridgePaths paths = BridgePaths::find();
-    const cetp::Discovery found = cetp::choose(read_records(paths));
-    const auto choices = UserChoices::load(paths.choices);
+    const bridge::BridgePaths paths = bridge::BridgePaths::find();
+    const cetp::Discovery found = cetp::choose(bridge::read_records(paths));
+    const auto choices = bridge::UserChoices::load(paths.choices);
     if (!choices) return report(choices.error());
     json::Value providers = json::Value::array();
     Table table({"PROVIDER", "NAME", "OVER", "ADDRESS", "STATE", "WISHES"});
@@ -96,8 +96,8 @@ int run(const BridgeList& options) {
 }
 
 int run(const BridgeStatusShow& options) {
-    const BridgePaths paths = BridgePaths::find();
-    if (!is_bridge_locked(paths.lock)) {
+    const bridge::BridgePaths paths = bridge::BridgePaths::find();
+    if (!bridge::is_bridge_locked(paths.lock)) {
         complain("no bridge runs; start it with `crab bridge run`");
         return kExitUnreachable;
     }
@@ -134,12 +134,12 @@ int run(const BridgeStatusShow& options) {
 }
 
 int run(const BridgeEnable& options) {
-    const BridgePaths paths = BridgePaths::find();
-    const cetp::Discovery found = cetp::choose(read_records(paths));
+    const bridge::BridgePaths paths = bridge::BridgePaths::find();
+    const cetp::Discovery found = cetp::choose(bridge::read_records(paths));
     const bool known = std::ranges::any_of(found.records, [&](const cetp::ProviderRecord& record) {
         return record.id == options.provider;
     });
-    auto choices = UserChoices::load(paths.choices);
+    auto choices = bridge::UserChoices::load(paths.choices);
     if (!choices) return report(choices.error());
     choices->enabled[options.provider] = options.yes;
     if (const auto saved = choices->save(paths.choices); !saved) return report(saved.error());
@@ -152,7 +152,7 @@ int run(const BridgeEnable& options) {
 }
 
 int run(const BridgeCall& options) {
-    const cetp::Discovery found = cetp::choose(read_records(BridgePaths::find()));
+    const cetp::Discovery found = cetp::choose(bridge::read_records(bridge::BridgePaths::find()));
     const auto record =
         std::ranges::find(found.records, options.provider, &cetp::ProviderRecord::id);
     if (record == found.records.end()) {
@@ -169,7 +169,7 @@ int run(const BridgeCall& options) {
                           ? cetp::MethodCall::list_tools()
                           : cetp::MethodCall::execute_tool(options.tool, options.args, "");
     const cetp::Envelope envelope =
-        call_provider(*record, call, options.timeout.value_or(kUsualTimeout));
+        bridge::call_provider(*record, call, options.timeout.value_or(kUsualTimeout));
     if (!envelope.success) {
         complain(envelope.agent_text());
         return exit_code_of(std::string_view(envelope.code));
@@ -179,4 +179,4 @@ int run(const BridgeCall& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -10,23 +10,24 @@
 
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 
-Result<DeviceEnd> run_bridge(const BridgePaths& paths, crab::DeviceOptions device) {
+Result<DeviceEnd> run_bridge(const bridge::BridgePaths& paths, crab::DeviceOptions device) {
     log::configure(log::Level::kInfo, log::Format::kText);
     std::signal(SIGPIPE, SIG_IGN);
     if (auto made = config::ensure_private_directory(paths.lock.parent_path(), ::geteuid()); !made)
         return fail(std::move(made.error()));
-    const Descriptor lock = take_bridge_lock(paths.lock);
+    const Descriptor lock = bridge::take_bridge_lock(paths.lock);
     if (!lock.is_open()) {
         return fail(ErrorCode::kConflict,
                     "a bridge of this user runs already; `crab bridge status` shows it");
     }
-    std::promise<Bridge*> made;  // the signals are blocked before the bridge has its threads
+    std::promise<bridge::Bridge*>
+        made;  // the signals are blocked before the bridge has its threads
     const Interrupt interrupt([bridge = made.get_future().share()] { bridge.get()->stop(); });
-    Bridge bridge(paths, std::move(device));
+    bridge::Bridge bridge(paths, std::move(device));
     made.set_value(&bridge);
     return bridge.run();
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

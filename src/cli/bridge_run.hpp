@@ -5,10 +5,10 @@
 
 #include "crab/device.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Runs the bridge until SIGINT or SIGTERM, or until the gateway sends it away. Only one runs per
 /// user. Errors: kConflict while another one runs, kUnavailable.
-Result<DeviceEnd> run_bridge(const BridgePaths& paths, crab::DeviceOptions device);
+Result<DeviceEnd> run_bridge(const bridge::BridgePaths& paths, crab::DeviceOptions device);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 Result<void> set_pair(json::Value& args, std::string_view pair) {
@@ -49,4 +49,4 @@ Result<json::Value> read_call_arguments(std::string_view text, std::span<const s
     return args;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

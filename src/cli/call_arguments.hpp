@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// The arguments object of a call: `text` (a JSON object, `@file`, `-` for standard input, or
 /// empty), then each `k=v` or `k:=json` of `pairs` on top. A value of `k=v` is JSON when it reads
@@ -15,4 +15,4 @@ namespace crab::app {
 /// kNotFound for the file.
 Result<json::Value> read_call_arguments(std::string_view text, std::span<const std::string> pairs);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -146,4 +146,4 @@ int run(const CallTool& options) {
     return show_outcome(response);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

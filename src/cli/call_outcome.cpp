@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// The one text or blob that the result is made of; nullptr when it is JSON.
@@ -126,4 +126,4 @@ int show_outcome(const json::Value& response) {
     return code;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Shows an RTP response object as people read it: the result on standard output (plain text where
 /// the result is text, bytes as they are, JSON otherwise), logs and errors on standard error.
@@ -20,4 +20,4 @@ int exit_code_of_outcome(const json::Value& response);
 /// cause; else empty.
 std::string_view advice_of(ErrorCode code, const json::Value& details);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -19,7 +19,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// A result in the form that one over HTTP has.
@@ -151,4 +151,4 @@ int call_over_grpc(const CallTool& options, const json::Value& args,
     return report({.code = ErrorCode::kInvalidArgs, .message = error.what()});
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Whether `url` names a gRPC listener (`grpc://host:port`, `grpcs://…`, `grpc+unix:/path`).
 bool is_grpc_url(std::string_view url);
@@ -20,4 +20,4 @@ int call_over_grpc(const CallTool& options, const json::Value& args, const std::
 /// nothing.
 std::string summary_in_words(const json::Value& summary);
 
-}  // namespace crab::app
+}  // namespace crab::cli

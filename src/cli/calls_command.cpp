@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 Result<json::Value> get(const Target& target, const std::string& path) {
@@ -76,4 +76,4 @@ int run(const CallsCancel& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -8,7 +8,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 Result<std::chrono::days> certificate_time_left(const std::filesystem::path& pem) {
     const Result<std::string> text = read_input(pem.string());
@@ -26,4 +26,4 @@ Result<std::chrono::days> certificate_time_left(const std::filesystem::path& pem
     return std::chrono::days(seconds < 0 && days == 0 ? -1 : days);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <filesystem>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// How long the first certificate of a PEM file is still valid; negative after its end. Errors:
 /// kNotFound, kInvalidArgs.
 Result<std::chrono::days> certificate_time_left(const std::filesystem::path& pem);
 
-}  // namespace crab::app
+}  // namespace crab::cli

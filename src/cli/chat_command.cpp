@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::string_view kHelp =
@@ -233,4 +233,4 @@ int run(const Chat& options) {
     return options.once.empty() ? talk.converse() : talk.once();
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -21,7 +21,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::chrono::seconds kConnect{15};
@@ -183,4 +183,4 @@ std::optional<json::Value> ChatLink::next() { return state_->inbox->next(); }
 bool ChatLink::frame_before_input() { return state_->inbox->before_input(); }
 std::string ChatLink::why_gone() const { return state_->inbox->why_gone(); }
 
-}  // namespace crab::app
+}  // namespace crab::cli

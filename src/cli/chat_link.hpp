@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// A chat session with a gateway, for a program that waits: the WebSocket of
 /// docs/protocols/clawseed.md, on a thread of its own.
@@ -40,4 +40,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

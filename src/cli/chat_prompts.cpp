@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 bool is_of_agent(const json::Value& question) {
@@ -132,4 +132,4 @@ bool ChatPrompts::ask(const json::Value& question, const Show& show) {
     return true;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Asks the person at this terminal what a turn wants to know: about calls
 /// (docs/protocols/clawseed.md, section 9, `approvals`), and for the agent itself (section 6,
@@ -40,4 +40,4 @@ private:
     bool answers_ = true;  ///< until the input ends
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::size_t kMostShown = 160;   // characters of arguments and outputs
@@ -94,4 +94,4 @@ int ChatView::finish() {
     return code_;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Shows the frames of one turn: the answer on standard output, everything else on standard error.
 class ChatView {
@@ -36,4 +36,4 @@ private:
     bool open_thought_ = false;   ///< the line of reasoning
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

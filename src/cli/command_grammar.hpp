@@ -18,7 +18,7 @@
 #include <fmt/ranges.h>
 
 /// For the units of the command line alone: CLI11 is slow to compile, and its types stay with them.
-namespace crab::app {
+namespace crab::cli {
 
 /// The whole command line; parse() leaves the chosen command in `chosen`.
 class CommandLine {
@@ -182,4 +182,4 @@ private:
     CLI::App app_{"A gateway for remote tools"};
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -12,7 +12,7 @@
 #define CRAB_VERSION "unknown"
 #endif
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// The program's own help: its commands under what they are for.
@@ -283,4 +283,4 @@ CommandNode command_tree() {
     return node_of(line.app());
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// There is nothing to run: what to print and how to end.
 struct Printed {
@@ -25,4 +25,4 @@ std::variant<Command, Printed> parse_command_line(std::span<const char* const> a
 /// one.
 Printed help_of(const std::vector<std::string>& path);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -1,6 +1,6 @@
 #include "cli/command_grammar.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 void CommandLine::tools() {
     CLI::App& parent = group("tools", "See which tools can be called");
@@ -195,4 +195,4 @@ void CommandLine::explain() {
     asks(command, *options);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -1,6 +1,6 @@
 #include "cli/command_grammar.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 void CommandLine::devices() {
     CLI::App& parent = group("devices", "Pair devices, list and revoke them");
@@ -192,4 +192,4 @@ void CommandLine::bridge() {
     duration(call, "--timeout", call_options->timeout, "How long to wait (default: 30s)");
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -1,6 +1,6 @@
 #include "cli/command_grammar.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 void CommandLine::gateway() {
     CLI::App& parent = group("gateway", "Run the gateway, check its configuration");
@@ -21,10 +21,11 @@ void CommandLine::gateway() {
 
 void CommandLine::host() {
     CLI::App& parent = group("host", "Run a built-in tool host as a process of its own");
-    const auto add = [&](HostKind kind, const std::string& what) {
+    const auto add = [&](hosting::HostKind kind, const std::string& what) {
         const std::string name(name_of(kind));
         const std::string start =
-            "  crab host " + name + (kind == HostKind::kExec ? " --config commands.yaml" : "");
+            "  crab host " + name +
+            (kind == hosting::HostKind::kExec ? " --config commands.yaml" : "");
         auto [command, options] = leaf<RunHost>(parent, name, what,
                                                 start + " --unix /run/crab/" + name + ".sock\n" +
                                                     start + " --listen 0.0.0.0:7443 --id " + name +
@@ -66,14 +67,14 @@ void CommandLine::host() {
             command->add_option("--tls-key", options->tls_key, "Key of that certificate");
         for (CLI::Option* const one : {ca, cert, key})
             one->type_name("FILE")->needs(remote)->needs(ca)->needs(cert)->needs(key);
-        if (kind == HostKind::kCron) {
+        if (kind == hosting::HostKind::kCron) {
             command
                 ->add_option("--events-to", options->events_to,
                              "Gateway that takes what jobs fire: unix:/PATH of its admin socket, "
                              "or https://HOST:PORT of its peer listener (default: events wait)")
                 ->type_name("URL");
         }
-        if (kind == HostKind::kExec) {
+        if (kind == hosting::HostKind::kExec) {
             command
                 ->add_option(
                     "--config", options->config,
@@ -87,11 +88,12 @@ void CommandLine::host() {
                 "Folder for its databases (default: hosts/" + name + " in crab's state directory)")
             ->type_name("DIR");
     };
-    add(HostKind::kMemory, "Remember and search: memory.append, memory.query, memory.delete");
-    add(HostKind::kCron,
+    add(hosting::HostKind::kMemory,
+        "Remember and search: memory.append, memory.query, memory.delete");
+    add(hosting::HostKind::kCron,
         "Keep and fire scheduled jobs: cron.create, cron.list, cron.remove; their events wait in "
         "its store");
-    add(HostKind::kExec,
+    add(hosting::HostKind::kExec,
         "Run configured commands, each call in a sandbox: the providers of kind command of a "
         "configuration");
 }
@@ -256,4 +258,4 @@ void CommandLine::help() {
     command->add_flag("--markdown", options->markdown, "Print docs/reference/cli.md")->group("");
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -1,6 +1,6 @@
 #include "cli/command_grammar.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 template <class T>
 void CommandLine::pairing(CLI::App* command, T& options) {
@@ -168,4 +168,4 @@ void CommandLine::leases() {
     local(revoke, revoke_options->target);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// What a value of an option or a positional is, for completion.
 enum class ValueKind : std::uint8_t {
@@ -40,4 +40,4 @@ struct CommandNode {
 /// The whole tree, `crab` at its root. Hidden commands and options are left out.
 CommandNode command_tree();
 
-}  // namespace crab::app
+}  // namespace crab::cli

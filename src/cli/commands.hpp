@@ -15,7 +15,7 @@
 /// What each subcommand was asked to do, and the function that does it. command_line.cpp fills the
 /// structs; every run() returns a process exit code (exit_codes.hpp), prints results to standard
 /// output and everything else to standard error.
-namespace crab::app {
+namespace crab::cli {
 
 enum class Output : std::uint8_t { kText, kJson, kNames };
 
@@ -41,7 +41,7 @@ struct GatewayCheck {
 };
 /// `crab host memory|cron|exec`.
 struct RunHost {
-    HostKind kind = HostKind::kMemory;
+    hosting::HostKind kind = hosting::HostKind::kMemory;
     std::filesystem::path socket;  ///< --unix; or
     std::string listen;  ///< --listen, with the three that follow
     std::string component_id;  ///< empty: the kind's name
@@ -436,4 +436,4 @@ int run(const SchemaCheck& options);
 int run(const SchemaSuite& options);
 int run(const Help& options);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::string_view kToolNames = "crab tools list -o names 2>/dev/null";
@@ -228,4 +228,4 @@ int run(const Completion& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

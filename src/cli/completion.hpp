@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Completion scripts for the tree. Tool names come from `crab tools list -o names` at the moment
 /// of completion.
@@ -12,4 +12,4 @@ std::string bash_completion(const CommandNode& root);
 std::string zsh_completion(const CommandNode& root);
 std::string fish_completion(const CommandNode& root);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 Result<std::pair<std::string, std::string>> pair_of(std::string_view flag, std::string_view value,
@@ -102,4 +102,4 @@ int run(const Device& options) {
     return run_device(device);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

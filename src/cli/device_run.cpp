@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// What `crab device` keeps between runs: `{"gateway","ca_file","token","key_file","session_id"}`.
@@ -183,4 +183,4 @@ int run_device(const DeviceOptions& options) {
     return exit_code_for(end.reason);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

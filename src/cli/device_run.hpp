@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// What `crab device` was asked to do.
 struct DeviceOptions {
@@ -36,4 +36,4 @@ int run_device(const DeviceOptions& options);
 /// How such an end of a device ends the process.
 int exit_code_for(DeviceEnd::Reason reason);
 
-}  // namespace crab::app
+}  // namespace crab::cli

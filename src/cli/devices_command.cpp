@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string roles_of(const json::Value& token) {
@@ -263,4 +263,4 @@ int run(const DevicesRevoke& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

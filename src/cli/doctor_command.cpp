@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 using namespace std::chrono_literals;
@@ -218,7 +218,7 @@ private:
                               groups.unified.empty() ? "v1" : "v2")
                 : fmt::format("measured only, and what cannot be measured is refused; {}",
                               command::kHowToDelegate));
-        for (const std::string& line : commands_not_offered(config_, abilities))
+        for (const std::string& line : hosting::commands_not_offered(config_, abilities))
             say("commands", Finding::kWarn, line);
         if (wanted && ::getuid() == 0) {
             say("sandbox user", Finding::kWarn,
@@ -264,4 +264,4 @@ int run(const Doctor& options) {
     return examination.show();
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// What matters most of an event of this type, in a few words.
@@ -73,4 +73,4 @@ int run(const EventsTail& options) {
     return kExitFailed;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

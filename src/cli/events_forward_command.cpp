@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr Milliseconds kPostTime{10'000};
@@ -127,4 +127,4 @@ int run(const EventsForward& options) {
     }
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,7 +5,7 @@
 #include "cli/output/pretty_json.hpp"
 #include "net/codec/url.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 int run(const Explain& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
@@ -18,4 +18,4 @@ int run(const Explain& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string milliseconds_of(const json::Value& object, std::string_view key) {
@@ -157,4 +157,4 @@ std::string explanation_of(const json::Value& record, const Terminal& terminal) 
     return std::move(story.out());
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// An audit record, or a running call, as a story: who called what, which rule decided, hooks,
 /// attempts, outcome, sizes, and when each stage was reached.
 std::string explanation_of(const json::Value& record, const Terminal& terminal);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 namespace {
 
@@ -83,4 +83,4 @@ int run(const GatewayCheck& options, const GatewayProgram& gateway) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

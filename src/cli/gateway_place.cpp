@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// The socket of a service that root started, when root's own has nobody behind it.
@@ -78,4 +78,4 @@ Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config
     return paths.state_dir_of(*config);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

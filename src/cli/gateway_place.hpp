@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Where a gateway is and how to speak to it.
 struct GatewayPlace {
@@ -31,4 +31,4 @@ Result<GatewayPlace> find_gateway(const Target& target);
 /// `system`: that of the system service. Errors: those of config::load_first().
 Result<std::filesystem::path> find_state_dir(const std::filesystem::path& config_file, bool system);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -2,7 +2,7 @@
 
 #include "config/startup.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 
 /// The gateway as the command line knows it. main() hands it over, so that commands include nothing
 /// of the gateway's code.
@@ -15,4 +15,4 @@ struct GatewayProgram {
     config::Findings (*check)(const config::Startup& startup);
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string exit_codes_page() {
@@ -70,4 +70,4 @@ int run(const Help& options) {
     return help.exit_code;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

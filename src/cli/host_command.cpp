@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 Result<sdk::HostEngine::Paired> paired_of(const RunHost& options) {
@@ -86,22 +86,22 @@ int run(const RunHost& options) {
         if (!paired) return wrong_usage(paired.error().message);
         where.paired = std::move(*paired);
     }
-    BuiltInHost what{.kind = options.kind, .events_to = {}, .commands = {}};
+    hosting::BuiltInHost what{.kind = options.kind, .events_to = {}, .commands = {}};
     if (!options.events_to.empty()) {
         auto gateway = gateway_of(options.events_to, where.paired.has_value());
         if (!gateway) return wrong_usage(gateway.error().message);
         what.events_to = std::move(*gateway);
     }
-    if (options.kind == HostKind::kExec) {
+    if (options.kind == hosting::HostKind::kExec) {
         auto config = config::load_file(options.config);
         if (!config) return wrong_usage(config.error().message);
-        if (!has_commands(*config))
+        if (!hosting::has_commands(*config))
             return wrong_usage(
                 fmt::format("{}: no provider of kind command is there; add one under providers:",
                             options.config.string()));
         what.commands = std::move(*config);
     }
-    return run_host(what, where);
+    return hosting::run_host(what, where);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

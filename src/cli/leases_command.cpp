@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string capabilities_of(const json::Value& lease) {
@@ -53,4 +53,4 @@ int run(const LeasesRevoke& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::string_view kDefaultTestId = "crab-cli-test";
@@ -204,4 +204,4 @@ int run(const PairTest& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

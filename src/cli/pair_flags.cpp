@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::array<std::string_view, 9> kWithValue{
@@ -51,4 +51,4 @@ std::vector<std::string> pair_flags_last(std::span<const char* const> arguments)
     return words;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

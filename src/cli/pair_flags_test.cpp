@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -40,4 +40,4 @@ TEST(PairFlagsTest, OtherCommandsKeepTheirArguments) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 struct ListenAddress {
@@ -144,4 +144,4 @@ Result<trust::PairingStep> PairTestRemote::wait_for_end(Deadline deadline) {
     return parts_->end_seen.get();
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

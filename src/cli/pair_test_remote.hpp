@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// The remote that `crab pair test` plays: a tool host with fresh keys on loopback `ws`, which
 /// forgets everything when it ends. It has a thread of its own; everything here may be called from
@@ -43,4 +43,4 @@ private:
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

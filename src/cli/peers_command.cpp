@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// The body of a good answer, or the exit code after what failed was told. The codes of a pairing
@@ -139,4 +139,4 @@ int run(const PeersIdentity& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 struct Answer {
@@ -75,7 +75,7 @@ Result<Answer> ask_policy(const PolicyTest& options) {
     const auto config =
         config::load_first(options.target.config, config::Paths::find(false, ::getuid()));
     if (!config) return fail(config.error());
-    const auto policy = make_policy(*config);
+    const auto policy = setup::make_policy(*config);
     if (!policy) return fail(policy.error());
     if (options.question.size() == 1)
         return to_answer((*policy)->decide_action(*principal, options.question[0], options.tenant));
@@ -126,4 +126,4 @@ int run(const PolicyTest& options) {
     return answer->verdict == core::name_of(core::Verdict::kAllow) ? kExitOk : kExitRefused;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 bool read_number(std::string_view text, std::uint32_t& number) {
@@ -62,4 +62,4 @@ Result<ExecutionPolicy> read_policy_fields(std::span<const std::string> fields) 
     return policy;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -7,11 +7,11 @@
 #include <span>
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// The execution policy of `--policy FIELD=VALUE` and `--policy worktree`, repeated; fields are
 /// `network`, `privilege`, `cpu`, `wall`, `retries` and `backoff`. Labels are the server's to
 /// judge. Errors: kInvalidArgs.
 Result<ExecutionPolicy> read_policy_fields(std::span<const std::string> fields);
 
-}  // namespace crab::app
+}  // namespace crab::cli

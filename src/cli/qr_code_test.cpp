@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string drawn(const QrCode& code) {
@@ -64,4 +64,4 @@ TEST(QrCodeTest, HalfBlocksShowTwoRowsToALineWithinAQuietZone) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::cli

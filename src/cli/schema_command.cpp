@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,4 +124,4 @@ int run(const SchemaSuite& options) {
     return suite.failed == 0 ? kExitOk : kExitFailed;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ Result<std::vector<SavedFile>> back_up_state(const fs::path& state_dir, const fs
     return saved;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

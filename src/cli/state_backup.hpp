@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace crab::app {
+namespace crab::cli {
 
 struct SavedFile {
     std::filesystem::path name;   ///< below the folder
@@ -22,4 +22,4 @@ struct SavedFile {
 Result<std::vector<SavedFile>> back_up_state(const std::filesystem::path& state_dir,
                                              const std::filesystem::path& to);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// Where the files lie, and what is said of them.
@@ -29,7 +29,7 @@ struct Made {
 Result<Made> use_files(const TlsInit& options) {
     const auto certificate = std::filesystem::absolute(options.cert),
                key = std::filesystem::absolute(options.key);
-    auto leaf = check_tls_files(certificate, key, std::chrono::system_clock::now());
+    auto leaf = setup::check_tls_files(certificate, key, std::chrono::system_clock::now());
     if (!leaf) return fail(std::move(leaf.error()));
     return Made{.certificate = certificate,
                 .key = key,
@@ -51,13 +51,13 @@ Result<Made> make_files(const TlsInit& options) {
         folder = state / "tls";
     }
     folder = std::filesystem::absolute(folder);
-    auto made = make_tls_certificates(
-        folder, options.names.empty() ? names_of_this_machine() : options.names,
+    auto made = setup::make_tls_certificates(
+        folder, options.names.empty() ? setup::names_of_this_machine() : options.names,
         std::chrono::system_clock::now());
     if (!made) return fail(std::move(made.error()));
-    return Made{.certificate = folder / TlsFiles::kCertificate,
-                .key = folder / TlsFiles::kKey,
-                .authority = folder / TlsFiles::kCa,
+    return Made{.certificate = folder / setup::TlsFiles::kCertificate,
+                .key = folder / setup::TlsFiles::kKey,
+                .authority = folder / setup::TlsFiles::kCa,
                 .authority_fingerprint = made->authority.fingerprint(),
                 .authority_is_new = made->authority_is_new,
                 .leaf = std::move(made->leaf)};
@@ -114,7 +114,7 @@ int run(const TlsInit& options) {
     if (!made) return report(made.error());
     const std::vector<std::string> names = names_of(made->leaf);
     const config::ListenOptions listen = listener_with(options, *made);
-    const auto place = public_place(listen, listen.public_address->port);
+    const auto place = setup::public_place(listen, listen.public_address->port);
     const std::string gateway = place->url("ws", "wss"), ca_file = place->ca_file;
     if (options.output == Output::kJson) {
         json::Value answer = json::Value::object({{"cert", made->certificate.string()},
@@ -168,4 +168,4 @@ int run(const TlsInit& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

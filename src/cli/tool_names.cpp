@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 std::vector<std::string> tool_names(AdminClient& client) {
     std::vector<std::string> names;
@@ -24,4 +24,4 @@ std::string no_such_tool(std::string_view name, std::span<const std::string> nam
     return fmt::format("no tool named {}; did you mean {}?", name, near);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

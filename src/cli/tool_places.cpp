@@ -3,7 +3,7 @@
 #include "cli/admin_client.hpp"
 #include "cli/output/pretty_json.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};   // it is only told beside what matters
@@ -43,4 +43,4 @@ std::string ToolPlaces::of(const std::string& tool) {
     return places_[tool];
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

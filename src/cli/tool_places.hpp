@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Where the tools of a gateway run, for people; asked for when somebody wants to know, and again
 /// for tools that are new. Blocks.
@@ -23,4 +23,4 @@ private:
     std::map<std::string, std::string, std::less<>> places_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

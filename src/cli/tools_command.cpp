@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// `{"tools":[…]}`: the operator's list, or over a URL the discovery document.
@@ -123,4 +123,4 @@ int run(const ToolsShow& options) {
     return kExitNotFound;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 int run(const WorktreeBind& options) {
     Result<AdminClient> client = AdminClient::make(options.target);
@@ -48,4 +48,4 @@ int run(const WorktreeStatus& options) {
     return kExitOk;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::chrono::seconds kStoreEvery{1};
@@ -94,4 +94,4 @@ void AccessSide::append_metrics(std::string& out) const {
                         static_cast<double>(leases_->list({}).size()));
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Rights beside calls: the leases in trust.db, the answer from policy and leases, and the routes
 /// that both have. What happens to leases is in the audit trail.
@@ -58,4 +58,4 @@ private:
     BlockingPool housekeeping_{1};  ///< last: what it was given refers to the rest
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

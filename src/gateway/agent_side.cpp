@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::chrono::days kKeep{30};
@@ -114,4 +114,4 @@ void AgentSide::append_metrics(std::string& out) const {
            "Events that were too old to start a turn, or no longer kept.", counts_.late);
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

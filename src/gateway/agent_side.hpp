@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The agents that events start, wired. Their turns run on one loop.
 class AgentSide {
@@ -50,4 +50,4 @@ private:
     bool stopped_ = false;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

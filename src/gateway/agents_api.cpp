@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::string_view kPath = "/v1/admin/agents";
@@ -202,4 +202,4 @@ void AgentsApi::price(net::HttpExchange& exchange, const core::Principal& princi
     exchange.finish_response();
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

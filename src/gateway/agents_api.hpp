@@ -10,7 +10,7 @@
 
 #include <memory>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Agents on the admin socket. Used on one loop.
 /// - `GET /v1/admin/agents`: {`agents`, `turns`}, the latest turns that events have started.
@@ -40,4 +40,4 @@ private:
     agent::ToolOffers offers_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 const bool counting = [] {
@@ -36,11 +36,11 @@ namespace {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::gateway
 
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-void* operator new(std::size_t size) { return crab::app::allocate(size); }
-void* operator new[](std::size_t size) { return crab::app::allocate(size); }
+void* operator new(std::size_t size) { return crab::gateway::allocate(size); }
+void* operator new[](std::size_t size) { return crab::gateway::allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

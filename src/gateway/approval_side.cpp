@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 core::Approvals::Options to_options(const config::ApprovalOptions& options) {
@@ -133,4 +133,4 @@ void ApprovalSide::append_metrics(std::string& out) const {
     }
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -16,7 +16,7 @@
 #include <mutex>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Approvals of calls and of devices' new tools, wired: what holds is in trust.db, what happens is
 /// told to who watches, the audit trail and the events.
@@ -68,4 +68,4 @@ private:
     std::unique_ptr<trust::DeviceTools> device_tools_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -4,7 +4,7 @@
 #include "core/audit/metrics.hpp"
 #include "json/writer.hpp"
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::chrono::minutes kForgetEvery{1};
@@ -72,4 +72,4 @@ void ArtifactSide::append_metrics(std::string& out, const clawseed::Uploads& upl
                         static_cast<double>(api_.downloads()));
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

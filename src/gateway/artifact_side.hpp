@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Large results: their store in `<state_dir>/artifacts`, the threads that read and write it, and
 /// the routes that callers fetch them by. Devices upload through clawseed::Front.
@@ -39,4 +39,4 @@ private:
     rtp::ArtifactsApi api_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::string_view kListDevices = "list_devices";
@@ -104,4 +104,4 @@ void register_built_in_tools(core::Registry& registry, KnownDevices known) {
     registry.change(ConnectionId{}, tools, {});
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// What the gateway's own tools know, asked anew by every call, on any thread.
 struct KnownDevices {
@@ -24,4 +24,4 @@ void register_built_in_tools(core::Registry& registry, KnownDevices devices);
 /// `crab_allocations_total`, when CRAB_COUNT_ALLOCATIONS asked for counting at the start.
 void append_allocation_metric(std::string& out);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -3,12 +3,12 @@
 #include "gateway/hooks.hpp"
 #include "setup/policy_rules.hpp"
 
-namespace crab::app {
+namespace crab::gateway {
 
 Result<std::shared_ptr<const core::CallRules>> make_call_rules(const config::GatewayConfig& config,
                                                                BlockingPool& pool,
                                                                const core::CallRules* before) {
-    auto policy = make_policy(config);
+    auto policy = setup::make_policy(config);
     if (!policy) return fail(std::move(policy.error()));
     std::vector<core::RateRule> rates;
     for (const auto& rate : config.rates) {
@@ -77,4 +77,4 @@ std::shared_ptr<const clawseed::Options> make_clawseed_options(
     return options;
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

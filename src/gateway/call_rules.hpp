@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The configuration's policy, rates, hooks and limits in the words of the core. Rates that are
 /// those of `before` go on counting from there. Errors: kInvalidArgs naming the entry that cannot
@@ -19,4 +19,4 @@ Result<std::shared_ptr<const core::CallRules>> make_call_rules(
 /// What the ClawSeed adapter needs of the configuration.
 std::shared_ptr<const clawseed::Options> make_clawseed_options(const config::GatewayConfig& config);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

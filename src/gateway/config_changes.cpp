@@ -1,6 +1,6 @@
 #include "gateway/config_changes.hpp"
 
-namespace crab::app {
+namespace crab::gateway {
 
 ConfigChanges config_changes(const config::GatewayConfig& before,
                              const config::GatewayConfig& after) {
@@ -55,4 +55,4 @@ ConfigChanges config_changes(const config::GatewayConfig& before,
     return changes;
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The keys in which two configurations differ, as the file names them.
 struct ConfigChanges {
@@ -16,4 +16,4 @@ struct ConfigChanges {
 ConfigChanges config_changes(const config::GatewayConfig& before,
                              const config::GatewayConfig& after);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

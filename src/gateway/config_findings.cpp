@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,7 +48,7 @@ private:
     void tls(std::string_view key, const std::optional<config::TlsOptions>& options) {
         if (!options) return;
         const auto checked =
-            check_tls_files(options->cert, options->key, std::chrono::system_clock::now());
+            setup::check_tls_files(options->cert, options->key, std::chrono::system_clock::now());
         if (checked) return;
         std::string message = fmt::format("{}: {}", key, checked.error().message);
         // The library does not say which of the two files it was.
@@ -189,4 +189,4 @@ config::Findings look_around(const config::GatewayConfig& config, const config::
     return Look(config, paths, uid).all();
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

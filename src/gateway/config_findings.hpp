@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// TLS files, hook programs, sockets, folders, names in rules; worktrees and the sandbox are those
 /// of hosted_commands.hpp. Starts and changes nothing; blocks.
@@ -15,4 +15,4 @@ config::Findings look_around(const config::GatewayConfig& config, const config::
 /// `pattern` is a glob.
 std::string why_nobody(std::string_view pattern);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 /// Sensors, camera and the rest are for this page alone, not for frames in it.
@@ -58,4 +58,4 @@ void DevicePage::serve(net::HttpExchange& exchange) const {
         exchange.respond_error(404, "NOT_FOUND", "no such path");
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The page that makes a browser a device (web/device), at `/device/` below the path prefix. Its
 /// files are part of the program. Thread-safe.
@@ -33,4 +33,4 @@ std::string device_page_address(const config::ListenOptions& listen, std::uint16
 /// What scripts/embed_site.py made of the built page; empty in a build without it (CRAB_WEB=OFF).
 std::span<const net::EmbeddedFile> device_page_files();
 
-}  // namespace crab::app
+}  // namespace crab::gateway

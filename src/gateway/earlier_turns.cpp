@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::gateway {
 
 Result<EarlierTurns> EarlierTurns::find(core::EventTurnStore& turns, core::ChatSessionStore& chats,
                                         const config::GatewayConfig& config, const Clock& clock) {
@@ -51,4 +51,4 @@ Result<void> EarlierTurns::record_ends() {
     return {};
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

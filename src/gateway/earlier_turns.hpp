@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Turns that an earlier life of the gateway left without an end: what became of them, as far as
 /// their chat sessions tell. Blocking.
@@ -35,4 +35,4 @@ private:
     std::vector<core::TurnStory> of_events_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 
 namespace {
 
@@ -110,4 +110,4 @@ void EventSide::append_metrics(std::string& out) const {
     }
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

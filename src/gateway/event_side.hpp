@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The gateway's events, wired: the outbox on `events.db`, what is remembered of subscriptions,
 /// what calls and turns tell. What an earlier life left open is ended when it is opened.
@@ -66,4 +66,4 @@ private:
     BlockingPool housekeeping_{1};  ///< last: what it was given refers to the rest
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -55,7 +55,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr Milliseconds kAuditEvery{200};
@@ -182,7 +182,7 @@ struct Gateway::Parts {
     std::unique_ptr<rtp::ToolsApi> admin_tools;
     std::unique_ptr<admin::AdminApi> admin_api;
     std::unique_ptr<rtp::EventsApi> admin_events;
-    std::unique_ptr<WorktreesApi> worktrees_api;
+    std::unique_ptr<admin::WorktreesApi> worktrees_api;
     std::unique_ptr<AgentsApi> agents_api;
     std::unique_ptr<AdminService> admin_service;
     std::unique_ptr<net::HttpServer> admin_server;
@@ -272,13 +272,14 @@ Result<void> Gateway::Parts::open_peers() {
 /// The tool hosts that the configuration wants inside this process; jobs fire on the first loop.
 Result<void> Gateway::Parts::open_hosted() {
     if (config.built_in_hosts.memory) {
-        auto opened = HostedMemory::open(places.state_dir / "memory.db", clock);
+        auto opened = hosting::HostedMemory::open(places.state_dir / "memory.db", clock);
         if (!opened) return fail(std::move(opened.error()));
         hosted.push_back(std::move(*opened));
     }
     if (config.built_in_hosts.cron) {
-        auto opened = HostedCron::open(places.state_dir / "cron.db", loops->at(0),
-                                       std::make_unique<OutboxEventSink>(events->outbox(), clock));
+        auto opened = hosting::HostedCron::open(
+            places.state_dir / "cron.db", loops->at(0),
+            std::make_unique<hosting::OutboxEventSink>(events->outbox(), clock));
         if (!opened) return fail(std::move(opened.error()));
         hosted.push_back(std::move(*opened));
     }
@@ -293,13 +294,13 @@ Result<void> Gateway::Parts::open_hosted() {
 Result<void> Gateway::Parts::open_commands() {
     const std::vector<std::filesystem::path> own_folders{
         places.state_dir, std::filesystem::path(places.admin_socket).parent_path()};
-    auto made = make_worktrees(config, own_folders);
+    auto made = hosting::make_worktrees(config, own_folders);
     if (!made) return fail(std::move(made.error()));
     worktrees = std::move(*made);
     auto bindings = command::load_bindings(places.state_dir / "worktrees.json");
     if (!bindings) return fail(std::move(bindings.error()));
     worktrees->set_bindings(std::move(*bindings));
-    if (!has_commands(config)) return {};
+    if (!hosting::has_commands(config)) return {};
     command::CommandServices::BoundWorktree bound_worktree;
     if (config.worktree_service) {
         auto service = service_options(*config.worktree_service, *names);
@@ -311,8 +312,8 @@ Result<void> Gateway::Parts::open_commands() {
             return side->bound_worktree(std::move(agent), std::move(call));
         };
     }
-    auto opened = HostedCommands::open(config, worktrees, loops->at(0), *audit, own_folders,
-                                       std::move(bound_worktree));
+    auto opened = hosting::HostedCommands::open(config, worktrees, loops->at(0), *audit,
+                                                own_folders, std::move(bound_worktree));
     if (!opened) return fail(std::move(opened.error()));
     hosted.push_back(std::move(*opened));
     return {};
@@ -596,13 +597,14 @@ admin::Gateway Gateway::Parts::admin_view() {
     view.ledger_failing = [this] { return journal->failing(); };
     view.version = CRAB_VERSION;
     view.public_endpoint = public_listener ? public_listener->endpoint().text() : std::string();
-    if (const auto place = public_place(config.listen, facts.port); place && public_listener) {
+    if (const auto place = setup::public_place(config.listen, facts.port);
+        place && public_listener) {
         view.reach = {.url = place->url("ws", "wss"),
                       .ca_file = place->ca_file,
                       .only_here = place->loopback,
                       .peers = {}};
     }
-    view.reach.peers = peer_url(config.listen);
+    view.reach.peers = setup::peer_url(config.listen);
     view.device_page =
         public_listener ? device_page_address(config.listen, facts.port) : std::string();
     view.admin_socket = places.admin_socket;
@@ -641,7 +643,7 @@ Result<void> Gateway::Parts::listen() {
                                           admin_view());
     admin_events = std::make_unique<rtp::EventsApi>(first.loop, events->services(access->access()));
     worktrees_api =
-        std::make_unique<WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
+        std::make_unique<admin::WorktreesApi>(worktrees, places.state_dir / "worktrees.json", pool);
     agents_api = std::make_unique<AgentsApi>(AgentsApi::Services{.setup = *turn_setup,
                                                                  .pipeline = first.pipeline,
                                                                  .turns = *event_turns,
@@ -911,4 +913,4 @@ std::string Gateway::admin_socket() const { return parts_->places.admin_socket; 
 Result<void> Gateway::reload() { return parts_->reload(); }
 void Gateway::stop() { parts_->stop(); }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

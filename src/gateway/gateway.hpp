@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The whole gateway, wired and running: event loops, listeners, stores, adapters. Made, reloaded
 /// and stopped by one thread, which is none of its own.
@@ -50,4 +50,4 @@ private:
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

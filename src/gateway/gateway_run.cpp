@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 /// Errors: kInvalidArgs naming the entry.
@@ -26,16 +26,16 @@ Result<void> check_rules(const config::GatewayConfig& config, const config::Path
     if (auto made = make_call_rules(config, pool); !made) return fail(std::move(made.error()));
     if (auto made = make_turn_setup(config); !made) return fail(std::move(made.error()));
     if (auto made = AgentSide::read_agents(config); !made) return fail(std::move(made.error()));
-    return check_commands(
+    return hosting::check_commands(
         config, {paths.state_dir_of(config), paths.admin_socket_of(config).parent_path()});
 }
 
 /// What commands would not do here although the gateway starts.
 std::vector<std::string> commands_not_offered_here(const config::GatewayConfig& config) {
-    if (!has_commands(config)) return {};
+    if (!hosting::has_commands(config)) return {};
     auto abilities = command::SandboxAbilities::detect();
     abilities.cgroups = command::CgroupPlaces::look();
-    return commands_not_offered(config, abilities);
+    return hosting::commands_not_offered(config, abilities);
 }
 
 }  // namespace
@@ -107,4 +107,4 @@ int run_gateway(const config::Startup& startup) {
     return 0;
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -2,7 +2,7 @@
 
 #include "config/startup.hpp"
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Whether a gateway could start with this, and do what it is asked for: compiles the policy's
 /// patterns, rates and hooks, reads the models' keys, opens the worktrees and what look_around()
@@ -13,4 +13,4 @@ config::Findings check_gateway(const config::Startup& startup);
 /// exit code: 0, or 1 when it could not start, with the reason on standard error.
 int run_gateway(const config::Startup& startup);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 core::PolicyCeilings ceilings_of(const config::RemoteProviderOptions::Ceilings& given) {
@@ -81,4 +81,4 @@ void append_provider_metrics(std::string& out,
                         "Providers of kind grpc that answer now.", static_cast<double>(answering));
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The configured providers of kind grpc. Errors: kInvalidArgs that names the provider and what of
 /// it cannot be used.
@@ -20,4 +20,4 @@ Result<std::unique_ptr<sw4rm::ProviderDirectory>> make_grpc_providers(
 void append_provider_metrics(std::string& out,
                              const std::vector<sw4rm::ProviderDirectory::Status>& providers);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

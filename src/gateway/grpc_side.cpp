@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr Milliseconds kSlowReader{60'000};  // docs/protocols/sw4rm.md, section 3
@@ -139,4 +139,4 @@ void GrpcSide::stop(Milliseconds limit) {
     listeners_.clear();
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

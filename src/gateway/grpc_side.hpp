@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The gRPC listener: on every event loop an HTTP/2 server with sw4rm's services. Made, bound and
 /// stopped by the gateway's own thread.
@@ -59,4 +59,4 @@ private:
     std::vector<std::unique_ptr<Side>> sides_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr Milliseconds kPatience{60'000};
@@ -82,4 +82,4 @@ void HitlSide::stop() {
     });
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

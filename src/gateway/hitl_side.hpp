@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Asks sw4rm's HitlService about every call that needs an approval, beside the operators who
 /// watch: `approve` allows it once, any other answer denies it, and none is as if nobody had been
@@ -38,4 +38,4 @@ private:
     TaskGroup tasks_;  // on the loop
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::size_t kHookAtOnce = 8;   ///< processes of one hook
@@ -217,4 +217,4 @@ Result<std::shared_ptr<core::Hook>> make_hook(const config::HookRule& rule, Bloc
     return fail(ErrorCode::kInvalidArgs, fmt::format("hooks: {}: unknown type", rule.name));
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The hook that one entry of the configuration describes: a fixed refusal, a merge patch (RFC
 /// 7396) over the arguments, or a program that gets the call as JSON on standard input and answers
@@ -19,4 +19,4 @@ Result<std::shared_ptr<core::Hook>> make_hook(const config::HookRule& rule, Bloc
 /// How many threads let each program run as often at once as its gate does; 64 at most.
 std::size_t threads_of(const std::vector<config::HookRule>& hooks);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::size_t kMostKnown = 1024;
@@ -71,4 +71,4 @@ Result<PeerCertificates::Known> PeerCertificates::judge(const std::string& certi
                  .not_after = leaf->not_after()};
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// Which paired peer a client certificate is of. Remembers good ones while the peer's record is the
 /// same; one for each event loop. Source: docs/protocols/rtp.md, section 1;
@@ -51,4 +51,4 @@ private:
     std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 // a revoked peer has to be gone within a second, polite or not
@@ -93,4 +93,4 @@ bool PeerService::allows(net::HttpExchange& exchange, const core::Principal& pri
     return decision.allowed();
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

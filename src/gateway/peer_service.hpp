@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// What the peer listener serves: events and leases to paired peers, and the operator's routes that
 /// neither pair nor renew to those whose policy grants them. Who calls is found out from the
@@ -56,4 +56,4 @@ private:
     bool stopping_ = false;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

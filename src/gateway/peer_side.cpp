@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr std::chrono::minutes kStoreEvery{1};
@@ -252,4 +252,4 @@ bool PeerSide::record(std::string_view kind, const trust::PeerName& peer,
     });
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

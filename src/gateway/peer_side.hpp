@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// All about paired peers, wired: their records and certificates, pairing, the hosts among them,
 /// the listener for them. What happens to them is in the audit trail.
@@ -103,4 +103,4 @@ private:
     std::unique_ptr<net::Periodic> storing_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 bool is_health_path(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
@@ -231,4 +231,4 @@ Task<void> AdminService::serve(net::HttpExchange& exchange) {
     if (!co_await admin_.serve(exchange, principal)) rtp::respond_unknown_path(exchange);
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

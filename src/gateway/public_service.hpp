@@ -23,7 +23,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// What the public listener serves on one event loop: devices and chat (adapters/clawseed), callers
 /// (adapters/rtp), health, the device page.
@@ -89,7 +89,7 @@ class AdminService final : public net::HttpService {
 public:
     AdminService(admin::AdminApi& admin, rtp::ToolsApi& tools, rtp::PeersApi& peers,
                  rtp::PairingsApi& pairings, rtp::EventsApi& events, rtp::LeasesApi& leases,
-                 admin::PolicyApi& policy, WorktreesApi& worktrees, AgentsApi& agents,
+                 admin::PolicyApi& policy, admin::WorktreesApi& worktrees, AgentsApi& agents,
                  admin::ApprovalsApi& approvals, rtp::ArtifactsApi& artifacts,
                  clawseed::Front& chat)
         : admin_(admin),
@@ -135,7 +135,7 @@ private:
     rtp::EventsApi& events_;
     rtp::LeasesApi& leases_;
     admin::PolicyApi& policy_;
-    WorktreesApi& worktrees_;
+    admin::WorktreesApi& worktrees_;
     AgentsApi& agents_;
     admin::ApprovalsApi& approvals_;
     rtp::ArtifactsApi& artifacts_;
@@ -144,4 +144,4 @@ private:
     bool stopping_ = false;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 
 void tell_service_manager(ServiceState state) {
     switch (state) {
@@ -22,4 +22,4 @@ void tell_service_manager(ServiceState state) {
     }
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

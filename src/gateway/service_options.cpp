@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 Result<std::string> read_token(const std::filesystem::path& path) {
@@ -57,4 +57,4 @@ Result<sw4rm::ServiceClient::Options> service_options(const config::RemoteServic
                                          .token = std::move(*token)};
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

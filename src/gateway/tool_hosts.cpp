@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 
 Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
     const config::GatewayConfig& config) {
@@ -36,4 +36,4 @@ void append_host_metrics(std::string& out, const std::vector<rtp::HostDirectory:
                         static_cast<double>(answering));
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

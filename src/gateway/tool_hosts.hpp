@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// The configured tool hosts in the words of the RTP adapter. Errors: kInvalidArgs naming the host
 /// whose socket cannot be used.
@@ -16,4 +16,4 @@ Result<std::vector<rtp::RtpHost::Options>> make_tool_host_options(
 /// `crab_tool_hosts` and `crab_tool_hosts_answering`.
 void append_host_metrics(std::string& out, const std::vector<rtp::HostDirectory::Status>& hosts);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 std::string without_line_end(std::string text) {
@@ -224,4 +224,4 @@ void append_turn_metrics(std::string& out, std::span<const CurrentRunner* const>
            "Tokens that the model wrote, as it counts them.");
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

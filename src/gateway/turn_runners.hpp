@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// What the configuration says about models and turns, ready for use: keys are read, addresses and
 /// authorities checked.
@@ -63,4 +63,4 @@ private:
 /// Metrics of the runners of all loops, added up.
 void append_turn_metrics(std::string& out, std::span<const CurrentRunner* const> runners);
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::gateway {
 namespace {
 
 constexpr Milliseconds kAnswerWithin{2'000};
@@ -67,4 +67,4 @@ void WorktreeServiceSide::stop() {
     }
 }
 
-}  // namespace crab::app
+}  // namespace crab::gateway

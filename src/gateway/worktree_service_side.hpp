@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::gateway {
 
 /// sw4rm's WorktreeService, asked on every event loop which worktree an agent is bound to. Source:
 /// docs/protocols/sw4rm.md, section 8.
@@ -27,4 +27,4 @@ private:
     std::vector<std::shared_ptr<Lane>> lanes_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::gateway

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace crab::app {
+namespace crab::hosting {
 
 std::string_view name_of(HostKind kind) {
     switch (kind) {
@@ -106,4 +106,4 @@ Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host,
     return where;
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// The tool hosts that come with crab.
 enum class HostKind : std::uint8_t { kMemory, kCron, kExec };
@@ -29,4 +29,4 @@ struct BuiltInHost {
 Result<sdk::HostEngine::Options> built_in_host(const BuiltInHost& host,
                                                sdk::HostEngine::Options where);
 
-}  // namespace crab::app
+}  // namespace crab::hosting

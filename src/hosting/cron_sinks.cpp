@@ -2,7 +2,7 @@
 
 #include "adapters/rtp/events/event_wire.hpp"
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
@@ -29,4 +29,4 @@ Task<Result<void>> NoEventSink::publish(std::string) {
                          .retry_after = std::chrono::minutes(1)});
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -5,7 +5,7 @@
 #include "hosts/cron/cron_event_sink.hpp"
 #include "json/parser.hpp"
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// Puts events into the gateway's outbox: accepted once they are durable there.
 class OutboxEventSink final : public cron::CronEventSink {
@@ -28,4 +28,4 @@ public:
     Task<Result<void>> publish(std::string envelope) override;
 };
 
-}  // namespace crab::app
+}  // namespace crab::hosting

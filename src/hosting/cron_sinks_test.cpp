@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 std::string envelope(std::string_view id, std::string_view name = "pulse") {
@@ -65,4 +65,4 @@ TEST_F(CronSinksTest, WithoutASinkEventsHaveToWait) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::hosting {
 
 int run_host(const BuiltInHost& what, const sdk::HostEngine::Options& where) {
     const auto complain = [](const Error& error) {
@@ -27,4 +27,4 @@ int run_host(const BuiltInHost& what, const sdk::HostEngine::Options& where) {
     return sdk::serve_until_signal(*host);
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

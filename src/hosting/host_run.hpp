@@ -2,10 +2,10 @@
 
 #include "hosting/built_in_host.hpp"
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// Runs a built-in tool host until SIGINT or SIGTERM; makes the folder for its state. Returns a
 /// process exit code (exit_codes.hpp).
 int run_host(const BuiltInHost& what, const sdk::HostEngine::Options& where);
 
-}  // namespace crab::app
+}  // namespace crab::hosting

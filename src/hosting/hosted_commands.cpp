@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 using Secrets = std::map<std::string, Secret<std::string>, std::less<>>;
@@ -93,13 +93,14 @@ Result<Secrets> read_secrets(const config::GatewayConfig& config) {
 
 /// `egress` null: nothing will run.
 Result<Hosts> make_hosts(const config::GatewayConfig& config,
-                         const command::CommandServices& services, const EgressServices* egress) {
+                         const command::CommandServices& services,
+                         const command::EgressServices* egress) {
     Hosts hosts;
     for (const config::ProviderOptions& provider : config.providers) {
         if (!is_command(provider)) continue;
         auto tools = read_tools(provider);
         if (!tools) return fail(std::move(tools.error()));
-        auto list = EgressList::parse(provider.egress);
+        auto list = command::EgressList::parse(provider.egress);
         if (!list) return refused(provider, list.error());
         command::CommandHost::Options options{
             .id = provider.id,
@@ -107,7 +108,7 @@ Result<Hosts> make_hosts(const config::GatewayConfig& config,
             .egress = nullptr,
             .advisory = provider.labels == config::LabelRule::kAdvisory};
         if (egress != nullptr && !list->empty())
-            options.egress = std::make_shared<EgressProxy>(*egress, std::move(*list));
+            options.egress = std::make_shared<command::EgressProxy>(*egress, std::move(*list));
         hosts.push_back(std::make_shared<command::CommandHost>(services, std::move(options),
                                                                std::move(*tools)));
     }
@@ -240,7 +241,7 @@ Result<std::unique_ptr<HostedCommands>> HostedCommands::open(
     services.abilities.cgroups = command::CgroupPlaces::find();
     command::ScratchFolder::remove_leftovers();
     command::end_orphaned_sandboxes();
-    const EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
+    const command::EgressServices egress{.loop = home, .names = made->names_, .audit = audit};
     for (const std::string& line : commands_not_offered(config, services.abilities))
         log::warn(line);
     auto hosts = make_hosts(config, services, &egress);
@@ -301,4 +302,4 @@ std::vector<std::string> commands_not_offered(const config::GatewayConfig& confi
     return lines;
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

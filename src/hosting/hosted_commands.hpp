@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// The configured worktrees, their folders held open. `places` are the folders of this process, of
 /// state and sockets, beside what the configuration names. Errors: kInvalidArgs for one that is no
@@ -59,4 +59,4 @@ Result<void> check_commands(const config::GatewayConfig& config,
 std::vector<std::string> commands_not_offered(const config::GatewayConfig& config,
                                               const command::SandboxAbilities& abilities);
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -2,7 +2,7 @@
 
 #include "hosts/cron/cron_tools.hpp"
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 constexpr std::size_t kPoolThreads = 2;   // the store is one connection
@@ -40,4 +40,4 @@ Result<void> HostedCron::register_in(core::Registry& registry) {
     return {};
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// cron.create, cron.list and cron.remove on one SQLite file, and what fires the jobs.
 class HostedCron final : public sdk::HostedTools {
@@ -38,4 +38,4 @@ private:
     cron::CronHost host_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::hosting

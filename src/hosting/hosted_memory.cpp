@@ -2,7 +2,7 @@
 
 #include "hosts/memory/memory_tools.hpp"
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 constexpr std::size_t kPoolThreads = 3;   // one commits, the others search
@@ -28,4 +28,4 @@ Result<void> HostedMemory::register_in(core::Registry& registry) {
     return {};
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// memory.append, memory.query and memory.delete on one SQLite file.
 class HostedMemory final : public sdk::HostedTools {
@@ -27,4 +27,4 @@ private:
     memory::MemoryHost host_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
@@ -62,4 +62,4 @@ Task<Result<void>> HttpEventSink::publish(std::string envelope) {
                          .retry_after = reply->retry_after(loop_.clock().system_now())});
 }
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace crab::app {
+namespace crab::hosting {
 
 /// Publishes events at a gateway's `POST /v1/events`, one at a time. Used on one loop.
 /// Source: docs/protocols/rtp.md, section 9, "Publishing".
@@ -28,4 +28,4 @@ private:
     std::unique_ptr<net::HttpClient> client_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -5,7 +5,7 @@
 
 #include <future>
 
-namespace crab::app {
+namespace crab::hosting {
 namespace {
 
 using namespace std::chrono_literals;
@@ -93,4 +93,4 @@ TEST_F(HttpEventSinkTest, AGatewayThatIsAwayIsUnavailable) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::hosting

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::setup {
 namespace {
 
 std::vector<Glob> globs(const std::vector<std::string>& patterns) {
@@ -74,4 +74,4 @@ Result<std::shared_ptr<const core::Policy>> make_policy(const config::GatewayCon
     return core::Policy::make(std::move(rules), std::move(peers));
 }
 
-}  // namespace crab::app
+}  // namespace crab::setup

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::setup {
 namespace {
 
 std::optional<crypto::Certificate> read_certificate(const std::filesystem::path& path) {
@@ -78,4 +78,4 @@ std::string peer_url(const config::ListenOptions& listen) {
     return fmt::format("https://{}:{}", host_in_url(host), listen.peers->port);
 }
 
-}  // namespace crab::app
+}  // namespace crab::setup

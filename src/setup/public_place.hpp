@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::setup {
 
 /// How a gateway's public listener is reached: what lines that are meant to be pasted say.
 struct PublicPlace {
@@ -29,4 +29,4 @@ std::optional<PublicPlace> public_place(const config::ListenOptions& listen, std
 /// chooses.
 std::string peer_url(const config::ListenOptions& listen);
 
-}  // namespace crab::app
+}  // namespace crab::setup

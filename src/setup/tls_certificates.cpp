@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::setup {
 namespace {
 
 using Access = crypto::KeyFolder::Access;
@@ -157,4 +157,4 @@ Result<crypto::Certificate> check_tls_files(const std::filesystem::path& certifi
     return std::move(*leaf);
 }
 
-}  // namespace crab::app
+}  // namespace crab::setup

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::setup {
 
 /// The files that `crab tls init` keeps in its folder (mode 0700).
 struct TlsFiles {
@@ -47,4 +47,4 @@ std::vector<std::string> names_of_this_machine();
 Result<crypto::Certificate> check_tls_files(const std::filesystem::path& certificate,
                                             const std::filesystem::path& key, SystemTime now);
 
-}  // namespace crab::app
+}  // namespace crab::setup

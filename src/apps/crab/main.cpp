@@ -9,7 +9,7 @@
 #include <string_view>
 
 int main(int argc, char** argv) {
-    using namespace crab::app;
+    using namespace crab::cli;
     // not for people
     if (argc > 1 && std::string_view(argv[1]) == "sandbox-init")
         return crab::sandbox::run_sandbox_init(argc - 2, argv + 2);
@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
         return printed->exit_code;
     }
     try {
-        constexpr GatewayProgram kGateway{.run = run_gateway, .check = check_gateway};
+        constexpr GatewayProgram kGateway{.run = crab::gateway::run_gateway,
+                                          .check = crab::gateway::check_gateway};
         const auto start = [&]<typename Asked>(const Asked& command) {
             if constexpr (requires { run(command, kGateway); })
                 return run(command, kGateway);

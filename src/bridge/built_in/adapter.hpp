@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// What adapters read from. All of it outlives them.
 struct Sources {
@@ -50,4 +50,4 @@ struct AdapterCard {
 /// The schema of a tool without arguments.
 inline constexpr std::string_view kNoArgs = R"({"type":"object","additionalProperties":false})";
 
-}  // namespace crab::app
+}  // namespace crab::bridge

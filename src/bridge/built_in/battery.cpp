@@ -2,7 +2,7 @@
 #include "bridge/built_in/cards.hpp"
 #include "bridge/built_in/shaping.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -86,4 +86,4 @@ AdapterCard battery_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -1,7 +1,7 @@
 #include "bridge/built_in/cards.hpp"
 #include "bridge/built_in/shaping.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -76,4 +76,4 @@ AdapterCard bluetooth_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

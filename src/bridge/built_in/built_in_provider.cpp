@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 
 using cetp::Envelope;
 
@@ -92,4 +92,4 @@ cetp::LabelBook::Entries built_in_labels() {
     return labels;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

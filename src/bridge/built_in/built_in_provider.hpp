@@ -9,7 +9,7 @@
 
 #include <map>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// An adapter as a provider: the three methods of CETP, on the loop's thread. Source:
 /// docs/protocols/cetp.md, sections 1 and 5.
@@ -37,4 +37,4 @@ std::vector<cetp::Candidate> built_in_candidates();
 /// Which labels they have.
 cetp::LabelBook::Entries built_in_labels();
 
-}  // namespace crab::app
+}  // namespace crab::bridge

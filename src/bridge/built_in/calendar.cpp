@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -137,4 +137,4 @@ AdapterCard calendar_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

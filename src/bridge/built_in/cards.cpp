@@ -1,6 +1,6 @@
 #include "bridge/built_in/cards.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 
 const std::vector<AdapterCard>& adapter_cards() {
     static const std::vector<AdapterCard> cards{
@@ -10,4 +10,4 @@ const std::vector<AdapterCard>& adapter_cards() {
     return cards;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 AdapterCard battery_card();
 AdapterCard bluetooth_card();
@@ -24,4 +24,4 @@ AdapterCard time_card();
 /// All of them, by label; made once.
 const std::vector<AdapterCard>& adapter_cards();
 
-}  // namespace crab::app
+}  // namespace crab::bridge

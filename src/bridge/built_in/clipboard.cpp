@@ -7,7 +7,7 @@
 #include <simdjson.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -99,4 +99,4 @@ AdapterCard clipboard_card() {
         }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

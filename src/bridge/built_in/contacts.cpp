@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -87,4 +87,4 @@ AdapterCard contacts_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 std::string upper(std::string_view text) {
@@ -125,4 +125,4 @@ std::string to_readable_time(std::string_view value) {
     return made;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// One line of a vCard or an iCalendar component. Source: RFC 5545, section 3.1; RFC 6350,
 /// section 3.3.
@@ -29,4 +29,4 @@ std::vector<ContentLine> parse_content_lines(std::string_view text);
 /// text as it is.
 std::string to_readable_time(std::string_view value);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 TEST(ContentLines, FoldedLinesGroupsAndQuotedParametersAreUnderstood) {
@@ -32,4 +32,4 @@ TEST(ContentLines, TimesAreReadable) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -4,7 +4,7 @@
 #include "base/task/gather.hpp"
 #include "bridge/built_in/shaping.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -114,4 +114,4 @@ std::string quoted_for_evolution(std::string_view text) {
     return quoted + '"';
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Address books or calendars of Evolution Data Server. Used on the loop's thread. Its backends
 /// live as long as the connection to the session bus. Source: the D-Bus interfaces of
@@ -44,4 +44,4 @@ private:
 /// Text as expressions quote it.
 std::string quoted_for_evolution(std::string_view text);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -113,4 +113,4 @@ AdapterCard journal_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -121,4 +121,4 @@ Result<Value> read_journal(const JournalQuery& query, const std::optional<std::s
     return Value::object({{"entries", std::move(entries)}, {"complete", complete}});
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Which entries of the journal are wanted, the newest first.
 struct JournalQuery {
@@ -29,4 +29,4 @@ Result<json::Value> read_journal(const JournalQuery& query,
 /// Whether there is a journal. Blocks. Errors: kUnavailable.
 Result<void> find_journal(const std::optional<std::string>& folder);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

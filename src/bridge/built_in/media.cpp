@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -86,4 +86,4 @@ AdapterCard media_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -2,7 +2,7 @@
 #include "bridge/built_in/cards.hpp"
 #include "bridge/built_in/shaping.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -123,4 +123,4 @@ AdapterCard network_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

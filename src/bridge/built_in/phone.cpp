@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -117,4 +117,4 @@ AdapterCard phone_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -1,7 +1,7 @@
 #include "bridge/built_in/cards.hpp"
 #include "bridge/built_in/shaping.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -57,4 +57,4 @@ AdapterCard power_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

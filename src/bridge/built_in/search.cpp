@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -137,4 +137,4 @@ AdapterCard search_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

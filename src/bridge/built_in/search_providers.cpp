@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using cetp::KeyFile;
@@ -89,4 +89,4 @@ std::vector<SearchProvider> read_search_providers(const std::vector<path>& data_
     return found;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// An app that can be searched over the session bus.
 struct SearchProvider {
@@ -19,4 +19,4 @@ struct SearchProvider {
 std::vector<SearchProvider> read_search_providers(
     const std::vector<std::filesystem::path>& data_dirs, const std::string& locale);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -105,4 +105,4 @@ AdapterCard sensors_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

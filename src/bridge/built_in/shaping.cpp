@@ -1,6 +1,6 @@
 #include "bridge/built_in/shaping.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 
 using json::Value;
 
@@ -56,4 +56,4 @@ std::string_view word_of(std::int64_t number, std::initializer_list<std::string_
                                                                           : "unknown";
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// Copies members of `from` into `to` under other names: those that are there and say something (no
 /// empty text, no empty list).
@@ -28,4 +28,4 @@ std::vector<std::string> texts_of(const json::Value::Items& items);
 /// The word of that number, such as a state of a service; `unknown` beyond the list.
 std::string_view word_of(std::int64_t number, std::initializer_list<std::string_view> words);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -2,7 +2,7 @@
 #include "bridge/built_in/shaping.hpp"
 #include "sdk/machine/machine_facts.hpp"
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -56,4 +56,4 @@ AdapterCard system_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

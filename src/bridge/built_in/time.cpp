@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -105,4 +105,4 @@ AdapterCard time_card() {
             }};
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

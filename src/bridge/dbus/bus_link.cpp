@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 constexpr const char* kDaemon = "org.freedesktop.DBus";
@@ -288,4 +288,4 @@ Task<std::vector<std::string>> BusLink::names(std::string member, Deadline deadl
     co_return found;
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -13,7 +13,7 @@
 
 struct sd_bus_message;
 
-namespace crab::app {
+namespace crab::bridge {
 
 enum class BusKind : std::uint8_t { kSession, kSystem };
 
@@ -88,4 +88,4 @@ private:
     TaskGroup tasks_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -7,7 +7,7 @@
 #include <simdjson.h>
 #include <systemd/sd-bus.h>
 
-namespace crab::app {
+namespace crab::bridge {
 namespace {
 
 using json::Value;
@@ -212,4 +212,4 @@ bool append_values(sd_bus_message* message, std::string_view signature,
     return signature.empty();
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -7,7 +7,7 @@
 
 struct sd_bus_message;
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// The values of a message, in their order, as JSON: variants are what they hold, dictionaries with
 /// text as keys are objects, bytes that are UTF-8 are text (without the zero that ends paths),
@@ -20,4 +20,4 @@ Result<json::Value> read_values(sd_bus_message* message);
 bool append_values(sd_bus_message* message, std::string_view signature,
                    const json::Value::Items& values);
 
-}  // namespace crab::app
+}  // namespace crab::bridge

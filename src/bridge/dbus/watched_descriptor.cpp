@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// What the loop knows of it; outlives it to the end of the turn.
 class WatchedDescriptor::Watch final : public net::Pollable {
@@ -37,4 +37,4 @@ WatchedDescriptor::~WatchedDescriptor() {
     loop_.bury(std::move(watch_));
 }
 
-}  // namespace crab::app
+}  // namespace crab::bridge

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace crab::app {
+namespace crab::bridge {
 
 /// A descriptor on a loop and the one coroutine that waits for it. Edge-triggered: read or write
 /// until EAGAIN, then wait. Used on the loop's thread, and gone before the loop is.
@@ -37,4 +37,4 @@ private:
     std::shared_ptr<Watch> watch_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::bridge

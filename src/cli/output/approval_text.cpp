@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 std::string approval_text(const json::Value& question) {
     std::string text = text_of(question, "tool");
@@ -40,4 +40,4 @@ std::optional<ApprovalAnswer> parse_approval_answer(std::string_view line) {
     return std::nullopt;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// What is asked, in the words of one line: who, which tool, with what, how far. `question` as the
 /// admin API or a chat frame tells it.
@@ -22,4 +22,4 @@ inline constexpr std::string_view kApprovalChoices =
 /// The first letter or the word, in any case; nothing for what is none of the choices.
 std::optional<ApprovalAnswer> parse_approval_answer(std::string_view line);
 
-}  // namespace crab::app
+}  // namespace crab::cli

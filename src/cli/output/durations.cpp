@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 std::string to_words(std::chrono::microseconds duration) {
     const std::int64_t us = duration.count();
@@ -21,4 +21,4 @@ std::string bytes_in_words(std::int64_t bytes) {
     return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

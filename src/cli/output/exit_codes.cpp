@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::array kTexts{
@@ -60,4 +60,4 @@ ExitCode exit_code_of(std::string_view token) {
     return code ? exit_code_of(*code) : kExitFailed;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

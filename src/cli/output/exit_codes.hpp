@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// What `crab` tells the shell. Documented by `crab help exit-codes` and docs/reference/cli.md.
 enum ExitCode : int {
@@ -33,4 +33,4 @@ ExitCode exit_code_of(ErrorCode code);
 /// kExitFailed.
 ExitCode exit_code_of(std::string_view token);
 
-}  // namespace crab::app
+}  // namespace crab::cli

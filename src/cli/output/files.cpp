@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 
 Result<std::string> read_input(std::string_view path) {
     constexpr std::size_t kMax = std::size_t{64} << 20;
@@ -57,4 +57,4 @@ std::string shell_word(std::string_view word) {
     return out + "'";
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

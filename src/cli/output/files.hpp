@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// The content of a file, `-` being standard input; at most 64 MiB. Errors: kNotFound, kForbidden,
 /// kOversize.
@@ -20,4 +20,4 @@ Result<Descriptor> create_private_file(const std::filesystem::path& path);
 /// A word as a shell takes it back: in quotes where it has to be.
 std::string shell_word(std::string_view word);
 
-}  // namespace crab::app
+}  // namespace crab::cli

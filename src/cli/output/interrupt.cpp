@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// SIGUSR1 only wakes the watcher.
@@ -44,4 +44,4 @@ void Interrupt::watch() {
     }
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -4,7 +4,7 @@
 #include <functional>
 #include <thread>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// While it lives, the first Ctrl-C (or SIGTERM) runs `on_interrupt` on a thread of its own, and
 /// the second ends the process with 130. Make it before other threads: it blocks the signals for
@@ -27,4 +27,4 @@ private:
     std::thread watcher_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

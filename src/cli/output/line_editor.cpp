@@ -8,7 +8,7 @@
 #include <histedit.h>
 #include <sys/stat.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr int kRemembered = 1'000;   // lines
@@ -103,4 +103,4 @@ void LineEditor::remember(const std::string& line) {
     history(state_->history, &event, H_ENTER, line.c_str());
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Lines typed at a terminal: edited as in a shell (Emacs keys), with those before them a key away,
 /// also from one run to the next. Blocks. One at a time; the terminal is as it was between two
@@ -36,4 +36,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

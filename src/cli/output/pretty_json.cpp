@@ -3,7 +3,7 @@
 #include "cli/output/terminal.hpp"
 #include "json/writer.hpp"
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 void append_pretty(std::string& out, const json::Value& value, std::size_t depth) {
@@ -68,4 +68,4 @@ const json::Value::Items& items_of(const json::Value& object, std::string_view k
     return member && member->as_array() ? *member->as_array() : none;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// JSON with two spaces per level; empty arrays and objects stay on their line.
 std::string pretty(const json::Value& value);
@@ -19,4 +19,4 @@ bool flag_of(const json::Value& object, std::string_view key);
 /// The items of the list `key`; none when it is absent.
 const json::Value::Items& items_of(const json::Value& object, std::string_view key);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr int kMostVersion = 10;
@@ -320,4 +320,4 @@ std::string QrCode::to_half_blocks() const {
     return text;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// A QR code of a short text, for the camera of a phone: byte mode, versions 1 to 10, error
 /// correction level M. Source: ISO/IEC 18004:2015; clause and table numbers in the .cpp are its.
@@ -49,4 +49,4 @@ private:
     std::vector<std::uint8_t> function_;  // 1: no place for data
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 constexpr std::size_t kMostAnswer = 1'000;   // characters, as the protocol has it
@@ -112,4 +112,4 @@ json::Value question_response(const json::Value& request, std::string_view statu
     return response;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// What an agent asks, in lines for a terminal: the question, its options with numbers. `request`
 /// is the frame `ask_user_request` of docs/protocols/clawseed.md, section 6; its words are a
@@ -21,4 +21,4 @@ std::optional<json::Value> parse_question_answer(const json::Value& request, std
 /// The frame for a question that is not answered: `status` is `declined` or `cancelled`.
 json::Value question_response(const json::Value& request, std::string_view status);
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 /// Code points, which is near enough to columns for names and sentences.
@@ -55,4 +55,4 @@ std::string Table::to_text(const Terminal& terminal) const {
     return text;
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace crab::app {
+namespace crab::cli {
 
 /// Rows in aligned columns. On a terminal the head is bold and the last column is cut to the width.
 class Table {
@@ -21,4 +21,4 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::cli

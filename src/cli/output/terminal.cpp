@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::cli {
 namespace {
 
 std::string_view sequence(Colour colour) {
@@ -84,4 +84,4 @@ void print_line(std::string_view text) {
     print("\n");
 }
 
-}  // namespace crab::app
+}  // namespace crab::cli

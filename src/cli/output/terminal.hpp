@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::cli {
 
 enum class Colour : std::uint8_t { kPlain, kBold, kDim, kRed, kGreen, kYellow };
 
@@ -36,4 +36,4 @@ void complain(std::string_view message);
 void print(std::string_view text);      ///< to standard output
 void print_line(std::string_view text); ///< with a line end
 
-}  // namespace crab::app
+}  // namespace crab::cli

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::command {
 namespace {
 
 constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -151,4 +151,4 @@ bool EgressList::allows_address(const IpAddress& address, std::uint16_t port) co
            });
 }
 
-}  // namespace crab::app
+}  // namespace crab::command

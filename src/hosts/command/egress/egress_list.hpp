@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace crab::app {
+namespace crab::command {
 
 /// An IPv6 address, or an IPv4 one as its mapped form.
 using IpAddress = std::array<std::uint8_t, 16>;
@@ -47,4 +47,4 @@ private:
     std::vector<Item> items_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::command

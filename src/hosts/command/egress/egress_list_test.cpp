@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crab::app {
+namespace crab::command {
 namespace {
 
 EgressList list(std::vector<std::string> items) { return EgressList::parse(items).value(); }
@@ -91,4 +91,4 @@ TEST(EgressList, WhatIsNoHostAndPortIsNamed) {
 }
 
 }  // namespace
-}  // namespace crab::app
+}  // namespace crab::command

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace crab::app {
+namespace crab::command {
 namespace {
 
 constexpr std::size_t kMostConnections = 256;   ///< of both sides of one command
@@ -82,4 +82,4 @@ void EgressOutlet::refused(std::string_view target, std::string_view why) {
                                                   {"reason", why}});
 }
 
-}  // namespace crab::app
+}  // namespace crab::command

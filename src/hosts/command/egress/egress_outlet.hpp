@@ -9,7 +9,7 @@
 #include <memory>
 #include <unordered_set>
 
-namespace crab::app {
+namespace crab::command {
 
 /// The proxy socket of one command on the loop. Made on any thread, used on the loop's; it lives
 /// until close() and the end of its connections.
@@ -46,4 +46,4 @@ private:
     bool closed_ = false;
 };
 
-}  // namespace crab::app
+}  // namespace crab::command

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::command {
 namespace {
 
 /// The descriptor that came with one byte over a Unix socket; none when something else came.
@@ -76,4 +76,4 @@ Result<std::unique_ptr<command::EgressDoor>> EgressProxy::open_door(command::Egr
                                   services_.loop);
 }
 
-}  // namespace crab::app
+}  // namespace crab::command

@@ -5,7 +5,7 @@
 #include "hosts/command/egress/egress_list.hpp"
 #include "net/http/name_lookups.hpp"
 
-namespace crab::app {
+namespace crab::command {
 
 /// What all proxied connections of a process share.
 struct EgressServices {
@@ -29,4 +29,4 @@ private:
     std::shared_ptr<const EgressList> list_;
 };
 
-}  // namespace crab::app
+}  // namespace crab::command

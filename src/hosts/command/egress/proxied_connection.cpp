@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-namespace crab::app {
+namespace crab::command {
 namespace {
 
 /// Bytes for one side before the other is not read
@@ -221,4 +221,4 @@ void ProxiedConnection::on_closed(net::Connection& connection, net::CloseReason)
     if (client_ == nullptr) connecting_.emit();
 }
 
-}  // namespace crab::app
+}  // namespace crab::command

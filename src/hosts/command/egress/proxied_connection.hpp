@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace crab::app {
+namespace crab::command {
 
 class EgressOutlet;
 
@@ -49,4 +49,4 @@ private:
     bool client_ended_ = false, server_ended_ = false;
 };
 
-}  // namespace crab::app
+}  // namespace crab::command
